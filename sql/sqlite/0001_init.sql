@@ -1,0 +1,127 @@
+-- The same tables as on PostgreSQL (sql/postgres), in SQLite's words: times are ISO 8601 texts, JSON is text.
+-- `without rowid` keeps each table in the order of its primary key.
+
+create table tenants (
+  tenant_id text primary key,
+  name text not null,
+  created_at text not null
+) strict, without rowid;
+
+create table brands (
+  tenant_id text not null references tenants,
+  brand_id text not null,
+  name text not null,
+  created_at text not null,
+  primary key (tenant_id, brand_id)
+) strict, without rowid;
+
+create table api_keys (
+  api_key_id text primary key,
+  tenant_id text not null references tenants,
+  key_hash text not null unique,
+  start text not null,
+  name text,
+  scopes text not null,
+  created_at text not null,
+  expires_at text,
+  revoked_at text,
+  last_used_at text
+) strict, without rowid;
+create index api_keys_of_tenant on api_keys (tenant_id, api_key_id);
+
+-- One prospect per email.
+create table prospects (
+  tenant_id text not null,
+  prospect_id text not null,
+  email text,
+  email_hash text constraint prospects_email_hash_is_one check (length(email_hash) = 43),
+  name text,
+  created_at text not null,
+  primary key (tenant_id, prospect_id)
+) strict, without rowid;
+create unique index prospects_email on prospects (tenant_id, email_hash) where email_hash is not null;
+
+-- payload keeps the text as sent.
+create table prospect_logs (
+  tenant_id text not null,
+  prospect_log_id text not null,
+  prospect_id text not null,
+  source text not null,
+  type text not null,
+  payload text not null,
+  email text,
+  name text,
+  idempotency_key text,
+  request_hash text,
+  created_prospect integer not null check (created_prospect in (0, 1)),
+  created_at text not null,
+  primary key (tenant_id, prospect_log_id)
+) strict;
+create unique index prospect_logs_idempotency_key on prospect_logs (tenant_id, source, idempotency_key)
+  where idempotency_key is not null;
+
+create table page_groups (
+  tenant_id text not null,
+  page_group_id text not null,
+  brand_id text not null,
+  name text not null,
+  title text not null,
+  page_context text,
+  status text not null check (status in ('active', 'archived', 'deleted')),
+  actions text not null,
+  footer_links text not null,
+  scripts text not null,
+  header_action_id text,
+  created_at text not null,
+  updated_at text not null,
+  deleted_at text check ((deleted_at is not null) = (status = 'deleted')),
+  primary key (tenant_id, page_group_id),
+  foreign key (tenant_id, brand_id) references brands
+) strict;
+create index page_groups_not_deleted on page_groups (tenant_id, page_group_id desc) where status <> 'deleted';
+create index page_groups_by_status on page_groups (tenant_id, status, page_group_id desc);
+-- For the command line, which knows no tenant.
+create index page_groups_by_id on page_groups (page_group_id);
+
+-- How many pages a group has: a short row of its own, written often.
+create table page_counts (
+  tenant_id text not null,
+  page_group_id text not null,
+  pages_count integer not null,
+  primary key (tenant_id, page_group_id)
+) strict, without rowid;
+
+create table pages (
+  tenant_id text not null,
+  page_group_id text not null,
+  page_id text not null,
+  custom_name text,
+  computed_name text not null check (computed_name <> ''),
+  supplementary_context text,
+  published_version_id text,
+  latest_version_id text not null,
+  idempotency_key text,
+  request_hash text,
+  created_at text not null,
+  updated_at text not null,
+  primary key (tenant_id, page_group_id, page_id)
+) strict;
+create unique index pages_idempotency_key on pages (tenant_id, page_group_id, idempotency_key)
+  where idempotency_key is not null;
+
+create table page_versions (
+  tenant_id text not null,
+  page_id text not null,
+  version_id text not null,
+  page_group_id text not null,
+  version_number integer not null,
+  status text not null check (status in ('processing', 'published', 'failed')),
+  published_at text check ((published_at is not null) = (status = 'published')),
+  failure_reason text check ((failure_reason is not null) = (status = 'failed')),
+  attempts integer not null default 0,
+  claimable_at text not null,
+  created_at text not null,
+  primary key (tenant_id, page_id, version_id)
+) strict, without rowid;
+-- What waits for a publisher.
+create index page_versions_waiting on page_versions (claimable_at) where status = 'processing';

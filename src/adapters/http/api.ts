@@ -1,0 +1,186 @@
+import { DomainFailure, refuse } from '../../core/failures.ts'
+import { type Caller, requireScope } from '../../core/identify.ts'
+import { writeJson } from './json.ts'
+import { type OpenRoute, openRoutes } from './open-routes.ts'
+import { headersOf, type ProblemCode, problemOf } from './problems.ts'
+import type { RateLimit } from './rate-limit.ts'
+import {
+  type ApiRequest,
+  type ApiResponse,
+  type Checked,
+  checkBody,
+  checkIdempotencyKey,
+  checkQuery,
+  headerOf,
+  readJson,
+  refuseFaults,
+  splitTarget,
+} from './requests.ts'
+import { createRouter, type Match } from './router.ts'
+import { type CheckedRequest, ROUTES, type Route, type UseCases } from './routes.ts'
+
+/** What is told of each request once it is answered. Nothing of it identifies a prospect or a key. */
+export type Answered = {
+  readonly requestId: string
+  readonly method: string
+  /** The template of the path; null where none fits. */
+  readonly route: string | null
+  readonly status: number
+  readonly code: ProblemCode | null
+  readonly ms: number
+}
+type Deps = {
+  readonly useCases: UseCases
+  readonly identify: (apiKey: string | undefined) => Promise<Caller>
+  readonly rateLimit: RateLimit | null
+  readonly requestsInFlightMax: number
+  readonly newRequestId: () => string
+  /** Refuses with `unavailable` where the service is not ready. */
+  readonly ready: () => Promise<void>
+  readonly onAnswered: (answered: Answered) => void
+  readonly onError: (error: unknown, requestId: string) => void
+}
+type AnyRoute = Route | OpenRoute
+type Headers = Record<string, string>
+type Draft = { readonly status: number; readonly headers: Headers; readonly body: string }
+export type Api = (request: ApiRequest) => Promise<ApiResponse>
+
+/**
+ * The whole HTTP interface as a function: a request in, a response out, no socket needed.
+ * The order of checks: path and method, then the key, its rate and its scope, then query, headers and body.
+ */
+export const createApi = (deps: Deps): Api => {
+  const match = createRouter<AnyRoute>([...ROUTES, ...openRoutes(deps.ready)])
+  let inFlight = 0
+
+  const answer = async (
+    request: ApiRequest,
+    matched: Match<AnyRoute> | null,
+    query: string,
+    alwaysSent: Headers,
+  ): Promise<Draft> => {
+    if (matched === null) return refuse('not_found', 'No operation has this path.')
+    const allow = allowOf(matched)
+    if (request.method === 'OPTIONS') return { status: 204, headers: { allow }, body: '' }
+    const route = matched.routes.get(request.method === 'HEAD' ? 'GET' : request.method)
+    if (route === undefined) return refuse('method_not_allowed', `The path has ${allow}.`, { allow })
+    if ('open' in route) return json(200, await route.open(matched.params))
+    if (inFlight > deps.requestsInFlightMax)
+      return refuse('unavailable', 'Too many requests are under way.', { retryAfterS: 1 })
+
+    const caller = await deps.identify(headerOf(request, 'x-api-key'))
+    limitRate(deps.rateLimit, caller, alwaysSent)
+    requireScope(caller, route.scope)
+    const checked = await check(route, request, caller, matched.params, query)
+    const { body, replayed } = await route.run(deps.useCases, checked)
+    if (replayed) alwaysSent['idempotent-replayed'] = 'true'
+    return json(route.status, body)
+  }
+
+  return async (request) => {
+    const began = performance.now()
+    const requestId = deps.newRequestId()
+    const { path, query } = splitTarget(request.target)
+    const matched = match(path)
+    const headers: Headers = { 'x-request-id': requestId, ...ALWAYS }
+    let code: ProblemCode | null = null
+    let draft: Draft
+    inFlight++
+    try {
+      draft = await answer(request, matched, query, headers)
+    } catch (error) {
+      const failure = error instanceof DomainFailure ? error : null
+      if (failure === null) deps.onError(error, requestId)
+      code = failure?.kind ?? 'internal_error'
+      draft = problem(code, requestId, failure)
+    } finally {
+      inFlight--
+    }
+    Object.assign(headers, draft.headers)
+    if (draft.status !== 204) headers['content-length'] = String(Buffer.byteLength(draft.body))
+    const route = matched === null ? null : ([...matched.routes.values()][0]?.path ?? null)
+    const ms = performance.now() - began
+    deps.onAnswered({ requestId, method: request.method, route, status: draft.status, code, ms })
+    return { status: draft.status, headers, body: request.method === 'HEAD' ? '' : draft.body }
+  }
+}
+
+const ALWAYS: Headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+
+const json = (status: number, body: object): Draft => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: writeJson(body),
+})
+
+/** Also what the server answers where a request does not even reach the API. */
+export const problem = (code: ProblemCode, requestId: string, failure: DomainFailure | null): Draft => {
+  const body = problemOf(code, requestId, failure ?? undefined)
+  return {
+    status: body.status,
+    headers: headersOf(code, failure ?? { facts: {} }),
+    body: JSON.stringify(body),
+  }
+}
+
+const allowOf = ({ routes }: Match<AnyRoute>): string =>
+  [...routes.keys()]
+    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    .join(', ')
+    .concat(', OPTIONS')
+
+const limitRate = (rateLimit: RateLimit | null, { apiKeyId }: Caller, alwaysSent: Headers): void => {
+  const rate = rateLimit?.(apiKeyId)
+  if (rate === undefined) return
+  Object.assign(alwaysSent, rate.headers)
+  if (rate.retryAfterS !== null)
+    refuse('rate_limited', 'This key has made as many requests as it may in a minute.', {
+      retryAfterS: rate.retryAfterS,
+    })
+}
+
+/** Query, headers and body against the shapes of the route; all their faults at once. */
+const check = async (
+  route: Route,
+  request: ApiRequest,
+  { tenantId }: Caller,
+  params: Readonly<Record<string, string>>,
+  rawQuery: string,
+): Promise<CheckedRequest<never, never>> => {
+  const query: Checked<unknown> = route.query ? checkQuery(route.query, rawQuery) : NOTHING
+  const repeated = (request.repeatedHeaders ?? []).map((parameter) => ({
+    detail: 'must not be given more than once',
+    parameter,
+  }))
+  if (route.body === undefined) {
+    refuseFaults([...query.faults, ...repeated])
+    return {
+      tenantId,
+      params,
+      query: outputOf(query),
+      body: NONE,
+      members: new Map(),
+      idempotencyKey: undefined,
+    }
+  }
+  const key = checkIdempotencyKey(request)
+  const read = (await readJson(request)) ?? (route.bodyOptional ? { text: '{}', value: {} } : noBody())
+  const body = checkBody(route.body, read)
+  refuseFaults([...query.faults, ...repeated, ...key.faults, ...body.faults])
+  const { members } = body
+  return {
+    tenantId,
+    params,
+    query: outputOf(query),
+    body: outputOf(body),
+    members,
+    idempotencyKey: outputOf(key),
+  }
+}
+
+const NONE = undefined as never
+const NOTHING: Checked<unknown> = { value: undefined, faults: [] }
+/** Called where there are no faults; each route knows the type of its own values. */
+const outputOf = (checked: Checked<unknown>): never => (checked as unknown as { value: never }).value
+
+const noBody = (): never => refuse('invalid_json', 'The body is missing; it must be a JSON object.')

@@ -1,0 +1,171 @@
+import type * as v from 'valibot'
+import type { PageCreation, PageToCreate } from '../../core/create-page-with-version.ts'
+import { type Fault, refuse } from '../../core/failures.ts'
+import type { PageGroupListing } from '../../core/list-page-groups.ts'
+import type { PageListing } from '../../core/list-pages.ts'
+import type { LoggedActivity, NewActivity } from '../../core/log-prospect-activity.ts'
+import type { PageWant, Scope } from '../../core/ports.ts'
+import type { RawJson } from '../../shapes/json.ts'
+import { CreatedPage, NewPage, PageSlice, PageWithVersion } from '../../shapes/page.ts'
+import { PageGroupQuery, PageGroupSlice } from '../../shapes/page-group.ts'
+import { NewProspectLog, ProspectLogReceipt } from '../../shapes/prospect-log.ts'
+import { SliceQuery } from '../../shapes/slice.ts'
+import type { ProblemCode } from './problems.ts'
+import type { QueryShape } from './requests.ts'
+
+/** What the routes run. */
+export type UseCases = {
+  readonly logProspectActivity: (activity: NewActivity) => Promise<LoggedActivity>
+  readonly listPageGroups: (listing: PageGroupListing) => Promise<PageGroupSlice>
+  readonly listPages: (listing: PageListing) => Promise<PageSlice>
+  readonly getPage: (want: PageWant) => Promise<PageWithVersion>
+  readonly createPageWithVersion: (page: PageToCreate) => Promise<PageCreation>
+}
+
+/** A request whose key, scope, query, header and body are in order. */
+export type CheckedRequest<Query, Body> = {
+  readonly tenantId: string
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Query
+  readonly body: Body
+  /** The exact text of each member of the body. */
+  readonly members: ReadonlyMap<string, RawJson>
+  /** From the header `Idempotency-Key`. */
+  readonly idempotencyKey: string | undefined
+}
+export type Answer = { readonly body: object; readonly replayed?: boolean }
+
+type Spec<Query extends QueryShape | undefined, Body extends v.GenericSchema | undefined> = {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly operationId: keyof UseCases
+  readonly summary: string
+  readonly scope: Scope
+  readonly query?: Query
+  readonly body?: Body
+  /** True where no body at all means `{}`. */
+  readonly bodyOptional?: boolean
+  readonly answer: v.GenericSchema
+  readonly status: 200 | 201
+  /** Besides those that every operation can give. */
+  readonly problems: readonly ProblemCode[]
+  readonly run: (
+    useCases: UseCases,
+    request: CheckedRequest<
+      Query extends QueryShape ? v.InferOutput<Query> : undefined,
+      Body extends v.GenericSchema ? v.InferOutput<Body> : undefined
+    >,
+  ) => Promise<Answer>
+}
+/** One operation, as the router, the checks and the OpenAPI document read it. */
+export type Route = Omit<Spec<QueryShape | undefined, v.GenericSchema | undefined>, 'run'> & {
+  // Each row is checked against its own shapes by `route`; the table of all of them cannot be.
+  readonly run: (useCases: UseCases, request: CheckedRequest<never, never>) => Promise<Answer>
+}
+const route = <
+  const Query extends QueryShape | undefined = undefined,
+  const Body extends v.GenericSchema | undefined = undefined,
+>(
+  spec: Spec<Query, Body>,
+): Route => spec as unknown as Route
+
+export const ROUTES: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/v0/prospect_logs',
+    operationId: 'logProspectActivity',
+    summary: "Log a prospect's activity",
+    scope: 'prospect_logs:write',
+    body: NewProspectLog,
+    answer: ProspectLogReceipt,
+    status: 201,
+    problems: ['prospect_not_found', 'idempotency_key_reused'],
+    run: async ({ logProspectActivity }, { tenantId, body, members, idempotencyKey }) => {
+      const key = oneKey(body.idempotencyKey, idempotencyKey)
+      const payload = members.get('payload') as RawJson
+      const activity = { ...body, ...(key !== undefined && { idempotencyKey: key }), tenantId, payload }
+      const { receipt, replayed } = await logProspectActivity(activity)
+      return { body: receipt, replayed }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v0/page_groups',
+    operationId: 'listPageGroups',
+    summary: 'List page groups, newest first',
+    scope: 'page_groups:read',
+    query: PageGroupQuery,
+    answer: PageGroupSlice,
+    status: 200,
+    problems: ['invalid_cursor'],
+    run: async ({ listPageGroups }, { tenantId, query }) => ({
+      body: await listPageGroups({ ...query, tenantId }),
+    }),
+  }),
+  route({
+    method: 'GET',
+    path: '/v0/page_groups/{page_group_id}/pages',
+    operationId: 'listPages',
+    summary: 'List the pages of a page group, newest first',
+    scope: 'pages:read',
+    query: SliceQuery,
+    answer: PageSlice,
+    status: 200,
+    problems: ['invalid_cursor', 'page_group_not_found'],
+    run: async ({ listPages }, { tenantId, params, query }) => ({
+      body: await listPages({ ...query, tenantId, pageGroupId: params['page_group_id'] ?? '' }),
+    }),
+  }),
+  route({
+    method: 'GET',
+    path: '/v0/page_groups/{page_group_id}/pages/{page_id}',
+    operationId: 'getPage',
+    summary: 'Read one page with its published version',
+    scope: 'pages:read',
+    answer: PageWithVersion,
+    status: 200,
+    problems: ['page_group_not_found', 'page_not_found'],
+    run: async ({ getPage }, { tenantId, params }) => ({
+      body: await getPage({
+        tenantId,
+        pageGroupId: params['page_group_id'] ?? '',
+        pageId: params['page_id'] ?? '',
+      }),
+    }),
+  }),
+  route({
+    method: 'POST',
+    path: '/v0/page_groups/{page_group_id}/pages',
+    operationId: 'createPageWithVersion',
+    summary: 'Create a page with a version, which is then published in the background',
+    scope: 'pages:write',
+    body: NewPage,
+    bodyOptional: true,
+    answer: CreatedPage,
+    status: 201,
+    problems: ['page_group_not_found', 'page_group_not_active', 'idempotency_key_reused'],
+    run: async ({ createPageWithVersion }, { tenantId, params, body, idempotencyKey }) => {
+      const pageGroupId = params['page_group_id'] ?? ''
+      const { page, replayed } = await createPageWithVersion({
+        ...body,
+        tenantId,
+        pageGroupId,
+        idempotencyKey,
+      })
+      return { body: page, replayed }
+    },
+  }),
+]
+
+/** The key in the body and the one in the header are the same key. */
+const oneKey = (inBody: string | undefined, inHeader: string | undefined): string | undefined => {
+  if (inBody !== undefined && inHeader !== undefined && inBody !== inHeader) {
+    const detail = 'must be the same in the body and in the header Idempotency-Key'
+    const errors: Fault[] = [
+      { detail, pointer: '/idempotencyKey' },
+      { detail, parameter: 'Idempotency-Key' },
+    ]
+    refuse('invalid_request', 'Two different idempotency keys were given.', { errors })
+  }
+  return inBody ?? inHeader
+}

@@ -1,0 +1,174 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { DomainFailure, refuse } from '../../core/failures.ts'
+import { type Api, problem } from './api.ts'
+
+export type ServerLimits = {
+  readonly bodyBytesMax: number
+  readonly headersMsMax: number
+  readonly requestMsMax: number
+  readonly keepAliveMs: number
+  readonly connectionsMax: number
+}
+type Deps = { readonly api: Api; readonly limits: ServerLimits; readonly newRequestId: () => string }
+
+/** Headers that mean nothing certain when they come twice. Node joins them or drops one without a word. */
+const ONCE = new Set(['host', 'content-type', 'content-length', 'content-encoding', 'idempotency-key'])
+const CHECK_CONNECTIONS_EVERY_MS = 2_000
+const DISCARD_MS_MAX = 1_000
+
+/** The API on a socket. The only file that knows `node:http`. */
+export const createHttpServer = ({ api, limits, newRequestId }: Deps) => {
+  let draining = false
+
+  const handle = async (
+    req: IncomingMessage,
+    res: ServerResponse,
+    expectsContinue: boolean,
+  ): Promise<void> => {
+    const fault = faultOf(req)
+    const { status, headers, body } = fault
+      ? problem('invalid_request', newRequestId(), fault)
+      : await api({
+          method: req.method ?? '',
+          target: req.url ?? '',
+          headers: req.headers,
+          repeatedHeaders: repeatedIn(req.rawHeaders),
+          readBody: () => {
+            if (expectsContinue) res.writeContinue()
+            return readBody(req, limits.bodyBytesMax)
+          },
+        })
+    const unread = !req.complete
+    if (draining || fault || unread) res.setHeader('connection', 'close')
+    res.writeHead(status, headers)
+    if (unread) {
+      res.write(body)
+      await discard(req)
+      res.end()
+    } else res.end(body)
+  }
+
+  const server = createServer({
+    headersTimeout: limits.headersMsMax,
+    requestTimeout: limits.requestMsMax,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS,
+    // Both are answered as problems here.
+    requireHostHeader: false,
+    insecureHTTPParser: false,
+  })
+  server.maxConnections = limits.connectionsMax
+  const destroyOnBug = (res: ServerResponse) => () => res.destroy()
+  server.on('request', (req, res) => void handle(req, res, false).catch(destroyOnBug(res)))
+  server.on('checkContinue', (req, res) => void handle(req, res, true).catch(destroyOnBug(res)))
+  server.on('clientError', (error, socket) => answerBadMessage(error, socket, newRequestId()))
+
+  return {
+    server,
+    /** Resolves with the port: the one asked for, or a free one for 0. */
+    listen: (host: string, port: number): Promise<number> =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(port, host, () => {
+          server.off('error', reject)
+          resolve(portOf(server))
+        })
+      }),
+    /** Accepts no new connection, answers what is under way, and ends what is left after `msMax`. */
+    drain: async (msMax: number): Promise<void> => {
+      draining = true
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeIdleConnections()
+      const timer = setTimeout(() => server.closeAllConnections(), msMax)
+      await closed
+      clearTimeout(timer)
+    },
+  }
+}
+
+const portOf = (server: Server): number => {
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+/** What HTTP itself forbids and Node lets pass. */
+const faultOf = ({ httpVersion, headers, rawHeaders }: IncomingMessage): DomainFailure | null => {
+  const repeated = repeatedIn(rawHeaders)
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    return badMessage('The request line has no HTTP version.')
+  if (repeated.includes('host') || repeated.includes('content-length'))
+    return badMessage('Host and Content-Length may be given once.')
+  if (httpVersion === '1.1' && headers.host === undefined) return badMessage('The header Host is missing.')
+  return null
+}
+
+const badMessage = (detail: string) => new DomainFailure('invalid_request', detail)
+
+const repeatedIn = (rawHeaders: readonly string[]): readonly string[] => {
+  const seen = new Set<string>()
+  return rawHeaders.flatMap((header, i) => {
+    const name = header.toLowerCase()
+    if (i % 2 === 1 || !ONCE.has(name)) return []
+    if (seen.has(name)) return [name]
+    seen.add(name)
+    return []
+  })
+}
+
+const readBody = (req: IncomingMessage, bytesMax: number): Promise<Uint8Array> => {
+  const tooLarge = () => refuse('payload_too_large', `The body is larger than ${bytesMax} bytes.`)
+  if (Number(req.headers['content-length'] ?? 0) > bytesMax) tooLarge()
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    req.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > bytesMax) {
+        req.removeAllListeners('data')
+        req.pause()
+        try {
+          tooLarge()
+        } catch (failure) {
+          reject(failure)
+        }
+      } else chunks.push(chunk)
+    })
+    req.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+    req.on('error', reject)
+    req.on('close', () => reject(new DomainFailure('invalid_request', 'The request ended early.')))
+  })
+}
+
+/** A sender that is still sending would miss its answer if the connection were closed on it at once. */
+const discard = (req: IncomingMessage): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, DISCARD_MS_MAX)
+    req.once('close', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+    req.resume()
+  })
+
+/** A message that is not HTTP, or came too slowly, has no request to answer: the words go straight to the socket. */
+const answerBadMessage = (error: NodeJS.ErrnoException, socket: Duplex, requestId: string): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const detail = BAD_MESSAGES[error.code ?? ''] ?? 'The message is not well-formed HTTP.'
+  const { status, headers, body } = problem('invalid_request', requestId, badMessage(detail))
+  const lines = Object.entries({
+    ...headers,
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': requestId,
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+}
+
+const BAD_MESSAGES: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: 'The headers are too large.',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request came too slowly.',
+}

@@ -1,0 +1,216 @@
+import { keyOf } from '../../core/key-of.ts'
+import type {
+  ClaimedVersion,
+  FoundPage,
+  NewPageRow,
+  PageGroups,
+  Pages,
+  StoredPage,
+  StoredPageGroup,
+  StoredVersion,
+  Versions,
+} from '../../core/ports.ts'
+import { sortedIds } from './sorted-ids.ts'
+
+type KeptPage = NewPageRow & { readonly publishedVersionId: string | null }
+type KeptVersion = StoredVersion & {
+  readonly attempts: number
+  readonly claimableAt: string
+  readonly pageKey: string
+}
+
+/** Page groups, pages and versions over maps. `added` is told after pages were recorded. */
+export const memoryPages = (added: () => void) => {
+  const groups = new Map<string, StoredPageGroup>()
+  const groupIdsOf = new Map<string, ReturnType<typeof sortedIds>>()
+  const pages = new Map<string, KeptPage>()
+  const pageIdsOf = new Map<string, ReturnType<typeof sortedIds>>()
+  const pageKeyByIdempotencyKey = new Map<string, string>()
+  const versions = new Map<string, KeptVersion>()
+  const processing = new Set<string>()
+
+  const groupKey = ({ tenantId, pageGroupId }: { tenantId: string; pageGroupId: string }) =>
+    keyOf(tenantId, pageGroupId)
+  const pageKey = ({
+    tenantId,
+    pageGroupId,
+    pageId,
+  }: Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>) => keyOf(tenantId, pageGroupId, pageId)
+  const liveGroup = (want: { tenantId: string; pageGroupId: string }) => {
+    const group = groups.get(groupKey(want))
+    return group?.status === 'deleted' ? undefined : group
+  }
+
+  const pageGroups: PageGroups = {
+    list: async (wants) =>
+      wants.map(({ tenantId, status, beforeId, rowsMax }) => {
+        const rows: StoredPageGroup[] = []
+        for (const pageGroupId of groupIdsOf.get(tenantId)?.backFrom(beforeId) ?? []) {
+          if (rows.length === rowsMax) break
+          const group = groups.get(groupKey({ tenantId, pageGroupId })) as StoredPageGroup
+          if (status === null ? group.status !== 'deleted' : group.status === status) rows.push({ ...group })
+        }
+        return rows
+      }),
+    find: async (pageGroupId) => {
+      for (const group of groups.values()) if (group.pageGroupId === pageGroupId) return { ...group }
+      return null
+    },
+    add: async (group) => {
+      groups.set(groupKey(group), { ...group })
+      idsIn(groupIdsOf, group.tenantId).add(group.pageGroupId)
+    },
+    change: async (group) => {
+      const before = groups.get(groupKey(group))
+      if (before !== undefined) groups.set(groupKey(group), { ...group, pagesCount: before.pagesCount })
+    },
+  }
+
+  const idempotencyKeyOf = ({ tenantId, pageGroupId, idempotencyKey }: NewPageRow) =>
+    idempotencyKey === null ? null : keyOf(tenantId, pageGroupId, idempotencyKey)
+
+  const addPage = (row: NewPageRow) => {
+    const key = pageKey(row)
+    pages.set(key, { ...row, publishedVersionId: null })
+    idsIn(pageIdsOf, groupKey(row)).add(row.pageId)
+    const idempotencyKey = idempotencyKeyOf(row)
+    if (idempotencyKey !== null) pageKeyByIdempotencyKey.set(idempotencyKey, key)
+    versions.set(row.versionId, {
+      versionId: row.versionId,
+      versionNumber: row.versionNumber,
+      status: 'processing',
+      publishedAt: null,
+      failureReason: null,
+      attempts: 0,
+      claimableAt: row.createdAt,
+      pageKey: key,
+    })
+    processing.add(row.versionId)
+    const group = groups.get(groupKey(row))
+    if (group !== undefined) groups.set(groupKey(row), { ...group, pagesCount: group.pagesCount + 1 })
+  }
+
+  const pagesPort: Pages = {
+    recall: async (wants) => ({
+      groups: wants.groups.flatMap((want) => {
+        const group = groups.get(groupKey(want))
+        return group === undefined ? [] : [{ ...group }]
+      }),
+      pages: wants.keys.flatMap(({ tenantId, pageGroupId, idempotencyKey }) => {
+        const page = pages.get(
+          pageKeyByIdempotencyKey.get(keyOf(tenantId, pageGroupId, idempotencyKey)) ?? '',
+        )
+        return page === undefined || page.requestHash === null
+          ? []
+          : [{ ...page, idempotencyKey, requestHash: page.requestHash }]
+      }),
+    }),
+    record: async (rows) => {
+      if (rows.some((row) => pageKeyByIdempotencyKey.has(idempotencyKeyOf(row) ?? ''))) return 'overtaken'
+      rows.forEach(addPage)
+      added()
+      return 'recorded'
+    },
+    list: async (wants) =>
+      wants.map((want) => {
+        if (liveGroup(want) === undefined) return null
+        const rows: StoredPage[] = []
+        for (const pageId of pageIdsOf.get(groupKey(want))?.backFrom(want.beforeId) ?? []) {
+          if (rows.length === want.rowsMax) break
+          rows.push(storedPage(pages.get(pageKey({ ...want, pageId })) as KeptPage))
+        }
+        return rows
+      }),
+    find: async (wants) =>
+      wants.map((want): FoundPage => {
+        if (liveGroup(want) === undefined) return 'page_group_not_found'
+        const page = pages.get(pageKey(want))
+        if (page === undefined) return 'page_not_found'
+        const { publishedVersionId, supplementaryContext } = page
+        return {
+          ...storedPage(page),
+          supplementaryContext,
+          published: publishedVersionId === null ? null : storedVersion(versions.get(publishedVersionId)),
+          latest: storedVersion(versions.get(page.versionId)),
+        }
+      }),
+  }
+
+  const versionsPort: Versions = {
+    claim: async ({ now, until, max }) =>
+      [...processing]
+        .map((versionId) => versions.get(versionId) as KeptVersion)
+        .filter((version) => version.claimableAt <= now)
+        .sort((a, b) => (a.claimableAt < b.claimableAt ? -1 : a.claimableAt > b.claimableAt ? 1 : 0))
+        .slice(0, max)
+        .map((version): ClaimedVersion => {
+          const attempt = version.attempts + 1
+          versions.set(version.versionId, { ...version, attempts: attempt, claimableAt: until })
+          const { tenantId, pageGroupId, pageId, supplementaryContext } = pages.get(
+            version.pageKey,
+          ) as KeptPage
+          const group = groups.get(keyOf(tenantId, pageGroupId)) as StoredPageGroup
+          return {
+            tenantId,
+            pageGroupId,
+            pageId,
+            versionId: version.versionId,
+            attempt,
+            groupTitle: group.title,
+            pageContext: group.pageContext,
+            supplementaryContext,
+          }
+        }),
+    settle: async (tenantId, settlements) => {
+      for (const done of settlements) {
+        const version = versions.get(done.versionId)
+        const page = version && pages.get(version.pageKey)
+        if (
+          version?.status !== 'processing' ||
+          version.attempts !== done.attempt ||
+          page?.tenantId !== tenantId
+        )
+          continue
+        if (done.status === 'processing') {
+          versions.set(done.versionId, { ...version, claimableAt: done.claimableAt })
+          continue
+        }
+        processing.delete(done.versionId)
+        if (done.status === 'failed') {
+          versions.set(done.versionId, { ...version, status: 'failed', failureReason: done.reason })
+          continue
+        }
+        versions.set(done.versionId, { ...version, status: 'published', publishedAt: done.at })
+        pages.set(version.pageKey, {
+          ...page,
+          publishedVersionId: done.versionId,
+          updatedAt: done.at,
+          computedName: done.computedName ?? page.computedName,
+        })
+      }
+    },
+  }
+  return { pageGroups, pages: pagesPort, versions: versionsPort }
+}
+
+const idsIn = (lists: Map<string, ReturnType<typeof sortedIds>>, key: string) => {
+  const ids = lists.get(key) ?? sortedIds()
+  lists.set(key, ids)
+  return ids
+}
+
+const storedPage = (page: KeptPage): StoredPage => ({
+  tenantId: page.tenantId,
+  pageGroupId: page.pageGroupId,
+  pageId: page.pageId,
+  customName: page.customName,
+  computedName: page.computedName,
+  createdAt: page.createdAt,
+  updatedAt: page.updatedAt,
+})
+
+const storedVersion = (version: KeptVersion | undefined): StoredVersion => {
+  if (version === undefined) throw new Error('a page without its version')
+  const { versionId, versionNumber, status, publishedAt, failureReason } = version
+  return { versionId, versionNumber, status, publishedAt, failureReason }
+}

@@ -1,0 +1,68 @@
+import type { NewLog, NewTenant, ProspectChange, Signal, Store, StoredApiKey } from '../../core/ports.ts'
+import { memoryActivities } from './activities.ts'
+import { memoryPages } from './pages.ts'
+
+/** A store that keeps nothing beyond the process. What tests cannot ask the ports for, it shows. */
+export type MemoryStore = Store & {
+  readonly kept: { readonly prospects: () => ProspectChange[]; readonly logs: () => NewLog[] }
+}
+
+export const memoryStore = (): MemoryStore => {
+  const watchers = new Set<(signal: Signal) => void>()
+  const tell = (signal: Signal) => {
+    for (const told of watchers) told(signal)
+  }
+  const { activities, keptProspects, keptLogs } = memoryActivities()
+  const tenants = new Map<string, NewTenant>()
+  const keys = new Map<string, StoredApiKey>()
+  const keyIdByHash = new Map<string, string>()
+  const change = (apiKeyId: string, fields: Partial<StoredApiKey>) => {
+    const key = keys.get(apiKeyId)
+    if (key !== undefined) keys.set(apiKeyId, { ...key, ...fields })
+  }
+  const copyOf = (apiKeyId: string | undefined): StoredApiKey | null => {
+    const key = keys.get(apiKeyId ?? '')
+    return key === undefined ? null : { ...key }
+  }
+
+  return {
+    activities,
+    ...memoryPages(() => tell('versions')),
+    apiKeys: {
+      findByHash: async (keyHash) => copyOf(keyIdByHash.get(keyHash)),
+      find: async (apiKeyId) => copyOf(apiKeyId),
+      list: async (tenantId) =>
+        [...keys.values()]
+          .filter((key) => key.tenantId === tenantId)
+          .sort((a, b) => (a.apiKeyId < b.apiKeyId ? -1 : 1))
+          .map((key) => ({ ...key })),
+      add: async (key) => {
+        keys.set(key.apiKeyId, { ...key })
+        keyIdByHash.set(key.keyHash, key.apiKeyId)
+        tell('keys')
+      },
+      end: async (apiKeyId, when) => {
+        change(apiKeyId, when)
+        tell('keys')
+      },
+      markUsed: async (apiKeyId, at) => change(apiKeyId, { lastUsedAt: at }),
+    },
+    tenants: {
+      add: async (tenant) => {
+        tenants.set(tenant.tenantId, { ...tenant })
+      },
+      brands: async (tenantId) => {
+        const tenant = tenants.get(tenantId)
+        return tenant === undefined ? null : [tenant.brandId]
+      },
+      isEmpty: async () => tenants.size === 0,
+    },
+    migrate: async () => {},
+    ready: async () => {},
+    watch: (told) => {
+      watchers.add(told)
+    },
+    close: async () => watchers.clear(),
+    kept: { prospects: keptProspects, logs: keptLogs },
+  }
+}

@@ -1,0 +1,62 @@
+import type { Namer } from '../../core/ports.ts'
+
+export type ChatCompletionsSettings = {
+  /** The base of the API, such as `http://127.0.0.1:11434/v1`, or its full address. */
+  readonly url: string
+  readonly model: string
+  readonly apiKey: string | undefined
+  readonly msMax: number
+}
+
+const ANSWER_BYTES_MAX = 65_536
+const CONTEXT_CHARACTERS_MAX = 4_000
+const INSTRUCTION =
+  'You name web pages. Answer with one short name for the page that is described: at most eight words, one line, no quotes, nothing else.'
+
+/** Asks any server that speaks the chat-completions protocol for a page's name. */
+export const chatCompletionsNamer = ({ url, model, apiKey, msMax }: ChatCompletionsSettings): Namer => {
+  const address = url.endsWith('/chat/completions') ? url : `${url.replace(/\/+$/, '')}/chat/completions`
+  const headers = {
+    'content-type': 'application/json',
+    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+  }
+  return async ({ groupTitle, pageContext, supplementaryContext }, stop) => {
+    const described = [`Group: ${groupTitle}`, pageContext, supplementaryContext]
+      .filter((part) => part !== null)
+      .map((part) => part.slice(0, CONTEXT_CHARACTERS_MAX))
+      .join('\n\n')
+    const response = await fetch(address, {
+      method: 'POST',
+      headers,
+      redirect: 'error',
+      signal: AbortSignal.any([stop, AbortSignal.timeout(msMax)]),
+      body: JSON.stringify({
+        model,
+        max_tokens: 60,
+        messages: [
+          { role: 'system', content: INSTRUCTION },
+          { role: 'user', content: described },
+        ],
+      }),
+    })
+    const text = await readAtMost(response, ANSWER_BYTES_MAX)
+    if (!response.ok) throw new Error(`the naming server answered ${response.status}`)
+    const content = contentOf(JSON.parse(text))
+    if (typeof content !== 'string') throw new Error('the naming server answered no message')
+    return content
+  }
+}
+
+const contentOf = (answer: unknown): unknown =>
+  (answer as { choices?: { message?: { content?: unknown } }[] } | null)?.choices?.[0]?.message?.content
+
+const readAtMost = async (response: Response, bytesMax: number): Promise<string> => {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw new Error(`the naming server answered more than ${bytesMax} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

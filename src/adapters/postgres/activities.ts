@@ -1,0 +1,86 @@
+import type { Activities, StoredProspect, StoredReceipt } from '../../core/ports.ts'
+import { type Ask, plainArray, recordedUnlessOvertaken, textArray } from './connect.ts'
+
+type RecallRow =
+  | (StoredProspect & { readonly prospectLogId: null })
+  | (StoredReceipt & { readonly prospectLogId: string })
+
+export const postgresActivities = (ask: Ask): Activities => ({
+  recall: async ({ prospects, emails, keys }) => {
+    if (prospects.length + emails.length + keys.length === 0) return { prospects: [], receipts: [] }
+    const rows = await ask(
+      (sql) => sql<RecallRow[]>`
+        select p.tenant_id, p.prospect_id, p.email_hash, p.name, null as prospect_log_id, null as source,
+          null as idempotency_key, null as request_hash, null as type, null::boolean as created_prospect,
+          null::timestamptz as created_at
+        from unnest(${textArray(prospects.map((want) => want.tenantId))}::text[],
+            ${textArray(prospects.map((want) => want.prospectId))}::text[]) as want (tenant_id, prospect_id)
+          join prospects p on p.tenant_id = want.tenant_id and p.prospect_id = want.prospect_id
+        union all
+        select p.tenant_id, p.prospect_id, p.email_hash, p.name, null, null, null, null, null, null, null
+        from unnest(${textArray(emails.map((want) => want.tenantId))}::text[],
+            ${textArray(emails.map((want) => want.emailHash))}::text[]) as want (tenant_id, email_hash)
+          join prospects p on p.tenant_id = want.tenant_id and p.email_hash = want.email_hash
+        union all
+        select l.tenant_id, l.prospect_id, null, null, l.prospect_log_id, l.source,
+          l.idempotency_key, l.request_hash, l.type, l.created_prospect, l.created_at
+        from unnest(${textArray(keys.map((want) => want.tenantId))}::text[],
+            ${textArray(keys.map((want) => want.source))}::text[],
+            ${textArray(keys.map((want) => want.idempotencyKey))}::text[])
+            as want (tenant_id, source, idempotency_key)
+          join prospect_logs l on l.tenant_id = want.tenant_id and l.source = want.source
+            and l.idempotency_key = want.idempotency_key`,
+    )
+    return {
+      prospects: rows.filter((row) => row.prospectLogId === null),
+      receipts: rows.filter((row) => row.prospectLogId !== null),
+    }
+  },
+
+  record: async ({ prospects, logs }) => {
+    // A prospect that is there already keeps what it has. Where its email was blank when this list was decided and is
+    // another by now, the hash is set to what the constraint refuses: nothing is saved, and the list decides again.
+    // In order of the email, so that two lists do not wait for each other.
+    return recordedUnlessOvertaken(
+      ask(
+        (sql) => sql`
+        with saved as (
+          insert into prospects as p (tenant_id, prospect_id, email, email_hash, name, created_at)
+          select tenant_id, prospect_id, email, email_hash, name, created_at
+          from unnest(${textArray(prospects.map((p) => p.tenantId))}::text[],
+            ${textArray(prospects.map((p) => p.prospectId))}::text[],
+            ${textArray(prospects.map((p) => p.email))}::text[],
+            ${textArray(prospects.map((p) => p.emailHash))}::text[],
+            ${textArray(prospects.map((p) => p.name))}::text[],
+            ${textArray(prospects.map((p) => p.createdAt))}::timestamptz[])
+            as change (tenant_id, prospect_id, email, email_hash, name, created_at)
+          order by tenant_id, email_hash, prospect_id
+          on conflict (tenant_id, prospect_id) do update set
+            email = coalesce(p.email, excluded.email),
+            email_hash = case when p.email_hash <> excluded.email_hash then ''
+              else coalesce(p.email_hash, excluded.email_hash) end,
+            name = coalesce(p.name, excluded.name)
+        )
+        insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
+          idempotency_key, request_hash, created_prospect, created_at)
+        select tenant_id, prospect_log_id, prospect_id, source, type, payload::json, email, name,
+          idempotency_key, request_hash, created_prospect, created_at
+        from unnest(${textArray(logs.map((log) => log.tenantId))}::text[],
+          ${textArray(logs.map((log) => log.prospectLogId))}::text[],
+          ${textArray(logs.map((log) => log.prospectId))}::text[],
+          ${textArray(logs.map((log) => log.source))}::text[],
+          ${textArray(logs.map((log) => log.type))}::text[],
+          ${textArray(logs.map((log) => log.payload.rawJson))}::text[],
+          ${textArray(logs.map((log) => log.email))}::text[],
+          ${textArray(logs.map((log) => log.name))}::text[],
+          ${textArray(logs.map((log) => log.idempotencyKey))}::text[],
+          ${textArray(logs.map((log) => log.requestHash))}::text[],
+          ${plainArray(logs.map((log) => log.createdProspect))}::boolean[],
+          ${textArray(logs.map((log) => log.createdAt))}::timestamptz[])
+          as log (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
+            idempotency_key, request_hash, created_prospect, created_at)
+        order by tenant_id, source, idempotency_key, prospect_log_id`,
+      ),
+    )
+  },
+})

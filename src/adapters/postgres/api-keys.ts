@@ -1,0 +1,64 @@
+import type { ApiKeys, StoredApiKey } from '../../core/ports.ts'
+import { type Ask, type Sql, textArray } from './connect.ts'
+
+type KeyRow = Omit<StoredApiKey, 'scopes'> & { readonly scopes: string }
+
+/** `changed` is told after a key was issued or ended, so that other processes forget what they remember. */
+export const postgresApiKeys = (ask: Ask, changed: () => Promise<void>): ApiKeys => ({
+  findByHash: async (keyHash) => {
+    const [row] = await ask(
+      (sql) => sql<KeyRow[]>`select ${columns(sql)} from api_keys where key_hash = ${keyHash}`,
+    )
+    return row === undefined ? null : stored(row)
+  },
+
+  find: async (apiKeyId) => {
+    const [row] = await ask(
+      (sql) => sql<KeyRow[]>`select ${columns(sql)} from api_keys where api_key_id = ${apiKeyId}`,
+    )
+    return row === undefined ? null : stored(row)
+  },
+
+  list: async (tenantId) => {
+    const rows = await ask(
+      (sql) => sql<KeyRow[]>`
+        select ${columns(sql)} from api_keys where tenant_id = ${tenantId} order by api_key_id`,
+    )
+    return rows.map(stored)
+  },
+
+  add: async (key) => {
+    await ask(
+      (sql) => sql`
+        insert into api_keys (api_key_id, tenant_id, key_hash, start, name, scopes, created_at, expires_at,
+          revoked_at, last_used_at)
+        values (${key.apiKeyId}, ${key.tenantId}, ${key.keyHash}, ${key.start}, ${key.name},
+          ${textArray(key.scopes)}::text[], ${key.createdAt}, ${key.expiresAt}, ${key.revokedAt}, ${key.lastUsedAt})`,
+    )
+    await changed()
+  },
+
+  end: async (apiKeyId, when) => {
+    const { revokedAt = null, expiresAt = null } = when as { revokedAt?: string; expiresAt?: string }
+    await ask(
+      (sql) => sql`
+        update api_keys set revoked_at = coalesce(${revokedAt}, revoked_at),
+          expires_at = coalesce(${expiresAt}, expires_at)
+        where api_key_id = ${apiKeyId}`,
+    )
+    await changed()
+  },
+
+  markUsed: async (apiKeyId, at) => {
+    await ask((sql) => sql`update api_keys set last_used_at = ${at} where api_key_id = ${apiKeyId}`)
+  },
+})
+
+const columns = (sql: Sql) => sql`
+  api_key_id, tenant_id, key_hash, start, name, array_to_string(scopes, ' ') as scopes, created_at, expires_at,
+  revoked_at, last_used_at`
+
+const stored = (row: KeyRow): StoredApiKey => ({
+  ...row,
+  scopes: row.scopes.split(' ') as unknown as StoredApiKey['scopes'],
+})

@@ -1,0 +1,160 @@
+import postgres from 'postgres'
+import { DomainFailure } from '../../core/failures.ts'
+import type { Recorded } from '../../core/ports.ts'
+import { gate } from './gate.ts'
+
+export type PostgresSettings = {
+  readonly url: string
+  readonly connectionsMax: number
+  readonly statementMsMax: number
+  readonly lockMsMax: number
+  readonly waitingMax: number
+  readonly waitMsMax: number
+  readonly onNotice?: (message: string) => void
+  /** Sees every statement with its parameters before it is sent. For tests. */
+  readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
+}
+export type Sql = postgres.Sql
+type Statement<Rows> = (sql: Sql) => PromiseLike<Rows>
+
+/** Sends one statement and answers its rows. Refuses `unavailable` where the database cannot answer in time. */
+export type Ask = <Rows>(statement: Statement<Rows>) => Promise<Rows>
+
+/** A statement that has not answered by its own limit is given this long for the limit itself to arrive. */
+const GRACE_MS = 1_000
+
+/**
+ * Connections to PostgreSQL behind a gate: at most as many statements under way as there are connections, a bounded
+ * number waiting a bounded time. The driver itself bounds neither, nor does it settle every statement whose
+ * connection died: each has a deadline of ours, and after a missed one all connections are replaced.
+ */
+export const connect = (settings: PostgresSettings) => {
+  let pool = openPool(settings)
+  const enter = gate({
+    underWayMax: settings.connectionsMax,
+    waitingMax: settings.waitingMax,
+    waitMsMax: settings.waitMsMax,
+  })
+
+  const replacePool = (missed: Sql) => {
+    if (missed !== pool) return
+    pool = openPool(settings)
+    void endPool(missed, 0)
+  }
+
+  const ask: Ask = async (statement) => {
+    const leave = await enter()
+    const used = pool
+    let timer: NodeJS.Timeout | undefined
+    try {
+      const deadline = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => {
+          replacePool(used)
+          reject(unavailable('The database did not answer in time.'))
+        }, settings.statementMsMax + GRACE_MS)
+      })
+      return await Promise.race([statement(used), deadline])
+    } catch (error) {
+      throw isAway(error) ? unavailable('The database cannot answer now.', error) : error
+    } finally {
+      clearTimeout(timer)
+      leave()
+    }
+  }
+  return { ask, close: () => endPool(pool, 5) }
+}
+
+const openPool = ({
+  url,
+  connectionsMax,
+  statementMsMax,
+  lockMsMax,
+  onNotice,
+  onStatement,
+}: PostgresSettings): Sql =>
+  openPostgres(url, {
+    max: connectionsMax,
+    connection: { statement_timeout: statementMsMax, lock_timeout: lockMsMax },
+    onnotice: (notice) => onNotice?.(String(notice['message'])),
+    ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
+  })
+
+type Options = postgres.Options<Record<string, never>> & {
+  /** The driver has it; its types do not. */
+  readonly onnotify?: (channel: string, payload: string) => void
+}
+
+/** What every connection of ours has in common; statements are in UTC and their columns arrive in camelCase. */
+export const openPostgres = (url: string, options: Options): Sql =>
+  postgres(url, {
+    connect_timeout: 3,
+    // The driver's own pauses grow to 20 seconds.
+    backoff: (retries: number) => Math.min(0.05 * retries, 0.5),
+    // Spares a query at each connect: arrays are written by `textArray`.
+    fetch_types: false,
+    transform: { column: { from: postgres.toCamel } },
+    types: { time: { to: 1184, from: [1184], serialize: String, parse: isoFromPostgres } },
+    ...options,
+    connection: { application_name: 'prospect-pages', TimeZone: 'UTC', ...options.connection },
+  }) as unknown as Sql
+
+/** The driver's `end` may never resolve after a lost connection; its own time limit, in seconds, sees to it. */
+export const endPool = (sql: Sql, timeoutS: number): Promise<void> =>
+  sql.end({ timeout: timeoutS }).catch(() => {})
+
+const isoFromPostgres = (text: string): string => new Date(text).toISOString()
+
+export const unavailable = (detail: string, cause?: unknown): DomainFailure => {
+  const failure = new DomainFailure('unavailable', detail, { retryAfterS: 1 })
+  failure.cause = cause
+  return failure
+}
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
+
+/** Errors of the connection, and those by which PostgreSQL says: not now. */
+export const isWaiting = (error: unknown): boolean => {
+  const code = codeOf(error)
+  return AWAY_CLASSES.has(code.slice(0, 2)) || CONNECTION_CODES.test(code)
+}
+/** While serving, also what is no reason to give up: a lock not got, a standby, no such database, a wrong password. */
+const isAway = (error: unknown): boolean => isWaiting(error) || AWAY_CODES.has(codeOf(error))
+const AWAY_CODES = new Set(['55P03', '25006', '3D000', '28P01'])
+/** 08 connection, 53 out of something, 57 stopped by a limit or an operator, 58 a fault of the system. */
+const AWAY_CLASSES = new Set(['08', '53', '57', '58'])
+const CONNECTION_CODES = /^(CONNECT|CONNECTION_|ECONN|EPIPE|ENOENT|EAI_|ENOTFOUND|ETIMEDOUT|EHOST|ENET)/
+
+/**
+ * Somebody else got there first: an email or an idempotency key was taken (23505), a blank email was filled (23514,
+ * by that one constraint), or two writes waited for each other (40P01, 40001). Nothing was saved.
+ */
+const isOvertaken = (error: unknown): boolean => {
+  const code = codeOf(error)
+  if (code === '23514')
+    return (error as { constraint_name?: string }).constraint_name === 'prospects_email_hash_is_one'
+  return code === '23505' || code === '40P01' || code === '40001'
+}
+
+export const recordedUnlessOvertaken = (write: Promise<unknown>): Promise<Recorded> =>
+  write.then(
+    () => 'recorded',
+    (error) => {
+      if (isOvertaken(error)) return 'overtaken'
+      throw error
+    },
+  )
+
+/** A list of texts as PostgreSQL writes an array: `{"a","b",NULL}`. */
+export const textArray = (texts: readonly (string | null)[]): string => {
+  let array = '{'
+  for (const text of texts) {
+    if (array.length > 1) array += ','
+    array += text === null ? 'NULL' : `"${needsEscape.test(text) ? text.replace(escapes, '\\$&') : text}"`
+  }
+  return `${array}}`
+}
+const needsEscape = /["\\]/
+const escapes = /["\\]/g
+
+/** The same for numbers and booleans, which need no quotes. */
+export const plainArray = (values: readonly (number | boolean)[]): string => `{${values.join(',')}}`

@@ -1,0 +1,65 @@
+import { type Migration, missingMigrations } from '../../core/migrations.ts'
+import { endPool, isWaiting, openPostgres, type Sql, unavailable } from './connect.ts'
+
+/** Any number will do, as long as it stays the same. */
+const LOCK = 7_238_114_005
+
+export type Warn = (message: string) => void
+
+/**
+ * Brings the schema up to date, in one transaction under a lock, so that several processes may start at once.
+ * Refuses a database that is newer, or a PostgreSQL older than 14; warns of settings that can lose a committed write.
+ */
+export const migratePostgres = async (
+  url: string,
+  migrations: readonly Migration[],
+  warn: Warn,
+): Promise<void> => {
+  const sql = openPostgres(url, { max: 1, connection: { statement_timeout: 0 }, onnotice: () => {} })
+  try {
+    await checkServer(sql, warn)
+    if (await isUpToDate(sql, migrations)) return
+    // The driver's own transactions can throw where nobody catches it; on one connection, plain statements do.
+    await sql`begin`
+    await sql`select pg_advisory_xact_lock(${LOCK})`
+    await sql`
+      create table if not exists schema_migrations (
+        number integer primary key, name text not null, applied_at timestamptz(3) not null default now()
+      )`
+    for (const { number, name, sql: text } of missingMigrations(migrations, await appliedIn(sql))) {
+      await sql.unsafe(text)
+      await sql`insert into schema_migrations (number, name) values (${number}, ${name})`
+    }
+    await sql`commit`
+  } catch (error) {
+    throw isWaiting(error) ? unavailable('The database cannot answer yet.', error) : error
+  } finally {
+    await endPool(sql, 1)
+  }
+}
+
+/** A look first, so that a role without the right to change the schema can start where there is nothing to change. */
+const isUpToDate = async (sql: Sql, migrations: readonly Migration[]): Promise<boolean> => {
+  const [list] = await sql<
+    { isThere: boolean }[]
+  >`select to_regclass('schema_migrations') is not null as is_there`
+  return list?.isThere === true && missingMigrations(migrations, await appliedIn(sql)).length === 0
+}
+
+export const appliedIn = async (sql: Sql): Promise<number> => {
+  const [row] = await sql<{ applied: number }[]>`
+    select coalesce(max(number), 0)::int as applied from schema_migrations`
+  return row?.applied ?? 0
+}
+
+const checkServer = async (sql: Sql, warn: Warn): Promise<void> => {
+  const [server] = await sql<{ version: number; fsync: string; fullPageWrites: string; commits: string }[]>`
+    select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
+      current_setting('full_page_writes') as full_page_writes, current_setting('synchronous_commit') as commits`
+  if (server === undefined) return
+  if (server.version < 140_000) throw new Error('PostgreSQL 14 or newer is needed.')
+  if (server.fsync === 'off')
+    warn('fsync is off: a crash of the database machine can lose acknowledged writes')
+  if (server.fullPageWrites === 'off') warn('full_page_writes is off: a crash can damage the database')
+  if (server.commits === 'off') warn('synchronous_commit is off: a crash can lose acknowledged writes')
+}

@@ -1,0 +1,187 @@
+import type { FoundPage, KnownPages, NewPageRow, Pages, StoredPage, StoredVersion } from '../../core/ports.ts'
+import { type Ask, plainArray, recordedUnlessOvertaken, textArray } from './connect.ts'
+
+type RecallRow =
+  | (KnownPages['groups'][number] & { readonly pageId: null })
+  | (KnownPages['pages'][number] & { readonly pageId: string })
+type ListedRow = StoredPage & { readonly want: number; readonly pageId: string | null }
+type VersionColumns<Prefix extends string> = {
+  readonly [Name in keyof StoredVersion as `${Prefix}${Capitalize<Name>}`]: StoredVersion[Name] | null
+}
+type FoundRow = Omit<StoredPage, 'pageId'> & {
+  readonly want: number
+  readonly pageId: string | null
+  readonly supplementaryContext: string | null
+} & VersionColumns<'published'> &
+  VersionColumns<'latest'>
+
+export const postgresPages = (ask: Ask): Pages => ({
+  recall: async ({ groups, keys }) => {
+    const rows = await ask(
+      (sql) => sql<RecallRow[]>`
+        select g.tenant_id, g.page_group_id, g.status, g.title, c.pages_count::int as pages_count,
+          null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
+        from (
+          select distinct tenant_id, page_group_id
+          from unnest(${textArray(groups.map((want) => want.tenantId))}::text[],
+            ${textArray(groups.map((want) => want.pageGroupId))}::text[]) as each (tenant_id, page_group_id)
+        ) want
+          join page_groups g on g.tenant_id = want.tenant_id and g.page_group_id = want.page_group_id
+          join page_counts c on c.tenant_id = want.tenant_id and c.page_group_id = want.page_group_id
+        union all
+        select p.tenant_id, p.page_group_id, null, null, null,
+          p.page_id, p.idempotency_key, p.request_hash, p.created_at
+        from unnest(${textArray(keys.map((want) => want.tenantId))}::text[],
+            ${textArray(keys.map((want) => want.pageGroupId))}::text[],
+            ${textArray(keys.map((want) => want.idempotencyKey))}::text[])
+            as want (tenant_id, page_group_id, idempotency_key)
+          join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
+            and p.idempotency_key = want.idempotency_key`,
+    )
+    return {
+      groups: rows.filter((row) => row.pageId === null),
+      pages: rows.filter((row) => row.pageId !== null),
+    }
+  },
+
+  record: async (pages) => {
+    const counts = countsOf(pages)
+    return recordedUnlessOvertaken(
+      ask(
+        (sql) => sql`
+        with page as (
+          select * from unnest(${textArray(pages.map((page) => page.tenantId))}::text[],
+            ${textArray(pages.map((page) => page.pageGroupId))}::text[],
+            ${textArray(pages.map((page) => page.pageId))}::text[],
+            ${textArray(pages.map((page) => page.customName))}::text[],
+            ${textArray(pages.map((page) => page.computedName))}::text[],
+            ${textArray(pages.map((page) => page.supplementaryContext))}::text[],
+            ${textArray(pages.map((page) => page.idempotencyKey))}::text[],
+            ${textArray(pages.map((page) => page.requestHash))}::text[],
+            ${textArray(pages.map((page) => page.versionId))}::text[],
+            ${plainArray(pages.map((page) => page.versionNumber))}::int[],
+            ${textArray(pages.map((page) => page.createdAt))}::timestamptz[])
+            as page (tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
+              idempotency_key, request_hash, version_id, version_number, created_at)
+        ), counted as (
+          insert into page_counts as c (tenant_id, page_group_id, pages_count)
+          select tenant_id, page_group_id, added
+          from unnest(${textArray(counts.map((count) => count.tenantId))}::text[],
+            ${textArray(counts.map((count) => count.pageGroupId))}::text[],
+            ${plainArray(counts.map((count) => count.added))}::int[]) as count (tenant_id, page_group_id, added)
+          order by tenant_id, page_group_id
+          on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
+        ), versioned as (
+          insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
+            claimable_at, created_at)
+          select tenant_id, page_id, version_id, page_group_id, version_number, 'processing', created_at, created_at
+          from page
+        )
+        insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
+          latest_version_id, idempotency_key, request_hash, created_at, updated_at)
+        select tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
+          version_id, idempotency_key, request_hash, created_at, created_at
+        from page
+        order by tenant_id, page_group_id, idempotency_key, page_id`,
+      ),
+    )
+  },
+
+  list: async (wants) => {
+    const rows = await ask(
+      (sql) => sql<ListedRow[]>`
+        select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
+          p.created_at, p.updated_at
+        from unnest(${plainArray(wants.map((_, number) => number))}::int[],
+            ${textArray(wants.map((want) => want.tenantId))}::text[],
+            ${textArray(wants.map((want) => want.pageGroupId))}::text[],
+            ${textArray(wants.map((want) => want.beforeId ?? AFTER_ALL_IDS))}::text[],
+            ${plainArray(wants.map((want) => want.rowsMax))}::int[])
+            as want (number, tenant_id, page_group_id, before_id, rows_max)
+          join page_groups g on g.tenant_id = want.tenant_id and g.page_group_id = want.page_group_id
+            and g.status <> 'deleted'
+          left join lateral (
+            select * from pages p
+            where p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
+              and p.page_id < want.before_id
+            order by p.page_id desc limit want.rows_max
+          ) p on true
+        order by want.number, p.page_id desc`,
+    )
+    const lists: (StoredPage[] | null)[] = wants.map(() => null)
+    for (const { want, ...page } of rows) {
+      lists[want] ??= []
+      if (page.pageId !== null) lists[want].push(page)
+    }
+    return lists
+  },
+
+  find: async (wants) => {
+    const rows = await ask(
+      (sql) => sql<FoundRow[]>`
+        select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
+          p.supplementary_context, p.created_at, p.updated_at,
+          published.version_id as published_version_id, published.version_number as published_version_number,
+          published.status as published_status, published.published_at as published_published_at,
+          published.failure_reason as published_failure_reason,
+          latest.version_id as latest_version_id, latest.version_number as latest_version_number,
+          latest.status as latest_status, latest.published_at as latest_published_at,
+          latest.failure_reason as latest_failure_reason
+        from unnest(${plainArray(wants.map((_, number) => number))}::int[],
+            ${textArray(wants.map((want) => want.tenantId))}::text[],
+            ${textArray(wants.map((want) => want.pageGroupId))}::text[],
+            ${textArray(wants.map((want) => want.pageId))}::text[])
+            as want (number, tenant_id, page_group_id, page_id)
+          join page_groups g on g.tenant_id = want.tenant_id and g.page_group_id = want.page_group_id
+            and g.status <> 'deleted'
+          left join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
+            and p.page_id = want.page_id
+          left join page_versions published on published.tenant_id = p.tenant_id
+            and published.page_id = p.page_id and published.version_id = p.published_version_id
+          left join page_versions latest on latest.tenant_id = p.tenant_id
+            and latest.page_id = p.page_id and latest.version_id = p.latest_version_id`,
+    )
+    const found: FoundPage[] = wants.map(() => 'page_group_not_found')
+    for (const row of rows) found[row.want] = row.pageId === null ? 'page_not_found' : pageOf(row, row.pageId)
+    return found
+  },
+})
+
+/** Greater than every id: ids are of lower-case letters, digits and underscores. */
+const AFTER_ALL_IDS = '~'
+
+const countsOf = (pages: readonly NewPageRow[]) =>
+  [...Map.groupBy(pages, (page) => `${page.tenantId} ${page.pageGroupId}`).values()].flatMap((group) => {
+    const [first] = group
+    return first === undefined
+      ? []
+      : [{ tenantId: first.tenantId, pageGroupId: first.pageGroupId, added: group.length }]
+  })
+
+const pageOf = (row: FoundRow, pageId: string): FoundPage => ({
+  tenantId: row.tenantId,
+  pageGroupId: row.pageGroupId,
+  pageId,
+  customName: row.customName,
+  computedName: row.computedName,
+  supplementaryContext: row.supplementaryContext,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+  published:
+    row.publishedVersionId === null
+      ? null
+      : ({
+          versionId: row.publishedVersionId,
+          versionNumber: row.publishedVersionNumber,
+          status: row.publishedStatus,
+          publishedAt: row.publishedPublishedAt,
+          failureReason: row.publishedFailureReason,
+        } as StoredVersion),
+  latest: {
+    versionId: row.latestVersionId,
+    versionNumber: row.latestVersionNumber,
+    status: row.latestStatus,
+    publishedAt: row.latestPublishedAt,
+    failureReason: row.latestFailureReason,
+  } as StoredVersion,
+})

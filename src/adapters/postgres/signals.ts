@@ -1,0 +1,68 @@
+import type { Signal } from '../../core/ports.ts'
+import { type Ask, endPool, openPostgres, type Sql } from './connect.ts'
+
+const TELL_PAUSE_MS = 200
+const LISTEN_AGAIN_MS = 500
+
+/**
+ * What processes on one database tell each other, by LISTEN and NOTIFY. Whoever cannot listen just now assumes every
+ * half second that something was said.
+ */
+export const postgresSignals = (url: string, ask: Ask) => {
+  let listening: Sql | undefined
+  let tellHere: (signal: Signal) => void = () => {}
+  let again: NodeJS.Timeout | undefined
+  let pause: NodeJS.Timeout | undefined
+  let closed = false
+
+  const tell = async (signal: Signal): Promise<void> => {
+    await ask((sql) => sql`select pg_notify('prospect_pages', ${signal})`)
+  }
+
+  const watch = (told: (signal: Signal) => void): void => {
+    tellHere = told
+    const assumeAll = () => {
+      told('keys')
+      told('versions')
+    }
+    const listen = () => {
+      again = undefined
+      sql`listen prospect_pages`.then(assumeAll, listenAgain)
+    }
+    const listenAgain = () => {
+      assumeAll()
+      if (!closed) again ??= setTimeout(listen, LISTEN_AGAIN_MS)
+    }
+    const sql = openPostgres(url, {
+      max: 1,
+      idle_timeout: 0,
+      max_lifetime: null,
+      onnotify: (_channel, signal) => told(signal as Signal),
+      onclose: listenAgain,
+    })
+    listening = sql
+    listen()
+  }
+
+  return {
+    tell,
+    watch,
+    /**
+     * Tells this process at once, and others soon, once for all that happens meanwhile: commits that notify wait for
+     * each other in the whole database.
+     */
+    tellSoon: (signal: Signal): void => {
+      tellHere(signal)
+      pause ??= setTimeout(() => {
+        pause = undefined
+        tell(signal).catch(() => {})
+      }, TELL_PAUSE_MS)
+    },
+    close: async (): Promise<void> => {
+      closed = true
+      clearTimeout(again)
+      clearTimeout(pause)
+      if (listening !== undefined) await endPool(listening, 1)
+    },
+  }
+}

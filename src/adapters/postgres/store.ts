@@ -1,0 +1,50 @@
+import { DomainFailure } from '../../core/failures.ts'
+import type { Migration } from '../../core/migrations.ts'
+import type { Store } from '../../core/ports.ts'
+import { postgresActivities } from './activities.ts'
+import { postgresApiKeys } from './api-keys.ts'
+import { connect, type PostgresSettings } from './connect.ts'
+import { appliedIn, migratePostgres, type Warn } from './migrate.ts'
+import { postgresPageGroups } from './page-groups.ts'
+import { postgresPages } from './pages.ts'
+import { postgresSignals } from './signals.ts'
+import { postgresTenants } from './tenants.ts'
+import { postgresVersions } from './versions.ts'
+
+/** Everything kept in PostgreSQL 14 or newer. Connects when it is first asked something. */
+export const postgresStore = (
+  settings: PostgresSettings,
+  migrations: readonly Migration[],
+  warn: Warn = () => {},
+): Store => {
+  const { ask, close } = connect(settings)
+  const signals = postgresSignals(settings.url, ask)
+  const pages = postgresPages(ask)
+
+  return {
+    activities: postgresActivities(ask),
+    pageGroups: postgresPageGroups(ask),
+    pages: {
+      ...pages,
+      record: async (rows) => {
+        const recorded = await pages.record(rows)
+        if (recorded === 'recorded') signals.tellSoon('versions')
+        return recorded
+      },
+    },
+    versions: postgresVersions(ask),
+    apiKeys: postgresApiKeys(ask, () => signals.tell('keys')),
+    tenants: postgresTenants(ask),
+    migrate: () => migratePostgres(settings.url, migrations, warn),
+    ready: async () => {
+      const applied = await ask(appliedIn)
+      if (applied !== migrations.length)
+        throw new DomainFailure('unavailable', 'The database is not migrated.', { retryAfterS: 5 })
+    },
+    watch: signals.watch,
+    close: async () => {
+      await signals.close()
+      await close()
+    },
+  }
+}

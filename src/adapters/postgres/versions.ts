@@ -1,0 +1,88 @@
+import type { ClaimedVersion, Settlement, Versions } from '../../core/ports.ts'
+import { type Ask, plainArray, textArray } from './connect.ts'
+
+type ClaimedRow = Pick<ClaimedVersion, 'tenantId' | 'pageGroupId' | 'pageId' | 'versionId' | 'attempt'>
+type ContextRow = Pick<ClaimedVersion, 'pageId' | 'groupTitle' | 'pageContext' | 'supplementaryContext'>
+
+/**
+ * The claim serves no caller, so it is the one that leaves the tenant: a plain conditional update, which also works
+ * where the tables are distributed by tenant. Of two publishers that want the same version the second waits for the
+ * first, sees that it is no longer claimable, and passes it over.
+ */
+export const postgresVersions = (ask: Ask): Versions => ({
+  claim: async ({ now, until, max }) => {
+    const [oldest] = await ask(
+      (sql) => sql<{ upTo: string | null }[]>`
+        select max(claimable_at) as up_to
+        from (
+          select claimable_at from page_versions
+          where status = 'processing' and claimable_at <= ${now}
+          order by claimable_at limit ${max}
+        ) oldest`,
+    )
+    const upTo = oldest?.upTo ?? null
+    if (upTo === null) return []
+    const claimed = await ask(
+      (sql) => sql<ClaimedRow[]>`
+        update page_versions set claimable_at = ${until}, attempts = attempts + 1
+        where status = 'processing' and claimable_at <= ${upTo}
+        returning tenant_id, page_group_id, page_id, version_id, attempts as attempt`,
+    )
+    if (claimed.length === 0) return []
+    const contexts = await ask(
+      (sql) => sql<ContextRow[]>`
+        select p.page_id, g.title as group_title, g.page_context, p.supplementary_context
+        from unnest(${textArray(claimed.map((version) => version.tenantId))}::text[],
+            ${textArray(claimed.map((version) => version.pageGroupId))}::text[],
+            ${textArray(claimed.map((version) => version.pageId))}::text[])
+            as want (tenant_id, page_group_id, page_id)
+          join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
+            and p.page_id = want.page_id
+          join page_groups g on g.tenant_id = want.tenant_id and g.page_group_id = want.page_group_id`,
+    )
+    const contextOf = new Map(contexts.map((context) => [context.pageId, context]))
+    return claimed.flatMap((version) => {
+      const context = contextOf.get(version.pageId)
+      return context === undefined ? [] : [{ ...version, ...context }]
+    })
+  },
+
+  settle: async (tenantId, settlements) => {
+    const rows = settlements.map(rowOf)
+    await ask(
+      (sql) => sql`
+        with settled as (
+          update page_versions v set status = done.status, published_at = done.published_at,
+            failure_reason = done.failure_reason, claimable_at = coalesce(done.claimable_at, v.claimable_at)
+          from unnest(${textArray(rows.map((row) => row.pageId))}::text[],
+            ${textArray(rows.map((row) => row.versionId))}::text[],
+            ${plainArray(rows.map((row) => row.attempt))}::int[],
+            ${textArray(rows.map((row) => row.status))}::text[],
+            ${textArray(rows.map((row) => row.publishedAt))}::timestamptz[],
+            ${textArray(rows.map((row) => row.computedName))}::text[],
+            ${textArray(rows.map((row) => row.failureReason))}::text[],
+            ${textArray(rows.map((row) => row.claimableAt))}::timestamptz[])
+            as done (page_id, version_id, attempt, status, published_at, computed_name, failure_reason, claimable_at)
+          where v.tenant_id = ${tenantId} and v.page_id = done.page_id and v.version_id = done.version_id
+            and v.status = 'processing' and v.attempts = done.attempt
+          returning v.page_group_id, v.page_id, v.version_id, v.status, done.published_at, done.computed_name
+        )
+        update pages p set published_version_id = settled.version_id, updated_at = settled.published_at,
+          computed_name = coalesce(settled.computed_name, p.computed_name)
+        from settled
+        where p.tenant_id = ${tenantId} and p.page_group_id = settled.page_group_id
+          and p.page_id = settled.page_id and settled.status = 'published'`,
+    )
+  },
+})
+
+const rowOf = (done: Settlement) => ({
+  pageId: done.pageId,
+  versionId: done.versionId,
+  attempt: done.attempt,
+  status: done.status,
+  publishedAt: done.status === 'published' ? done.at : null,
+  computedName: done.status === 'published' ? done.computedName : null,
+  failureReason: done.status === 'failed' ? done.reason : null,
+  claimableAt: done.status === 'processing' ? done.claimableAt : null,
+})

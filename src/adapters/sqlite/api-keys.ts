@@ -1,0 +1,64 @@
+import type { ApiKeys, StoredApiKey } from '../../core/ports.ts'
+import type { Database } from './open.ts'
+
+type KeyRow = Omit<StoredApiKey, 'scopes'> & { readonly scopes: string }
+
+const KEY = `
+  select api_key_id, tenant_id, key_hash, start, name, scopes, created_at, expires_at, revoked_at, last_used_at
+  from api_keys`
+
+/** `changed` is told after a key was issued or ended. */
+export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys => ({
+  findByHash: async (keyHash) => {
+    const row = database.get<KeyRow>(`${KEY} where key_hash = ?`, keyHash)
+    return row === undefined ? null : stored(row)
+  },
+
+  find: async (apiKeyId) => {
+    const row = database.get<KeyRow>(`${KEY} where api_key_id = ?`, apiKeyId)
+    return row === undefined ? null : stored(row)
+  },
+
+  list: async (tenantId) =>
+    database.all<KeyRow>(`${KEY} where tenant_id = ? order by api_key_id`, tenantId).map(stored),
+
+  add: async (key) => {
+    database.run(
+      `insert into api_keys (api_key_id, tenant_id, key_hash, start, name, scopes, created_at, expires_at, revoked_at,
+         last_used_at)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      key.apiKeyId,
+      key.tenantId,
+      key.keyHash,
+      key.start,
+      key.name,
+      key.scopes.join(' '),
+      key.createdAt,
+      key.expiresAt,
+      key.revokedAt,
+      key.lastUsedAt,
+    )
+    changed()
+  },
+
+  end: async (apiKeyId, when) => {
+    const { revokedAt = null, expiresAt = null } = when as { revokedAt?: string; expiresAt?: string }
+    database.run(
+      `update api_keys set revoked_at = coalesce(?, revoked_at), expires_at = coalesce(?, expires_at)
+       where api_key_id = ?`,
+      revokedAt,
+      expiresAt,
+      apiKeyId,
+    )
+    changed()
+  },
+
+  markUsed: async (apiKeyId, at) => {
+    database.run('update api_keys set last_used_at = ? where api_key_id = ?', at, apiKeyId)
+  },
+})
+
+const stored = (row: KeyRow): StoredApiKey => ({
+  ...row,
+  scopes: row.scopes.split(' ') as unknown as StoredApiKey['scopes'],
+})

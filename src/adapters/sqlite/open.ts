@@ -1,0 +1,119 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { DomainFailure } from '../../core/failures.ts'
+import type { Recorded } from '../../core/ports.ts'
+
+/** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
+export type Database = ReturnType<typeof openDatabase>
+
+export const openDatabase = (path: string, busyMsMax: number) => {
+  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
+  const file = new DatabaseSync(path)
+  file.exec(`pragma busy_timeout = ${busyMsMax}; pragma journal_mode = wal; pragma synchronous = full`)
+  let isOpen = true
+  const statements = new Map<string, StatementSync>()
+  const nameOf = rememberNames()
+
+  const prepared = (sql: string): StatementSync => {
+    const known = statements.get(sql)
+    if (known !== undefined) return known
+    const statement = file.prepare(sql)
+    statements.set(sql, statement)
+    return statement
+  }
+  /** Where a commit failed SQLite may have rolled back by itself; then there is nothing to do. */
+  const rollBack = () => {
+    try {
+      prepared('rollback').run()
+    } catch {}
+  }
+  const camel = (row: Record<string, unknown>): Record<string, unknown> => {
+    const turned: Record<string, unknown> = {}
+    for (const column in row) turned[nameOf(column)] = row[column]
+    return turned
+  }
+
+  return {
+    /** The rows of one statement, with columns in camelCase. `sql` is a fixed text, kept prepared. */
+    all: <Row>(sql: string, ...values: SQLInputValue[]): Row[] =>
+      saying(
+        () =>
+          prepared(sql)
+            .all(...values)
+            .map(camel) as Row[],
+      ),
+    get: <Row>(sql: string, ...values: SQLInputValue[]): Row | undefined =>
+      saying(() => {
+        const row = prepared(sql).get(...values)
+        return row === undefined ? undefined : (camel(row) as Row)
+      }),
+    run: (sql: string, ...values: SQLInputValue[]): void =>
+      saying(() => {
+        prepared(sql).run(...values)
+      }),
+    exec: (sql: string): void => saying(() => file.exec(sql)),
+    /** One short transaction: all of `work` is on disk when it answers, or nothing. */
+    write: <Answer>(work: () => Answer): Answer =>
+      saying(() => {
+        prepared('begin immediate').run()
+        try {
+          const answer = work()
+          prepared('commit').run()
+          return answer
+        } catch (error) {
+          rollBack()
+          throw error
+        }
+      }),
+    close: (): void => {
+      if (isOpen) file.close()
+      isOpen = false
+    },
+  }
+}
+
+/** `page_group_id` is `pageGroupId`: the one place where SQL's names become ours. */
+const rememberNames = () => {
+  const names = new Map<string, string>()
+  return (column: string): string => {
+    const known = names.get(column)
+    if (known !== undefined) return known
+    const name = column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    names.set(column, name)
+    return name
+  }
+}
+
+const saying = <Answer>(ask: () => Answer): Answer => {
+  try {
+    return ask()
+  } catch (error) {
+    if (!AWAY.has(primaryCode(error))) throw error
+    const failure = new DomainFailure('unavailable', 'The database cannot answer now.', { retryAfterS: 1 })
+    failure.cause = error
+    throw failure
+  }
+}
+
+const codeOf = (error: unknown): number => Number((error as { errcode?: unknown } | null)?.errcode ?? 0)
+const primaryCode = (error: unknown): number => codeOf(error) & 0xff
+
+/** 5 busy, 6 locked, 8 read only, 10 input or output, 11 damaged, 13 full, 14 cannot open, 26 not a database. */
+const AWAY = new Set([5, 6, 8, 10, 11, 13, 14, 26])
+const CONSTRAINT_CHECK = 275
+const CONSTRAINT_PRIMARYKEY = 1555
+const CONSTRAINT_UNIQUE = 2067
+
+/** Saves all of `work`, or nothing where somebody else got there first: see the same on PostgreSQL. */
+export const recordedUnlessOvertaken = (database: Database, work: () => void): Recorded => {
+  try {
+    database.write(work)
+    return 'recorded'
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === CONSTRAINT_UNIQUE || code === CONSTRAINT_PRIMARYKEY) return 'overtaken'
+    if (code === CONSTRAINT_CHECK && String(error).includes('prospects_email_hash_is_one')) return 'overtaken'
+    throw error
+  }
+}

@@ -1,0 +1,114 @@
+import type {
+  FoundPage,
+  KnownPages,
+  Pages,
+  StoredPage,
+  StoredPageWithVersions,
+  StoredVersion,
+} from '../../core/ports.ts'
+import { type Database, recordedUnlessOvertaken } from './open.ts'
+import { AFTER_ALL_IDS } from './page-groups.ts'
+
+type Group = KnownPages['groups'][number]
+type FoundRow = Omit<StoredPageWithVersions, 'published' | 'latest'> & {
+  readonly publishedVersionId: string | null
+  readonly latestVersionId: string
+}
+
+const GROUP = `
+  select g.tenant_id, g.page_group_id, g.status, g.title, c.pages_count
+  from page_groups g
+    join page_counts c on c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id
+  where g.tenant_id = ? and g.page_group_id = ?`
+const BY_KEY = `
+  select tenant_id, page_group_id, page_id, idempotency_key, request_hash, created_at
+  from pages where tenant_id = ? and page_group_id = ? and idempotency_key = ?`
+const ADD_PAGE = `
+  insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
+    latest_version_id, idempotency_key, request_hash, created_at, updated_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const ADD_VERSION = `
+  insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status, claimable_at,
+    created_at)
+  values (?, ?, ?, ?, ?, 'processing', ?, ?)`
+const COUNT_ONE =
+  'update page_counts set pages_count = pages_count + 1 where tenant_id = ? and page_group_id = ?'
+const GROUP_IS_THERE =
+  "select 1 from page_groups where tenant_id = ? and page_group_id = ? and status <> 'deleted'"
+const LIST = `
+  select tenant_id, page_group_id, page_id, custom_name, computed_name, created_at, updated_at
+  from pages where tenant_id = ? and page_group_id = ? and page_id < ?
+  order by page_id desc limit ?`
+const FIND = `
+  select tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context, created_at,
+    updated_at, published_version_id, latest_version_id
+  from pages where tenant_id = ? and page_group_id = ? and page_id = ?`
+const VERSION = `
+  select version_id, version_number, status, published_at, failure_reason
+  from page_versions where tenant_id = ? and page_id = ? and version_id = ?`
+
+/** `added` is told after pages were recorded. */
+export const sqlitePages = (database: Database, added: () => void): Pages => ({
+  recall: async ({ groups, keys }) => ({
+    groups: groups.flatMap((want) => database.all<Group>(GROUP, want.tenantId, want.pageGroupId)),
+    pages: keys.flatMap((want) =>
+      database.all<KnownPages['pages'][number]>(BY_KEY, want.tenantId, want.pageGroupId, want.idempotencyKey),
+    ),
+  }),
+
+  record: async (pages) => {
+    const recorded = recordedUnlessOvertaken(database, () => {
+      for (const p of pages) {
+        database.run(
+          ADD_PAGE,
+          p.tenantId,
+          p.pageGroupId,
+          p.pageId,
+          p.customName,
+          p.computedName,
+          p.supplementaryContext,
+          p.versionId,
+          p.idempotencyKey,
+          p.requestHash,
+          p.createdAt,
+          p.updatedAt,
+        )
+        database.run(
+          ADD_VERSION,
+          p.tenantId,
+          p.pageId,
+          p.versionId,
+          p.pageGroupId,
+          p.versionNumber,
+          p.createdAt,
+          p.createdAt,
+        )
+        database.run(COUNT_ONE, p.tenantId, p.pageGroupId)
+      }
+    })
+    if (recorded === 'recorded') added()
+    return recorded
+  },
+
+  list: async (wants) =>
+    wants.map(({ tenantId, pageGroupId, beforeId, rowsMax }) =>
+      database.get(GROUP_IS_THERE, tenantId, pageGroupId) === undefined
+        ? null
+        : database.all<StoredPage>(LIST, tenantId, pageGroupId, beforeId ?? AFTER_ALL_IDS, rowsMax),
+    ),
+
+  find: async (wants) =>
+    wants.map(({ tenantId, pageGroupId, pageId }): FoundPage => {
+      if (database.get(GROUP_IS_THERE, tenantId, pageGroupId) === undefined) return 'page_group_not_found'
+      const row = database.get<FoundRow>(FIND, tenantId, pageGroupId, pageId)
+      if (row === undefined) return 'page_not_found'
+      const { publishedVersionId, latestVersionId, ...page } = row
+      const version = (versionId: string) =>
+        database.get<StoredVersion>(VERSION, tenantId, pageId, versionId) as StoredVersion
+      return {
+        ...page,
+        published: publishedVersionId === null ? null : version(publishedVersionId),
+        latest: version(latestVersionId),
+      }
+    }),
+})

@@ -1,0 +1,54 @@
+import type { ParseArgsOptionsConfig } from 'node:util'
+import type { Config } from '../config.ts'
+import type { Clock, NewId, Store } from '../core/ports.ts'
+
+export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
+export type CommandDeps = { readonly store: Store; readonly clock: Clock; readonly newId: NewId }
+
+/** One command of `prospect-pages`. */
+export type Command = {
+  /** Such as `keys create`. */
+  readonly words: string
+  /** What follows the words, for `--help`. */
+  readonly usage: string
+  readonly help: string
+  readonly options: ParseArgsOptionsConfig
+  /** The names of what must follow the words without a flag. */
+  readonly operands: readonly string[]
+  /** What it answers is printed: one JSON object, or a line for each of several. */
+  readonly run: (
+    deps: CommandDeps,
+    values: Values,
+    operands: readonly string[],
+  ) => Promise<object | readonly object[]>
+}
+
+/** Serving is the one command that opens its store by itself, and does not end by itself. */
+export type Serve = (config: Config) => Promise<void>
+
+/** Wrong use of the command line: exit code 2. */
+export const WRONG_USE = 'wrong use'
+export const wrongUse = (detail: string): never => {
+  throw new Error(detail, { cause: WRONG_USE })
+}
+
+export const textOf = (values: Values, name: string): string | undefined => {
+  const value = values[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+export const requiredText = (values: Values, name: string): string => {
+  const value = textOf(values, name)?.trim()
+  return value ? value : wrongUse(`--${name} is missing`)
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `90d`, `24h` or `15m`, in milliseconds. */
+export const durationOf = (values: Values, name: string): number | null => {
+  const given = textOf(values, name)
+  if (given === undefined) return null
+  const [, amount = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(given) ?? []
+  const unitMs = UNITS_MS[unit]
+  return unitMs === undefined ? wrongUse(`--${name} must be like 90d, 24h or 15m`) : Number(amount) * unitMs
+}

@@ -1,0 +1,46 @@
+import { createTenant } from '../core/create-tenant.ts'
+import { issueApiKey } from '../core/manage-api-keys.ts'
+import { createPageGroup } from '../core/manage-page-groups.ts'
+import type { CommandDeps } from './command.ts'
+
+/**
+ * Fills an empty database with a tenant, a brand, a key and one page group, and answers what to tell about them: the
+ * key, which is shown only now, and the five calls, ready to paste. Null where the database is not empty.
+ */
+export const firstRun = async (deps: CommandDeps, url: string): Promise<string | null> => {
+  if (!(await deps.store.tenants.isEmpty())) return null
+  const { tenantId } = await createTenant(deps)({ name: 'First tenant' })
+  const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: [], lifeMs: null })
+  const { pageGroupId } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
+  return `
+The database was empty, so a tenant, a key and a page group were created.
+
+  tenant      ${tenantId}
+  page group  ${pageGroupId}
+  key         ${apiKey}
+
+The key is shown only now. Paste these:
+
+URL=${url}
+KEY=${apiKey}
+GROUP=${pageGroupId}
+
+# log an activity
+curl -s $URL/v0/prospect_logs -H "x-api-key: $KEY" -H 'content-type: application/json' \\
+  -d '{"source":"crm","type":"form_submitted","email":"ada@example.com","payload":{"form":"contact"}}'
+
+# list the page groups
+curl -s $URL/v0/page_groups -H "x-api-key: $KEY"
+
+# create a page
+PAGE=$(curl -s $URL/v0/page_groups/$GROUP/pages -H "x-api-key: $KEY" -H 'content-type: application/json' \\
+  -d '{"supplementaryContext":"A page about the spring sale"}' | sed 's/.*"pageId":"\\([^"]*\\)".*/\\1/'); echo $PAGE
+
+# list the pages of the group
+curl -s $URL/v0/page_groups/$GROUP/pages -H "x-api-key: $KEY"
+
+# read the page with its published version
+curl -s $URL/v0/page_groups/$GROUP/pages/$PAGE -H "x-api-key: $KEY"
+
+`
+}

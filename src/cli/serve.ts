@@ -1,0 +1,63 @@
+import { createLog, type Log } from '../adapters/log.ts'
+import { compose, realWorld } from '../compose.ts'
+import type { Config } from '../config.ts'
+import { DomainFailure } from '../core/failures.ts'
+import { firstRun } from './first-run.ts'
+
+const TRY_AGAIN_MS = 500
+
+/** Migrates, serves and publishes until SIGTERM or SIGINT; a second one of either ends at once. */
+export const serve = async (config: Config): Promise<void> => {
+  const log = createLog(config.logLevel)
+  const world = realWorld(config, log)
+  const service = compose(config, world)
+  const port = await service.listen()
+  const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`
+  log.info({ host: config.host, port, url, database: config.database.kind }, 'listening')
+
+  let stop: () => void = () => {}
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve
+  })
+  const end = async (signal: string) => {
+    process.once('SIGTERM', () => process.exit(1)).once('SIGINT', () => process.exit(1))
+    log.info({ signal }, 'stopping')
+    stop()
+    // Whatever hangs, the process ends.
+    setTimeout(() => process.exit(1), config.drainMsMax + 10_000).unref()
+    await service.close()
+    log.info('stopped')
+    log.flush()
+    process.exitCode = 0
+  }
+  process.once('SIGTERM', (signal) => void end(signal)).once('SIGINT', (signal) => void end(signal))
+
+  if (!(await startWhenPossible(service.start, stopped, log))) return
+  if (config.database.kind !== 'postgres') {
+    const greeting = await firstRun(world, url)
+    if (greeting !== null) process.stdout.write(greeting)
+  }
+}
+
+/** A database that is away may come yet: until then the service listens and answers 503. */
+const startWhenPossible = async (
+  start: () => Promise<void>,
+  stopped: Promise<void>,
+  log: Log,
+): Promise<boolean> => {
+  let isStopped = false
+  void stopped.then(() => {
+    isStopped = true
+  })
+  for (let tries = 0; !isStopped; tries++) {
+    try {
+      await start()
+      return true
+    } catch (error) {
+      if (!(error instanceof DomainFailure) || error.kind !== 'unavailable') throw error
+      if (tries % 20 === 0) log.warn({ err: error }, 'waiting for the database')
+      await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS))])
+    }
+  }
+  return false
+}

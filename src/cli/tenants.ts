@@ -1,0 +1,13 @@
+import { createTenant } from '../core/create-tenant.ts'
+import { type Command, requiredText } from './command.ts'
+
+export const tenantCommands: readonly Command[] = [
+  {
+    words: 'tenants create',
+    usage: '--name N',
+    help: 'creates a tenant and its first brand',
+    options: { name: { type: 'string' } },
+    operands: [],
+    run: (deps, values) => createTenant(deps)({ name: requiredText(values, 'name') }),
+  },
+]

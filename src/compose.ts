@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto'
+import { createApi } from './adapters/http/api.ts'
+import { createRateLimit } from './adapters/http/rate-limit.ts'
+import type { UseCases } from './adapters/http/routes.ts'
+import { createHttpServer } from './adapters/http/server.ts'
+import { createNewId } from './adapters/ids.ts'
+import type { Log } from './adapters/log.ts'
+import { memoryStore } from './adapters/memory/store.ts'
+import { chatCompletionsNamer } from './adapters/naming/chat-completions.ts'
+import { postgresStore } from './adapters/postgres/store.ts'
+import { createPublisher } from './adapters/publisher.ts'
+import { readMigrations } from './adapters/read-migrations.ts'
+import { sqliteStore } from './adapters/sqlite/store.ts'
+import type { Config } from './config.ts'
+import { createPagesWithVersion } from './core/create-page-with-version.ts'
+import { refuse } from './core/failures.ts'
+import { gather } from './core/gather.ts'
+import { getPage } from './core/get-page.ts'
+import { identify } from './core/identify.ts'
+import { listPageGroups } from './core/list-page-groups.ts'
+import { listPages } from './core/list-pages.ts'
+import { logProspectActivities } from './core/log-prospect-activity.ts'
+import type { Clock, NewId, Store } from './core/ports.ts'
+import { publishVersions } from './core/publish-versions.ts'
+import { rememberApiKeys } from './core/remember-api-keys.ts'
+
+/** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
+const LIST_LENGTH_MAX = 200
+const REMEMBERED_KEYS = { keysMax: 10_000, msMax: 30_000 }
+/** A lease outlives the call to the namer by this. */
+const LEASE_MARGIN_MS = 20_000
+
+/** The store that the settings name. Opens the embedded file; connects to nothing yet. */
+export const openStore = (config: Config, log: Log): Store => {
+  const { database } = config
+  if (database.kind === 'memory') return memoryStore()
+  if (database.kind === 'sqlite')
+    return sqliteStore({ path: database.path, busyMsMax: config.statementMsMax }, readMigrations('sqlite'))
+  const settings = {
+    url: database.url,
+    connectionsMax: config.databaseConnectionsMax,
+    statementMsMax: config.statementMsMax,
+    lockMsMax: 2_000,
+    waitingMax: config.queuedCallsMax,
+    waitMsMax: 2_000,
+  }
+  return postgresStore(settings, readMigrations('postgres'), (message) => log.warn(message))
+}
+
+type World = { readonly store: Store; readonly clock: Clock; readonly newId: NewId; readonly log: Log }
+export const realWorld = (config: Config, log: Log): World => ({
+  store: openStore(config, log),
+  clock: Date.now,
+  newId: createNewId(),
+  log,
+})
+
+/** The five operations over a store, each gathering the calls that arrive together. */
+export const composeUseCases = (
+  { store, clock, newId }: Omit<World, 'log'>,
+  config: Pick<Config, 'requireIdentity' | 'queuedCallsMax'>,
+  listsUnderWayMax: number,
+): UseCases => {
+  const limits = { listLengthMax: LIST_LENGTH_MAX, listsUnderWayMax, queuedMax: config.queuedCallsMax }
+  const { requireIdentity } = config
+  return {
+    logProspectActivity: gather(logProspectActivities({ store, clock, newId, requireIdentity }), limits),
+    listPageGroups: listPageGroups({ rows: gather(store.pageGroups.list, limits) }),
+    listPages: listPages({ rows: gather(store.pages.list, limits) }),
+    getPage: getPage({ find: gather(store.pages.find, limits) }),
+    createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), limits),
+  }
+}
+
+/** The composition root: settings in, a service out. Nothing runs before `start`. */
+export const compose = (config: Config, world: World) => {
+  const { store, clock, log } = world
+  const stopwatch = () => performance.now()
+  const newRequestId = randomUUID
+
+  // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.
+  const useCases = composeUseCases(world, config, config.database.kind === 'postgres' ? 2 : 1)
+
+  const keys = rememberApiKeys(store.apiKeys.findByHash, stopwatch, REMEMBERED_KEYS)
+  const identifyKnown = identify({ apiKeys: { ...store.apiKeys, findByHash: keys.findByHash }, clock })
+
+  const publisher = createPublisher({
+    publish: publishVersions({
+      store,
+      clock,
+      namer: config.namer && chatCompletionsNamer({ ...config.namer, msMax: config.namerMsMax }),
+      claimMax: config.namer ? config.namerCallsMax : LIST_LENGTH_MAX,
+      leaseMs: config.namerMsMax + LEASE_MARGIN_MS,
+      onFailedAttempt: ({ versionId, attempt }, why) =>
+        log.warn({ versionId, attempt, err: why }, 'naming failed'),
+    }),
+    pollMs: config.publisherPollMs,
+    onError: (error) => log.error({ err: error }, 'publishing failed; it goes on'),
+  })
+
+  let state: 'starting' | 'serving' | 'stopping' = 'starting'
+  const api = createApi({
+    useCases,
+    identify: (apiKey) =>
+      state === 'starting'
+        ? refuse('unavailable', 'The service is starting.', { retryAfterS: 1 })
+        : identifyKnown(apiKey),
+    rateLimit:
+      config.rateLimitPerMinute === null ? null : createRateLimit(config.rateLimitPerMinute, stopwatch),
+    requestsInFlightMax: config.requestsInFlightMax,
+    newRequestId,
+    ready: () =>
+      state === 'serving'
+        ? store.ready()
+        : refuse('unavailable', `The service is ${state}.`, { retryAfterS: 1 }),
+    onAnswered: (answered) => log.info(answered, 'answered'),
+    onError: (error, requestId) => log.error({ err: error, requestId }, 'a fault of ours'),
+  })
+  const http = createHttpServer({ api, limits: config, newRequestId })
+
+  return {
+    api,
+    useCases,
+    listen: () => http.listen(config.host, config.port),
+    /** Migrates, then serves and publishes. Refuses `unavailable` where the database is away: try again. */
+    start: async (): Promise<void> => {
+      await store.migrate()
+      store.watch((signal) => (signal === 'keys' ? keys.forget() : publisher.wake()))
+      state = 'serving'
+      publisher.start()
+    },
+    /** Requests under way are answered, queued writes committed, versions not left half done. */
+    close: async (): Promise<void> => {
+      state = 'stopping'
+      await http.drain(config.drainMsMax)
+      await publisher.stop()
+      await store.close()
+    },
+  }
+}

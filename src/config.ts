@@ -1,0 +1,166 @@
+import { type Fault, refuse } from './core/failures.ts'
+
+/** The settings, from the environment: every one with its default, its check and the line that `--help` shows. */
+export type Config = {
+  readonly host: string
+  readonly port: number
+  readonly database: DatabaseAddress
+  readonly logLevel: string
+  readonly namer: { readonly url: string; readonly model: string; readonly apiKey: string | undefined } | null
+  readonly namerMsMax: number
+  readonly namerCallsMax: number
+  readonly requireIdentity: boolean
+  readonly rateLimitPerMinute: number | null
+  readonly bodyBytesMax: number
+  readonly headersMsMax: number
+  readonly requestMsMax: number
+  readonly keepAliveMs: number
+  readonly drainMsMax: number
+  readonly connectionsMax: number
+  readonly requestsInFlightMax: number
+  readonly queuedCallsMax: number
+  readonly databaseConnectionsMax: number
+  readonly statementMsMax: number
+  readonly publisherPollMs: number
+}
+export type DatabaseAddress =
+  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'memory' }
+
+type Setting<Value> = {
+  readonly default: string
+  readonly help: string
+  /** Answers the value, or throws what is wrong with the text. */
+  readonly read: (text: string) => Value
+}
+const setting = <Value>(fallback: string, help: string, read: (text: string) => Value): Setting<Value> => ({
+  default: fallback,
+  help,
+  read,
+})
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+
+const text = (given: string): string => given
+const optional = (given: string): string | undefined => (given === '' ? undefined : given)
+const flag = (given: string): boolean => {
+  if (given !== 'true' && given !== 'false') throw new Error('must be true or false')
+  return given === 'true'
+}
+const oneOf =
+  (allowed: readonly string[]) =>
+  (given: string): string => {
+    if (!allowed.includes(given)) throw new Error(`must be one of ${allowed.join(', ')}`)
+    return given
+  }
+const whole =
+  (min: number, max: number) =>
+  (given: string): number => {
+    if (!/^\d{1,12}$/.test(given) || Number(given) < min || Number(given) > max)
+      throw new Error(`must be a whole number from ${min} to ${max}`)
+    return Number(given)
+  }
+const wholeOrNone = (min: number, max: number) => (given: string) =>
+  given === '' ? null : whole(min, max)(given)
+const httpUrl = (given: string): string | undefined => {
+  if (given === '') return undefined
+  if (!/^https?:\/\/[^\s/]/.test(given) || !URL.canParse(given))
+    throw new Error('must be an http or https address')
+  return given
+}
+const database = (given: string): DatabaseAddress => {
+  if (given === 'memory:') return { kind: 'memory' }
+  if (given.startsWith('sqlite:') && given.length > 'sqlite:'.length)
+    return { kind: 'sqlite', path: given.slice('sqlite:'.length) }
+  if (/^postgres(ql)?:\/\/./.test(given)) return { kind: 'postgres', url: given }
+  throw new Error('must be postgres://…, sqlite:PATH or memory:')
+}
+
+const DAY_MS = 86_400_000
+const SETTINGS = {
+  HOST: setting('127.0.0.1', 'address to listen on', text),
+  PORT: setting('8080', 'port to listen on; 0 picks a free one', whole(0, 65_535)),
+  DATABASE_URL: setting(
+    'sqlite:data/prospect-pages.db',
+    'postgres://… (14 or newer), sqlite:PATH (the embedded database) or memory: (nothing kept)',
+    database,
+  ),
+  LOG_LEVEL: setting('info', LOG_LEVELS.join(', '), oneOf(LOG_LEVELS)),
+  NAMER_URL: setting('', 'base address of a chat-completions server; without it the built-in namer', httpUrl),
+  NAMER_MODEL: setting('', 'model to ask there', optional),
+  NAMER_API_KEY: setting('', 'key to send there', optional),
+  NAMER_MS_MAX: setting('10000', 'time limit of one call to the namer', whole(1, 600_000)),
+  NAMER_CALLS_MAX: setting('4', 'calls to the namer at a time', whole(1, 1_000)),
+  REQUIRE_IDENTITY: setting('false', 'refuse an activity with neither prospectId nor email', flag),
+  RATE_LIMIT_PER_MINUTE: setting('', 'requests of one key in a minute; empty: no limit', wholeOrNone(1, 1e9)),
+  BODY_BYTES_MAX: setting('1048576', 'largest body of a request', whole(1_024, 67_108_864)),
+  HEADERS_MS_MAX: setting('10000', 'time limit for the headers of a request', whole(100, 600_000)),
+  REQUEST_MS_MAX: setting('30000', 'time limit for a whole request to arrive', whole(100, 600_000)),
+  KEEP_ALIVE_MS: setting(
+    '65000',
+    'how long an idle connection is kept; more than a balancer in front keeps its own',
+    whole(1, DAY_MS),
+  ),
+  DRAIN_MS_MAX: setting('10000', 'how long requests under way may take after SIGTERM', whole(0, 600_000)),
+  CONNECTIONS_MAX: setting('10000', 'connections at a time', whole(1, 1_000_000)),
+  REQUESTS_IN_FLIGHT_MAX: setting('2000', 'requests under way at a time; past it 503', whole(1, 1_000_000)),
+  QUEUED_CALLS_MAX: setting(
+    '2000',
+    'calls of one operation that wait for a list; past it 503',
+    whole(1, 1_000_000),
+  ),
+  DATABASE_CONNECTIONS_MAX: setting('10', 'connections to PostgreSQL', whole(1, 1_000)),
+  STATEMENT_MS_MAX: setting('5000', 'time limit of one statement', whole(100, 600_000)),
+  PUBLISHER_POLL_MS: setting('1000', 'how often the publisher looks by itself', whole(10, 600_000)),
+} as const
+
+type Name = keyof typeof SETTINGS
+type Values = { readonly [N in Name]: ReturnType<(typeof SETTINGS)[N]['read']> }
+
+/** The names and help lines of all settings, for `--help`. */
+export const settingsHelp = (): readonly { name: string; default: string; help: string }[] =>
+  Object.entries(SETTINGS).map(([name, { default: fallback, help }]) => ({ name, default: fallback, help }))
+
+/** The checked settings, or every fault at once. An empty variable counts as not set. */
+export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
+  const errors: Fault[] = []
+  const read = (name: Name): unknown => {
+    try {
+      return SETTINGS[name].read(environment[name] || SETTINGS[name].default)
+    } catch (error) {
+      errors.push({ parameter: name, detail: (error as Error).message })
+      return undefined
+    }
+  }
+  const names = Object.keys(SETTINGS) as Name[]
+  const values = Object.fromEntries(names.map((name) => [name, read(name)])) as Values
+  if (values.NAMER_URL !== undefined && values.NAMER_MODEL === undefined)
+    errors.push({ parameter: 'NAMER_MODEL', detail: 'must be set where NAMER_URL is' })
+  if (errors.length > 0) refuse('invalid_request', 'The settings are not right.', { errors })
+  return {
+    host: values.HOST,
+    port: values.PORT,
+    database: values.DATABASE_URL,
+    logLevel: values.LOG_LEVEL,
+    namer:
+      values.NAMER_URL === undefined || values.NAMER_MODEL === undefined
+        ? null
+        : { url: values.NAMER_URL, model: values.NAMER_MODEL, apiKey: values.NAMER_API_KEY },
+    namerMsMax: values.NAMER_MS_MAX,
+    namerCallsMax: values.NAMER_CALLS_MAX,
+    requireIdentity: values.REQUIRE_IDENTITY,
+    rateLimitPerMinute: values.RATE_LIMIT_PER_MINUTE,
+    bodyBytesMax: values.BODY_BYTES_MAX,
+    headersMsMax: values.HEADERS_MS_MAX,
+    requestMsMax: values.REQUEST_MS_MAX,
+    keepAliveMs: values.KEEP_ALIVE_MS,
+    drainMsMax: values.DRAIN_MS_MAX,
+    connectionsMax: values.CONNECTIONS_MAX,
+    requestsInFlightMax: values.REQUESTS_IN_FLIGHT_MAX,
+    queuedCallsMax: values.QUEUED_CALLS_MAX,
+    databaseConnectionsMax: values.DATABASE_CONNECTIONS_MAX,
+    statementMsMax: values.STATEMENT_MS_MAX,
+    publisherPollMs: values.PUBLISHER_POLL_MS,
+  }
+}

@@ -1,0 +1,18 @@
+import { refuse } from './failures.ts'
+import type { Clock, NewId, NewTenant, Store } from './ports.ts'
+import { isoTime } from './times.ts'
+
+type Deps = { readonly store: Pick<Store, 'tenants'>; readonly clock: Clock; readonly newId: NewId }
+
+/** Creates a tenant with its first brand of the same name. */
+export const createTenant =
+  ({ store, clock, newId }: Deps) =>
+  async ({ name }: { readonly name: string }): Promise<Pick<NewTenant, 'tenantId' | 'brandId'>> => {
+    const tenant = { tenantId: newId('tenant'), brandId: newId('brand'), name, createdAt: isoTime(clock()) }
+    await store.tenants.add(tenant)
+    return { tenantId: tenant.tenantId, brandId: tenant.brandId }
+  }
+
+/** The brands of a tenant, oldest first. Refuses `not_found`. */
+export const brandsOf = async (store: Pick<Store, 'tenants'>, tenantId: string): Promise<readonly string[]> =>
+  (await store.tenants.brands(tenantId)) ?? refuse('not_found', 'There is no tenant with this id.')

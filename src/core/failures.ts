@@ -1,0 +1,60 @@
+/** Every expected no of this product, by kind. What each is called in HTTP stands in `adapters/http/problems.ts`. */
+export type FailureKind =
+  // said by the use cases
+  | 'page_group_not_found'
+  | 'page_not_found'
+  | 'prospect_not_found'
+  | 'page_group_not_active'
+  | 'idempotency_key_reused'
+  | 'invalid_cursor'
+  | 'missing_api_key'
+  | 'invalid_api_key'
+  | 'insufficient_scope'
+  // said by the use cases and at the door
+  | 'invalid_request'
+  | 'unavailable'
+  // said at the door
+  | 'invalid_json'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'rate_limited'
+
+/** One fault of a request: where it is (`pointer` into the body, or the name of a `parameter`), and what it is. */
+export type Fault = {
+  readonly detail: string
+  readonly pointer?: string
+  readonly parameter?: string
+}
+
+/** What a failure may tell besides its kind and a sentence. */
+export type FailureFacts = {
+  readonly errors?: readonly Fault[]
+  readonly prospectLogId?: string
+  readonly pageId?: string
+  readonly requiredScope?: string
+  readonly retryAfterS?: number
+  readonly allow?: string
+}
+
+/** An expected no. Anything else that is thrown is a bug. */
+export class DomainFailure extends Error {
+  readonly kind: FailureKind
+  readonly facts: FailureFacts
+
+  constructor(kind: FailureKind, detail: string, facts: FailureFacts = {}) {
+    super(detail)
+    this.name = 'DomainFailure'
+    this.kind = kind
+    this.facts = facts
+  }
+}
+
+/** Says no: `const group = (await find(id)) ?? refuse('page_group_not_found', '…')`. */
+export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts): never => {
+  throw new DomainFailure(kind, detail, facts)
+}
+
+/** What became of one member of a list: its answer, or the no it got. A no of one never harms another. */
+export type Outcome<Answer> = Answer | DomainFailure

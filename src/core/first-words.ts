@@ -1,0 +1,23 @@
+const WORDS_MAX = 8
+export const NAME_CODE_POINTS_MAX = 120
+
+/** The built-in name of a page: the first words of its context, else its group's title and its number there. */
+export const firstWords = (
+  supplementaryContext: string | null,
+  groupTitle: string,
+  number: number,
+): string => {
+  // A long text is not split as a whole to see its beginning.
+  const words = (supplementaryContext ?? '').slice(0, 4_000).split(/\s+/u).filter(Boolean).slice(0, WORDS_MAX)
+  return oneLine(words.join(' ')) || `${oneLine(groupTitle)} ${number}`.trim()
+}
+
+/** One line of at most 120 characters, without control characters, quotes around it or blanks at its ends. */
+export const oneLine = (text: string): string => {
+  const line = text
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim()
+    .replace(/^(["'`“”„«»]+)(.*?)(["'`“”„«»]+)$/u, '$2')
+    .trim()
+  return [...line.slice(0, NAME_CODE_POINTS_MAX * 2)].slice(0, NAME_CODE_POINTS_MAX).join('').trim()
+}

@@ -1,0 +1,53 @@
+import { apiKeyHash, isApiKeyText } from './api-key-text.ts'
+import { refuse } from './failures.ts'
+import type { ApiKeys, Clock, Scope, StoredApiKey } from './ports.ts'
+import { isoTime } from './times.ts'
+
+export type Caller = {
+  readonly tenantId: string
+  readonly apiKeyId: string
+  readonly scopes: readonly Scope[]
+}
+
+type Deps = {
+  readonly apiKeys: Pick<ApiKeys, 'findByHash' | 'markUsed'>
+  readonly clock: Clock
+}
+const HOUR_MS = 3_600_000
+const MARKED_KEYS_MAX = 10_000
+
+/**
+ * Who calls: the tenant and scopes of an API key (specification 5).
+ * Refuses `missing_api_key` and `invalid_api_key`: not a key, unknown, expired or revoked.
+ */
+export const identify = ({ apiKeys, clock }: Deps) => {
+  const lastMarked = new Map<string, number>()
+
+  /** When a key was last used is nice to know to the hour: nobody waits for it, and a loss of it harms nobody. */
+  const markUsed = ({ apiKeyId, lastUsedAt }: StoredApiKey, now: number) => {
+    const marked = lastMarked.get(apiKeyId) ?? Date.parse(lastUsedAt ?? isoTime(0))
+    if (now - marked < HOUR_MS) return
+    if (lastMarked.size >= MARKED_KEYS_MAX) lastMarked.clear()
+    lastMarked.set(apiKeyId, now)
+    apiKeys.markUsed(apiKeyId, isoTime(now)).catch(() => {})
+  }
+
+  return async (apiKey: string | undefined): Promise<Caller> => {
+    if (apiKey === undefined || apiKey === '')
+      return refuse('missing_api_key', 'The header x-api-key is missing.')
+    const key = isApiKeyText(apiKey) ? await apiKeys.findByHash(apiKeyHash(apiKey)) : null
+    const now = clock()
+    if (key === null || hasEnded(key, isoTime(now)))
+      return refuse('invalid_api_key', 'The API key is not valid: unknown, expired or revoked.')
+    markUsed(key, now)
+    return { tenantId: key.tenantId, apiKeyId: key.apiKeyId, scopes: key.scopes }
+  }
+}
+
+const hasEnded = ({ revokedAt, expiresAt }: StoredApiKey, now: string): boolean =>
+  revokedAt !== null || (expiresAt !== null && expiresAt <= now)
+
+export const requireScope = (caller: Caller, scope: Scope): void => {
+  if (!caller.scopes.includes(scope))
+    refuse('insufficient_scope', `The API key lacks the scope ${scope}.`, { requiredScope: scope })
+}

@@ -1,0 +1,209 @@
+import type { RawJson } from '../shapes/json.ts'
+import type { NewProspectLog, ProspectLogReceipt } from '../shapes/prospect-log.ts'
+import { attempt } from './attempt.ts'
+import { decideAndSave } from './decide-and-save.ts'
+import { matchableEmail } from './emails.ts'
+import { type Outcome, refuse } from './failures.ts'
+import { sha256 } from './hashes.ts'
+import { keyOf } from './key-of.ts'
+import type {
+  ActivityChanges,
+  ActivityWants,
+  Clock,
+  KnownActivities,
+  NewId,
+  NewLog,
+  ProspectChange,
+  Store,
+  StoredProspect,
+} from './ports.ts'
+import { canonicalJson } from './raw-json.ts'
+import { isoTime } from './times.ts'
+
+export type NewActivity = Omit<NewProspectLog, 'payload'> & {
+  readonly tenantId: string
+  readonly payload: RawJson
+}
+/** `replayed`: the first answer to a request that came before under the same idempotency key. */
+export type LoggedActivity = { readonly receipt: ProspectLogReceipt; readonly replayed: boolean }
+
+type Deps = {
+  readonly store: Pick<Store, 'activities'>
+  readonly clock: Clock
+  readonly newId: NewId
+  /** Refuse an activity that has neither a prospect's id nor an email to find one by. */
+  readonly requireIdentity?: boolean
+}
+
+/**
+ * Logs what prospects did, many at once, each in the order given (specification 4.1).
+ *
+ * A prospect is the one named by `prospectId`, else the one with this email, else a new one. What is blank in it is
+ * filled from the activity's email and name; nothing is overwritten. A request whose idempotency key came before
+ * from the same source is answered as it was then.
+ *
+ * Refuses, each activity by itself: `prospect_not_found`, `idempotency_key_reused`, `invalid_request`.
+ */
+export const logProspectActivities =
+  (deps: Deps) =>
+  async (inputs: readonly NewActivity[]): Promise<readonly Outcome<LoggedActivity>[]> => {
+    const now = isoTime(deps.clock())
+    const activities = inputs.map(read)
+    return decideAndSave({
+      recall: () => deps.store.activities.recall(wantsOf(activities)),
+      decide: (known) => decide(activities, known, now, deps),
+      record: (changes) => deps.store.activities.record(changes),
+    })
+  }
+
+/** An activity with what identifies its prospect and, where it has an idempotency key, itself. */
+type Activity = ReturnType<typeof read>
+const read = (input: NewActivity) => ({
+  ...input,
+  matchable: matchableEmail(input.email),
+  requestHash: input.idempotencyKey === undefined ? null : requestHashOf(input),
+})
+
+const requestHashOf = ({ type, payload, prospectId, email, name }: NewActivity): string =>
+  sha256(JSON.stringify([type, prospectId ?? null, email ?? null, name ?? null]) + canonicalJson(payload))
+
+const wantsOf = (activities: readonly Activity[]): ActivityWants => ({
+  prospects: activities.flatMap(({ tenantId, prospectId }) =>
+    prospectId === undefined ? [] : [{ tenantId, prospectId }],
+  ),
+  emails: activities.flatMap(({ tenantId, matchable }) =>
+    matchable === null ? [] : [{ tenantId, emailHash: matchable.emailHash }],
+  ),
+  keys: activities.flatMap(({ tenantId, source, idempotencyKey }) =>
+    idempotencyKey === undefined ? [] : [{ tenantId, source, idempotencyKey }],
+  ),
+})
+
+/** Pure. An activity sees what the ones before it in the list decided. */
+const decide = (
+  activities: readonly Activity[],
+  known: KnownActivities,
+  now: string,
+  { newId, requireIdentity = false }: Deps,
+): { outcomes: Outcome<LoggedActivity>[]; changes: ActivityChanges | null } => {
+  const prospects = prospectsInMemory(known.prospects)
+  const receipts = new Map(known.receipts.map((r) => [keyOf(r.tenantId, r.source, r.idempotencyKey), r]))
+  const logs: NewLog[] = []
+
+  const logOne = (activity: Activity): LoggedActivity => {
+    const { tenantId, source, type, payload, email, name, idempotencyKey, requestHash } = activity
+    const key = idempotencyKey === undefined ? null : keyOf(tenantId, source, idempotencyKey)
+    const first = key === null ? undefined : receipts.get(key)
+    if (first !== undefined) {
+      if (first.requestHash !== requestHash)
+        refuse('idempotency_key_reused', 'This idempotency key came before with another request.', {
+          prospectLogId: first.prospectLogId,
+        })
+      return { receipt: receiptOf(first), replayed: true }
+    }
+
+    const { prospectId, createdProspect } = prospectFor(activity)
+    const log: NewLog = {
+      tenantId,
+      prospectLogId: newId('prospectlog'),
+      prospectId,
+      source,
+      type,
+      payload,
+      email: email ?? null,
+      name: name ?? null,
+      idempotencyKey: idempotencyKey ?? null,
+      requestHash,
+      createdProspect,
+      createdAt: now,
+    }
+    logs.push(log)
+    if (key !== null && idempotencyKey !== undefined && requestHash !== null)
+      receipts.set(key, { ...log, idempotencyKey, requestHash })
+    return { receipt: receiptOf(log), replayed: false }
+  }
+
+  const prospectFor = (activity: Activity): { prospectId: string; createdProspect: boolean } => {
+    const { tenantId, prospectId, matchable, name = null } = activity
+    const found =
+      prospectId !== undefined
+        ? (prospects.byId(tenantId, prospectId) ??
+          refuse('prospect_not_found', 'There is no prospect with this id.'))
+        : matchable && prospects.byEmail(tenantId, matchable.emailHash)
+    if (found) {
+      prospects.fillBlanks(found, matchable, name, now)
+      return { prospectId: found.prospectId, createdProspect: false }
+    }
+    if (matchable === null && requireIdentity)
+      refuse('invalid_request', 'An activity must say whose it is.', {
+        errors: [{ detail: 'is required where there is no prospectId: an email', pointer: '/email' }],
+      })
+    const added = { tenantId, prospectId: newId('prospect'), emailHash: matchable?.emailHash ?? null, name }
+    prospects.save(added, { ...added, email: matchable?.email ?? null, createdAt: now })
+    return { prospectId: added.prospectId, createdProspect: true }
+  }
+
+  const outcomes = activities.map((activity) => attempt(() => logOne(activity)))
+  return { outcomes, changes: logs.length === 0 ? null : { prospects: prospects.changes(), logs } }
+}
+
+/** The prospects that a list needs, as they will be once it is saved. */
+const prospectsInMemory = (known: readonly StoredProspect[]) => {
+  const byId = new Map<string, StoredProspect>()
+  const byEmail = new Map<string, StoredProspect>()
+  const changes = new Map<string, ProspectChange>()
+  const remember = (prospect: StoredProspect) => {
+    byId.set(keyOf(prospect.tenantId, prospect.prospectId), prospect)
+    if (prospect.emailHash !== null) byEmail.set(keyOf(prospect.tenantId, prospect.emailHash), prospect)
+  }
+  for (const prospect of known) remember(prospect)
+
+  const save = (after: StoredProspect, change: ProspectChange) => {
+    remember(after)
+    changes.set(keyOf(change.tenantId, change.prospectId), change)
+  }
+  return {
+    byId: (tenantId: string, prospectId: string) => byId.get(keyOf(tenantId, prospectId)),
+    byEmail: (tenantId: string, emailHash: string) => byEmail.get(keyOf(tenantId, emailHash)),
+    changes: () => [...changes.values()],
+    save,
+    /** An email that belongs to another prospect changes nobody. */
+    fillBlanks: (
+      prospect: StoredProspect,
+      matchable: Activity['matchable'],
+      name: string | null,
+      now: string,
+    ) => {
+      const { tenantId, prospectId } = prospect
+      const isFree = matchable !== null && !byEmail.has(keyOf(tenantId, matchable.emailHash))
+      const takesEmail = prospect.emailHash === null && isFree
+      const takesName = prospect.name === null && name !== null
+      if (!takesEmail && !takesName) return
+      const after = { ...prospect, name: prospect.name ?? name }
+      const before = changes.get(keyOf(tenantId, prospectId)) ?? {
+        email: null,
+        emailHash: null,
+        createdAt: now,
+      }
+      if (takesEmail) save({ ...after, ...matchable }, { ...before, ...after, ...matchable })
+      else
+        save(after, {
+          ...after,
+          email: before.email,
+          emailHash: before.emailHash,
+          createdAt: before.createdAt,
+        })
+    },
+  }
+}
+
+const receiptOf = (
+  log: Pick<NewLog, 'prospectId' | 'prospectLogId' | 'createdAt' | 'createdProspect' | 'source' | 'type'>,
+): ProspectLogReceipt => ({
+  prospectId: log.prospectId,
+  prospectLogId: log.prospectLogId,
+  createdAt: log.createdAt,
+  createdProspect: log.createdProspect,
+  source: log.source,
+  type: log.type,
+})

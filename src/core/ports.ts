@@ -1,0 +1,292 @@
+/**
+ * What the core needs of the world, in domain words. A store that meets these is a whole database.
+ *
+ * - Every verb that serves a caller names the tenant: a stranger's thing is a missing thing.
+ * - Verbs take lists, because the use cases work on many at once; a list may be of one, and may mix tenants.
+ * - `record` saves all of its list or nothing. It answers `overtaken`, with nothing saved, where somebody else has
+ *   meanwhile taken an email or an idempotency key; the use case then recalls and decides again.
+ * - Times are ISO 8601 in UTC with milliseconds. Ids sort by age.
+ * - A store that cannot answer now refuses with `unavailable`; whether a write happened is then unknown.
+ */
+import type { RawJson } from '../shapes/json.ts'
+import type { VersionStatus } from '../shapes/page.ts'
+import type { PageGroupStatus } from '../shapes/page-group.ts'
+
+export type Timestamp = string
+/** Milliseconds since 1970. Asked once per story. */
+export type Clock = () => number
+export type IdPrefix =
+  | 'prospect'
+  | 'prospectlog'
+  | 'pagegroup'
+  | 'page'
+  | 'pageversion'
+  | 'tenant'
+  | 'brand'
+  | 'apikey'
+/** A new id, greater than every one made before in this process. */
+export type NewId = (prefix: IdPrefix) => string
+
+/* Prospects and their logs */
+
+export type StoredProspect = {
+  readonly tenantId: string
+  readonly prospectId: string
+  readonly emailHash: string | null
+  readonly name: string | null
+}
+export type StoredReceipt = {
+  readonly tenantId: string
+  readonly source: string
+  readonly idempotencyKey: string
+  readonly requestHash: string
+  readonly prospectId: string
+  readonly prospectLogId: string
+  readonly type: string
+  readonly createdProspect: boolean
+  readonly createdAt: Timestamp
+}
+export type ActivityWants = {
+  readonly prospects: readonly { readonly tenantId: string; readonly prospectId: string }[]
+  readonly emails: readonly { readonly tenantId: string; readonly emailHash: string }[]
+  readonly keys: readonly {
+    readonly tenantId: string
+    readonly source: string
+    readonly idempotencyKey: string
+  }[]
+}
+export type KnownActivities = {
+  readonly prospects: readonly StoredProspect[]
+  readonly receipts: readonly StoredReceipt[]
+}
+/** A prospect to add; where its id is there already, only what is blank there is filled. */
+export type ProspectChange = StoredProspect & { readonly email: string | null; readonly createdAt: Timestamp }
+export type NewLog = {
+  readonly tenantId: string
+  readonly prospectLogId: string
+  readonly prospectId: string
+  readonly source: string
+  readonly type: string
+  readonly payload: RawJson
+  readonly email: string | null
+  readonly name: string | null
+  readonly idempotencyKey: string | null
+  readonly requestHash: string | null
+  readonly createdProspect: boolean
+  readonly createdAt: Timestamp
+}
+export type ActivityChanges = {
+  readonly prospects: readonly ProspectChange[]
+  readonly logs: readonly NewLog[]
+}
+export type Activities = {
+  recall(wants: ActivityWants): Promise<KnownActivities>
+  record(changes: ActivityChanges): Promise<Recorded>
+}
+export type Recorded = 'recorded' | 'overtaken'
+
+/* Page groups */
+
+export type StoredPageGroup = {
+  readonly tenantId: string
+  readonly pageGroupId: string
+  readonly brandId: string
+  readonly name: string
+  readonly title: string
+  readonly pageContext: string | null
+  readonly status: PageGroupStatus
+  readonly pagesCount: number
+  readonly actions: RawJson
+  readonly footerLinks: RawJson
+  readonly scripts: RawJson
+  readonly headerActionId: string | null
+  readonly createdAt: Timestamp
+  readonly updatedAt: Timestamp
+  readonly deletedAt: Timestamp | null
+}
+/** The newest `rowsMax` rows older than `beforeId`. */
+export type SliceWant = {
+  readonly tenantId: string
+  readonly beforeId: string | null
+  readonly rowsMax: number
+}
+/** `status` null: all but the deleted ones. */
+export type PageGroupsWant = SliceWant & { readonly status: PageGroupStatus | null }
+export type PageGroups = {
+  /** One list of rows for each want, in order. */
+  list(wants: readonly PageGroupsWant[]): Promise<readonly (readonly StoredPageGroup[])[]>
+  /** For the command line: by id alone. */
+  find(pageGroupId: string): Promise<StoredPageGroup | null>
+  add(group: StoredPageGroup): Promise<void>
+  /** Saves every field but `pagesCount`. */
+  change(group: StoredPageGroup): Promise<void>
+}
+
+/* Pages and their versions */
+
+export type StoredPage = {
+  readonly tenantId: string
+  readonly pageGroupId: string
+  readonly pageId: string
+  readonly customName: string | null
+  readonly computedName: string
+  readonly createdAt: Timestamp
+  readonly updatedAt: Timestamp
+}
+export type StoredVersion = {
+  readonly versionId: string
+  readonly versionNumber: number
+  readonly status: VersionStatus
+  readonly publishedAt: Timestamp | null
+  readonly failureReason: string | null
+}
+export type StoredPageWithVersions = StoredPage & {
+  readonly supplementaryContext: string | null
+  readonly published: StoredVersion | null
+  readonly latest: StoredVersion
+}
+export type NewPageRow = StoredPage & {
+  readonly supplementaryContext: string | null
+  readonly idempotencyKey: string | null
+  readonly requestHash: string | null
+  readonly versionId: string
+  readonly versionNumber: number
+}
+export type PageWants = {
+  readonly groups: readonly { readonly tenantId: string; readonly pageGroupId: string }[]
+  readonly keys: readonly {
+    readonly tenantId: string
+    readonly pageGroupId: string
+    readonly idempotencyKey: string
+  }[]
+}
+export type KnownPages = {
+  readonly groups: readonly Pick<
+    StoredPageGroup,
+    'tenantId' | 'pageGroupId' | 'status' | 'title' | 'pagesCount'
+  >[]
+  readonly pages: readonly {
+    readonly tenantId: string
+    readonly pageGroupId: string
+    readonly pageId: string
+    readonly idempotencyKey: string
+    readonly requestHash: string
+    readonly createdAt: Timestamp
+  }[]
+}
+export type PagesWant = SliceWant & { readonly pageGroupId: string }
+export type PageWant = { readonly tenantId: string; readonly pageGroupId: string; readonly pageId: string }
+export type FoundPage = StoredPageWithVersions | 'page_group_not_found' | 'page_not_found'
+export type Pages = {
+  recall(wants: PageWants): Promise<KnownPages>
+  /** Adds pages, each with a version in `processing` that waits to be claimed, and counts them in their groups. */
+  record(pages: readonly NewPageRow[]): Promise<Recorded>
+  /** For each want, in order: its rows, or null where the group is missing or deleted. */
+  list(wants: readonly PagesWant[]): Promise<readonly (readonly StoredPage[] | null)[]>
+  /** For each want, in order: the page, or which of the two is missing. */
+  find(wants: readonly PageWant[]): Promise<readonly FoundPage[]>
+}
+
+/** Work that a publisher has taken. `attempt` proves whose it is: each claim counts one up. */
+export type ClaimedVersion = {
+  readonly tenantId: string
+  readonly pageGroupId: string
+  readonly pageId: string
+  readonly versionId: string
+  readonly attempt: number
+  readonly groupTitle: string
+  readonly pageContext: string | null
+  readonly supplementaryContext: string | null
+}
+type SettledVersion = { readonly pageId: string; readonly versionId: string; readonly attempt: number }
+/** How an attempt ended. `computedName` null keeps the name that is there. */
+export type Settlement =
+  | (SettledVersion & {
+      readonly status: 'published'
+      readonly at: Timestamp
+      readonly computedName: string | null
+    })
+  | (SettledVersion & { readonly status: 'failed'; readonly reason: string })
+  | (SettledVersion & { readonly status: 'processing'; readonly claimableAt: Timestamp })
+export type Versions = {
+  /**
+   * Takes about `max` versions in `processing` that are claimable at `now`, those that have waited longest first;
+   * nobody else gets them until `until`. Versions of the very same moment are taken together, even past `max`.
+   */
+  claim(want: {
+    readonly now: Timestamp
+    readonly until: Timestamp
+    readonly max: number
+  }): Promise<readonly ClaimedVersion[]>
+  /** Saves those that are still `processing` under the same attempt; the others were lost to somebody else. */
+  settle(tenantId: string, settlements: readonly Settlement[]): Promise<void>
+}
+
+/* Tenants and their keys */
+
+export const SCOPES = ['prospect_logs:write', 'page_groups:read', 'pages:read', 'pages:write'] as const
+export type Scope = (typeof SCOPES)[number]
+export type StoredApiKey = {
+  readonly apiKeyId: string
+  readonly tenantId: string
+  readonly keyHash: string
+  /** The first characters, so that a person recognises it. */
+  readonly start: string
+  readonly name: string | null
+  readonly scopes: readonly Scope[]
+  readonly createdAt: Timestamp
+  readonly expiresAt: Timestamp | null
+  readonly revokedAt: Timestamp | null
+  /** Coarse: at most an hour old. */
+  readonly lastUsedAt: Timestamp | null
+}
+export type ApiKeys = {
+  findByHash(keyHash: string): Promise<StoredApiKey | null>
+  find(apiKeyId: string): Promise<StoredApiKey | null>
+  list(tenantId: string): Promise<readonly StoredApiKey[]>
+  add(key: StoredApiKey): Promise<void>
+  /** Ends a key, or sets when it will end. */
+  end(
+    apiKeyId: string,
+    when: { readonly revokedAt: Timestamp } | { readonly expiresAt: Timestamp },
+  ): Promise<void>
+  markUsed(apiKeyId: string, at: Timestamp): Promise<void>
+}
+export type NewTenant = {
+  readonly tenantId: string
+  readonly brandId: string
+  readonly name: string
+  readonly createdAt: Timestamp
+}
+export type Tenants = {
+  /** Adds a tenant and its first brand. */
+  add(tenant: NewTenant): Promise<void>
+  /** The tenant's brands, oldest first; null where there is no such tenant. */
+  brands(tenantId: string): Promise<readonly string[] | null>
+  isEmpty(): Promise<boolean>
+}
+
+/** What happened elsewhere, in this process or in another on the same database. */
+export type Signal = 'keys' | 'versions'
+
+export type Store = {
+  readonly activities: Activities
+  readonly pageGroups: PageGroups
+  readonly pages: Pages
+  readonly versions: Versions
+  readonly apiKeys: ApiKeys
+  readonly tenants: Tenants
+  /** Brings the database to this program's schema; refuses one that is newer. */
+  migrate(): Promise<void>
+  /** Resolves where the database answers and has this program's schema; else refuses with `unavailable`. */
+  ready(): Promise<void>
+  /** Calls `told` soon after something happened. A signal may come too often and may be lost. */
+  watch(told: (signal: Signal) => void): void
+  close(): Promise<void>
+}
+
+/** Thinks of a name for a page. Slow and foreign: called outside of any write, and it may fail. */
+export type Namer = (
+  page: Pick<ClaimedVersion, 'groupTitle' | 'pageContext' | 'supplementaryContext'>,
+  stop: AbortSignal,
+) => Promise<string>

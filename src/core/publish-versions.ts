@@ -1,0 +1,71 @@
+import { oneLine } from './first-words.ts'
+import type { ClaimedVersion, Clock, Namer, Settlement, Store } from './ports.ts'
+import { isoTime } from './times.ts'
+
+export const ATTEMPTS_MAX = 5
+/** How long a version rests after its first, second, … failed attempt. */
+const PAUSES_MS = [1_000, 5_000, 20_000, 60_000]
+
+type Deps = {
+  readonly store: Pick<Store, 'versions'>
+  readonly clock: Clock
+  /** Without one the name that the page was created with stays. */
+  readonly namer: Namer | null
+  readonly claimMax: number
+  /** Longer than the namer may take. */
+  readonly leaseMs: number
+  /** Told of every attempt that failed, with the reason. */
+  readonly onFailedAttempt?: (version: ClaimedVersion, why: unknown) => void
+}
+
+/**
+ * Takes waiting versions on and publishes them, each with a name from the namer; answers how many it took, 0 where
+ * nothing waits.
+ *
+ * The namer is called outside of any write. Where it fails the version rests and is tried again, five times at most;
+ * then it is published under its built-in name. A version whose attempts all ended without a word, because their
+ * publishers died over it, is `failed`. Nothing is published twice: a publisher that was too slow has lost its claim,
+ * and what it saves is passed over.
+ */
+export const publishVersions =
+  ({ store, clock, namer, claimMax, leaseMs, onFailedAttempt }: Deps) =>
+  async (stop: AbortSignal): Promise<number> => {
+    const now = clock()
+    const claimed = await store.versions.claim({
+      now: isoTime(now),
+      until: isoTime(now + leaseMs),
+      max: claimMax,
+    })
+
+    const settle = async (version: ClaimedVersion): Promise<Settlement> => {
+      const { pageId, versionId, attempt } = version
+      const which = { pageId, versionId, attempt }
+      if (attempt > ATTEMPTS_MAX)
+        return { ...which, status: 'failed', reason: `None of ${ATTEMPTS_MAX} attempts came to an end.` }
+      try {
+        const computedName = namer && nameFrom(await namer(version, stop))
+        return { ...which, status: 'published', at: isoTime(clock()), computedName }
+      } catch (why) {
+        onFailedAttempt?.(version, why)
+        const pauseMs = PAUSES_MS[attempt - 1]
+        if (pauseMs === undefined)
+          return { ...which, status: 'published', at: isoTime(clock()), computedName: null }
+        const claimableAt = isoTime(clock() + (stop.aborted ? 0 : pauseMs))
+        return { ...which, status: 'processing', claimableAt }
+      }
+    }
+
+    const byTenant = Map.groupBy(claimed, ({ tenantId }) => tenantId)
+    await Promise.all(
+      [...byTenant].map(async ([tenantId, versions]) =>
+        store.versions.settle(tenantId, await Promise.all(versions.map(settle))),
+      ),
+    )
+    return claimed.length
+  }
+
+const nameFrom = (thought: string): string => {
+  const name = oneLine(thought)
+  if (name === '') throw new Error('the namer answered no name')
+  return name
+}

@@ -1,0 +1,39 @@
+import { refuse } from './failures.ts'
+
+/**
+ * The rows of a list as one slice of it. The store was asked for one row more than is shown, so that `hasMore` is
+ * known without counting.
+ *
+ * A cursor is base64url of `1:<list>:<last id shown>`, where `list` marks the list and its filter. It carries no
+ * authority: the tenant always comes from the key. It never expires and works when the row it names is gone.
+ */
+export const sliceOf = <Row, Item>(
+  rows: readonly Row[],
+  {
+    list,
+    limit,
+    idOf,
+    itemOf,
+  }: { list: string; limit: number; idOf: (row: Row) => string; itemOf: (row: Row) => Item },
+): { items: Item[]; hasMore: boolean; nextCursor?: string } => {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const items = shown.map(itemOf)
+  if (rows.length <= limit || last === undefined) return { items, hasMore: false }
+  return { items, hasMore: true, nextCursor: encode(`1:${list}:${idOf(last)}`) }
+}
+
+/** The id after which a list goes on; null at its beginning. Refuses `invalid_cursor`. */
+export const afterCursor = (cursor: string | undefined, list: string): string | null => {
+  if (cursor === undefined) return null
+  const text = Buffer.from(cursor, 'base64url').toString()
+  const mark = `1:${list}:`
+  const lastId = text.slice(mark.length)
+  if (encode(text) !== cursor || !text.startsWith(mark) || !/^[a-z]+_[a-z0-9]{26}$/.test(lastId))
+    refuse('invalid_cursor', 'The cursor is not one that this list, with this filter, has given.', {
+      errors: [{ detail: 'must be the nextCursor of this very list', parameter: 'cursor' }],
+    })
+  return lastId
+}
+
+const encode = (text: string): string => Buffer.from(text).toString('base64url')

@@ -1,0 +1,22 @@
+import * as v from 'valibot'
+import { documented } from './text.ts'
+
+/** A JSON value kept as the exact text in which it was given, so that no digit and no member is lost. */
+export type RawJson = { readonly rawJson: string }
+
+/** Any JSON object. It is only looked at; what is stored is its text. */
+export const anyObject = () =>
+  documented(
+    v.custom<object>(
+      (given) => typeof given === 'object' && given !== null && !Array.isArray(given),
+      'must be an object',
+    ),
+    { type: 'object' },
+  )
+
+/** A JSON array of anything, answered as the text in which it was given. */
+export const rawArray = () =>
+  documented(
+    v.custom<RawJson>((given) => typeof given === 'object' && given !== null && 'rawJson' in given),
+    { type: 'array', items: {} },
+  )

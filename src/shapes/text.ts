@@ -1,0 +1,52 @@
+import * as v from 'valibot'
+
+/** What the OpenAPI document says of a schema or a check that JSON Schema has no own word for. */
+export type Documented = { readonly jsonSchema: Readonly<Record<string, unknown>> }
+
+export const documented = <T extends object>(
+  thing: T,
+  jsonSchema: Documented['jsonSchema'],
+): T & Documented => Object.assign(thing, { jsonSchema })
+
+/** Counts Unicode code points, as JSON Schema and PostgreSQL do; `string.length` counts UTF-16 units. */
+const fitsCodePoints = (text: string, min: number, max: number): boolean => {
+  if (text.length <= max) return text.length >= min * 2 || codePointsIn(text) >= min
+  return text.length <= max * 2 && codePointsIn(text) <= max
+}
+
+const codePointsIn = (text: string): number => {
+  let count = 0
+  for (const _ of text) count++
+  return count
+}
+
+/** PostgreSQL cannot keep a NUL character in a text, and UTF-8 cannot carry half of a surrogate pair. */
+export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
+
+const storable = () =>
+  documented(v.check(isStorable, 'must not hold a NUL character or half of a surrogate pair'), {})
+
+/** Any text that can be stored. */
+export const text = () => v.pipe(v.string(), storable())
+
+/** A text of `min` to `max` Unicode code points. */
+export const boundedText = (min: number, max: number) =>
+  v.pipe(
+    v.string(),
+    documented(
+      v.check((given: string) => fitsCodePoints(given, min, max), `must be ${min} to ${max} characters long`),
+      { minLength: min, maxLength: max },
+    ),
+    storable(),
+  )
+
+/** An id of ours: a prefix and 26 lower-case characters. */
+export const id = (prefix: string) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1, 'must not be empty'),
+    v.regex(new RegExp(`^${prefix}_[a-z0-9]{26}$`), `must be ${prefix}_ and 26 characters of a-z and 0-9`),
+  )
+
+/** UTC, ISO 8601, milliseconds, suffix Z. */
+export const timestamp = () => documented(v.pipe(v.string()), { type: 'string', format: 'date-time' })
