@@ -1,16 +1,18 @@
 import * as v from 'valibot'
 import { documented } from './text.ts'
 
+const isLimit = (given: string): boolean =>
+  /^[0-9]+$/.test(given) && Number(given) >= 1 && Number(given) <= 100
 const limit = () =>
-  documented(
-    v.pipe(
-      v.string(),
-      v.check((given) => /^[0-9]+$/.test(given) && Number(given) >= 1 && Number(given) <= 100, limitMessage),
-      v.transform(Number),
-    ),
-    { type: 'integer', minimum: 1, maximum: 100 },
+  v.pipe(
+    v.string(),
+    documented(v.check(isLimit, 'must be a whole number from 1 to 100, in digits'), {
+      type: 'integer',
+      minimum: 1,
+      maximum: 100,
+    }),
+    v.transform(Number),
   )
-const limitMessage = 'must be a whole number from 1 to 100, in digits'
 
 /** Query of every list, specification 4.2 and 4.3. */
 export const sliceQuery = {

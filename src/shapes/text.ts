@@ -49,4 +49,8 @@ export const id = (prefix: string) =>
   )
 
 /** UTC, ISO 8601, milliseconds, suffix Z. */
-export const timestamp = () => documented(v.pipe(v.string()), { type: 'string', format: 'date-time' })
+export const timestamp = () =>
+  documented(
+    v.custom<string>((given) => typeof given === 'string'),
+    { type: 'string', format: 'date-time' },
+  )

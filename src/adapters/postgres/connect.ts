@@ -85,8 +85,9 @@ type Options = postgres.Options<Record<string, never>> & {
 }
 
 /** What every connection of ours has in common; statements are in UTC and their columns arrive in camelCase. */
-export const openPostgres = (url: string, options: Options): Sql =>
-  postgres(url, {
+export const openPostgres = (url: string, options: Options): Sql => {
+  const { address, socket } = withoutSocket(url)
+  return postgres(address, {
     connect_timeout: 3,
     // The driver's own pauses grow to 20 seconds.
     backoff: (retries: number) => Math.min(0.05 * retries, 0.5),
@@ -94,9 +95,20 @@ export const openPostgres = (url: string, options: Options): Sql =>
     fetch_types: false,
     transform: { column: { from: postgres.toCamel } },
     types: { time: { to: 1184, from: [1184], serialize: String, parse: isoFromPostgres } },
+    ...socket,
     ...options,
     connection: { application_name: 'prospect-pages', TimeZone: 'UTC', ...options.connection },
   }) as unknown as Sql
+}
+
+/** `?host=/folder` names the folder of a socket, as everywhere with PostgreSQL; the driver does not know it. */
+const withoutSocket = (url: string): { address: string; socket?: { path: string } } => {
+  const [, mark = '', folder] = /([?&])host=([^&]*)/.exec(url) ?? []
+  if (folder === undefined) return { address: url }
+  const port = /@[^/]*:(\d+)/.exec(url)?.[1] ?? '5432'
+  const address = url.replace(`${mark}host=${folder}`, mark === '?' ? '?' : '').replace('?&', '?')
+  return { address, socket: { path: `${decodeURIComponent(folder)}/.s.PGSQL.${port}` } }
+}
 
 /** The driver's `end` may never resolve after a lost connection; its own time limit, in seconds, sees to it. */
 export const endPool = (sql: Sql, timeoutS: number): Promise<void> =>

@@ -1,0 +1,17 @@
+import t from 'tap'
+import { firstWords, oneLine } from '../../src/core/first-words.ts'
+
+t.test('a page is named by the first eight words of its context', async (t) => {
+  const context = '  A page about\nthe spring sale of 2026, with prices and dates '
+  t.equal(firstWords(context, 'Offers', 3), 'A page about the spring sale of 2026,')
+})
+
+t.test('a page without a context is named by its group and its number there', async (t) => {
+  t.equal(firstWords(null, 'Offers', 3), 'Offers 3')
+  t.equal(firstWords(' \n\t', 'Offers', 4), 'Offers 4')
+})
+
+t.test('a name is one line of at most 120 characters, without quotes around it', async (t) => {
+  t.equal(oneLine('"Spring\n\u0000 sale"  '), 'Spring sale')
+  t.equal([...oneLine('😀'.repeat(500))].length, 120)
+})

