@@ -6,17 +6,8 @@ import { matchableEmail } from './emails.ts'
 import { type Outcome, refuse } from './failures.ts'
 import { sha256 } from './hashes.ts'
 import { keyOf } from './key-of.ts'
-import type {
-  ActivityChanges,
-  ActivityWants,
-  Clock,
-  KnownActivities,
-  NewId,
-  NewLog,
-  ProspectChange,
-  Store,
-  StoredProspect,
-} from './ports.ts'
+import { knownProspects } from './known-prospects.ts'
+import type { ActivityChanges, ActivityWants, Clock, KnownActivities, NewId, NewLog, Store } from './ports.ts'
 import { canonicalJson } from './raw-json.ts'
 import { isoTime } from './times.ts'
 
@@ -86,7 +77,7 @@ const decide = (
   now: string,
   { newId, requireIdentity = false }: Deps,
 ): { outcomes: Outcome<LoggedActivity>[]; changes: ActivityChanges | null } => {
-  const prospects = prospectsInMemory(known.prospects)
+  const prospects = knownProspects(known.prospects)
   const receipts = new Map(known.receipts.map((r) => [keyOf(r.tenantId, r.source, r.idempotencyKey), r]))
   const logs: NewLog[] = []
 
@@ -138,63 +129,20 @@ const decide = (
       refuse('invalid_request', 'An activity must say whose it is.', {
         errors: [{ detail: 'is required where there is no prospectId: an email', pointer: '/email' }],
       })
-    const added = { tenantId, prospectId: newId('prospect'), emailHash: matchable?.emailHash ?? null, name }
-    prospects.save(added, { ...added, email: matchable?.email ?? null, createdAt: now })
-    return { prospectId: added.prospectId, createdProspect: true }
+    const added = newId('prospect')
+    prospects.add({
+      tenantId,
+      prospectId: added,
+      email: matchable?.email ?? null,
+      emailHash: matchable?.emailHash ?? null,
+      name,
+      createdAt: now,
+    })
+    return { prospectId: added, createdProspect: true }
   }
 
   const outcomes = activities.map((activity) => attempt(() => logOne(activity)))
   return { outcomes, changes: logs.length === 0 ? null : { prospects: prospects.changes(), logs } }
-}
-
-/** The prospects that a list needs, as they will be once it is saved. */
-const prospectsInMemory = (known: readonly StoredProspect[]) => {
-  const byId = new Map<string, StoredProspect>()
-  const byEmail = new Map<string, StoredProspect>()
-  const changes = new Map<string, ProspectChange>()
-  const remember = (prospect: StoredProspect) => {
-    byId.set(keyOf(prospect.tenantId, prospect.prospectId), prospect)
-    if (prospect.emailHash !== null) byEmail.set(keyOf(prospect.tenantId, prospect.emailHash), prospect)
-  }
-  for (const prospect of known) remember(prospect)
-
-  const save = (after: StoredProspect, change: ProspectChange) => {
-    remember(after)
-    changes.set(keyOf(change.tenantId, change.prospectId), change)
-  }
-  return {
-    byId: (tenantId: string, prospectId: string) => byId.get(keyOf(tenantId, prospectId)),
-    byEmail: (tenantId: string, emailHash: string) => byEmail.get(keyOf(tenantId, emailHash)),
-    changes: () => [...changes.values()],
-    save,
-    /** An email that belongs to another prospect changes nobody. */
-    fillBlanks: (
-      prospect: StoredProspect,
-      matchable: Activity['matchable'],
-      name: string | null,
-      now: string,
-    ) => {
-      const { tenantId, prospectId } = prospect
-      const isFree = matchable !== null && !byEmail.has(keyOf(tenantId, matchable.emailHash))
-      const takesEmail = prospect.emailHash === null && isFree
-      const takesName = prospect.name === null && name !== null
-      if (!takesEmail && !takesName) return
-      const after = { ...prospect, name: prospect.name ?? name }
-      const before = changes.get(keyOf(tenantId, prospectId)) ?? {
-        email: null,
-        emailHash: null,
-        createdAt: now,
-      }
-      if (takesEmail) save({ ...after, ...matchable }, { ...before, ...after, ...matchable })
-      else
-        save(after, {
-          ...after,
-          email: before.email,
-          emailHash: before.emailHash,
-          createdAt: before.createdAt,
-        })
-    },
-  }
 }
 
 const receiptOf = (

@@ -3,14 +3,14 @@ import type {
   ClaimedVersion,
   FoundPage,
   NewPageRow,
-  PageGroups,
   Pages,
   StoredPage,
   StoredPageGroup,
   StoredVersion,
   Versions,
 } from '../../core/ports.ts'
-import { sortedIds } from './sorted-ids.ts'
+import { memoryPageGroups } from './page-groups.ts'
+import { idsIn, type SortedIds } from './sorted-ids.ts'
 
 type KeptPage = NewPageRow & { readonly publishedVersionId: string | null }
 type KeptVersion = StoredVersion & {
@@ -21,10 +21,9 @@ type KeptVersion = StoredVersion & {
 
 /** Page groups, pages and versions over maps. `added` is told after pages were recorded. */
 export const memoryPages = (added: () => void) => {
-  const groups = new Map<string, StoredPageGroup>()
-  const groupIdsOf = new Map<string, ReturnType<typeof sortedIds>>()
+  const { pageGroups, groupOf, countPage } = memoryPageGroups()
   const pages = new Map<string, KeptPage>()
-  const pageIdsOf = new Map<string, ReturnType<typeof sortedIds>>()
+  const pageIdsOf = new Map<string, SortedIds>()
   const pageKeyByIdempotencyKey = new Map<string, string>()
   const versions = new Map<string, KeptVersion>()
   const processing = new Set<string>()
@@ -37,33 +36,8 @@ export const memoryPages = (added: () => void) => {
     pageId,
   }: Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>) => keyOf(tenantId, pageGroupId, pageId)
   const liveGroup = (want: { tenantId: string; pageGroupId: string }) => {
-    const group = groups.get(groupKey(want))
+    const group = groupOf(want)
     return group?.status === 'deleted' ? undefined : group
-  }
-
-  const pageGroups: PageGroups = {
-    list: async (wants) =>
-      wants.map(({ tenantId, status, beforeId, rowsMax }) => {
-        const rows: StoredPageGroup[] = []
-        for (const pageGroupId of groupIdsOf.get(tenantId)?.backFrom(beforeId) ?? []) {
-          if (rows.length === rowsMax) break
-          const group = groups.get(groupKey({ tenantId, pageGroupId })) as StoredPageGroup
-          if (status === null ? group.status !== 'deleted' : group.status === status) rows.push({ ...group })
-        }
-        return rows
-      }),
-    find: async (pageGroupId) => {
-      for (const group of groups.values()) if (group.pageGroupId === pageGroupId) return { ...group }
-      return null
-    },
-    add: async (group) => {
-      groups.set(groupKey(group), { ...group })
-      idsIn(groupIdsOf, group.tenantId).add(group.pageGroupId)
-    },
-    change: async (group) => {
-      const before = groups.get(groupKey(group))
-      if (before !== undefined) groups.set(groupKey(group), { ...group, pagesCount: before.pagesCount })
-    },
   }
 
   const idempotencyKeyOf = ({ tenantId, pageGroupId, idempotencyKey }: NewPageRow) =>
@@ -86,14 +60,13 @@ export const memoryPages = (added: () => void) => {
       pageKey: key,
     })
     processing.add(row.versionId)
-    const group = groups.get(groupKey(row))
-    if (group !== undefined) groups.set(groupKey(row), { ...group, pagesCount: group.pagesCount + 1 })
+    countPage(row)
   }
 
   const pagesPort: Pages = {
     recall: async (wants) => ({
       groups: wants.groups.flatMap((want) => {
-        const group = groups.get(groupKey(want))
+        const group = groupOf(want)
         return group === undefined ? [] : [{ ...group }]
       }),
       pages: wants.keys.flatMap(({ tenantId, pageGroupId, idempotencyKey }) => {
@@ -149,7 +122,7 @@ export const memoryPages = (added: () => void) => {
           const { tenantId, pageGroupId, pageId, supplementaryContext } = pages.get(
             version.pageKey,
           ) as KeptPage
-          const group = groups.get(keyOf(tenantId, pageGroupId)) as StoredPageGroup
+          const group = groupOf({ tenantId, pageGroupId }) as StoredPageGroup
           return {
             tenantId,
             pageGroupId,
@@ -191,12 +164,6 @@ export const memoryPages = (added: () => void) => {
     },
   }
   return { pageGroups, pages: pagesPort, versions: versionsPort }
-}
-
-const idsIn = (lists: Map<string, ReturnType<typeof sortedIds>>, key: string) => {
-  const ids = lists.get(key) ?? sortedIds()
-  lists.set(key, ids)
-  return ids
 }
 
 const storedPage = (page: KeptPage): StoredPage => ({

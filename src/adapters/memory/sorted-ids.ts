@@ -1,5 +1,5 @@
 /** Ids in order of age. New ones nearly always come last. */
-export const sortedIds = () => {
+const sortedIds = () => {
   const ids: string[] = []
   /** How many ids are less than this one. */
   const rankOf = (id: string): number => {
@@ -22,4 +22,12 @@ export const sortedIds = () => {
         yield ids[i] as string
     },
   }
+}
+
+export type SortedIds = ReturnType<typeof sortedIds>
+
+export const idsIn = (lists: Map<string, SortedIds>, key: string): SortedIds => {
+  const ids = lists.get(key) ?? sortedIds()
+  lists.set(key, ids)
+  return ids
 }

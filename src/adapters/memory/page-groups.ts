@@ -1,0 +1,45 @@
+import { keyOf } from '../../core/key-of.ts'
+import type { PageGroups, StoredPageGroup } from '../../core/ports.ts'
+import { idsIn, type SortedIds } from './sorted-ids.ts'
+
+type GroupKey = { readonly tenantId: string; readonly pageGroupId: string }
+
+export const memoryPageGroups = () => {
+  const groups = new Map<string, StoredPageGroup>()
+  const idsOf = new Map<string, SortedIds>()
+  const groupOf = ({ tenantId, pageGroupId }: GroupKey) => groups.get(keyOf(tenantId, pageGroupId))
+  const save = (group: StoredPageGroup) => groups.set(keyOf(group.tenantId, group.pageGroupId), { ...group })
+
+  const pageGroups: PageGroups = {
+    list: async (wants) =>
+      wants.map(({ tenantId, status, beforeId, rowsMax }) => {
+        const rows: StoredPageGroup[] = []
+        for (const pageGroupId of idsOf.get(tenantId)?.backFrom(beforeId) ?? []) {
+          if (rows.length === rowsMax) break
+          const group = groupOf({ tenantId, pageGroupId }) as StoredPageGroup
+          if (status === null ? group.status !== 'deleted' : group.status === status) rows.push({ ...group })
+        }
+        return rows
+      }),
+    find: async (pageGroupId) => {
+      for (const group of groups.values()) if (group.pageGroupId === pageGroupId) return { ...group }
+      return null
+    },
+    add: async (group) => {
+      save(group)
+      idsIn(idsOf, group.tenantId).add(group.pageGroupId)
+    },
+    change: async (group) => {
+      const before = groupOf(group)
+      if (before !== undefined) save({ ...group, pagesCount: before.pagesCount })
+    },
+  }
+  return {
+    pageGroups,
+    groupOf,
+    countPage: (key: GroupKey): void => {
+      const group = groupOf(key)
+      if (group !== undefined) save({ ...group, pagesCount: group.pagesCount + 1 })
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import { memoryStore } from '../../src/adapters/memory/store.ts'
+import { createPagesWithVersion } from '../../src/core/create-page-with-version.ts'
+import { createTenant } from '../../src/core/create-tenant.ts'
+import { DomainFailure, type Outcome } from '../../src/core/failures.ts'
+import { getPage } from '../../src/core/get-page.ts'
+import { listPageGroups } from '../../src/core/list-page-groups.ts'
+import { listPages } from '../../src/core/list-pages.ts'
+import { createPageGroup, type NewPageGroup, updatePageGroup } from '../../src/core/manage-page-groups.ts'
+import { countedIds, stoppedClock } from '../support/setting.ts'
+
+/** Where the stories about pages play: two tenants in a memory store, a stopped clock, and short ways to act. */
+export const scene = async () => {
+  const store = memoryStore()
+  const clock = stoppedClock()
+  const deps = { store, clock, newId: countedIds() }
+  const { tenantId } = await createTenant(deps)({ name: 'Acme' })
+  const { tenantId: strangerId } = await createTenant(deps)({ name: 'Stranger' })
+  return {
+    ...deps,
+    tenantId,
+    strangerId,
+    newGroup: (fields: Partial<NewPageGroup> = {}) =>
+      createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers', ...fields }),
+    updateGroup: updatePageGroup(deps),
+    createPages: createPagesWithVersion(deps),
+    createPage: one(createPagesWithVersion(deps)),
+    readPage: getPage({ find: one(store.pages.find) }),
+    listPages: listPages({ rows: one(store.pages.list) }),
+    listGroups: listPageGroups({ rows: one(store.pageGroups.list) }),
+  }
+}
+
+/** Runs what takes a list with a list of one, and says its no by throwing it. */
+export const one =
+  <Input, Answer>(run: (inputs: readonly Input[]) => Promise<readonly Outcome<Answer>[]>) =>
+  async (input: Input): Promise<Answer> => {
+    const [outcome] = await run([input])
+    if (outcome instanceof DomainFailure) throw outcome
+    return outcome as Answer
+  }
+
+/** All that a caller is told of a no, so that two of them can be compared. */
+export const noOf = async (call: Promise<unknown>): Promise<Pick<DomainFailure, 'kind' | 'message' | 'facts'>> => {
+  const no = await call.then(
+    () => new Error('nobody said no'),
+    (why: unknown) => why,
+  )
+  if (!(no instanceof DomainFailure)) throw no
+  return { kind: no.kind, message: no.message, facts: no.facts }
+}

@@ -1,0 +1,223 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from './postgres.ts'
+
+/** The real program, as a process of its own that knows only the environment it is given. */
+const BIN = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
+
+export type Environment = Readonly<Record<string, string>>
+export type LogLine = { readonly level: number; readonly msg: string } & Readonly<Record<string, unknown>>
+export type Program = {
+  readonly url: string
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** The lines on stderr; throws where one is not JSON. */
+  readonly logs: () => LogLine[]
+  /** Resolves once the database answers and is migrated. */
+  readonly ready: () => Promise<void>
+  /** SIGTERM; answers the exit code. */
+  readonly stop: () => Promise<number | null>
+  /** SIGKILL. */
+  readonly kill: () => Promise<void>
+}
+type Owner = { readonly teardown: (end: () => Promise<void>) => void }
+
+const run = (args: readonly string[], env: Environment, cwd?: string) => {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    cwd,
+    env: { ...inherited(), ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  const said = { stdout: '', stderr: '' }
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  for (const stream of ['stdout', 'stderr'] as const)
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      said[stream] += text
+    })
+  // A command that reads nothing may be gone before its input.
+  child.stdin.on('error', () => {})
+  return { child, said, ended }
+}
+
+/** Nothing of the environment of the tests but what a process needs to run, and to be counted in the coverage. */
+export const inherited = (): Environment =>
+  Object.fromEntries(
+    ['PATH', 'HOME', 'NODE_V8_COVERAGE'].flatMap((name) => {
+      const value = process.env[name]
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+
+/** Runs a command to its end, with `input` on stdin. */
+export const runCommand = async (args: readonly string[], env: Environment = {}, input = '') => {
+  const { child, said, ended } = run(args, env)
+  child.stdin.end(input)
+  const code = await ended
+  return { code, ...said }
+}
+
+/** Starts the server and waits until it listens; whatever becomes of the test, its process ends with it. */
+export const startProgram = async (t: Owner, env: Environment, cwd?: string): Promise<Program> => {
+  const { child, said, ended } = run(['serve'], { HOST: '127.0.0.1', PORT: '0', ...env }, cwd)
+  child.stdin.end()
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await ended
+  }
+  t.teardown(kill)
+  const url = await new Promise<string>((resolve, reject) => {
+    const look = () => {
+      // Logs may be turned off; then the greeting of a first run tells the address.
+      const port =
+        /"port":(\d+).*"msg":"listening"/.exec(said.stderr) ?? /^URL=http:\S+:(\d+)$/m.exec(said.stdout)
+      if (port !== null) resolve(`http://127.0.0.1:${port[1]}`)
+    }
+    child.stdout.on('data', look)
+    child.stderr.on('data', look)
+    void ended.then((code) => reject(new Error(`the server ended with ${code}: ${said.stderr}`)))
+  })
+  return {
+    url,
+    stdout: () => said.stdout,
+    stderr: () => said.stderr,
+    logs: () => linesOf<LogLine>(said.stderr),
+    ready: async () => {
+      await until('the server is ready', async () => (await fetch(`${url}/readyz`)).ok)
+    },
+    stop: () => {
+      child.kill('SIGTERM')
+      return ended
+    },
+    kill,
+  }
+}
+
+/** JSON lines; what follows the last line end is not a line yet. */
+export const linesOf = <Line>(text: string): Line[] =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line))
+
+type Patience = { readonly tries?: number; readonly pauseMs?: number }
+/** Asks again and again until the answer is truthy, a bounded number of times. */
+export const until = async <Answer>(
+  what: string,
+  ask: () => Answer | Promise<Answer>,
+  { tries = 400, pauseMs = 25 }: Patience = {},
+): Promise<Answer> => {
+  for (let tried = 0; tried < tries; tried++) {
+    const answer = await ask()
+    if (answer) return answer
+    await pause(pauseMs)
+  }
+  throw new Error(`still not so: ${what}`)
+}
+
+/** Calls the API of a server with a key. */
+export const caller =
+  (url: string, apiKey: string) =>
+  async (method: string, path: string, body?: unknown, headers: Environment = {}) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { 'x-api-key': apiKey, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, body: text === '' ? null : JSON.parse(text) }
+  }
+
+/** A tenant, a key and a page group, made by the command line. */
+export const seed = async (env: Environment) => {
+  const { tenantId, brandId } = await answerOf(['tenants', 'create', '--name', 'Tenant'], env)
+  const [{ apiKey, apiKeyId }, { pageGroupId }] = await Promise.all([
+    answerOf(['keys', 'create', '--tenant', tenantId], env),
+    answerOf(['page-groups', 'create', '--tenant', tenantId, '--name', 'offers', '--title', 'Offers'], env),
+  ])
+  return { tenantId, brandId, apiKey, apiKeyId, pageGroupId }
+}
+
+/** The one JSON object that a command answers; throws where it is refused. */
+export const answerOf = async (args: readonly string[], env: Environment, input?: string) => {
+  const { code, stdout, stderr } = await runCommand(args, env, input)
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`)
+  return JSON.parse(stdout)
+}
+
+/** A new, empty database, and a look into it past the program. */
+export type TestedDatabase = {
+  readonly env: Environment
+  readonly rows: <Row = Record<string, unknown>>(sql: string) => Promise<Row[]>
+}
+export type DatabaseKind = {
+  readonly name: 'sqlite' | 'postgres'
+  /** Why it cannot be tested here, or null. */
+  readonly skip: string | null
+  readonly open: (t: Owner) => Promise<TestedDatabase>
+  /** The PostgreSQL behind it, with all of its databases. */
+  readonly server: () => Promise<ThrowawayPostgres>
+  readonly end: () => Promise<void>
+}
+
+export const databaseKinds = (): readonly DatabaseKind[] => [sqliteKind(), postgresKind()]
+
+const sqliteKind = (): DatabaseKind => ({
+  name: 'sqlite',
+  skip: null,
+  open: async (t) => {
+    const path = join(newFolder(t), 'test.db')
+    const rows = async <Row>(sql: string): Promise<Row[]> => {
+      const file = new DatabaseSync(path)
+      try {
+        file.exec('pragma busy_timeout = 5000')
+        return file.prepare(sql).all() as Row[]
+      } finally {
+        file.close()
+      }
+    }
+    return { env: { DATABASE_URL: `sqlite:${path}` }, rows }
+  },
+  server: () => Promise.reject(new Error('the embedded database has no server')),
+  end: async () => {},
+})
+
+const postgresKind = (): DatabaseKind => {
+  let started: Promise<ThrowawayPostgres> | undefined
+  const skip = whyNoPostgres()
+  if (skip !== null) process.stderr.write(`${skip}\n`)
+  const server = () => {
+    started ??= startPostgres()
+    return started
+  }
+  return {
+    name: 'postgres',
+    skip,
+    open: async () => {
+      const url = await (await server()).newDatabase()
+      const rows = async <Row>(sql: string): Promise<Row[]> => {
+        const connection = openPostgres(url, { max: 1, onnotice: () => {} })
+        try {
+          return [...(await connection.unsafe(sql))] as Row[]
+        } finally {
+          await connection.end()
+        }
+      }
+      return { env: { DATABASE_URL: url }, rows }
+    },
+    server,
+    end: async () => (await started)?.stop(),
+  }
+}
+
+/** A folder of the test's own, removed with it. */
+export const newFolder = (t: Owner): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
+  t.teardown(async () => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
