@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { DomainFailure, refuse } from '../../core/failures.ts'
+import { DomainFailure } from '../../core/failures.ts'
 import { type Api, problem } from './api.ts'
 
 export type ServerLimits = {
@@ -117,8 +117,8 @@ const repeatedIn = (rawHeaders: readonly string[]): readonly string[] => {
 }
 
 const readBody = (req: IncomingMessage, bytesMax: number): Promise<Uint8Array> => {
-  const tooLarge = () => refuse('payload_too_large', `The body is larger than ${bytesMax} bytes.`)
-  if (Number(req.headers['content-length'] ?? 0) > bytesMax) tooLarge()
+  const tooLarge = () => new DomainFailure('payload_too_large', `The body is larger than ${bytesMax} bytes.`)
+  if (Number(req.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(tooLarge())
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
@@ -127,16 +127,14 @@ const readBody = (req: IncomingMessage, bytesMax: number): Promise<Uint8Array> =
       if (bytes > bytesMax) {
         req.removeAllListeners('data')
         req.pause()
-        try {
-          tooLarge()
-        } catch (failure) {
-          reject(failure)
-        }
+        reject(tooLarge())
       } else chunks.push(chunk)
     })
     req.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     req.on('error', reject)
-    req.on('close', () => reject(new DomainFailure('invalid_request', 'The request ended early.')))
+    req.on('close', () => {
+      if (!req.complete) reject(badMessage('The request ended early.'))
+    })
   })
 }
 
