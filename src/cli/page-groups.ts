@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
-import * as v from 'valibot'
 import { refuse } from '../core/failures.ts'
 import { createPageGroup, type PageGroupFields, updatePageGroup } from '../core/manage-page-groups.ts'
 import { membersOf } from '../core/raw-json.ts'
-import { PAGE_GROUP_STATUSES, PageGroupInput } from '../shapes/page-group.ts'
+import { checkPageGroup, PAGE_GROUP_STATUSES } from '../shapes/page-group.ts'
 import { type Command, requiredText, textOf, type Values, wrongUse } from './command.ts'
 
 const FIELD_OPTIONS = {
@@ -97,19 +96,13 @@ const isJson = (text: string): boolean => {
 /** The fields of one group; its arrays are kept as the text in which they came. */
 const fieldsIn = (text: string): PageGroupFields => {
   if (!isJson(text)) return refuse('invalid_json', 'The page group is not well-formed JSON.')
-  const result = v.safeParse(PageGroupInput, JSON.parse(text))
-  if (!result.success) {
-    const errors = result.issues.map((issue) => ({
-      detail: issue.message,
-      pointer: `/${(issue.path ?? []).map(({ key }) => String(key)).join('/')}`,
-    }))
-    return refuse('invalid_request', 'The page group is not of the right shape.', { errors })
-  }
+  const { fields, faults } = checkPageGroup(JSON.parse(text))
+  if (faults.length > 0)
+    return refuse('invalid_request', 'The page group is not of the right shape.', { errors: faults })
   const { members } = membersOf(text)
   const { actions, footerLinks, scripts } = Object.fromEntries(members)
-  const { actions: _a, footerLinks: _f, scripts: _s, ...plain } = result.output
   return {
-    ...plain,
+    ...fields,
     ...(actions && { actions }),
     ...(footerLinks && { footerLinks }),
     ...(scripts && { scripts }),

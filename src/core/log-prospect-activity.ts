@@ -52,6 +52,7 @@ type Activity = ReturnType<typeof read>
 const read = (input: NewActivity) => ({
   ...input,
   matchable: matchableEmail(input.email),
+  prospectName: input.name?.trim() ? input.name : null,
   requestHash: input.idempotencyKey === undefined ? null : requestHashOf(input),
 })
 
@@ -115,7 +116,7 @@ const decide = (
   }
 
   const prospectFor = (activity: Activity): { prospectId: string; createdProspect: boolean } => {
-    const { tenantId, prospectId, matchable, name = null } = activity
+    const { tenantId, prospectId, matchable, prospectName: name } = activity
     const found =
       prospectId !== undefined
         ? (prospects.byId(tenantId, prospectId) ??

@@ -28,7 +28,7 @@ export const PageGroup = v.object({
 export type PageGroup = v.InferOutput<typeof PageGroup>
 
 /** A page group as a person gives it to the command line, besides its tenant. */
-export const PageGroupInput = v.object({
+const PageGroupInput = v.object({
   brandId: v.exactOptional(id('brand')),
   name: v.exactOptional(boundedText(1, 255)),
   title: v.exactOptional(boundedText(1, 255)),
@@ -39,6 +39,17 @@ export const PageGroupInput = v.object({
   scripts: v.exactOptional(v.array(v.unknown())),
   headerActionId: v.exactOptional(v.nullable(boundedText(1, 255))),
 })
+
+/** The fields of a page group but its arrays, which are looked at and kept as text; or all that is wrong. */
+export const checkPageGroup = (given: unknown) => {
+  const result = v.safeParse(PageGroupInput, given)
+  const { actions, footerLinks, scripts, ...fields } = result.success ? result.output : {}
+  const faults = (result.issues ?? []).map((issue) => ({
+    detail: issue.message,
+    pointer: (issue.path ?? []).map(({ key }) => `/${String(key)}`).join(''),
+  }))
+  return { fields, faults }
+}
 
 /** Query of `GET /v0/page_groups`, specification 4.2. */
 export const PageGroupQuery = v.object({

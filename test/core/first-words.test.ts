@@ -15,3 +15,15 @@ t.test('a name is one line of at most 120 characters, without quotes around it',
   t.equal(oneLine('"Spring\n\u0000 sale"  '), 'Spring sale')
   t.equal([...oneLine('😀'.repeat(500))].length, 120)
 })
+
+t.test('a page always has a name, whatever its context and its group are called', async (t) => {
+  for (const context of ['', '""', '\u200b\u0000', ' '.repeat(5_000)])
+    t.equal(firstWords(context, 'Offers', 3), 'Offers 3')
+  t.equal(firstWords(null, ' \u200b', 3), '3')
+})
+
+t.test('a name never ends in half of a surrogate pair', async (t) => {
+  t.ok(firstWords(`A${' '.repeat(3_998)}😀`, 'Offers', 3).isWellFormed(), 'where a long context is cut')
+  t.ok(oneLine(`A${'😀'.repeat(200)}`).isWellFormed(), 'where a long name is cut')
+  t.ok(oneLine('Spring \ud83d').isWellFormed(), 'where the namer answered one')
+})

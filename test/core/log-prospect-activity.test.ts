@@ -8,6 +8,27 @@ import { noOf, one } from './scene.ts'
 const ACME = idOf('tenant', 1)
 const STRANGER = idOf('tenant', 2)
 
+const activity: NewActivity = { tenantId: ACME, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
+
+const setting = (settings: { requireIdentity?: boolean } = {}) => {
+  const store = memoryStore()
+  const logAll = logProspectActivities({ store, clock: stoppedClock(), newId: countedIds(), ...settings })
+  return { logAll, log: one(logAll), ...store.kept }
+}
+
+/** Lets a rival act between the first recall and the record that follows it. */
+const overtakenOnce = (activities: Activities, rival: () => Promise<unknown>): Activities => {
+  let came = false
+  return {
+    recall: activities.recall,
+    record: async (changes) => {
+      if (!came) await rival()
+      came = true
+      return activities.record(changes)
+    },
+  }
+}
+
 t.test('an activity by email creates a prospect and is answered with a receipt', async (t) => {
   const { log, prospects } = setting()
   t.strictSame(await log({ ...activity, type: 'signup', email: 'ada@example.com', name: 'Ada' }), {
@@ -21,7 +42,9 @@ t.test('an activity by email creates a prospect and is answered with a receipt',
     },
     replayed: false,
   })
-  t.match(prospects(), [{ tenantId: ACME, email: 'ada@example.com', name: 'Ada', prospectId: idOf('prospect', 1) }])
+  t.match(prospects(), [
+    { tenantId: ACME, email: 'ada@example.com', name: 'Ada', prospectId: idOf('prospect', 1) },
+  ])
 })
 
 t.test('the log keeps everything as it was sent', async (t) => {
@@ -85,17 +108,20 @@ t.test('an activity with neither id nor email is a new prospect’s, each time',
 })
 
 for (const email of ['', '  ', 'NULL', ' undefined ', '-1', '0000', '---'])
-  t.test(`the email ${JSON.stringify(email)} is nobody’s: it stays on the log and never matches`, async (t) => {
-    const { log, logs, prospects } = setting()
-    await log({ ...activity, email })
-    const { receipt } = await log({ ...activity, email })
-    t.equal(receipt.createdProspect, true)
-    t.strictSame(
-      prospects().map(({ email, emailHash }) => ({ email, emailHash })),
-      Array(2).fill({ email: null, emailHash: null }),
-    )
-    t.equal(logs()[1]?.email, email)
-  })
+  t.test(
+    `the email ${JSON.stringify(email)} is nobody’s: it stays on the log and never matches`,
+    async (t) => {
+      const { log, logs, prospects } = setting()
+      await log({ ...activity, email })
+      const { receipt } = await log({ ...activity, email })
+      t.equal(receipt.createdProspect, true)
+      t.strictSame(
+        prospects().map(({ email, emailHash }) => ({ email, emailHash })),
+        Array(2).fill({ email: null, emailHash: null }),
+      )
+      t.equal(logs()[1]?.email, email)
+    },
+  )
 
 t.test('an email of ten kilobytes is as good as any other', async (t) => {
   const { log, prospects } = setting()
@@ -111,7 +137,7 @@ t.test('where identity is required, an activity must bring an id or an email', a
   const { log, logs, prospects } = setting({ requireIdentity: true })
   const nobodys = [{}, { email: ' ' }, { email: 'none' }, { name: 'Ada' }]
   for (const fields of nobodys)
-    await t.rejects(log({ ...activity, ...fields }), {
+    t.match(await noOf(log({ ...activity, ...fields })), {
       kind: 'invalid_request',
       facts: { errors: [{ pointer: '/email' }] },
     })
@@ -131,7 +157,7 @@ t.test('an activity that names its prospect is that prospect’s', async (t) => 
 
 t.test('an unknown prospect is refused, and nothing is stored', async (t) => {
   const { log, logs, prospects } = setting()
-  await t.rejects(log({ ...activity, prospectId: idOf('prospect', 99), email: 'ada@example.com' }), {
+  t.match(await noOf(log({ ...activity, prospectId: idOf('prospect', 99), email: 'ada@example.com' })), {
     kind: 'prospect_not_found',
   })
   t.strictSame([logs(), prospects()], [[], []])
@@ -203,7 +229,9 @@ t.test('of fifty first activities in one list, one creates the prospect', async 
 
 t.test('of fifty callers at the same moment, one creates the prospect', async (t) => {
   const { log, prospects } = setting()
-  const answers = await Promise.all(Array.from({ length: 50 }, () => log({ ...activity, email: 'ada@example.com' })))
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => log({ ...activity, email: 'ada@example.com' })),
+  )
   t.equal(answers.filter(({ receipt }) => receipt.createdProspect).length, 1)
   t.equal(new Set(answers.map(({ receipt }) => receipt.prospectId)).size, 1)
   t.equal(prospects().length, 1)
@@ -269,24 +297,3 @@ t.test('a bug is no answer to anybody', async (t) => {
   const log = logProspectActivities({ store: memoryStore(), clock: stoppedClock(), newId })
   await t.rejects(log([activity]), TypeError)
 })
-
-const activity: NewActivity = { tenantId: ACME, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
-
-const setting = (settings: { requireIdentity?: boolean } = {}) => {
-  const store = memoryStore()
-  const logAll = logProspectActivities({ store, clock: stoppedClock(), newId: countedIds(), ...settings })
-  return { logAll, log: one(logAll), ...store.kept }
-}
-
-/** Lets a rival act between the first recall and the record that follows it. */
-const overtakenOnce = (activities: Activities, rival: () => Promise<unknown>): Activities => {
-  let came = false
-  return {
-    recall: activities.recall,
-    record: async (changes) => {
-      if (!came) await rival()
-      came = true
-      return activities.record(changes)
-    },
-  }
-}

@@ -40,7 +40,9 @@ export const one =
   }
 
 /** All that a caller is told of a no, so that two of them can be compared. */
-export const noOf = async (call: Promise<unknown>): Promise<Pick<DomainFailure, 'kind' | 'message' | 'facts'>> => {
+export const noOf = async (
+  call: Promise<unknown>,
+): Promise<Pick<DomainFailure, 'kind' | 'message' | 'facts'>> => {
   const no = await call.then(
     () => new Error('nobody said no'),
     (why: unknown) => why,

@@ -1,21 +1,25 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import t, { type Test } from 'tap'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
+import { openPostgres } from '../../src/adapters/postgres/connect.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import { readMigrations } from '../../src/adapters/read-migrations.ts'
+import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import type { NewLog, ProspectChange, Store } from '../../src/core/ports.ts'
-import { openPostgres } from '../../src/adapters/postgres/connect.ts'
-import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from './postgres.ts'
 
-/** A store under test. `kept` shows what the ports do not: the rows of logs and prospects, oldest first. */
+/** A store under test. */
 export type TestedStore = {
   readonly store: Store
   /** Another store on the same database, as another process would have it; the same store on memory. */
   readonly another: () => Promise<Store>
+  /** What the ports do not show: the rows of prospects and logs, oldest first. */
   readonly kept: () => Promise<{ prospects: ProspectChange[]; logs: NewLog[] }>
+  /** The `DATABASE_URL` of PostgreSQL, the path of SQLite's file; null on memory. */
+  readonly address: string | null
   /** Statements sent so far; null where there are none to count. */
   readonly statements: () => readonly Sent[] | null
   readonly close: () => Promise<void>
@@ -33,6 +37,25 @@ export type StoreKind = {
 
 export const storeKinds = (): readonly StoreKind[] => [memoryKind(), sqliteKind(), postgresKind()]
 
+/** The same tests over every kind of store, or over those named; where one cannot be started here it says so. */
+export const overStores = (
+  tests: (t: Test, kind: StoreKind) => Promise<void>,
+  names: readonly StoreKind['name'][] = ['memory', 'sqlite', 'postgres'],
+): void => {
+  for (const kind of storeKinds().filter(({ name }) => names.includes(name)))
+    t.test(`on ${kind.name}`, kind.skip === null ? {} : { skip: kind.skip }, async (t) => {
+      t.teardown(kind.end)
+      await tests(t, kind)
+    })
+}
+
+/** A new store that is closed when the test ends. */
+export const opened = async (t: Test, kind: StoreKind): Promise<TestedStore> => {
+  const tested = await kind.open()
+  t.teardown(tested.close)
+  return tested
+}
+
 const memoryKind = (): StoreKind => ({
   name: 'memory',
   skip: null,
@@ -41,7 +64,8 @@ const memoryKind = (): StoreKind => ({
     return {
       store,
       another: async () => store,
-      kept: async () => ({ prospects: store.kept.prospects(), logs: store.kept.logs() }),
+      kept: async () => structuredClone({ prospects: store.kept.prospects(), logs: store.kept.logs() }),
+      address: null,
       statements: () => null,
       close: () => store.close(),
     }
@@ -68,10 +92,10 @@ const sqliteKind = (): StoreKind => ({
   open: async () => {
     const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
     const path = join(folder, 'test.db')
-    const opened: Store[] = []
+    const stores: Store[] = []
     const another = async () => {
       const store = sqliteStore({ path, busyMsMax: 5_000 }, readMigrations('sqlite'))
-      opened.push(store)
+      stores.push(store)
       return store
     }
     const store = await another()
@@ -86,9 +110,10 @@ const sqliteKind = (): StoreKind => ({
         database.close()
         return { prospects, logs }
       },
+      address: path,
       statements: () => null,
       close: async () => {
-        for (const store of opened) await store.close()
+        for (const store of stores) await store.close()
         rmSync(folder, { recursive: true, force: true })
       },
     }
@@ -104,7 +129,7 @@ const postgresKind = (): StoreKind => {
     open: async () => {
       server ??= startPostgres()
       const url = await (await server).newDatabase()
-      const opened: Store[] = []
+      const stores: Store[] = []
       const sent: Sent[] = []
       const another = async () => {
         const store = postgresStore(
@@ -115,7 +140,7 @@ const postgresKind = (): StoreKind => {
           },
           readMigrations('postgres'),
         )
-        opened.push(store)
+        stores.push(store)
         return store
       }
       const store = await another()
@@ -126,13 +151,16 @@ const postgresKind = (): StoreKind => {
         kept: async () => {
           const sql = openPostgres(url, { max: 1 })
           const prospects = [...(await sql.unsafe<ProspectChange[]>(PROSPECTS))]
-          const logs = await sql.unsafe<LogRow[]>(LOGS.replace('payload as payload', 'payload::text as payload'))
+          const logs = await sql.unsafe<LogRow[]>(
+            LOGS.replace('payload as payload', 'payload::text as payload'),
+          )
           await sql.end()
           return { prospects, logs: [...logs].map(logOf) }
         },
+        address: url,
         statements: () => sent,
         close: async () => {
-          for (const store of opened) await store.close()
+          for (const store of stores) await store.close()
         },
       }
     },

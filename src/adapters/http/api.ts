@@ -96,14 +96,27 @@ export const createApi = (deps: Deps): Api => {
     } finally {
       inFlight--
     }
-    Object.assign(headers, draft.headers)
-    if (draft.status !== 204) headers['content-length'] = String(Buffer.byteLength(draft.body))
     const route = matched === null ? null : ([...matched.routes.values()][0]?.path ?? null)
     const ms = performance.now() - began
     deps.onAnswered({ requestId, method: request.method, route, status: draft.status, code, ms })
-    return { status: draft.status, headers, body: request.method === 'HEAD' ? '' : draft.body }
+    const response = responseOf(draft, headers)
+    return request.method === 'HEAD' ? { ...response, body: '' } : response
   }
 }
+
+/** What the server answers where a message does not even reach the API. */
+export const refusal = (requestId: string, failure: DomainFailure): ApiResponse =>
+  responseOf(problem(failure.kind, requestId, failure), { 'x-request-id': requestId, ...ALWAYS })
+
+const responseOf = ({ status, headers, body }: Draft, alwaysSent: Headers): ApiResponse => ({
+  status,
+  headers: {
+    ...alwaysSent,
+    ...headers,
+    ...(status !== 204 && { 'content-length': String(Buffer.byteLength(body)) }),
+  },
+  body,
+})
 
 const ALWAYS: Headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
@@ -113,8 +126,7 @@ const json = (status: number, body: object): Draft => ({
   body: writeJson(body),
 })
 
-/** Also what the server answers where a request does not even reach the API. */
-export const problem = (code: ProblemCode, requestId: string, failure: DomainFailure | null): Draft => {
+const problem = (code: ProblemCode, requestId: string, failure: DomainFailure | null): Draft => {
   const body = problemOf(code, requestId, failure ?? undefined)
   return {
     status: body.status,

@@ -132,6 +132,8 @@ export const checkBody = <Shape extends v.GenericSchema>(
 ): Checked<v.InferOutput<Shape>> & { readonly members: ReadonlyMap<string, RawJson> } => {
   const { members, depth } = membersOf(text)
   if (depth > NESTING_MAX) refuse('invalid_json', `A value of the body nests deeper than ${NESTING_MAX}.`)
+  // The library takes a list for an object without members.
+  if (Array.isArray(value)) return { faults: [{ detail: 'must be an object', pointer: '' }], members }
   const result = v.safeParse(shape, value)
   return result.success
     ? { value: result.output, faults: [], members }

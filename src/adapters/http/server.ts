@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { DomainFailure } from '../../core/failures.ts'
-import { type Api, problem } from './api.ts'
+import { DomainFailure, refuse } from '../../core/failures.ts'
+import { type Api, refusal } from './api.ts'
 
 export type ServerLimits = {
   readonly bodyBytesMax: number
@@ -28,13 +28,14 @@ export const createHttpServer = ({ api, limits, newRequestId }: Deps) => {
   ): Promise<void> => {
     const fault = faultOf(req)
     const { status, headers, body } = fault
-      ? problem('invalid_request', newRequestId(), fault)
+      ? refusal(newRequestId(), fault)
       : await api({
           method: req.method ?? '',
           target: req.url ?? '',
           headers: req.headers,
           repeatedHeaders: repeatedIn(req.rawHeaders),
           readBody: () => {
+            refuseTooLarge(Number(req.headers['content-length'] ?? 0), limits.bodyBytesMax)
             if (expectsContinue) res.writeContinue()
             return readBody(req, limits.bodyBytesMax)
           },
@@ -116,27 +117,32 @@ const repeatedIn = (rawHeaders: readonly string[]): readonly string[] => {
   })
 }
 
-const readBody = (req: IncomingMessage, bytesMax: number): Promise<Uint8Array> => {
-  const tooLarge = () => new DomainFailure('payload_too_large', `The body is larger than ${bytesMax} bytes.`)
-  if (Number(req.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(tooLarge())
-  return new Promise((resolve, reject) => {
+const refuseTooLarge = (bytes: number, bytesMax: number): void => {
+  if (bytes > bytesMax) refuse('payload_too_large', `The body is larger than ${bytesMax} bytes.`)
+}
+
+const readBody = (req: IncomingMessage, bytesMax: number): Promise<Uint8Array> =>
+  new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
-    req.on('data', (chunk: Buffer) => {
+    const take = (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes > bytesMax) {
-        req.removeAllListeners('data')
-        req.pause()
-        reject(tooLarge())
-      } else chunks.push(chunk)
-    })
-    req.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
-    req.on('error', reject)
-    req.on('close', () => {
+      chunks.push(chunk)
+      try {
+        refuseTooLarge(bytes, bytesMax)
+      } catch (failure) {
+        req.off('data', take).pause()
+        reject(failure)
+      }
+    }
+    const endedEarly = () => {
       if (!req.complete) reject(badMessage('The request ended early.'))
-    })
+    }
+    req.on('data', take)
+    req.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+    req.on('error', endedEarly)
+    req.on('close', endedEarly)
   })
-}
 
 /** A sender that is still sending would miss its answer if the connection were closed on it at once. */
 const discard = (req: IncomingMessage): Promise<void> =>
@@ -156,13 +162,10 @@ const answerBadMessage = (error: NodeJS.ErrnoException, socket: Duplex, requestI
     return
   }
   const detail = BAD_MESSAGES[error.code ?? ''] ?? 'The message is not well-formed HTTP.'
-  const { status, headers, body } = problem('invalid_request', requestId, badMessage(detail))
-  const lines = Object.entries({
-    ...headers,
-    'content-length': String(Buffer.byteLength(body)),
-    'x-request-id': requestId,
-    connection: 'close',
-  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const { status, headers, body } = refusal(requestId, badMessage(detail))
+  const lines = Object.entries({ ...headers, connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
 }
 

@@ -73,7 +73,7 @@ const listOpen = (sql: Sql, wants: readonly NumberedWant[]) => sql<ListedRow[]>`
       select * from page_groups g
       where g.tenant_id = want.tenant_id and g.status <> 'deleted' and g.page_group_id < want.before_id
       order by g.page_group_id desc limit want.rows_max
-    ) g join page_counts c using (tenant_id, page_group_id)
+    ) g join page_counts c on c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id
   order by want.number, g.page_group_id desc`
 
 const listFiltered = (sql: Sql, wants: readonly NumberedWant[]) => sql<ListedRow[]>`
@@ -83,7 +83,7 @@ const listFiltered = (sql: Sql, wants: readonly NumberedWant[]) => sql<ListedRow
       select * from page_groups g
       where g.tenant_id = want.tenant_id and g.status = want.status and g.page_group_id < want.before_id
       order by g.page_group_id desc limit want.rows_max
-    ) g join page_counts c using (tenant_id, page_group_id)
+    ) g join page_counts c on c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id
   order by want.number, g.page_group_id desc`
 
 const numbered = (sql: Sql, wants: readonly NumberedWant[]) => sql`

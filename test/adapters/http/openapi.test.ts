@@ -1,0 +1,173 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import openapi from '../../../src/adapters/http/openapi.json' with { type: 'json' }
+import { ROUTES } from '../../../src/adapters/http/routes.ts'
+import { openScene } from '../../support/api.ts'
+import { openApiText } from '../../support/openapi.ts'
+
+const { paths } = openapi
+const PROSPECT_ID = '^prospect_[a-z0-9]{26}$'
+const parametersOf = (operation: { parameters: object[] }) =>
+  operation.parameters.map((parameter) => {
+    const { name, in: place, required, schema } = parameter as Record<string, unknown>
+    return { name, in: place, required, schema }
+  })
+const shapeOf = (operation: { responses: object }, status: number) => {
+  const responses = operation.responses as Record<string, { content: Record<string, { schema: object }> }>
+  return responses[status]?.content['application/json']?.schema as {
+    properties: Record<string, object>
+    required: string[]
+  }
+}
+
+t.test('the committed document is the one that the routes and shapes make', async (t) => {
+  const committed = readFileSync(new URL('../../../src/adapters/http/openapi.json', import.meta.url), 'utf8')
+  t.ok(committed === openApiText(), 'run `npm run openapi`')
+})
+
+t.test('the service answers the committed document', async (t) => {
+  const { call } = await openScene()
+  const answer = await call('GET /openapi.json', { key: null })
+  t.equal(answer.status, 200)
+  t.equal(answer.headers['content-type'], 'application/json')
+  t.strictSame(answer.json, openapi)
+})
+
+t.test('its operations are the routes, and those of the specification', async (t) => {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
+  )
+  t.strictSame(
+    operations.sort(),
+    ROUTES.map(({ method, path, operationId }) => `${method.toLowerCase()} ${path} ${operationId}`).sort(),
+  )
+  t.strictSame(operations, [
+    'get /v0/page_groups listPageGroups',
+    'get /v0/page_groups/{page_group_id}/pages listPages',
+    'get /v0/page_groups/{page_group_id}/pages/{page_id} getPage',
+    'post /v0/page_groups/{page_group_id}/pages createPageWithVersion',
+    'post /v0/prospect_logs logProspectActivity',
+  ])
+})
+
+t.test('every operation needs the key in the header x-api-key', async (t) => {
+  t.strictSame(openapi.security, [{ apiKey: [] }])
+  t.strictSame(openapi.components.securitySchemes, {
+    apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+  })
+})
+
+t.test('the body of an activity has the bounds of the specification', async (t) => {
+  const { requestBody } = paths['/v0/prospect_logs'].post
+  const { schema } = requestBody.content['application/json']
+  t.equal(requestBody.required, true)
+  t.match(schema.properties, {
+    source: { type: 'string', minLength: 1, maxLength: 100 },
+    type: { type: 'string', minLength: 1, maxLength: 100, default: 'webhook' },
+    payload: { type: 'object' },
+    prospectId: { type: 'string', minLength: 1, pattern: PROSPECT_ID },
+    email: { type: 'string' },
+    idempotencyKey: { type: 'string', minLength: 1, maxLength: 255 },
+    name: { type: 'string', minLength: 1, maxLength: 255 },
+  })
+  t.strictSame(Object.keys(schema.properties).sort(), [
+    'email',
+    'idempotencyKey',
+    'name',
+    'payload',
+    'prospectId',
+    'source',
+    'type',
+  ])
+  t.strictSame(schema.required, ['source', 'payload'])
+  t.notOk('additionalProperties' in schema, 'members that nobody knows are allowed')
+})
+
+t.test('the receipt has the fields of the specification, all required', async (t) => {
+  const { properties, required } = shapeOf(paths['/v0/prospect_logs'].post, 201)
+  t.match(properties, {
+    prospectId: { type: 'string', minLength: 1, pattern: PROSPECT_ID },
+    prospectLogId: { type: 'string', pattern: '^prospectlog_[a-z0-9]{26}$' },
+    createdAt: { type: 'string', format: 'date-time' },
+    createdProspect: { type: 'boolean' },
+    source: { type: 'string', minLength: 1, maxLength: 100 },
+    type: { type: 'string', minLength: 1, maxLength: 100 },
+  })
+  t.strictSame(required, Object.keys(properties))
+})
+
+t.test('limit is 1 to 100 and 20 by itself, in both lists', async (t) => {
+  const limit = {
+    name: 'limit',
+    in: 'query',
+    required: false,
+    schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+  }
+  const cursor = { name: 'cursor', in: 'query', required: false, schema: { type: 'string' } }
+  const group = { name: 'page_group_id', in: 'path', required: true, schema: { type: 'string' } }
+  const groups = parametersOf(paths['/v0/page_groups'].get)
+  t.match(groups, [cursor, limit, { name: 'status', in: 'query', required: false }])
+  t.strictSame(groups[1], limit)
+  t.strictSame(parametersOf(paths['/v0/page_groups/{page_group_id}/pages'].get), [group, cursor, limit])
+})
+
+t.test('the slices have the fields of the specification; that of the pages has no limit', async (t) => {
+  const groups = shapeOf(paths['/v0/page_groups'].get, 200)
+  const pages = shapeOf(paths['/v0/page_groups/{page_group_id}/pages'].get, 200)
+  t.strictSame(Object.keys(groups.properties), ['items', 'hasMore', 'nextCursor', 'limit'])
+  t.strictSame(groups.required, ['items', 'hasMore', 'limit'])
+  t.strictSame(Object.keys(pages.properties), ['items', 'hasMore', 'nextCursor'])
+  t.strictSame(pages.required, ['items', 'hasMore'])
+})
+
+t.test('the items and pages have every field of the specification', async (t) => {
+  const fieldsOf = (path: '/v0/page_groups' | '/v0/page_groups/{page_group_id}/pages') => {
+    const { items } = shapeOf(paths[path].get, 200).properties['items'] as {
+      items: { properties: object; required: string[] }
+    }
+    t.strictSame(items.required, Object.keys(items.properties))
+    return items.required.join(' ')
+  }
+  t.equal(
+    fieldsOf('/v0/page_groups'),
+    'pageGroupId tenantId brandId name title pageContext status pagesCount actions footerLinks scripts ' +
+      'createdAt updatedAt deletedAt headerActionId',
+  )
+  t.equal(
+    fieldsOf('/v0/page_groups/{page_group_id}/pages'),
+    'pageId pageGroupId tenantId createdAt updatedAt effectiveName customName computedName',
+  )
+  t.equal(
+    shapeOf(paths['/v0/page_groups/{page_group_id}/pages/{page_id}'].get, 200).required.join(' '),
+    'pageId pageGroupId tenantId createdAt effectiveName customName computedName supplementaryContext ' +
+      'publishedVersion latestVersion',
+  )
+})
+
+t.test('a page is created from a body that may be missing, and answered as processing', async (t) => {
+  const { requestBody, ...operation } = paths['/v0/page_groups/{page_group_id}/pages'].post
+  const { schema } = requestBody.content['application/json']
+  t.equal(requestBody.required, false)
+  t.match(schema.properties, { supplementaryContext: { type: 'string' }, customName: { type: 'string' } })
+  t.strictSame(schema.required ?? [], [])
+  const created = shapeOf(operation, 201)
+  t.strictSame(created.required, ['pageId', 'pageGroupId', 'tenantId', 'createdAt', 'status'])
+  t.strictSame(created.properties['status'], { const: 'processing' })
+})
+
+t.test('every operation documents the problems that it can give, each as a problem document', async (t) => {
+  const always = ['400', '401', '403', '429', '500', '503']
+  for (const { method, path, problems, body, status } of ROUTES) {
+    const operations = paths[path as keyof typeof paths] as Record<string, { responses: object }>
+    const { responses = {} } = operations[method.toLowerCase()] ?? {}
+    for (const expected of [...always, ...(body ? ['413', '415', '422'] : [])])
+      t.ok(expected in responses, `${expected} of ${method} ${path}`)
+    for (const [given, { content }] of Object.entries(responses as Record<string, { content: object }>))
+      t.strictSame(
+        Object.keys(content),
+        [given === String(status) ? 'application/json' : 'application/problem+json'],
+        `${given} of ${method} ${path}`,
+      )
+    t.ok(problems.length > 0)
+  }
+})

@@ -1,0 +1,502 @@
+import t from 'tap'
+import { PROBLEMS, type ProblemCode } from '../../../src/adapters/http/problems.ts'
+import { createHttpServer } from '../../../src/adapters/http/server.ts'
+import { createLog } from '../../../src/adapters/log.ts'
+import { compose, realWorld } from '../../../src/compose.ts'
+import { readConfig } from '../../../src/config.ts'
+import { revokeApiKey } from '../../../src/core/manage-api-keys.ts'
+import { type Answer, caller, DATABASE_AWAY, documented, failing, openScene } from '../../support/api.ts'
+import { idOf } from '../../support/setting.ts'
+
+const LOG = 'POST /v0/prospect_logs'
+const GROUPS = 'GET /v0/page_groups'
+const activity = { source: 'crm', payload: {} }
+
+type Scene = Awaited<ReturnType<typeof openScene>>
+type Row = [condition: string, status: number, code: ProblemCode, provoke: (scene: Scene) => Promise<Answer>]
+
+/** Through a real socket, with a limit of 1 KiB. */
+const tooLarge = async ({ api, newRequestId, owner }: Scene): Promise<Answer> => {
+  const ms = 10_000
+  const limits = {
+    bodyBytesMax: 1_024,
+    headersMsMax: ms,
+    requestMsMax: ms,
+    keepAliveMs: 1,
+    connectionsMax: 9,
+  }
+  const http = createHttpServer({ api, limits, newRequestId })
+  const port = await http.listen('127.0.0.1', 0)
+  const response = await fetch(`http://127.0.0.1:${port}/v0/prospect_logs`, {
+    method: 'POST',
+    headers: { 'x-api-key': owner.apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...activity, payload: { text: 'x'.repeat(1_024) } }),
+  })
+  const body = await response.text()
+  await http.drain(0)
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    body,
+    json: JSON.parse(body),
+  }
+}
+
+/** The whole service over an empty memory store, not started yet. */
+const serviceNotStarted = () => {
+  const config = readConfig({ DATABASE_URL: 'memory:', LOG_LEVEL: 'silent' })
+  const service = compose(config, realWorld(config, createLog('silent')))
+  return { ...service, call: caller(documented(service.api), 'pp_x') }
+}
+
+const TABLE: Row[] = [
+  ['the body is not JSON', 400, 'invalid_json', ({ call }) => call(LOG, { body: '{"source":' })],
+  [
+    'the body is not UTF-8',
+    400,
+    'invalid_json',
+    ({ call }) => call(LOG, { body: Buffer.of(0x22, 0xff, 0x22) }),
+  ],
+  [
+    'the body is nested too deep',
+    400,
+    'invalid_json',
+    ({ call }) =>
+      call(LOG, { body: `{"source":"crm","payload":{"a":${'['.repeat(512)}${']'.repeat(512)}}}` }),
+  ],
+  ['the shape is wrong', 400, 'invalid_request', ({ call }) => call(LOG, { json: {} })],
+  ['the query is wrong', 400, 'invalid_request', ({ call }) => call(`${GROUPS}?limit=0`)],
+  [
+    'a header value is wrong',
+    400,
+    'invalid_request',
+    ({ call }) => call(LOG, { json: activity, headers: { 'idempotency-key': '' } }),
+  ],
+  ['the cursor is wrong', 400, 'invalid_cursor', ({ call }) => call(`${GROUPS}?cursor=x`)],
+  ['the key is missing', 401, 'missing_api_key', ({ call }) => call(GROUPS, { key: null })],
+  ['the key is empty', 401, 'missing_api_key', ({ call }) => call(GROUPS, { key: '' })],
+  ['the key is no key', 401, 'invalid_api_key', ({ call }) => call(GROUPS, { key: 'secret' })],
+  [
+    'the key is mistyped',
+    401,
+    'invalid_api_key',
+    ({ call, owner }) =>
+      call(GROUPS, { key: owner.apiKey.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')) }),
+  ],
+  [
+    'the key is unknown',
+    401,
+    'invalid_api_key',
+    async ({ call }) => call(GROUPS, { key: (await openScene()).owner.apiKey }),
+  ],
+  [
+    'the key has expired',
+    401,
+    'invalid_api_key',
+    async ({ call, clock, keyFor }) => {
+      const { apiKey } = await keyFor(1)
+      clock.advance(1)
+      return call(GROUPS, { key: apiKey })
+    },
+  ],
+  [
+    'the key was revoked',
+    401,
+    'invalid_api_key',
+    async ({ call, store, clock, owner }) => {
+      await revokeApiKey({ store, clock })(owner.apiKeyId)
+      return call(GROUPS)
+    },
+  ],
+  [
+    'the key came twice',
+    401,
+    'invalid_api_key',
+    ({ call, owner }) => call(GROUPS, { headers: { 'x-api-key': [owner.apiKey, owner.apiKey] } }),
+  ],
+  [
+    'the scope is lacking',
+    403,
+    'insufficient_scope',
+    async ({ call, keyWith }) => call(GROUPS, { key: await keyWith('pages:read') }),
+  ],
+  ['the path is unknown', 404, 'not_found', ({ call }) => call('GET /v1/page_groups')],
+  ['the problem is unknown', 404, 'not_found', ({ call }) => call('GET /problems/constructor')],
+  [
+    'the group is unknown',
+    404,
+    'page_group_not_found',
+    ({ call }) => call(`${GROUPS}/${idOf('pagegroup', 999)}/pages`),
+  ],
+  [
+    'the group is foreign',
+    404,
+    'page_group_not_found',
+    async ({ call, newGroup, newTenant }) => {
+      const { pageGroupId } = await newGroup({}, (await newTenant()).tenantId)
+      return call(`${GROUPS}/${pageGroupId}/pages`)
+    },
+  ],
+  [
+    'the page is unknown',
+    404,
+    'page_not_found',
+    async ({ call, newGroup }) =>
+      call(`${GROUPS}/${(await newGroup()).pageGroupId}/pages/${idOf('page', 999)}`),
+  ],
+  [
+    'the page is of another group',
+    404,
+    'page_not_found',
+    async ({ call, newGroup, newPage }) => {
+      const { pageId } = await newPage((await newGroup()).pageGroupId)
+      return call(`${GROUPS}/${(await newGroup()).pageGroupId}/pages/${pageId}`)
+    },
+  ],
+  [
+    'the prospect is unknown',
+    404,
+    'prospect_not_found',
+    ({ call }) => call(LOG, { json: { ...activity, prospectId: idOf('prospect', 999) } }),
+  ],
+  [
+    'the prospect is foreign',
+    404,
+    'prospect_not_found',
+    async ({ call, newTenant }) => {
+      const { json } = await call(LOG, { key: (await newTenant()).apiKey, json: activity })
+      return call(LOG, { json: { ...activity, prospectId: json.prospectId } })
+    },
+  ],
+  ['the path has other methods', 405, 'method_not_allowed', ({ call }) => call('DELETE /v0/page_groups')],
+  [
+    'the group is archived',
+    409,
+    'page_group_not_active',
+    async ({ call, newGroup }) =>
+      call(`POST /v0/page_groups/${(await newGroup({ status: 'archived' })).pageGroupId}/pages`),
+  ],
+  ['the body is over the limit', 413, 'payload_too_large', tooLarge],
+  [
+    'the body is not application/json',
+    415,
+    'unsupported_media_type',
+    ({ call }) => call(LOG, { json: activity, headers: { 'content-type': 'text/json' } }),
+  ],
+  [
+    'the body has a content encoding',
+    415,
+    'unsupported_media_type',
+    ({ call }) => call(LOG, { json: activity, headers: { 'content-encoding': 'gzip' } }),
+  ],
+  [
+    "an activity's idempotency key is reused",
+    422,
+    'idempotency_key_reused',
+    async ({ call }) => {
+      const log = (type: string) => call(LOG, { json: { ...activity, idempotencyKey: 'k', type } })
+      await log('a')
+      return log('b')
+    },
+  ],
+  [
+    "a page's idempotency key is reused",
+    422,
+    'idempotency_key_reused',
+    async ({ call, newGroup }) => {
+      const create = `POST /v0/page_groups/${(await newGroup()).pageGroupId}/pages`
+      const headers = { 'idempotency-key': 'k' }
+      await call(create, { headers, json: { customName: 'a' } })
+      return call(create, { headers, json: { customName: 'b' } })
+    },
+  ],
+  [
+    'the key has reached its rate',
+    429,
+    'rate_limited',
+    async () => {
+      const { call } = await openScene({ rateLimitPerMinute: 1 })
+      await call(GROUPS)
+      return call(GROUPS)
+    },
+  ],
+  [
+    'the service is overloaded',
+    503,
+    'unavailable',
+    async () => {
+      const busy = Promise.withResolvers<never[]>()
+      const { call } = await openScene({
+        requestsInFlightMax: 1,
+        storeAs: (store) => ({ ...store, pageGroups: { ...store.pageGroups, list: () => busy.promise } }),
+      })
+      const underWay = call(GROUPS)
+      const answer = await call(GROUPS)
+      busy.resolve([[] as never])
+      await underWay
+      return answer
+    },
+  ],
+  [
+    'the database is away',
+    503,
+    'unavailable',
+    async () =>
+      (
+        await openScene({
+          storeAs: (store) => ({ ...store, apiKeys: failing(store.apiKeys, DATABASE_AWAY) }),
+        })
+      ).call(GROUPS),
+  ],
+  ['the service is starting', 503, 'unavailable', () => serviceNotStarted().call(GROUPS)],
+  [
+    'the service is shutting down',
+    503,
+    'unavailable',
+    async () => {
+      const { start, close, call } = serviceNotStarted()
+      await start()
+      await close()
+      return call('GET /readyz')
+    },
+  ],
+  [
+    'the fault is ours',
+    500,
+    'internal_error',
+    async () => {
+      const why = new TypeError('undefined is not a function')
+      return (
+        await openScene({ storeAs: (store) => ({ ...store, apiKeys: failing(store.apiKeys, why) }) })
+      ).call(GROUPS)
+    },
+  ],
+]
+
+for (const [condition, status, code, provoke] of TABLE)
+  t.test(`${status} ${code}: ${condition}`, async (t) => {
+    const scene = await openScene()
+    const { call, owner } = scene
+    const answer = await provoke(scene)
+    t.equal(answer.status, status)
+    t.equal(answer.headers['content-type'], 'application/problem+json')
+    const { detail, instance, title, ...rest } = answer.json
+    t.match(rest, { type: `/problems/${code}`, status, code })
+    t.equal(instance, answer.headers['x-request-id'])
+    t.match(detail, /^[A-Z`].+\.$/, 'a sentence')
+    t.equal(title, PROBLEMS[code].title)
+    t.notOk(answer.body.includes(owner.apiKey), 'the key is never told')
+    t.equal('www-authenticate' in answer.headers, status === 401)
+    t.equal('retry-after' in answer.headers, status === 429 || status === 503)
+    t.equal('allow' in answer.headers, status === 405)
+    const explained = await call(`GET ${answer.json.type}`, { key: null })
+    t.match(explained, { status: 200, json: { type: answer.json.type, code, title, status } })
+    t.match(explained.json.explanation, /^[A-Z`].+\.$/)
+  })
+
+t.test('every problem there is stands in the table', async (t) => {
+  t.strictSame(new Set(TABLE.map(([, , code]) => code)), new Set(Object.keys(PROBLEMS)))
+  for (const [, status, code] of TABLE) t.equal(PROBLEMS[code].status, status, code)
+})
+
+t.test('all faults of a request are told at once', async (t) => {
+  const { call } = await openScene()
+  const answer = await call(LOG, {
+    json: { source: '', type: 1, payload: [], prospectId: 'x', email: {}, idempotencyKey: false, name: null },
+    headers: { 'idempotency-key': 'x'.repeat(256) },
+    repeatedHeaders: ['content-type'],
+  })
+  t.strictSame(answer.json.errors, [
+    { detail: 'must not be given more than once', parameter: 'content-type' },
+    { detail: 'must be 1 to 255 characters of UTF-8', parameter: 'Idempotency-Key' },
+    { detail: 'must be 1 to 100 characters long', pointer: '/source' },
+    { detail: 'must be a string', pointer: '/type' },
+    { detail: 'must be an object', pointer: '/payload' },
+    { detail: 'must be prospect_ and 26 characters of a-z and 0-9', pointer: '/prospectId' },
+    { detail: 'must be a string', pointer: '/email' },
+    { detail: 'must be a string', pointer: '/idempotencyKey' },
+    { detail: 'must be a string', pointer: '/name' },
+  ])
+})
+
+t.test('at most 20 faults are told', async (t) => {
+  const { call } = await openScene()
+  const answer = await call(`${GROUPS}?${'limit=5&'.repeat(30)}`)
+  t.equal(answer.status, 400)
+  t.equal((answer.json.errors as unknown[]).length, 20)
+})
+
+t.test('no answer repeats what was given', async (t) => {
+  const { call, newGroup } = await openScene()
+  const { pageGroupId } = await newGroup({ status: 'archived' })
+  const given = 'ada@example.com'
+  const reused = { ...activity, idempotencyKey: given, email: given }
+  await call(LOG, { json: reused })
+  const answers = [
+    await call(LOG, { body: `{"source": ${given}}` }),
+    await call(LOG, { body: given }),
+    await call(LOG, { json: { source: [given], type: { given }, payload: given, prospectId: given } }),
+    await call(LOG, { json: { ...reused, type: given } }),
+    await call(LOG, { json: { ...activity, prospectId: idOf('prospect', 999), email: given, name: given } }),
+    await call(LOG, {
+      json: { ...activity, idempotencyKey: given },
+      headers: { 'idempotency-key': 'other' },
+    }),
+    await call(LOG, { json: activity, headers: { 'content-type': given } }),
+    await call(LOG, { json: activity, headers: { 'content-encoding': given } }),
+    await call(LOG, { json: activity, headers: { 'idempotency-key': given.repeat(20) } }),
+    await call(GROUPS, { key: given }),
+    await call(`${GROUPS}?limit=${given}&status=${given}`),
+    await call(`${GROUPS}?cursor=${given}`),
+    await call(`${GROUPS}/${given}/pages/${given}`),
+    await call(`POST /v0/page_groups/${pageGroupId}/pages`, { json: { customName: given } }),
+    await call(`GET /${given}`),
+    await call(`${given} /v0/page_groups`),
+    await call(`GET /problems/${given}`),
+  ]
+  for (const answer of answers) {
+    t.ok(answer.status >= 400)
+    t.notMatch(answer.body + JSON.stringify(answer.headers), /ada@/, answer.body)
+  }
+})
+
+t.test('of several faults the earlier check speaks: path, method, key, rate, scope, body', async (t) => {
+  const { call, keyWith } = await openScene()
+  const unread = async () => t.fail('a body that is not wanted yet was read') as never
+  const worst = { key: 'wrong', body: '{', readBody: unread, headers: { 'content-type': 'text/plain' } }
+  const codeOf = async (operation: string, sent: object) =>
+    (await call(operation, { ...worst, ...sent })).json.code
+  t.equal(await codeOf('PUT /v0/prospects?limit=0', {}), 'not_found')
+  t.equal(await codeOf('PUT /v0/prospect_logs', {}), 'method_not_allowed')
+  t.equal(await codeOf(LOG, { key: null }), 'missing_api_key')
+  t.equal(await codeOf(LOG, {}), 'invalid_api_key')
+  t.equal(await codeOf(LOG, { key: await keyWith('pages:read') }), 'insufficient_scope')
+  t.equal(await codeOf(LOG, { key: await keyWith('prospect_logs:write') }), 'unsupported_media_type')
+  t.equal((await call(LOG, { body: '{', headers: { 'idempotency-key': '' } })).json.code, 'invalid_json')
+  const unknownGroup = 'POST /v0/page_groups/x/pages'
+  t.equal((await call(unknownGroup, { json: { customName: 1 } })).json.code, 'invalid_request')
+})
+
+t.test('the rate of a key is counted before its scope is looked at', async (t) => {
+  const { call, keyWith } = await openScene({ rateLimitPerMinute: 1 })
+  const key = await keyWith('pages:read')
+  t.equal((await call(GROUPS, { key })).status, 403)
+  t.equal((await call(GROUPS, { key })).status, 429)
+  t.equal((await call(GROUPS, { key: 'wrong' })).status, 401)
+})
+
+t.test('HEAD answers wherever GET does, problems too, without a body', async (t) => {
+  const { call, newGroup, newPage } = await openScene()
+  const { pageGroupId } = await newGroup()
+  const { pageId } = await newPage(pageGroupId)
+  for (const [target, status] of [
+    ['/v0/page_groups', 200],
+    [`/v0/page_groups/${pageGroupId}/pages`, 200],
+    [`/v0/page_groups/${pageGroupId}/pages/${pageId}`, 200],
+    ['/v0/page_groups?limit=0', 400],
+    ['/v0/page_groups/x/pages', 404],
+    ['/v0/nowhere', 404],
+    ['/healthz', 200],
+    ['/readyz', 200],
+    ['/openapi.json', 200],
+    ['/problems/not_found', 200],
+    ['/v0/prospect_logs', 405],
+  ] as const) {
+    const get = await call(`GET ${target}`)
+    const head = await call(`HEAD ${target}`)
+    t.strictSame([head.status, head.body], [status, ''], target)
+    for (const name of ['content-type', 'content-length', 'allow'])
+      t.equal(head.headers[name], get.headers[name], `${name} of ${target}`)
+    t.equal(get.headers['content-length'], String(Buffer.byteLength(get.body)))
+  }
+})
+
+t.test('OPTIONS answers 204 with the methods of the path, and needs no key', async (t) => {
+  const { call } = await openScene()
+  for (const [target, allow] of [
+    ['/v0/prospect_logs', 'POST, OPTIONS'],
+    ['/v0/page_groups', 'GET, HEAD, OPTIONS'],
+    ['/v0/page_groups/x/pages', 'GET, HEAD, POST, OPTIONS'],
+    ['/v0/page_groups/x/pages/y', 'GET, HEAD, OPTIONS'],
+    ['/healthz', 'GET, HEAD, OPTIONS'],
+    ['/problems/not_found', 'GET, HEAD, OPTIONS'],
+  ] as const) {
+    const answer = await call(`OPTIONS ${target}`, { key: null })
+    t.strictSame([answer.status, answer.body, answer.headers['allow']], [204, '', allow], target)
+    t.notOk('content-length' in answer.headers)
+    t.notOk('content-type' in answer.headers)
+  }
+  t.match(await call('OPTIONS /v0/nowhere'), { status: 404 })
+})
+
+t.test('every answer forbids guessing and keeping, and none speaks to browsers of other sites', async (t) => {
+  const { call, newGroup } = await openScene()
+  await newGroup()
+  const headers = { origin: 'https://example.com', 'access-control-request-method': 'POST' }
+  for (const operation of [
+    GROUPS,
+    'HEAD /v0/page_groups',
+    'OPTIONS /v0/page_groups',
+    'PUT /v0/page_groups',
+    'GET /v0/nowhere',
+    'GET /openapi.json',
+    'GET /healthz',
+  ]) {
+    const answer = await call(operation, { headers })
+    t.match(answer.headers, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }, operation)
+    t.notMatch(Object.keys(answer.headers).join(), /access-control/, operation)
+    t.ok(answer.headers['x-request-id'])
+  }
+})
+
+t.test('a 401 tells how to authenticate', async (t) => {
+  const { call } = await openScene()
+  const told = 'ApiKey realm="prospect-pages", header="x-api-key"'
+  t.equal((await call(GROUPS, { key: null })).headers['www-authenticate'], told)
+  t.equal((await call(GROUPS, { key: 'wrong' })).headers['www-authenticate'], told)
+})
+
+t.test('a 500 shows nothing of the error; the log gets all of it', async (t) => {
+  const why = new Error('duplicate key (ada@example.com) in insert into prospects', {
+    cause: new Error('deep'),
+  })
+  const { call, errors, answered } = await openScene({
+    storeAs: (store) => ({ ...store, activities: failing(store.activities, why) }),
+  })
+  const answer = await call(LOG, { json: activity })
+  t.strictSame(Object.keys(answer.json), ['type', 'title', 'status', 'detail', 'instance', 'code'])
+  t.notMatch(answer.body, /duplicate|ada|insert|deep|\.ts|node:/)
+  t.strictSame(errors, [{ error: why, requestId: answer.json.instance }])
+  t.match(answered, [{ requestId: answer.json.instance, status: 500, code: 'internal_error' }])
+})
+
+t.test('what is told of each request names neither the caller nor what was sent', async (t) => {
+  const { call, answered, newGroup, newPage } = await openScene()
+  const { pageGroupId } = await newGroup()
+  const { pageId } = await newPage(pageGroupId)
+  await call(`GET /v0/page_groups/${pageGroupId}/pages/${pageId}?email=ada@example.com`)
+  await call('GET /ada@example.com')
+  t.match(answered.slice(1), [
+    {
+      requestId: 'request-2',
+      method: 'GET',
+      route: '/v0/page_groups/{page_group_id}/pages/{page_id}',
+      status: 200,
+      code: null,
+    },
+    { requestId: 'request-3', method: 'GET', route: null, status: 404, code: 'not_found' },
+  ])
+  t.notMatch(JSON.stringify(answered), /ada@|pagegroup_|pp_/)
+})
+
+t.test('readiness is told without a key, and its failure as a problem', async (t) => {
+  const ready = async () => {
+    throw DATABASE_AWAY
+  }
+  const { call } = await openScene({ ready })
+  const healthy = await call('GET /healthz', { key: null })
+  t.strictSame([healthy.status, healthy.body], [200, '{"status":"ok"}'])
+  t.match(await call('GET /readyz', { key: null }), { status: 503, json: { code: 'unavailable' } })
+  const fine = await (await openScene()).call('GET /readyz', { key: null })
+  t.strictSame([fine.status, fine.body], [200, '{"status":"ready"}'])
+})

@@ -1,0 +1,406 @@
+import t from 'tap'
+import { openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
+
+const LOG = 'POST /v0/prospect_logs'
+const GROUPS = 'GET /v0/page_groups'
+const activity = { source: 'crm', payload: {} }
+
+/** Sends a body as it is; what was stored of it, if anything, comes along. */
+const send = async (body: string | Uint8Array) => {
+  const { call, store } = await openScene()
+  const answer = await call(LOG, { body })
+  return { answer, stored: store.kept.logs()[0] }
+}
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+
+for (const [what, payload] of [
+  ['blanks and line breaks', '{ "a" :\t1 ,\r\n  "b": [ ] }'],
+  ['numbers beyond a double', '{"a":12345678901234567890,"b":1e131071,"c":1.10,"d":-0,"e":0.1e-7}'],
+  ['a NUL escape', '{"a":"\\u0000","\\u0000":1}'],
+  ['half of a surrogate pair as an escape', '{"a":"\\ud83d","\\udc00":"\\uD83D\\uDE00"}'],
+  ['duplicate members', '{"a":1,"a":{"a":2},"a":3}'],
+  ['prototype names', '{"__proto__":{"admin":true},"constructor":{"prototype":{}},"toString":null}'],
+  ['our own words', '{"rawJson":"[]","payload":{"payload":1},"source":"x"}'],
+  ['quotes, brackets and backslashes in texts', '{"a\\"}":"}]\\\\","b":"\\\\\\"{","c":"\\/"}'],
+  ['characters beyond ASCII', '{"é":"😀","\u2028":"\u2029"}'],
+  ['nothing', '{}'],
+] as const)
+  t.test(`a payload is stored exactly as sent: ${what}`, async (t) => {
+    const { answer, stored } = await send(`\n{ "source":"crm", "payload" :\t${payload}\n, "more":1}\r\n`)
+    t.equal(answer.status, 201)
+    t.equal(stored?.payload.rawJson, payload)
+  })
+
+t.test('of duplicate members the last one counts, its text too', async (t) => {
+  const { answer, stored } = await send('{"payload":{"a":1},"source":"x","payload":{ "b":2 },"source":"y"}')
+  t.match(answer, { status: 201, json: { source: 'y' } })
+  t.equal(stored?.payload.rawJson, '{ "b":2 }')
+  const { answer: wrong } = await send('{"source":"x","payload":{},"payload":5}')
+  t.strictSame(wrong.json.errors, [{ detail: 'must be an object', pointer: '/payload' }])
+})
+
+t.test('an escaped member name is the same name', async (t) => {
+  const { answer, stored } = await send('{"source":"crm","payload":{"a":1},"pay\\u006coad":{ "b" : 2 }}')
+  t.equal(answer.status, 201)
+  t.equal(stored?.payload.rawJson, '{ "b" : 2 }')
+})
+
+t.test('values may nest 512 deep, and no deeper', async (t) => {
+  const { answer, stored } = await send(`{"source":"crm","payload":{"a":${nested(511)}}}`)
+  t.equal(answer.status, 201)
+  t.equal(stored?.payload.rawJson, `{"a":${nested(511)}}`)
+  for (const body of [
+    `{"source":"crm","payload":{"a":${nested(512)}}}`,
+    `{"source":"crm","payload":{},"more":${nested(513)}}`,
+    `{"source":"crm","payload":{"a":${nested(200_000)}}}`,
+  ]) {
+    const { answer, stored } = await send(body)
+    t.equal(answer.status, 400)
+    const detail = 'A value of the body nests deeper than 512.'
+    t.strictSame(answer.json, problemFor(answer, 'invalid_json', 400, detail))
+    t.equal(stored, undefined)
+  }
+})
+
+t.test('brackets in texts do not count as nesting', async (t) => {
+  const { answer } = await send(`{"source":"crm","payload":{"a":"${'['.repeat(2_000)}"}}`)
+  t.equal(answer.status, 201)
+})
+
+for (const [what, body] of [
+  ['a lone continuation byte', Buffer.from('{"source":"\x80","payload":{}}', 'latin1')],
+  ['Latin-1', Buffer.from('{"source":"é","payload":{}}', 'latin1')],
+  ['half of a surrogate pair in bytes', Buffer.from('{"source":"\xed\xa0\xbd","payload":{}}', 'latin1')],
+  ['an overlong slash', Buffer.from('{"source":"\xc0\xaf","payload":{}}', 'latin1')],
+  ['UTF-16', Buffer.from('{"source":"é","payload":{}}', 'utf16le')],
+] as const)
+  t.test(`a body that is not UTF-8 is refused: ${what}`, async (t) => {
+    const { answer, stored } = await send(body)
+    t.equal(answer.status, 400)
+    t.match(answer.json, { code: 'invalid_json' })
+    t.equal(stored, undefined)
+  })
+
+for (const body of [
+  '{"source":"crm","payload":{}} x',
+  "{'source':'crm'}",
+  '{"source":"crm","payload":{},}',
+  '{"source":"crm","payload":{"a":01}}',
+  '{"source":"crm","payload":{"a":NaN}}',
+  '{"source":"a\nb","payload":{}}',
+  ' ',
+])
+  t.test(`a body that is not JSON is refused: ${JSON.stringify(body)}`, async (t) => {
+    const { answer, stored } = await send(body)
+    t.equal(answer.status, 400)
+    t.match(answer.json, { code: 'invalid_json', detail: /^The body is not well-formed JSON[.:]/ })
+    t.equal(stored, undefined)
+  })
+
+t.test('a byte order mark before the body is passed over', async (t) => {
+  const { answer, stored } = await send('\ufeff{"source":"crm","payload":{"a":"\ufeff"}}')
+  t.equal(answer.status, 201)
+  t.equal(stored?.payload.rawJson, '{"a":"\ufeff"}')
+})
+
+t.test('prototype names in a body set nothing', async (t) => {
+  const { answer } = await send('{"__proto__":{"source":"crm","payload":{}},"constructor":{"name":"x"}}')
+  t.strictSame(answer.json.errors, [
+    { detail: 'is required', pointer: '/source' },
+    { detail: 'is required', pointer: '/payload' },
+  ])
+  const { answer: fine, stored } = await send('{"source":"crm","payload":{},"__proto__":{"name":"x"}}')
+  t.equal(fine.status, 201)
+  t.equal(stored?.name, null)
+  t.notOk('source' in {}, 'no object has got a source')
+})
+
+t.test('prototype names in a query or a path are names like others', async (t) => {
+  const { call } = await openScene()
+  t.equal((await call(`${GROUPS}?__proto__=1&constructor=2&__proto__=3&toString=4`)).status, 200)
+  for (const id of ['__proto__', 'constructor', 'hasOwnProperty'])
+    t.match(await call(`${GROUPS}/${id}/pages`), { status: 404, json: { code: 'page_group_not_found' } })
+  t.match(await call('GET /__proto__'), { status: 404, json: { code: 'not_found' } })
+  t.match(await call('GET /problems/__proto__'), { status: 404, json: { code: 'not_found' } })
+})
+
+t.test('null is not a text', async (t) => {
+  const { call } = await openScene()
+  const json = {
+    source: null,
+    type: null,
+    payload: null,
+    prospectId: null,
+    email: null,
+    idempotencyKey: null,
+    name: null,
+  }
+  const answer = await call(LOG, { json })
+  t.strictSame(
+    answer.json.errors,
+    Object.keys(json).map((name) => ({
+      detail: name === 'payload' ? 'must be an object' : 'must be a string',
+      pointer: `/${name}`,
+    })),
+  )
+})
+
+t.test('members that nobody knows are ignored', async (t) => {
+  const { call, newGroup } = await openScene()
+  const { pageGroupId } = await newGroup()
+  const more = { tenantId: 'tenant_x', createdProspect: true, '': 1 }
+  t.equal((await call(LOG, { json: { ...activity, ...more } })).status, 201)
+  const { json } = await call(`POST /v0/page_groups/${pageGroupId}/pages`, { json: { ...more, status: 'x' } })
+  t.match(json, { pageGroupId, status: 'processing' })
+  t.not(json.tenantId, 'tenant_x')
+})
+
+t.test('application/json is read, also where it says that it is in UTF-8', async (t) => {
+  const { call } = await openScene()
+  for (const type of [
+    'application/json',
+    'APPLICATION/JSON',
+    'application/json;charset=utf-8',
+    'application/json; charset=UTF-8',
+    'application/json ; charset="utf-8"',
+    'application/json; profile=x',
+  ])
+    t.equal((await call(LOG, { json: activity, headers: { 'content-type': type } })).status, 201, type)
+})
+
+t.test('any other type, character set or encoding is refused', async (t) => {
+  const { call, store } = await openScene()
+  for (const headers of [
+    { 'content-type': undefined },
+    { 'content-type': '' },
+    { 'content-type': 'text/plain' },
+    { 'content-type': 'application/jsonx' },
+    { 'content-type': 'application/json-patch+json' },
+    { 'content-type': 'application/vnd.api+json' },
+    { 'content-type': 'application/json, text/plain' },
+    { 'content-type': 'multipart/form-data; boundary=application/json' },
+    { 'content-type': 'application/json; charset=latin1' },
+    { 'content-type': 'application/json; charset="utf-16"' },
+    { 'content-encoding': 'gzip' },
+    { 'content-encoding': 'br' },
+    { 'content-encoding': 'identity, gzip' },
+  ]) {
+    const answer = await call(LOG, { json: activity, headers })
+    t.match(answer, { status: 415, json: { code: 'unsupported_media_type' } }, JSON.stringify(headers))
+  }
+  t.strictSame(store.kept.logs(), [])
+})
+
+t.test('a page is created from no body at all, however that is said', async (t) => {
+  const { call, newGroup } = await openScene()
+  const { pageGroupId } = await newGroup()
+  for (const headers of [
+    {},
+    { 'content-length': '0' },
+    { 'content-length': '0', 'content-type': 'text/plain' },
+    { 'content-type': 'application/json' },
+    { 'transfer-encoding': 'chunked', 'content-type': 'application/json' },
+  ])
+    t.equal(
+      (await call(`POST /v0/page_groups/${pageGroupId}/pages`, { headers })).status,
+      201,
+      JSON.stringify(headers),
+    )
+})
+
+/** Header values come from the socket byte by byte. */
+const asHeader = (text: string) => Buffer.from(text).toString('latin1')
+
+t.test('the header Idempotency-Key stands for the field of the body', async (t) => {
+  const { call, store } = await openScene()
+  const headers = { 'idempotency-key': asHeader('clé 😀') }
+  const first = await call(LOG, { json: activity, headers })
+  const same = await call(LOG, { json: { ...activity, idempotencyKey: 'clé 😀' } })
+  const both = await call(LOG, { json: { ...activity, idempotencyKey: 'clé 😀' }, headers })
+  t.equal(first.status, 201)
+  for (const again of [same, both]) {
+    t.equal(again.body, first.body)
+    t.equal(again.headers['idempotent-replayed'], 'true')
+  }
+  t.strictSame(
+    store.kept.logs().map(({ idempotencyKey }) => idempotencyKey),
+    ['clé 😀'],
+  )
+})
+
+t.test('two different idempotency keys for one request are refused', async (t) => {
+  const { call, store } = await openScene()
+  const answer = await call(LOG, {
+    json: { ...activity, idempotencyKey: 'a' },
+    headers: { 'idempotency-key': 'b' },
+  })
+  const detail = 'must be the same in the body and in the header Idempotency-Key'
+  const errors = [
+    { detail, pointer: '/idempotencyKey' },
+    { detail, parameter: 'Idempotency-Key' },
+  ]
+  t.equal(answer.status, 400)
+  t.strictSame(
+    answer.json,
+    problemFor(answer, 'invalid_request', 400, 'Two different idempotency keys were given.', { errors }),
+  )
+  t.strictSame(store.kept.logs(), [])
+})
+
+t.test('the header Idempotency-Key is 1 to 255 code points of UTF-8', async (t) => {
+  const { call, newGroup } = await openScene()
+  const { pageGroupId } = await newGroup()
+  const errors = [{ detail: 'must be 1 to 255 characters of UTF-8', parameter: 'Idempotency-Key' }]
+  for (const [operation, json] of [
+    [LOG, activity],
+    [`POST /v0/page_groups/${pageGroupId}/pages`, {}],
+  ] as const) {
+    for (const key of ['x', '😀'.repeat(255)])
+      t.equal((await call(operation, { json, headers: { 'idempotency-key': asHeader(key) } })).status, 201)
+    for (const key of ['', 'x'.repeat(256), asHeader('😀'.repeat(256)), 'cl\xe9', '\xed\xa0\xbd']) {
+      const answer = await call(operation, { json, headers: { 'idempotency-key': key } })
+      t.equal(answer.status, 400)
+      t.strictSame(answer.json, problemFor(answer, 'invalid_request', 400, SEE_ERRORS, { errors }))
+    }
+  }
+})
+
+for (const [query, limit] of [
+  ['limit=1', 1],
+  ['limit=100', 100],
+  ['limit=007', 7],
+  ['%6Cimit=%35', 5],
+  ['', 20],
+  ['&&', 20],
+  ['limits=0', 20],
+  ['Limit=0', 20],
+  ['x=%C3%28&%=1&x=2&x', 20],
+] as const)
+  t.test(`?${query} asks for ${limit} groups`, async (t) => {
+    const { call } = await openScene()
+    t.match(await call(`${GROUPS}?${query}`), { status: 200, json: { limit } })
+  })
+
+for (const limit of [
+  '',
+  '0',
+  '101',
+  '-1',
+  '+5',
+  '%2B5',
+  '5.0',
+  '1e1',
+  '0x5',
+  '5%20',
+  '%D9%A5',
+  'five',
+  '99999999999999999999',
+])
+  t.test(`a limit of ${limit || 'nothing'} is refused`, async (t) => {
+    const { call } = await openScene()
+    const answer = await call(`${GROUPS}?limit=${limit}`)
+    t.equal(answer.status, 400)
+    t.strictSame(answer.json.errors, [
+      { detail: 'must be a whole number from 1 to 100, in digits', parameter: 'limit' },
+    ])
+  })
+
+t.test('a parameter that is known may come once', async (t) => {
+  const { call } = await openScene()
+  for (const [query, parameter] of [
+    ['limit=5&limit=5', 'limit'],
+    ['limit=5&%6cimit=6', 'limit'],
+    ['status=active&status=archived', 'status'],
+    ['cursor=&cursor=', 'cursor'],
+  ] as const) {
+    const answer = await call(`${GROUPS}?${query}`)
+    t.equal(answer.status, 400)
+    t.strictSame(answer.json.errors, [{ detail: 'must not be given more than once', parameter }], query)
+  }
+})
+
+t.test('a parameter that cannot be decoded is refused, one nobody knows is not', async (t) => {
+  const { call } = await openScene()
+  const answer = await call(`${GROUPS}?cursor=%C3%28&other=%C3%28`)
+  t.equal(answer.status, 400)
+  t.strictSame(answer.json.errors, [{ detail: 'must be well-formed percent-encoding', parameter: 'cursor' }])
+})
+
+t.test('an id that cannot be one is the id of nothing', async (t) => {
+  const { call, newGroup } = await openScene()
+  const { pageGroupId } = await newGroup()
+  for (const id of [
+    '%C3%28',
+    '%zz',
+    '%',
+    '%00',
+    'a%00b',
+    'x'.repeat(10_000),
+    '..',
+    '%2F',
+    '%F0%9F%98%80',
+    '{x}',
+  ]) {
+    const list = await call(`${GROUPS}/${id}/pages`)
+    const create = await call(`POST /v0/page_groups/${id}/pages`)
+    const page = await call(`${GROUPS}/${pageGroupId}/pages/${id}`)
+    t.match(list, { status: 404, json: { code: 'page_group_not_found' } }, id)
+    t.match(create, { status: 404, json: { code: 'page_group_not_found' } }, id)
+    t.match(page, { status: 404, json: { code: 'page_not_found' } }, id)
+  }
+})
+
+t.test('an id may be percent-encoded', async (t) => {
+  const { call, newGroup } = await openScene()
+  const { pageGroupId } = await newGroup()
+  t.equal((await call(`${GROUPS}/${pageGroupId.replace('_', '%5F')}/pages`)).status, 200)
+})
+
+t.test('a path is known as it stands, with nothing added', async (t) => {
+  const { call } = await openScene()
+  for (const target of [
+    '/',
+    '//',
+    '/v0',
+    '/v0/',
+    '//v0/page_groups',
+    '/v0/page_groups/',
+    '/V0/page_groups',
+    '*',
+  ])
+    t.match(await call(`GET ${target}`), { status: 404, json: { code: 'not_found' } }, target)
+  for (const target of ['/v0/page_groups//pages', '/v0/page_groups/x/pages/', '/v0/page_groups/x'])
+    t.match(await call(`GET ${target}`), { status: 404, json: { code: 'not_found' } }, target)
+  t.equal((await call('GET /v0/page_groups#limit=0')).status, 200)
+})
+
+t.test('every answer to a key with a rate tells how much is left', async (t) => {
+  const { call } = await openScene({ rateLimitPerMinute: 2 })
+  const told = async (query: string) => {
+    const { status, headers } = await call(`${GROUPS}?${query}`)
+    return [status, headers['ratelimit-policy'], headers['ratelimit'], headers['retry-after']]
+  }
+  const policy = '"per-minute";q=2;w=60'
+  t.strictSame(await told(''), [200, policy, '"per-minute";r=1;t=0', undefined])
+  t.strictSame(await told('limit=0'), [400, policy, '"per-minute";r=0;t=30', undefined])
+  t.strictSame(await told(''), [429, policy, '"per-minute";r=0;t=30', '30'])
+})
+
+t.test('a rate fills up again with time, and is of one key alone', async (t) => {
+  const { call, clock, keyWith } = await openScene({ rateLimitPerMinute: 2 })
+  const statusOf = async (key?: string) => (await call(GROUPS, key === undefined ? {} : { key })).status
+  t.strictSame([await statusOf(), await statusOf(), await statusOf()], [200, 200, 429])
+  t.equal(await statusOf(await keyWith('page_groups:read')), 200)
+  clock.advance(29_999)
+  t.equal(await statusOf(), 429)
+  clock.advance(1)
+  t.strictSame([await statusOf(), await statusOf()], [200, 429])
+  clock.advance(3_600_000)
+  t.strictSame([await statusOf(), await statusOf(), await statusOf()], [200, 200, 429])
+})
+
+t.test('without a rate nothing is said of one', async (t) => {
+  const { call } = await openScene()
+  const { headers } = await call(GROUPS)
+  t.notMatch(Object.keys(headers).join(), /ratelimit|retry-after/)
+})

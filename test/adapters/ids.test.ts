@@ -1,0 +1,36 @@
+import t from 'tap'
+import { createNewId } from '../../src/adapters/ids.ts'
+import type { IdPrefix } from '../../src/core/ports.ts'
+
+const NOW = Date.UTC(2026, 0, 1)
+const PREFIXES: IdPrefix[] = [
+  'prospect',
+  'prospectlog',
+  'pagegroup',
+  'page',
+  'pageversion',
+  'tenant',
+  'brand',
+  'apikey',
+]
+const sortable = (id: string) => id.split('_')[1] ?? ''
+
+t.test('an id is its prefix and 26 characters in lower case', async (t) => {
+  const newId = createNewId()
+  for (const prefix of PREFIXES) t.match(newId(prefix), new RegExp(`^${prefix}_[a-z0-9]{26}$`))
+})
+
+t.test('ids of one millisecond, and of a clock that is set back, still sort by age', async (t) => {
+  const times = [...Array(2_000).fill(NOW), NOW - 60_000, NOW - 1, NOW, NOW + 1, NOW - 3_600_000]
+  let asked = 0
+  t.intercept(Date, 'now', { value: () => times[Math.min(asked++, times.length - 1)] })
+  const newId = createNewId()
+  const ids = times.map((_, i) => sortable(newId(PREFIXES[i % PREFIXES.length] ?? 'page')))
+  t.strictSame(ids, ids.toSorted())
+  t.equal(new Set(ids).size, times.length)
+})
+
+t.test('two processes at the same moment make different ids', async (t) => {
+  t.intercept(Date, 'now', { value: () => NOW })
+  t.not(createNewId()('page'), createNewId()('page'))
+})

@@ -1,0 +1,156 @@
+import t from 'tap'
+import { readConfig, settingsHelp } from '../src/config.ts'
+import { DomainFailure, type Fault } from '../src/core/failures.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const faultsOf = (environment: Environment): readonly Fault[] => {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    if (error instanceof DomainFailure && error.kind === 'invalid_request') return error.facts.errors ?? []
+    throw error
+  }
+  return []
+}
+const namesOf = (faults: readonly Fault[]) => faults.map(({ parameter }) => parameter).sort()
+
+t.test('without settings the defaults hold, and an empty variable counts as not set', async (t) => {
+  const config = readConfig({})
+  t.strictSame(config, {
+    host: '127.0.0.1',
+    port: 8080,
+    database: { kind: 'sqlite', path: 'data/prospect-pages.db' },
+    logLevel: 'info',
+    namer: null,
+    namerMsMax: 10_000,
+    namerCallsMax: 4,
+    requireIdentity: false,
+    rateLimitPerMinute: null,
+    bodyBytesMax: 1_048_576,
+    headersMsMax: 10_000,
+    requestMsMax: 30_000,
+    keepAliveMs: 65_000,
+    drainMsMax: 10_000,
+    connectionsMax: 10_000,
+    requestsInFlightMax: 2_000,
+    queuedCallsMax: 2_000,
+    databaseConnectionsMax: 10,
+    statementMsMax: 5_000,
+    publisherPollMs: 1_000,
+  })
+  const empty = Object.fromEntries(settingsHelp().map(({ name }) => [name, '']))
+  t.strictSame(readConfig({ ...empty, UNRELATED: 'x' }), config)
+})
+
+t.test('what help shows as a default is one', async (t) => {
+  const shown = Object.fromEntries(settingsHelp().map(({ name, default: fallback }) => [name, fallback]))
+  t.strictSame(readConfig(shown), readConfig({}))
+})
+
+const BOUNDS: Readonly<Record<string, readonly [min: number, max: number]>> = {
+  PORT: [0, 65_535],
+  NAMER_MS_MAX: [1, 600_000],
+  NAMER_CALLS_MAX: [1, 1_000],
+  RATE_LIMIT_PER_MINUTE: [1, 1_000_000_000],
+  BODY_BYTES_MAX: [1_024, 67_108_864],
+  HEADERS_MS_MAX: [100, 600_000],
+  REQUEST_MS_MAX: [100, 600_000],
+  KEEP_ALIVE_MS: [1, 86_400_000],
+  DRAIN_MS_MAX: [0, 600_000],
+  CONNECTIONS_MAX: [1, 1_000_000],
+  REQUESTS_IN_FLIGHT_MAX: [1, 1_000_000],
+  QUEUED_CALLS_MAX: [1, 1_000_000],
+  DATABASE_CONNECTIONS_MAX: [1, 1_000],
+  STATEMENT_MS_MAX: [100, 600_000],
+  PUBLISHER_POLL_MS: [10, 600_000],
+}
+for (const [name, [min, max]] of Object.entries(BOUNDS))
+  t.test(`${name} is a whole number from ${min} to ${max}`, async (t) => {
+    for (const good of [min, max]) t.strictSame(faultsOf({ [name]: String(good) }), [], String(good))
+    for (const bad of [
+      min - 1,
+      max + 1,
+      '1.5',
+      '1e3',
+      '0x10',
+      ' 2000',
+      '2000 ',
+      'two',
+      '９',
+      '9'.repeat(400),
+    ]) {
+      const [fault, ...more] = faultsOf({ [name]: String(bad) })
+      t.match(fault, { parameter: name, detail: `must be a whole number from ${min} to ${max}` }, String(bad))
+      t.strictSame(more, [])
+    }
+  })
+
+t.test('every setting but free text is checked', async (t) => {
+  const freeText = ['HOST', 'NAMER_MODEL', 'NAMER_API_KEY']
+  const checked = settingsHelp()
+    .map(({ name }) => name)
+    .filter((name) => !freeText.includes(name))
+  t.strictSame(
+    namesOf(faultsOf(Object.fromEntries(checked.map((name) => [name, '\u0000 nonsense'])))),
+    checked.sort(),
+  )
+})
+
+t.test('all faults are told at once, and none tells the value', async (t) => {
+  const environment = {
+    PORT: 'secret',
+    DATABASE_URL: 'mysql://somebody:secret@localhost/db',
+    LOG_LEVEL: 'secret',
+    NAMER_URL: 'ftp://somebody:secret@localhost',
+    REQUIRE_IDENTITY: 'secret',
+    BODY_BYTES_MAX: 'secret',
+  }
+  const faults = faultsOf(environment)
+  t.strictSame(namesOf(faults), Object.keys(environment).sort())
+  t.notMatch(JSON.stringify(faults), /secret/)
+})
+
+t.test('the database is PostgreSQL, a file or memory, and nothing else', async (t) => {
+  const databaseOf = (DATABASE_URL: string) => readConfig({ DATABASE_URL }).database
+  const url = 'postgres://somebody:secret@localhost:5432/db?sslmode=require'
+  t.strictSame(databaseOf(url), { kind: 'postgres', url })
+  t.match(databaseOf('postgresql://localhost/db'), { kind: 'postgres' })
+  t.strictSame(databaseOf('sqlite:/var/lib/pages.db'), { kind: 'sqlite', path: '/var/lib/pages.db' })
+  t.strictSame(databaseOf('memory:'), { kind: 'memory' })
+  const others = [
+    'mysql://localhost/db',
+    'sqlite:',
+    'sqlite',
+    'postgres:',
+    'postgres://',
+    'memory',
+    'memory:x',
+    'x.db',
+  ]
+  for (const other of [...others, 'http://localhost', ' memory:', 'POSTGRES_URL'])
+    t.strictSame(namesOf(faultsOf({ DATABASE_URL: other })), ['DATABASE_URL'], other)
+})
+
+t.test('a namer needs an address and a model', async (t) => {
+  const NAMER_URL = 'https://localhost/v1'
+  t.strictSame(readConfig({ NAMER_URL, NAMER_MODEL: 'm' }).namer, {
+    url: NAMER_URL,
+    model: 'm',
+    apiKey: undefined,
+  })
+  t.match(readConfig({ NAMER_URL, NAMER_MODEL: 'm', NAMER_API_KEY: 'k' }).namer, { apiKey: 'k' })
+  t.equal(readConfig({ NAMER_MODEL: 'm', NAMER_API_KEY: 'k' }).namer, null)
+  t.strictSame(namesOf(faultsOf({ NAMER_URL })), ['NAMER_MODEL'])
+  for (const bad of ['localhost', '/v1', 'https://', 'ftp://localhost', 'http:///v1', 'http://a b'])
+    t.strictSame(namesOf(faultsOf({ NAMER_URL: bad, NAMER_MODEL: 'm' })), ['NAMER_URL'], bad)
+})
+
+t.test('flags and log levels are words of a list', async (t) => {
+  t.equal(readConfig({ REQUIRE_IDENTITY: 'true' }).requireIdentity, true)
+  for (const bad of ['1', 'yes', 'TRUE', 'true '])
+    t.strictSame(namesOf(faultsOf({ REQUIRE_IDENTITY: bad })), ['REQUIRE_IDENTITY'], bad)
+  for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+    t.equal(readConfig({ LOG_LEVEL: level }).logLevel, level)
+  t.strictSame(namesOf(faultsOf({ LOG_LEVEL: 'INFO' })), ['LOG_LEVEL'])
+})

@@ -1,0 +1,320 @@
+import type { ClaimedVersion, NewPageRow, Settlement, Store, StoredPageGroup } from '../../src/core/ports.ts'
+import { AWKWARD_TEXTS, addTenant, at, scribbleOn, someGroup, somePage } from '../support/rows.ts'
+import { opened, overStores } from '../support/stores.ts'
+
+overStores(async (t, kind) => {
+  const { store, another } = await opened(t, kind)
+  /** The store, with nothing waiting of what the tests before have left: a claim knows no tenant. */
+  const drained = async () => {
+    for (const left of await claim(store, 1e9, { max: 1_000 }))
+      await settle(store, left, [failed(left, 'left')])
+    return store
+  }
+
+  t.test('a new version is claimed with what a namer needs to know', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store, { title: 'Offers', pageContext: 'For friends' })
+    const page = await addPage(store, group, { supplementaryContext: 'Spring' })
+    t.strictSame(await claim(store, 0), [
+      {
+        tenantId: group.tenantId,
+        pageGroupId: group.pageGroupId,
+        pageId: page.pageId,
+        versionId: page.versionId,
+        attempt: 1,
+        groupTitle: 'Offers',
+        pageContext: 'For friends',
+        supplementaryContext: 'Spring',
+      },
+    ])
+  })
+
+  t.test('where nothing waits nothing is claimed', async (t) => {
+    const store = await drained()
+    t.strictSame(await claim(store, 0), [])
+  })
+
+  t.test(
+    'nobody else gets a claimed version until its lease ends, then under the next attempt',
+    async (t) => {
+      const store = await drained()
+      const other = await another()
+      await addPage(store, await addGroup(store))
+      t.equal((await claim(store, 0, { leaseMs: 1_000 })).length, 1)
+      t.strictSame(await claim(other, 999), [])
+      t.strictSame(attempts(await claim(other, 1_000, { leaseMs: 500 })), [2])
+      t.strictSame(attempts(await claim(store, 1_500)), [3])
+    },
+  )
+
+  t.test('a version is not claimed before its time', async (t) => {
+    const store = await drained()
+    const page = await addPage(store, await addGroup(store), { createdAt: at(10) })
+    t.strictSame(await claim(store, 9), [])
+    t.strictSame(ids(await claim(store, 10)), [page.versionId])
+  })
+
+  t.test('those that have waited longest are claimed first, as many as wanted', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store)
+    const pages: NewPageRow[] = []
+    for (const ms of [40, 10, 50, 20, 30]) pages.push(await addPage(store, group, { createdAt: at(ms) }))
+    const [fourth, first, fifth, second, third] = pages.map(({ versionId }) => versionId)
+    t.strictSame(ids(await claim(store, 100, { max: 2 })), [first, second].sort())
+    t.strictSame(ids(await claim(store, 100, { max: 2 })), [third, fourth].sort())
+    t.strictSame(ids(await claim(store, 100, { max: 2 })), [fifth])
+    t.strictSame(ids(await claim(store, 100, { max: 2 })), [])
+  })
+
+  t.test('versions of the very same moment are each claimed once, whatever the number wanted', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store)
+    const pages = Array.from({ length: 20 }, () => somePage(group))
+    await store.pages.record(pages)
+    const claimed: ClaimedVersion[] = []
+    for (let took = -1; took !== 0; ) {
+      const some = await claim(store, 0, { max: 7 })
+      t.ok(some.length >= Math.min(7, pages.length - claimed.length), 'no fewer than wanted, while there are')
+      claimed.push(...some)
+      took = some.length
+    }
+    t.strictSame(ids(claimed), pages.map(({ versionId }) => versionId).sort())
+  })
+
+  t.test('versions of all tenants are claimed together', async (t) => {
+    const store = await drained()
+    const groups = [await addGroup(store, { title: 'One' }), await addGroup(store, { title: 'Two' })]
+    for (const group of groups) await addPage(store, group)
+    const claimed = await claim(store, 0)
+    t.strictSame(
+      claimed.map(({ tenantId, groupTitle }) => [tenantId, groupTitle]).sort(),
+      groups.map(({ tenantId, title }) => [tenantId, title]).sort(),
+    )
+  })
+
+  t.test('two who claim at once never share a version', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store)
+    const pages = Array.from({ length: 40 }, (_, ms) => somePage(group, { createdAt: at(ms) }))
+    await store.pages.record(pages)
+    const stores = [store, await another(), store, await another()]
+    const claimed: ClaimedVersion[] = []
+    while (claimed.length < pages.length)
+      claimed.push(...(await Promise.all(stores.map((one) => claim(one, 100, { max: 3 })))).flat())
+    t.strictSame(ids(claimed), pages.map(({ versionId }) => versionId).sort())
+    t.ok(claimed.every(({ attempt }) => attempt === 1))
+  })
+
+  t.test('a published version is read with its page, under its new name and time', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store)
+    const page = await addPage(store, group, { customName: 'Mine' })
+    const [claimed] = await claim(store, 0)
+    await settle(store, group, [published(claimed, 'Thought of')])
+    const version = {
+      versionId: page.versionId,
+      versionNumber: 1,
+      status: 'published',
+      publishedAt: at(500),
+      failureReason: null,
+    }
+    t.match(await read(store, page), {
+      customName: 'Mine',
+      computedName: 'Thought of',
+      createdAt: at(0),
+      updatedAt: at(500),
+      published: version,
+      latest: version,
+    })
+    const [list] = await store.pages.list([{ ...page, beforeId: null, rowsMax: 10 }])
+    t.match(list, [{ computedName: 'Thought of', updatedAt: at(500) }])
+  })
+
+  t.test('published without a name it keeps the one that is there', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store)
+    const page = await addPage(store, group, { computedName: 'Built in' })
+    await settle(store, group, [published((await claim(store, 0))[0], null)])
+    t.match(await read(store, page), { computedName: 'Built in', published: { versionId: page.versionId } })
+  })
+
+  t.test('a failed version says why, publishes nothing and is never claimed again', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store)
+    const page = await addPage(store, group)
+    await settle(store, group, [failed((await claim(store, 0))[0], 'no namer')])
+    t.match(await read(store, page), {
+      computedName: page.computedName,
+      updatedAt: page.updatedAt,
+      published: null,
+      latest: { status: 'failed', failureReason: 'no namer', publishedAt: null },
+    })
+    t.strictSame(await claim(store, 1_000_000), [])
+  })
+
+  t.test('a version that rests is claimed again when its pause is over, not before', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store)
+    const page = await addPage(store, group)
+    await settle(store, group, [resting((await claim(store, 0, { leaseMs: 90_000 }))[0], 5_000)])
+    t.match(await read(store, page), { published: null, latest: { status: 'processing', publishedAt: null } })
+    t.strictSame(await claim(store, 4_999), [])
+    t.strictSame(attempts(await claim(store, 5_000)), [2])
+  })
+
+  t.test('whoever lost a claim settles nothing, in whatever way', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store)
+    const page = await addPage(store, group)
+    const [slow] = await claim(store, 0, { leaseMs: 10 })
+    const [quick] = await claim(await another(), 10, { leaseMs: 1_000 })
+    const before = await read(store, page)
+    for (const lost of [published(slow, 'Slow'), failed(slow, 'slow'), resting(slow, 11)])
+      await settle(store, group, [lost])
+    t.strictSame(await read(store, page), before)
+    t.strictSame(await claim(store, 500), [])
+    await settle(store, group, [published(quick, 'Quick')])
+    t.match(await read(store, page), { computedName: 'Quick', published: { versionId: page.versionId } })
+  })
+
+  t.test('an attempt that nobody has made yet settles nothing', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store)
+    const page = await addPage(store, group)
+    const before = await read(store, page)
+    const [claimed] = await claim(store, 0)
+    await settle(store, group, [{ ...published(claimed, 'Early'), attempt: 2 }])
+    await settle(store, group, [{ ...published(claimed, 'Never'), attempt: 0 }])
+    t.strictSame(await read(store, page), before)
+  })
+
+  t.test('what is settled stays so', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store)
+    const pages = [await addPage(store, group), await addPage(store, group)]
+    const [one, two] = await claim(store, 0)
+    await settle(store, group, [published(one, 'Once'), failed(two, 'once')])
+    const before = await readAll(store, pages)
+    for (const version of [one, two])
+      for (const again of [published(version, 'Twice'), failed(version, 'twice'), resting(version, 0)])
+        await settle(store, group, [again])
+    t.strictSame(await readAll(store, pages), before)
+    t.strictSame(await claim(store, 1_000_000), [])
+  })
+
+  t.test('a stranger settles nothing', async (t) => {
+    const store = await drained()
+    const page = await addPage(store, await addGroup(store))
+    const before = await read(store, page)
+    const [claimed] = await claim(store, 0, { leaseMs: 10 })
+    const stranger = await addTenant(store)
+    for (const theirs of [published(claimed, 'Theirs'), failed(claimed, 'theirs'), resting(claimed, 99)])
+      await settle(store, stranger, [theirs])
+    t.strictSame(await read(store, page), before)
+    t.strictSame(attempts(await claim(store, 10)), [2])
+  })
+
+  t.test('several are settled in one call, each in its way, the lost ones passed over', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store)
+    const pages: NewPageRow[] = []
+    for (let ms = 0; ms < 4; ms++) pages.push(await addPage(store, group, { createdAt: at(ms) }))
+    const claimed = (await claim(store, 10)).sort((a, b) => (a.pageId < b.pageId ? -1 : 1))
+    const [one, two, three, four] = claimed
+    await settle(store, group, [
+      published(one, 'One'),
+      { ...published(two, 'Two'), attempt: 9 },
+      failed(three, 'three'),
+      resting(four, 20),
+    ])
+    const found = await readAll(store, pages)
+    t.match(found, [
+      { computedName: 'One', latest: { status: 'published' } },
+      { computedName: 'Offers 1', latest: { status: 'processing' }, published: null },
+      { latest: { status: 'failed' }, published: null },
+      { latest: { status: 'processing' }, published: null },
+    ])
+    t.strictSame(ids(await claim(store, 20)), [four?.versionId])
+    await settle(store, group, [])
+  })
+
+  t.test('names and reasons keep every text as it is', async (t) => {
+    const store = await drained()
+    const texts = AWKWARD_TEXTS.filter((text) => text !== '')
+    for (const settled of [published, failed]) {
+      const group = await addGroup(store)
+      const pages = texts.map((text) => somePage(group, { supplementaryContext: text }))
+      await store.pages.record(pages)
+      const claimed = await claim(store, 0)
+      await settle(
+        store,
+        group,
+        claimed.map((version) => settled(version, version.supplementaryContext as string)),
+      )
+      t.strictSame(
+        (await readAll(store, pages)).map((page) => page.latest.failureReason ?? page.computedName),
+        texts,
+      )
+    }
+  })
+
+  t.test('scribbling on what was claimed changes nothing inside', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store)
+    const page = await addPage(store, group)
+    const before = await read(store, page)
+    scribbleOn(await claim(store, 0, { leaseMs: 1 }))
+    t.strictSame(await read(store, page), before)
+    t.match(await claim(store, 1), [{ pageId: page.pageId, attempt: 2, groupTitle: group.title }])
+  })
+})
+
+const addGroup = async (store: Store, fields: Partial<StoredPageGroup> = {}) => {
+  const group = someGroup(await addTenant(store), fields)
+  await store.pageGroups.add(group)
+  return group
+}
+
+const addPage = async (store: Store, group: StoredPageGroup, fields: Partial<NewPageRow> = {}) => {
+  const page = somePage(group, fields)
+  await store.pages.record([page])
+  return page
+}
+
+const claim = async (store: Store, nowMs: number, { max = 100, leaseMs = 60_000 } = {}) => [
+  ...(await store.versions.claim({ now: at(nowMs), until: at(nowMs + leaseMs), max })),
+]
+const settle = (store: Store, { tenantId }: { tenantId: string }, settlements: Settlement[]) =>
+  store.versions.settle(tenantId, settlements)
+
+const ids = (claimed: readonly ClaimedVersion[]) => claimed.map(({ versionId }) => versionId).sort()
+const attempts = (claimed: readonly ClaimedVersion[]) => claimed.map(({ attempt }) => attempt)
+
+const readAll = async (store: Store, pages: readonly NewPageRow[]) =>
+  (await store.pages.find(pages)).map((page) => {
+    if (typeof page === 'string') throw new Error(page)
+    return page
+  })
+const read = async (store: Store, page: NewPageRow) => (await readAll(store, [page]))[0]
+
+const which = (version: ClaimedVersion | undefined) => {
+  if (version === undefined) throw new Error('nothing was claimed')
+  const { pageId, versionId, attempt } = version
+  return { pageId, versionId, attempt }
+}
+const published = (version: ClaimedVersion | undefined, computedName: string | null): Settlement => ({
+  ...which(version),
+  status: 'published',
+  at: at(500),
+  computedName,
+})
+const failed = (version: ClaimedVersion | undefined, reason: string): Settlement => ({
+  ...which(version),
+  status: 'failed',
+  reason,
+})
+const resting = (version: ClaimedVersion | undefined, ms: number): Settlement => ({
+  ...which(version),
+  status: 'processing',
+  claimableAt: at(ms),
+})

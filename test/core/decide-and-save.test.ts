@@ -1,0 +1,65 @@
+import t from 'tap'
+import { decideAndSave } from '../../src/core/decide-and-save.ts'
+import type { Recorded } from '../../src/core/ports.ts'
+import { noOf } from './scene.ts'
+
+/** A world that counts how often it was recalled, and others who get there first `overtaken` times. */
+const setting = (overtaken: number) => {
+  const saved: string[] = []
+  let recalled = 0
+  let recorded = 0
+  const story = {
+    recall: async () => ++recalled,
+    decide: (known: number) => ({
+      outcomes: [`answer ${known}`],
+      changes: `change ${known}` as string | null,
+    }),
+    record: async (change: string): Promise<Recorded> => {
+      if (recorded++ < overtaken) return 'overtaken'
+      saved.push(change)
+      return 'recorded'
+    },
+  }
+  return { story, saved, recalled: () => recalled, recorded: () => recorded }
+}
+
+t.test('what was decided is saved, then answered', async (t) => {
+  const { story, saved, recalled } = setting(0)
+  t.strictSame(await decideAndSave(story), ['answer 1'])
+  t.strictSame(saved, ['change 1'])
+  t.equal(recalled(), 1)
+})
+
+t.test('where somebody else got there first, it is loaded and decided again', async (t) => {
+  const { story, saved, recalled } = setting(2)
+  t.strictSame(await decideAndSave(story), ['answer 3'])
+  t.strictSame(saved, ['change 3'])
+  t.equal(recalled(), 3)
+})
+
+t.test('where nothing changes, nothing is saved', async (t) => {
+  const { story, recorded } = setting(0)
+  const decide = () => ({ outcomes: ['a replay'], changes: null })
+  t.strictSame(await decideAndSave({ ...story, decide }), ['a replay'])
+  t.equal(recorded(), 0)
+})
+
+t.test('a replay that only a later round sees saves nothing either', async (t) => {
+  const { story, saved } = setting(1)
+  const decide = (known: number) => ({ outcomes: [known], changes: known === 1 ? 'change' : null })
+  t.strictSame(await decideAndSave({ ...story, decide }), [2])
+  t.strictSame(saved, [])
+})
+
+t.test('the rounds are bounded: at last it is unavailable, for now', async (t) => {
+  const { story, saved, recorded } = setting(Number.POSITIVE_INFINITY)
+  t.match(await noOf(decideAndSave(story)), { kind: 'unavailable', facts: { retryAfterS: 1 } })
+  t.equal(recorded(), 10)
+  t.strictSame(saved, [])
+})
+
+t.test('a store that fails is not asked again', async (t) => {
+  const { story, recalled } = setting(0)
+  await t.rejects(decideAndSave({ ...story, record: () => Promise.reject(new Error('away')) }), /away/)
+  t.equal(recalled(), 1)
+})

@@ -1,0 +1,129 @@
+import t from 'tap'
+import { DomainFailure, type Outcome } from '../../src/core/failures.ts'
+import { type GatherLimits, gather } from '../../src/core/gather.ts'
+
+type Run = (inputs: readonly string[]) => Promise<readonly Outcome<string>[]>
+const LIMITS: GatherLimits = { listLengthMax: 100, listsUnderWayMax: 1, queuedMax: 100 }
+const upper: Run = async (inputs) => inputs.map((input) => input.toUpperCase())
+const unavailable = new DomainFailure('unavailable', 'Too many requests are waiting.', { retryAfterS: 1 })
+/** Lets happen what can happen without anything from outside. */
+const settled = async () => {
+  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Gathers, and keeps the lists that were run. */
+const setting = (run: Run = upper, limits: Partial<GatherLimits> = {}) => {
+  const lists: string[][] = []
+  const call = gather<string, string>(
+    (inputs) => {
+      lists.push([...inputs])
+      return run(inputs)
+    },
+    { ...LIMITS, ...limits },
+  )
+  return { call, lists }
+}
+/** A run that waits to be let go, list by list. */
+const heldRun = () => {
+  const held: (() => void)[] = []
+  const run: Run = async (inputs) => {
+    await new Promise<void>((resolve) => held.push(resolve))
+    return upper(inputs)
+  }
+  return { run, letGo: () => held.shift()?.() }
+}
+
+t.test('calls that arrive together become one list, and each gets its own answer', async (t) => {
+  const { call, lists } = setting()
+  t.strictSame(await Promise.all(['a', 'b', 'c'].map(call)), ['A', 'B', 'C'])
+  t.strictSame(lists, [['a', 'b', 'c']])
+})
+
+t.test('a caller alone waits for nobody', async (t) => {
+  const { call, lists } = setting()
+  const answer = call('a')
+  await settled()
+  t.strictSame(lists, [['a']])
+  t.equal(await answer, 'A')
+})
+
+t.test('while a list is under way the next one grows', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run)
+  const answers = [call('a')]
+  await settled()
+  answers.push(call('b'))
+  await settled()
+  answers.push(call('c'))
+  await settled()
+  t.strictSame(lists, [['a']])
+  letGo()
+  await answers[0]
+  await settled()
+  t.strictSame(lists, [['a'], ['b', 'c']])
+  letGo()
+  t.strictSame(await Promise.all(answers), ['A', 'B', 'C'])
+})
+
+t.test('as many lists are under way as may be', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { listsUnderWayMax: 2 })
+  const answers: Promise<string>[] = []
+  for (const input of ['a', 'b', 'c']) {
+    answers.push(call(input))
+    await settled()
+  }
+  t.strictSame(lists, [['a'], ['b']])
+  letGo()
+  await answers[0]
+  await settled()
+  t.strictSame(lists, [['a'], ['b'], ['c']])
+  letGo()
+  letGo()
+  t.strictSame(await Promise.all(answers), ['A', 'B', 'C'])
+})
+
+t.test('a list is no longer than may be, and nobody is lost', async (t) => {
+  const { call, lists } = setting(upper, { listLengthMax: 2 })
+  t.strictSame(await Promise.all(['a', 'b', 'c', 'd', 'e'].map(call)), ['A', 'B', 'C', 'D', 'E'])
+  t.strictSame(lists, [['a', 'b'], ['c', 'd'], ['e']])
+})
+
+t.test('past the bound of the queue a call is refused at once, and there is room again later', async (t) => {
+  const { call } = setting(upper, { queuedMax: 2 })
+  const answers = [call('a'), call('b')]
+  await t.rejects(call('c'), unavailable)
+  t.strictSame(await Promise.all(answers), ['A', 'B'])
+  t.equal(await call('d'), 'D')
+})
+
+t.test('a no to one member goes to its caller alone', async (t) => {
+  const no = new DomainFailure('page_not_found', 'no')
+  const { call, lists } = setting(async (inputs) => inputs.map((input) => (input === 'b' ? no : input)))
+  const answers = await Promise.allSettled(['a', 'b', 'c'].map(call))
+  t.match(answers, [{ value: 'a' }, { reason: no }, { value: 'c' }])
+  t.equal(lists.length, 1)
+})
+
+t.test('where a list fails its members are tried one by one, so nobody fails for a neighbour', async (t) => {
+  const bug = new Error('a bug')
+  const { call, lists } = setting((inputs) => (inputs.includes('b') ? Promise.reject(bug) : upper(inputs)))
+  const answers = await Promise.allSettled(['a', 'b', 'c'].map(call))
+  t.match(answers, [{ value: 'A' }, { reason: bug }, { value: 'C' }])
+  t.strictSame(lists, [['a', 'b', 'c'], ['a'], ['b'], ['c']])
+})
+
+t.test('a list that failed as unavailable is not tried again, for it may have been written', async (t) => {
+  const { call, lists } = setting(() => Promise.reject(unavailable))
+  const answers = await Promise.allSettled(['a', 'b'].map(call))
+  t.match(answers, [{ reason: unavailable }, { reason: unavailable }])
+  t.strictSame(lists, [['a', 'b']])
+})
+
+t.test('after a list that failed, it goes on', async (t) => {
+  let fails = true
+  const { call } = setting((inputs) => (fails ? Promise.reject(new Error('a bug')) : upper(inputs)))
+  await t.rejects(call('a'), /a bug/)
+  fails = false
+  t.equal(await call('b'), 'B')
+})

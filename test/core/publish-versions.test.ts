@@ -1,0 +1,272 @@
+import t from 'tap'
+import type { Namer } from '../../src/core/ports.ts'
+import { ATTEMPTS_MAX, publishVersions } from '../../src/core/publish-versions.ts'
+import { scene } from './scene.ts'
+
+const LEASE_MS = 30_000
+const GOING_ON = new AbortController().signal
+
+/** A page that waits to be published, and publishers with namers of their own. */
+const setting = async () => {
+  const it = await scene()
+  const group = await it.newGroup({ pageContext: 'For florists' })
+  const newPage = async () =>
+    (await it.createPage({ ...group, supplementaryContext: 'The spring sale' })).page
+  const page = await newPage()
+  const failures: unknown[] = []
+  const publisher = (namer: Namer | null, claimMax = 10) =>
+    publishVersions({
+      ...it,
+      namer,
+      claimMax,
+      leaseMs: LEASE_MS,
+      onFailedAttempt: (_, why) => failures.push(why),
+    })
+  return {
+    ...it,
+    group,
+    newPage,
+    failures,
+    publisher,
+    publish: (namer: Namer | null, claimMax?: number) => publisher(namer, claimMax)(GOING_ON),
+    read: () => it.readPage(page),
+    updatedAt: async () => (await it.listPages({ ...page, limit: 1 })).items[0]?.updatedAt,
+  }
+}
+
+const naming =
+  (name: string): Namer =>
+  async () =>
+    name
+const failing: Namer = () => Promise.reject(new Error('no model today'))
+/** A namer that answers when it is told to. */
+const slowNamer = () => {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  return { namer: () => promise, answer: resolve }
+}
+/** Publishers that take work and are never heard of again. */
+const die = async ({ clock, store }: Awaited<ReturnType<typeof setting>>, times: number) => {
+  for (let i = 0; i < times; i++) {
+    await store.versions.claim({ now: iso(clock()), until: iso(clock() + LEASE_MS), max: 10 })
+    clock.advance(LEASE_MS)
+  }
+}
+const iso = (ms: number) => new Date(ms).toISOString()
+
+/** Lets happen what can happen without anything from outside. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+t.test('a waiting version is published under the name that the namer thinks of', async (t) => {
+  const { clock, publish, read, updatedAt } = await setting()
+  clock.advance(1_000)
+  t.equal(await publish(naming('Spring Flowers')), 1)
+  const page = await read()
+  t.match(page, {
+    computedName: 'Spring Flowers',
+    effectiveName: 'Spring Flowers',
+    publishedVersion: { versionNumber: 1, publishedAt: '2026-01-01T00:00:01.000Z' },
+    latestVersion: { status: 'published', failureReason: null },
+  })
+  t.equal(page.publishedVersion?.versionId, page.latestVersion.versionId)
+  t.equal(await updatedAt(), '2026-01-01T00:00:01.000Z')
+})
+
+t.test('without a namer it is published under its built-in name', async (t) => {
+  const { publish, read } = await setting()
+  await publish(null)
+  t.match(await read(), { computedName: 'The spring sale', latestVersion: { status: 'published' } })
+})
+
+t.test('where nothing waits, nothing is taken', async (t) => {
+  const { publish } = await setting()
+  await publish(null)
+  t.equal(await publish(null), 0)
+})
+
+t.test('the namer learns the group’s title and context, and the page’s own', async (t) => {
+  const { publish } = await setting()
+  const asked: unknown[] = []
+  await publish(async (page, stop) => {
+    asked.push([page.groupTitle, page.pageContext, page.supplementaryContext, stop])
+    return 'Name'
+  })
+  t.strictSame(asked, [['Offers', 'For florists', 'The spring sale', GOING_ON]])
+})
+
+t.test('what the namer answers becomes one clean line', async (t) => {
+  const { publish, read } = await setting()
+  await publish(naming(`"Spring\n\tflowers"\u0000 ${'x'.repeat(500)}`))
+  const { computedName } = await read()
+  t.equal(computedName.length, 120)
+  t.match(computedName, /^"Spring flowers" x+$/)
+})
+
+t.test('quotes around a name are taken off', async (t) => {
+  const { publish, read } = await setting()
+  await publish(naming('\n “Spring flowers” \r\n'))
+  t.equal((await read()).computedName, 'Spring flowers')
+})
+
+t.test('a custom name stays the effective one', async (t) => {
+  const { createPage, group, publish, readPage } = await setting()
+  const { page } = await createPage({ ...group, customName: 'Mine' })
+  await publish(naming('Spring Flowers'))
+  t.match(await readPage(page), { effectiveName: 'Mine', computedName: 'Spring Flowers' })
+})
+
+for (const [what, namer] of [['no name', naming(' "" \n')] as const, ['an error', failing] as const])
+  t.test(
+    `a namer that answers ${what} is a failed attempt, and the version stays in processing`,
+    async (t) => {
+      const { failures, publish, read } = await setting()
+      t.equal(await publish(namer), 1)
+      t.equal(failures.length, 1)
+      t.match(await read(), {
+        computedName: 'The spring sale',
+        publishedVersion: null,
+        latestVersion: { status: 'processing' },
+      })
+    },
+  )
+
+t.test('after each failed attempt the version rests longer', async (t) => {
+  const { clock, publish } = await setting()
+  for (const pauseMs of [1_000, 5_000, 20_000, 60_000]) {
+    t.equal(await publish(failing), 1)
+    clock.advance(pauseMs - 1)
+    t.equal(await publish(failing), 0, `it rests for ${pauseMs} ms`)
+    clock.advance(1)
+  }
+})
+
+t.test('when naming fails for good the version is published under its built-in name', async (t) => {
+  const { clock, failures, publish, read } = await setting()
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    t.equal((await read()).latestVersion.status, 'processing', `before attempt ${attempt}`)
+    await publish(failing)
+    clock.advance(60_000)
+  }
+  t.match(await read(), {
+    computedName: 'The spring sale',
+    publishedVersion: { versionNumber: 1 },
+    latestVersion: { status: 'published', failureReason: null },
+  })
+  t.strictSame([ATTEMPTS_MAX, failures.length], [5, 5])
+})
+
+t.test('a namer that comes back in time gives the name', async (t) => {
+  const { clock, publish, read } = await setting()
+  await publish(failing)
+  clock.advance(60_000)
+  await publish(naming('Spring Flowers'))
+  t.equal((await read()).computedName, 'Spring Flowers')
+})
+
+t.test('a version that five publishers died over is failed, with a reason', async (t) => {
+  const it = await setting()
+  await die(it, 5)
+  t.equal(await it.publish(naming('Spring Flowers')), 1)
+  t.match(await it.read(), {
+    computedName: 'The spring sale',
+    publishedVersion: null,
+    latestVersion: { status: 'failed', failureReason: 'None of 5 attempts came to an end.' },
+  })
+})
+
+t.test('the fifth attempt after four dead publishers still counts', async (t) => {
+  const it = await setting()
+  await die(it, 4)
+  await it.publish(naming('Spring Flowers'))
+  t.equal((await it.read()).latestVersion.status, 'published')
+})
+
+t.test('published and failed are final', async (t) => {
+  const it = await setting()
+  await die(it, 5)
+  await it.publish(null)
+  await it.newPage()
+  await it.publish(null)
+  it.clock.advance(24 * 3_600_000)
+  t.equal(await it.publish(naming('Too late')), 0)
+})
+
+t.test('while a publisher holds a version nobody else gets it, and afterwards somebody does', async (t) => {
+  const it = await setting()
+  await it.store.versions.claim({ now: iso(it.clock()), until: iso(it.clock() + LEASE_MS), max: 1 })
+  it.clock.advance(LEASE_MS - 1)
+  t.equal(await it.publish(null), 0)
+  it.clock.advance(1)
+  t.equal(await it.publish(null), 1)
+})
+
+t.test('what a publisher saves too late is passed over', async (t) => {
+  const { clock, publish, read } = await setting()
+  const slow = slowNamer()
+  const late = publish(slow.namer)
+  await settled()
+  clock.advance(LEASE_MS)
+  await publish(naming('In time'))
+  const before = await read()
+  clock.advance(1_000)
+  slow.answer('Too late')
+  await late
+  t.strictSame(await read(), before)
+  t.equal(before.computedName, 'In time')
+})
+
+t.test('what a publisher saves too late does not end the attempt of another', async (t) => {
+  const { clock, publish, read } = await setting()
+  const first = slowNamer()
+  const second = slowNamer()
+  const late = publish(first.namer)
+  await settled()
+  clock.advance(LEASE_MS)
+  const inTime = publish(second.namer)
+  await settled()
+  first.answer('Too late')
+  await late
+  t.equal((await read()).latestVersion.status, 'processing')
+  second.answer('In time')
+  await inTime
+  t.equal((await read()).computedName, 'In time')
+})
+
+t.test('several publishers share the work', async (t) => {
+  const { newPage, publish } = await setting()
+  for (let i = 0; i < 5; i++) await newPage()
+  let named = 0
+  const namer = async () => `Name ${++named}`
+  t.strictSame(await Promise.all([publish(namer, 3), publish(namer, 3), publish(namer, 3)]), [3, 3, 0])
+  t.equal(named, 6)
+})
+
+t.test('those that have waited longest come first, as many as may be', async (t) => {
+  const { clock, newPage, publish, read, readPage } = await setting()
+  clock.advance(1)
+  const younger = await newPage()
+  t.equal(await publish(null, 1), 1)
+  t.equal((await read()).latestVersion.status, 'published')
+  t.equal((await readPage(younger)).latestVersion.status, 'processing')
+})
+
+t.test('a failed attempt harms no neighbour, of the same tenant or another', async (t) => {
+  const { createPage, newGroup, newPage, publish, read, readPage, strangerId } = await setting()
+  const neighbour = await newPage()
+  const foreign = (await createPage(await newGroup({ tenantId: strangerId, title: 'Theirs' }))).page
+  let calls = 0
+  await publish(async (page, stop) => (++calls === 1 ? failing(page, stop) : 'Name'))
+  t.equal((await read()).latestVersion.status, 'processing')
+  t.equal((await readPage(neighbour)).latestVersion.status, 'published')
+  t.equal((await readPage(foreign)).latestVersion.status, 'published')
+})
+
+t.test('a publisher that is stopped gives its version back at once', async (t) => {
+  const { publish, publisher, read } = await setting()
+  const stop = new AbortController()
+  await publisher(async () => {
+    stop.abort()
+    throw new Error('stopped')
+  })(stop.signal)
+  t.equal((await read()).latestVersion.status, 'processing')
+  t.equal(await publish(null), 1)
+})

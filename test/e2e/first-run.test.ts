@@ -1,0 +1,109 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import {
+  caller,
+  databaseKinds,
+  type Environment,
+  inherited,
+  newFolder,
+  type Program,
+  startProgram,
+  until,
+} from '../support/program.ts'
+
+t.setTimeout(120_000)
+
+const hasShell = spawnSync('bash', ['-c', 'command -v curl && command -v sed']).status === 0
+const whyNoShell = hasShell
+  ? false
+  : 'NO BASH, CURL OR SED HERE: the lines that a first run prints were not tried'
+if (whyNoShell) process.stderr.write(`${whyNoShell}\n`)
+
+/** What a first run prints, once all of it is there. */
+const greetingOf = (server: Program) =>
+  until('the greeting is printed', () => server.stdout().includes('/pages/$PAGE') && server.stdout())
+
+const paste = async (lines: string): Promise<string> => {
+  const bash = spawn('bash', ['-eu'], { env: inherited(), stdio: ['pipe', 'pipe', 'inherit'] })
+  let said = ''
+  bash.stdout.on('data', (chunk) => {
+    said += chunk
+  })
+  const ended = new Promise((resolve) => bash.once('close', resolve))
+  bash.stdin.end(lines)
+  await ended
+  return said
+}
+
+/** The answers of curl stand one behind the other; the id that the shell echoes has a line end. */
+const answersIn = (said: string): unknown[] =>
+  said
+    .replaceAll('}{', '}\n{')
+    .replace(/(page_[a-z0-9]{26})\n/, '\n"$1"\n')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+
+const databases: Readonly<Record<string, (folder: string) => Environment>> = {
+  'an embedded': (folder) => ({ DATABASE_URL: `sqlite:${join(folder, 'new', 'test.db')}` }),
+  'a memory': () => ({ DATABASE_URL: 'memory:' }),
+}
+
+for (const [name, envIn] of Object.entries(databases))
+  t.test(`on ${name} database the printed lines work as pasted`, { skip: whyNoShell }, async (t) => {
+    const server = await startProgram(t, envIn(newFolder(t)))
+    const greeting = await greetingOf(server)
+    const settingOf = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(greeting)?.[1] ?? ''
+    const tenantId = /tenant +(tenant_[a-z0-9]{26})$/m.exec(greeting)?.[1]
+    const pageGroupId = settingOf('GROUP')
+    t.equal(settingOf('URL'), server.url)
+    t.match(greeting, `  key         ${settingOf('KEY')}\n`)
+
+    const said = await paste(greeting.slice(greeting.indexOf('URL=')))
+    const [receipt, groups, pageId, pages, page, ...more] = answersIn(said)
+    t.match(receipt, { source: 'crm', type: 'form_submitted', createdProspect: true })
+    t.match(groups, { items: [{ pageGroupId, tenantId, pagesCount: 0 }], hasMore: false, limit: 20 })
+    t.match(pages, { items: [{ pageId, pageGroupId, effectiveName: 'A page about the spring sale' }] })
+    t.match(page, { pageId, pageGroupId, tenantId, supplementaryContext: 'A page about the spring sale' })
+    t.strictSame(more, [])
+    const call = caller(server.url, settingOf('KEY'))
+    const read = () => call('GET', `/v0/page_groups/${pageGroupId}/pages/${pageId}`)
+    await until(
+      'the page is published',
+      async () => (await read()).body.publishedVersion?.versionNumber === 1,
+    )
+    t.equal(await server.stop(), 0)
+  })
+
+t.test('without any setting the embedded database is made in the folder data, and greets once', async (t) => {
+  const folder = newFolder(t)
+  const first = await startProgram(t, {}, folder)
+  const greeting = await greetingOf(first)
+  const [key = ''] = /pp_[0-9A-Za-z]{36}/.exec(greeting) ?? []
+  t.equal(await first.stop(), 0)
+  t.ok(existsSync(join(folder, 'data', 'prospect-pages.db')))
+  t.notMatch(first.stderr(), key, 'the key is not in the logs')
+
+  const second = await startProgram(t, {}, folder)
+  await second.ready()
+  t.equal((await caller(second.url, key)('GET', '/v0/page_groups')).status, 200, 'the key works still')
+  t.equal(await second.stop(), 0)
+  t.equal(second.stdout(), '', 'and is not printed again')
+})
+
+for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
+  t.test(
+    'on an empty PostgreSQL nothing is created and nothing printed',
+    { skip: kind.skip ?? false },
+    async (t) => {
+      t.teardown(kind.end)
+      const { env, rows } = await kind.open(t)
+      const server = await startProgram(t, env)
+      await server.ready()
+      t.equal(await server.stop(), 0)
+      t.equal(server.stdout(), '')
+      t.strictSame(await rows('select tenant_id from tenants'), [])
+    },
+  )

@@ -1,0 +1,185 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import t from 'tap'
+import {
+  caller,
+  type DatabaseKind,
+  databaseKinds,
+  type LogLine,
+  type Program,
+  seed,
+  startProgram,
+  until,
+} from '../support/program.ts'
+
+t.setTimeout(120_000)
+t.jobs = 2
+const EMAIL = 'grace.hopper@example.com'
+const SECRET = 'gooseberry'
+const ACTIVITY = { source: 'crm', payload: { note: SECRET }, email: EMAIL, name: `Name ${SECRET}` }
+
+/** Makes the next write of an activity from the source `faulty` a fault of the database that names the row. */
+const FAULTS: Readonly<Record<DatabaseKind['name'], string>> = {
+  postgres: `alter table prospect_logs add check (source <> 'faulty')`,
+  sqlite: `create trigger faulty before insert on prospect_logs when new.source = 'faulty'
+    begin select raise(abort, 'no such thing'); end`,
+}
+
+const answeredIn = (server: Program): LogLine[] => server.logs().filter(({ msg }) => msg === 'answered')
+
+/** Sends bytes as they are and answers what comes back until the server closes. */
+const sendRaw = async (url: string, message: string): Promise<string> => {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  let said = ''
+  socket.setEncoding('utf8').on('data', (text) => {
+    said += text
+  })
+  socket.write(message)
+  await once(socket, 'close')
+  return said
+}
+
+for (const kind of databaseKinds())
+  t.test(`on ${kind.name}`, { skip: kind.skip ?? false, buffered: true }, async (t) => {
+    t.teardown(kind.end)
+    const { env, rows } = await kind.open(t)
+    const { apiKey, pageGroupId } = await seed(env)
+    const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
+
+    t.test('no key, email or payload is in any line, whatever goes wrong', async (t) => {
+      const server = await startProgram(t, { ...env, LOG_LEVEL: 'trace' })
+      await server.ready()
+      await rows(FAULTS[kind.name])
+      const wrongKey = `${apiKey.slice(0, -1)}${apiKey.endsWith('a') ? 'b' : 'a'}`
+      const call = caller(server.url, apiKey)
+      const log = (body: unknown) => call('POST', '/v0/prospect_logs', body)
+      const answers = [
+        await log(ACTIVITY),
+        await log({ ...ACTIVITY, source: 'faulty' }),
+        await log({ ...ACTIVITY, idempotencyKey: SECRET }),
+        await log({ ...ACTIVITY, idempotencyKey: SECRET, type: 'other' }),
+        await log({ ...ACTIVITY, prospectId: EMAIL }),
+        await log({ ...ACTIVITY, type: 7, payload: SECRET }),
+        await log(`{"source":"crm","email":"${EMAIL}",${SECRET}`),
+        await log(`${EMAIL}`),
+        await log(`"${SECRET}`),
+        await caller(server.url, wrongKey)('POST', '/v0/prospect_logs', ACTIVITY),
+        await caller(server.url, SECRET)('GET', '/v0/page_groups'),
+        await call('GET', `/v0/page_groups?status=${EMAIL}&limit=${SECRET}&cursor=${EMAIL}`),
+        await call('GET', `/v0/${SECRET}/${EMAIL}?email=${EMAIL}`),
+        await call('GET', `${pagesPath}/${EMAIL}`),
+        await call('GET', `/v0/page_groups/${SECRET}/pages`),
+        await call('POST', pagesPath, { customName: EMAIL, supplementaryContext: SECRET }),
+        await call('POST', pagesPath, { customName: 7, [EMAIL]: SECRET }, { 'idempotency-key': EMAIL }),
+      ]
+      t.equal(answers[1]?.status, 500)
+      t.strictSame(
+        answers.map(({ status }) => status).sort(),
+        [201, 201, 201, 400, 400, 400, 400, 400, 400, 400, 401, 401, 404, 404, 404, 422, 500],
+      )
+      t.equal(await server.stop(), 0)
+      t.ok(answeredIn(server).length > answers.length)
+      for (const secret of [apiKey.slice(8), wrongKey.slice(8), EMAIL, 'grace', SECRET]) {
+        t.notOk(server.stderr().includes(secret), secret)
+        t.notOk(
+          answers.some(({ status, text }) => status >= 400 && text.includes(secret)),
+          `answers: ${secret}`,
+        )
+      }
+    })
+
+    t.test('every answered request is one line that carries its X-Request-Id', async (t) => {
+      const server = await startProgram(t, env)
+      await server.ready()
+      const call = caller(server.url, apiKey)
+      const answers = [
+        await call('GET', '/v0/page_groups'),
+        await call('HEAD', '/v0/page_groups'),
+        await call('OPTIONS', pagesPath),
+        await call('DELETE', pagesPath),
+        await call('POST', pagesPath, {}),
+        await call('POST', '/v0/prospect_logs', '{'),
+        await call('GET', '/nowhere'),
+        await caller(server.url, '')('GET', pagesPath),
+        await call('GET', '/healthz'),
+      ]
+      t.equal(await server.stop(), 0)
+      const lines = new Map(answeredIn(server).map((line) => [line['requestId'], line]))
+      for (const { status, headers, body } of answers) {
+        const requestId = headers.get('x-request-id')
+        t.match(lines.get(requestId), { level: 30, time: /Z$/, status, ms: Number, code: body?.code ?? null })
+        if (status >= 400) t.equal(body?.instance, requestId)
+      }
+      t.match(lines.get(answers[4]?.headers.get('x-request-id')), {
+        method: 'POST',
+        route: '/v0/page_groups/{page_group_id}/pages',
+      })
+    })
+  })
+
+t.test('a message that HTTP forbids is answered and logged under one id, too', async (t) => {
+  const server = await startProgram(t, { DATABASE_URL: 'memory:' })
+  await server.ready()
+  const messages = [
+    `GET /v0/page_groups HTTP/1.1\r\nHost: a\r\nHost: ${EMAIL}\r\n\r\n`,
+    `GET /v0/page_groups HTTP/1.1\r\nx-api-key: ${SECRET}\r\n\r\n`,
+    `POST ${EMAIL} ${SECRET}\r\n\r\n`,
+  ]
+  for (const message of messages) {
+    const answer = await sendRaw(server.url, message)
+    const requestId = /^x-request-id: (\S+)\r$/im.exec(answer)?.[1]
+    t.match(answer, /^HTTP\/1.1 400 /)
+    t.ok(requestId && answer.includes(`"instance":"${requestId}"`), 'the answer has its id')
+    const isLogged = () =>
+      requestId !== undefined && answeredIn(server).some((line) => line['requestId'] === requestId)
+    t.ok(await until('it is logged', isLogged, { tries: 20 }).catch(() => false), 'and the line has it')
+  }
+  t.equal(await server.stop(), 0)
+  for (const secret of [EMAIL, SECRET]) t.notOk(server.stderr().includes(secret), secret)
+})
+
+t.test('a namer that fails leaves neither its key nor its address nor its words in the lines', async (t) => {
+  const namer = createServer((request, response) => {
+    request.resume().on('end', () => response.end(`${SECRET} for ${EMAIL}`))
+  })
+  await once(namer.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => namer.close())
+  const { port } = namer.address() as AddressInfo
+  const failsQuietly = async ([NAMER_URL, NAMER_API_KEY]: readonly [string, string]) => {
+    const env = { DATABASE_URL: 'memory:', NAMER_MODEL: 'm', NAMER_URL, NAMER_API_KEY }
+    const server = await startProgram(t, env).catch((refused: Error) => refused.message)
+    if (typeof server === 'string') {
+      t.notMatch(server, SECRET, `${NAMER_URL} is refused at once`)
+      return
+    }
+    const [, key = '', group = ''] = await until('it has greeted', () =>
+      /KEY=(.*)\nGROUP=(.*)\n/.exec(server.stdout()),
+    )
+    await caller(server.url, key)('POST', `/v0/page_groups/${group}/pages`, { supplementaryContext: EMAIL })
+    await until('naming has failed', () => server.logs().some(({ msg }) => msg === 'naming failed'))
+    t.equal(await server.stop(), 0)
+    for (const secret of [SECRET, EMAIL]) t.notOk(server.stderr().includes(secret), `${NAMER_URL}: ${secret}`)
+  }
+  const named = [
+    [`http://127.0.0.1:${port}/nonsense`, SECRET],
+    [`http://somebody:${SECRET}@127.0.0.1:${port}/credentials`, ''],
+    [`http://127.0.0.1:${port}/broken-key`, `${SECRET}\n${SECRET}`],
+  ] as const
+  await Promise.all(named.map(failsQuietly))
+})
+
+t.test('the lines are as loud as LOG_LEVEL', async (t) => {
+  const levelsAt = async (LOG_LEVEL: string) => {
+    const server = await startProgram(t, { DATABASE_URL: 'memory:', LOG_LEVEL })
+    await server.ready()
+    await fetch(`${server.url}/nowhere`)
+    t.equal(await server.stop(), 0)
+    return server.logs().map(({ msg }) => msg)
+  }
+  const [info, warn, silent] = await Promise.all(['info', 'warn', 'silent'].map(levelsAt))
+  t.strictSame([...new Set(info)], ['listening', 'answered', 'stopping', 'stopped'])
+  t.strictSame(warn, [])
+  t.strictSame(silent, [])
+})

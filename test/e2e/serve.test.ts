@@ -1,0 +1,271 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import t, { type Test } from 'tap'
+import {
+  answerOf,
+  caller,
+  type DatabaseKind,
+  databaseKinds,
+  linesOf,
+  newFolder,
+  runCommand,
+  seed,
+  seedByCommands,
+  startProgram,
+  until,
+} from '../support/program.ts'
+
+t.setTimeout(120_000)
+t.jobs = 2
+const ACTIVITY = { source: 'crm', payload: { form: 'contact' } }
+
+/** A running server over a new database with a tenant, a key and a page group. */
+const setting = async (t: Test, kind: DatabaseKind, seeding = seed) => {
+  const database = await kind.open(t)
+  const seeded = await seeding(database.env)
+  const server = await startProgram(t, database.env)
+  await server.ready()
+  const { apiKey, pageGroupId } = seeded
+  const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
+  return { ...seeded, ...database, server, pagesPath, call: caller(server.url, apiKey) }
+}
+
+const causeOf = (error: unknown) => (error as { cause?: { code?: string } }).cause?.code
+
+/** What only a database on a machine of its own can do: be away. */
+const testAbsence = (t: Test, kind: DatabaseKind) => {
+  const refusesAll = async (t: Test, url: string, apiKey: string) => {
+    for (const [method, path, body] of [
+      ['GET', '/v0/page_groups', undefined],
+      ['POST', '/v0/prospect_logs', ACTIVITY],
+      ['GET', '/readyz', undefined],
+    ] as const) {
+      const { status, headers } = await caller(url, apiKey)(method, path, body)
+      t.match({ status, retry: headers.get('retry-after') }, { status: 503, retry: /^\d+$/ }, path)
+    }
+    t.equal((await fetch(`${url}/healthz`)).status, 200, 'it lives')
+  }
+
+  t.test('a server started before its database answers 503 until it comes, and then serves', async (t) => {
+    const { env } = await kind.open(t)
+    const { apiKey } = await seed(env)
+    const postgres = await kind.server()
+    await postgres.halt()
+    const server = await startProgram(t, env)
+    await refusesAll(t, server.url, apiKey)
+    await postgres.start()
+    await server.ready()
+    t.equal((await caller(server.url, apiKey)('POST', '/v0/prospect_logs', ACTIVITY)).status, 201)
+  })
+
+  t.test('a server whose database goes away answers 503, and serves again once it is back', async (t) => {
+    const { server, call, apiKey } = await setting(t, kind)
+    t.equal((await call('POST', '/v0/prospect_logs', ACTIVITY)).status, 201)
+    const postgres = await kind.server()
+    await postgres.halt('SIGQUIT')
+    await refusesAll(t, server.url, apiKey)
+    await postgres.start()
+    await server.ready()
+    t.equal((await call('POST', '/v0/prospect_logs', ACTIVITY)).status, 201)
+    t.equal(await server.stop(), 0)
+  })
+
+  t.test('a server that waits for its database ends by SIGTERM with 0', async (t) => {
+    const { env } = await kind.open(t)
+    const postgres = await kind.server()
+    await postgres.halt()
+    const server = await startProgram(t, env)
+    t.equal(await server.stop(), 0)
+    await postgres.start()
+  })
+}
+
+for (const kind of databaseKinds())
+  t.test(`on ${kind.name}`, { skip: kind.skip ?? false, buffered: true }, async (t) => {
+    t.teardown(kind.end)
+
+    t.test('the five operations answer, and a created page reads back as published', async (t) => {
+      const { call, server, pagesPath, tenantId, pageGroupId } = await setting(t, kind, seedByCommands)
+      const receipt = await call('POST', '/v0/prospect_logs', { ...ACTIVITY, email: 'ada@example.com' })
+      t.match(receipt, { status: 201, body: { source: 'crm', type: 'webhook', createdProspect: true } })
+      const created = await call('POST', pagesPath, { supplementaryContext: 'The spring sale' })
+      t.match(created, { status: 201, body: { tenantId, pageGroupId, status: 'processing' } })
+      const { pageId } = created.body
+
+      const groups = await call('GET', '/v0/page_groups')
+      t.match(groups, {
+        status: 200,
+        body: { items: [{ pageGroupId, pagesCount: 1 }], hasMore: false, limit: 20 },
+      })
+      const pages = await call('GET', pagesPath)
+      t.match(pages, {
+        status: 200,
+        body: { items: [{ pageId, effectiveName: 'The spring sale' }], hasMore: false },
+      })
+      const page = await until('the page is published', async () => {
+        const { status, body } = await call('GET', `${pagesPath}/${pageId}`)
+        t.equal(status, 200)
+        return body.publishedVersion !== null && body
+      })
+      t.match(page, {
+        pageId,
+        publishedVersion: { versionNumber: 1 },
+        latestVersion: { status: 'published' },
+      })
+      t.equal(server.stdout(), '', 'a database that is not empty greets nobody')
+    })
+
+    t.test('health, readiness and explanations are answered without a key', async (t) => {
+      const { env } = await kind.open(t)
+      const server = await startProgram(t, env)
+      await server.ready()
+      for (const path of ['/healthz', '/readyz', '/openapi.json', '/problems/unavailable'])
+        t.equal((await fetch(server.url + path)).status, 200, path)
+    })
+
+    t.test('a killed server has lost nothing that it acknowledged, and doubles nothing', async (t) => {
+      const { call, server, rows, env, apiKey, pagesPath, pageGroupId } = await setting(t, kind)
+      const writes = Array.from({ length: 600 }, (_, i) => ({ key: `key ${i}`, isPage: i % 2 === 1 }))
+      type Write = (typeof writes)[number]
+      const send = async (to: typeof call, { key, isPage }: Write): Promise<string> => {
+        const { status, body } = isPage
+          ? await to('POST', pagesPath, {}, { 'idempotency-key': key })
+          : await to('POST', '/v0/prospect_logs', { ...ACTIVITY, idempotencyKey: key })
+        t.equal(status, 201)
+        return isPage ? body.pageId : body.prospectLogId
+      }
+      const acknowledged = new Map<string, string>()
+      const waiting = [...writes]
+      const sender = async () => {
+        for (let write = waiting.shift(); write !== undefined; write = waiting.shift())
+          acknowledged.set(write.key, await send(call, write))
+      }
+      const senders = Promise.allSettled(Array.from({ length: 16 }, sender))
+      await until('some are acknowledged', () => acknowledged.size >= 150, { pauseMs: 1 })
+      await server.kill()
+      await senders
+      t.ok(waiting.length > 0, 'it was killed in the middle of the stream')
+
+      const KEPT = `select idempotency_key as key, prospect_log_id as id from prospect_logs
+        union all select idempotency_key, page_id from pages`
+      const survived = new Map(
+        (await rows<{ key: string; id: string }>(KEPT)).map(({ key, id }) => [key, id]),
+      )
+      const lost = [...acknowledged].filter(([key, id]) => survived.get(key) !== id)
+      t.strictSame(lost, [], 'every acknowledged write is there')
+
+      const again = await startProgram(t, env)
+      await again.ready()
+      const callAgain = caller(again.url, apiKey)
+      const ids = await Promise.all(
+        writes.map(async (write) => [write.key, await send(callAgain, write)] as const),
+      )
+      const changed = ids.filter(([key, id]) => survived.has(key) && survived.get(key) !== id)
+      t.strictSame(changed, [], 'what had survived is answered again')
+      const kept = await rows<{ key: string; id: string }>(KEPT)
+      t.strictSame(kept.map(({ key, id }) => `${key} ${id}`).sort(), ids.map((pair) => pair.join(' ')).sort())
+
+      // What the killed publisher had claimed is nobody's until its lease ends; that end is put forward.
+      await rows(
+        `update page_versions set claimable_at = created_at where status = 'processing' and attempts > 0`,
+      )
+      const UNPUBLISHED = `select p.page_id from pages p where not exists (
+        select from_version.page_id from page_versions from_version where from_version.page_id = p.page_id
+          and from_version.version_id = p.published_version_id and from_version.status = 'published')`
+      await until('all is published', async () => (await rows(UNPUBLISHED)).length === 0)
+      const [counted] = (await callAgain('GET', '/v0/page_groups')).body.items
+      t.match(counted, { pageGroupId, pagesCount: writes.length / 2 })
+      t.equal((await rows('select version_id as id from page_versions')).length, writes.length / 2)
+    })
+
+    t.test('SIGTERM under load: what was sent is answered, and the server ends with 0', async (t) => {
+      const { call, server, rows } = await setting(t, kind)
+      const acknowledged: string[] = []
+      const ends: unknown[] = []
+      const sender = async () => {
+        for (;;) {
+          try {
+            const { status, body, headers } = await call('POST', '/v0/prospect_logs', ACTIVITY)
+            if (status === 201) acknowledged.push(body.prospectLogId)
+            else t.match({ status, retry: headers.get('retry-after') }, { status: 503, retry: /^\d+$/ })
+          } catch (error) {
+            ends.push(causeOf(error) ?? error)
+            return
+          }
+        }
+      }
+      const senders = Array.from({ length: 32 }, sender)
+      await until('it is under load', () => acknowledged.length >= 300, { pauseMs: 1 })
+      t.equal(await server.stop(), 0)
+      await Promise.all(senders)
+      t.strictSame([...new Set(ends)], ['ECONNREFUSED'], 'only new connections were refused')
+      const kept = await rows<{ id: string }>('select prospect_log_id as id from prospect_logs')
+      t.strictSame(kept.map(({ id }) => id).sort(), acknowledged.sort())
+    })
+
+    t.test(
+      'SIGTERM waits for a request that is still arriving, and not for an idle connection',
+      async (t) => {
+        const { server, apiKey, rows } = await setting(t, kind)
+        t.ok((await fetch(`${server.url}/healthz`)).ok, 'leaves an idle connection behind')
+        const body = JSON.stringify(ACTIVITY)
+        const headers = { 'x-api-key': apiKey, 'content-type': 'application/json', expect: '100-continue' }
+        const sent = request(`${server.url}/v0/prospect_logs`, {
+          method: 'POST',
+          headers: { ...headers, 'content-length': body.length },
+        })
+        const answered = once(sent, 'response')
+        sent.flushHeaders()
+        await once(sent, 'continue')
+        sent.write(body.slice(0, 10))
+        const ended = server.stop()
+        await until('it is stopping', () => server.logs().some(({ msg }) => msg === 'stopping'))
+        sent.end(body.slice(10))
+        const [response] = await answered
+        t.match(response, { statusCode: 201, headers: { connection: 'close' } })
+        response.resume()
+        t.equal(await ended, 0)
+        t.equal((await rows('select prospect_log_id as id from prospect_logs')).length, 1)
+      },
+    )
+
+    t.test('two servers on one database share its keys and pages', async (t) => {
+      const { call, server, env, apiKey, apiKeyId, pagesPath } = await setting(t, kind)
+      const other = await startProgram(t, env)
+      await other.ready()
+      const callOther = caller(other.url, apiKey)
+      for (const [here, there] of [
+        [call, callOther],
+        [callOther, call],
+      ] as const) {
+        const { pageId } = (await here('POST', pagesPath, {})).body
+        t.equal((await there('GET', `${pagesPath}/${pageId}`)).status, 200, 'at once')
+        await until(
+          'it is published',
+          async () => (await there('GET', `${pagesPath}/${pageId}`)).body.publishedVersion,
+        )
+      }
+      await answerOf(['keys', 'revoke', apiKeyId], env)
+      for (const url of [server.url, other.url]) {
+        const refused = async () => (await caller(url, apiKey)('GET', '/v0/page_groups')).status === 401
+        await until('the key is refused within a second', refused, { tries: 20, pauseMs: 50 })
+      }
+      t.pass('both refuse the revoked key')
+    })
+
+    if (kind.name === 'postgres') testAbsence(t, kind)
+  })
+
+t.test('a port that is taken, or a database that cannot be opened, ends the server with 1', async (t) => {
+  const { url } = await startProgram(t, { DATABASE_URL: 'memory:' })
+  const folder = newFolder(t)
+  const refusals = [
+    [{ DATABASE_URL: 'memory:', PORT: new URL(url).port }, /EADDRINUSE/],
+    [{ DATABASE_URL: `sqlite:${folder}`, PORT: '0' }, /unable to open/],
+  ] as const
+  for (const [env, detail] of refusals) {
+    const { code, stdout, stderr } = await runCommand(['serve'], env)
+    t.match({ code, stdout }, { code: 1, stdout: '' })
+    t.match(linesOf(stderr).at(-1), { code: 'refused', detail })
+  }
+})

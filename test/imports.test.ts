@@ -1,0 +1,74 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+const SRC = fileURLToPath(new URL('../src', import.meta.url))
+const files = globSync('**/*.ts', { cwd: SRC }).map((file) => ({
+  file,
+  text: readFileSync(join(SRC, file), 'utf8'),
+}))
+
+/** Who may import whom at run time; the first rule that fits a file counts. */
+const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
+  [/^shapes\//, /^(shapes\/|valibot$)/],
+  [/^core\//, /^(core\/|node:)/],
+  [/^adapters\/http\//, /^(core\/|shapes\/|adapters\/http\/|node:|valibot$)/],
+  [/^adapters\/postgres\//, /^(core\/|shapes\/|adapters\/postgres\/|node:|postgres$)/],
+  [/^adapters\/sqlite\//, /^(core\/|shapes\/|adapters\/sqlite\/|node:)/],
+  [/^adapters\/memory\//, /^(core\/|shapes\/|adapters\/memory\/|node:)/],
+  [/^adapters\/naming\//, /^(core\/|shapes\/|adapters\/naming\/|node:)/],
+  [/^adapters\/ids\.ts$/, /^(core\/|node:|ulid$)/],
+  [/^adapters\/log\.ts$/, /^(core\/|node:|pino$)/],
+  [/^adapters\/[^/]+\.ts$/, /^(core\/|shapes\/|node:)/],
+  [/^compose\.ts$/, /./],
+  [/^config\.ts$/, /^core\//],
+  [/^cli\//, /^(cli\/|compose\.ts$|config\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/],
+  [/^index\.ts$/, /^(core\/|shapes\/|adapters\/memory\/store\.ts$)/],
+]
+
+/** What a file imports at run time: paths within src, or the names of packages. Types alone disappear. */
+const importsOf = (file: string, text: string): string[] => {
+  const statements = text.matchAll(/^(?:import|export)\s+(?!type\b)([^'"`;=]*?\bfrom\s+)?['"]([^'"]+)['"]/gm)
+  const onDemand = text.matchAll(/\bimport\(\s*()['"]([^'"]+)['"]/g)
+  return [...statements, ...onDemand].flatMap(([, names = '', from = '']) => {
+    const inBraces = /^\{([^}]*)\}/.exec(names)?.[1]
+    const typesAlone = inBraces?.split(',').every((name) => name.trim() === '' || /^type\s/.test(name.trim()))
+    if (typesAlone) return []
+    return from.startsWith('.') ? [relative(SRC, join(SRC, dirname(file), from))] : [from]
+  })
+}
+
+t.test('imports go one way only', async (t) => {
+  for (const { file, text } of files) {
+    const mayImport = RULES.find(([which]) => which.test(file))?.[1]
+    const wrong = importsOf(file, text).filter((from) => !mayImport?.test(from))
+    t.strictSame(wrong, [], `${file} imports nothing that it may not`)
+  }
+})
+
+t.test('the guard sees what it guards against', async (t) => {
+  const text = `import type { A } from './a.ts'\nimport { type B, c } from '../shapes/b.ts'\nimport { type D } from 'd'
+import {\n  e,\n} from './e.ts'\nimport 'f'\nexport * from 'g'\nexport type * from 'h'\nawait import('./i.ts')\n`
+  t.strictSame(importsOf('core/x.ts', text), ['shapes/b.ts', 'core/e.ts', 'f', 'g', 'core/i.ts'])
+})
+
+t.test(
+  'no transaction is left to the PostgreSQL driver, which can throw where nobody catches it',
+  async (t) => {
+    t.strictSame(
+      files.filter(({ text }) => text.includes('sql.begin')).map(({ file }) => file),
+      [],
+    )
+  },
+)
+
+/** Longer than 200 lines, and why. */
+const LONG: Readonly<Record<string, string>> = {
+  'core/ports.ts': 'the needs of the core, types alone, read as one glossary',
+}
+
+t.test('a file is read in one sitting: 200 lines', async (t) => {
+  const long = files.filter(({ text }) => text.split('\n').length - 1 > 200).map(({ file }) => file)
+  t.strictSame(long.sort(), Object.keys(LONG).sort())
+})

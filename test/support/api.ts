@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { type Answered, type Api, createApi } from '../../src/adapters/http/api.ts'
+import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
+import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
+import { createRateLimit } from '../../src/adapters/http/rate-limit.ts'
+import type { ApiRequest, ApiResponse } from '../../src/adapters/http/requests.ts'
+import { memoryStore } from '../../src/adapters/memory/store.ts'
+import { composeUseCases } from '../../src/compose.ts'
+import { createTenant } from '../../src/core/create-tenant.ts'
+import { DomainFailure } from '../../src/core/failures.ts'
+import { identify } from '../../src/core/identify.ts'
+import { issueApiKey } from '../../src/core/manage-api-keys.ts'
+import { createPageGroup, type PageGroupFields } from '../../src/core/manage-page-groups.ts'
+import type { Scope, Store } from '../../src/core/ports.ts'
+import { publishVersions } from '../../src/core/publish-versions.ts'
+import type { CreatedPage, NewPage } from '../../src/shapes/page.ts'
+import { undocumented } from './answers.ts'
+import { countedIds, stoppedClock } from './setting.ts'
+
+export type Sent = {
+  /** Null sends none; left out, the key of the owner with all scopes. */
+  readonly key?: string | null
+  readonly headers?: ApiRequest['headers']
+  readonly repeatedHeaders?: readonly string[]
+  /** A body from a value, or as it is. */
+  readonly json?: unknown
+  readonly body?: string | Uint8Array
+  readonly readBody?: () => Promise<Uint8Array>
+}
+/** An answer, and its body as a value; an empty object where it has none. */
+export type Answer = ApiResponse & { readonly json: Readonly<Record<string, unknown>> }
+
+type Options = {
+  readonly rateLimitPerMinute: number | null
+  readonly requestsInFlightMax: number
+  readonly requireIdentity: boolean
+  readonly ready: () => Promise<void>
+  /** The store that the API sees instead of the one that the scene is set in. */
+  readonly storeAs: (store: Store) => Store
+}
+
+/** The API over a memory store with one tenant and its key: clock stopped, ids and request ids counted. */
+export const openScene = async ({
+  rateLimitPerMinute = null,
+  requestsInFlightMax = 100,
+  requireIdentity = false,
+  ready = async () => {},
+  storeAs = (store) => store,
+}: Partial<Options> = {}) => {
+  const clock = stoppedClock()
+  const newId = countedIds()
+  const store = memoryStore()
+  const deps = { store, clock, newId }
+  const seen = storeAs(store)
+  const answered: Answered[] = []
+  const errors: { error: unknown; requestId: string }[] = []
+  let requests = 0
+  const newRequestId = () => `request-${++requests}`
+  const api = documented(
+    createApi({
+      useCases: composeUseCases({ ...deps, store: seen }, { requireIdentity, queuedCallsMax: 100 }, 1),
+      identify: identify({ apiKeys: seen.apiKeys, clock }),
+      rateLimit: rateLimitPerMinute === null ? null : createRateLimit(rateLimitPerMinute, clock),
+      requestsInFlightMax,
+      newRequestId,
+      ready,
+      onAnswered: (told) => answered.push(told),
+      onError: (error, requestId) => errors.push({ error, requestId }),
+    }),
+  )
+
+  const newKey = async (tenantId: string, scopes: readonly Scope[] = [], lifeMs: number | null = null) =>
+    issueApiKey(deps)({ tenantId, name: null, scopes, lifeMs })
+  const newTenant = async () => {
+    const tenant = await createTenant(deps)({ name: 'a tenant' })
+    return { ...tenant, ...(await newKey(tenant.tenantId)) }
+  }
+  const owner = await newTenant()
+  const call = caller(api, owner.apiKey)
+
+  return {
+    ...deps,
+    api,
+    newRequestId,
+    answered,
+    errors,
+    owner,
+    call,
+    newTenant,
+    /** A key of the owner's tenant with these scopes alone. */
+    keyWith: async (...scopes: Scope[]) => (await newKey(owner.tenantId, scopes)).apiKey,
+    keyFor: async (lifeMs: number) => newKey(owner.tenantId, [], lifeMs),
+    newGroup: async (fields: PageGroupFields = {}, tenantId = owner.tenantId) =>
+      createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields }),
+    newPage: async (pageGroupId: string, json: NewPage = {}) =>
+      (await call(`POST /v0/page_groups/${pageGroupId}/pages`, { json })).json as CreatedPage,
+    publish: () =>
+      publishVersions({ store, clock, namer: null, claimMax: 100, leaseMs: 1_000 })(AbortSignal.any([])),
+  }
+}
+
+/** The API, where an answer of an operation that is not as the OpenAPI document says is an error. */
+export const documented =
+  (api: Api): Api =>
+  async (request) => {
+    const response = await api(request)
+    mustBeDocumented(request, response)
+    return response
+  }
+
+/** Looks at the answers of operations; other paths and methods are not in the document. */
+export const mustBeDocumented = (
+  { method, target }: Pick<ApiRequest, 'method' | 'target'>,
+  response: ApiResponse,
+): void => {
+  const [path = ''] = target.replace(/^http:\/\/[^/]*/, '').split('?')
+  const template = Object.entries(openapi.paths).find(
+    ([template, operations]) => fits(path, template) && method.toLowerCase() in operations,
+  )?.[0]
+  if (template !== undefined) assert.equal(undocumented(method, template, response), null)
+}
+
+const fits = (path: string, template: string): boolean => {
+  const given = path.split('/')
+  const wanted = template.split('/')
+  return (
+    given.length === wanted.length &&
+    wanted.every((part, i) => (part.startsWith('{') ? given[i] !== '' : given[i] === part))
+  )
+}
+
+/** Calls the API as in `call('GET /v0/page_groups?limit=5')`. */
+export const caller =
+  (api: Api, ownKey: string) =>
+  async (operation: string, sent: Sent = {}): Promise<Answer> => {
+    const [method = '', target = ''] = operation.split(' ')
+    const { key = ownKey, repeatedHeaders = [] } = sent
+    const text = sent.json === undefined ? sent.body : JSON.stringify(sent.json)
+    const bytes = text === undefined ? undefined : Buffer.from(text as string)
+    const response = await api({
+      method,
+      target,
+      headers: {
+        ...(key !== null && { 'x-api-key': key }),
+        ...(bytes && { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
+        ...sent.headers,
+      },
+      repeatedHeaders,
+      readBody: sent.readBody ?? (async () => bytes ?? new Uint8Array()),
+    })
+    return { ...response, json: response.body === '' ? {} : JSON.parse(response.body) }
+  }
+
+/** The whole of a problem document, to compare the body of an answer with. */
+export const problemFor = (
+  answer: Pick<Answer, 'headers'>,
+  code: ProblemCode,
+  status: number,
+  detail: string,
+  more: object = {},
+) => ({
+  type: `/problems/${code}`,
+  title: PROBLEMS[code].title,
+  status,
+  detail,
+  instance: answer.headers['x-request-id'],
+  code,
+  ...more,
+})
+
+/** A port whose every call fails like this. */
+export const failing = <Port extends object>(port: Port, why: Error): Port =>
+  Object.fromEntries(Object.keys(port).map((verb) => [verb, () => Promise.reject(why)])) as Port
+
+export const DATABASE_AWAY = new DomainFailure('unavailable', 'The database is away.', { retryAfterS: 5 })
+
+/** What `detail` says of faults that `errors` lists. */
+export const SEE_ERRORS = 'The request is not of the right shape: see `errors`.'
