@@ -116,7 +116,13 @@ export const compose = (config: Config, world: World) => {
     onAnswered: (answered) => log.info(answered, 'answered'),
     onError: (error, requestId) => log.error({ err: error, requestId }, 'a fault of ours'),
   })
-  const http = createHttpServer({ api, limits: config, newRequestId })
+  const http = createHttpServer({
+    api,
+    limits: config,
+    newRequestId,
+    onBadMessage: (requestId, detail) =>
+      log.info({ requestId, status: 400, code: 'invalid_request', detail }, 'answered'),
+  })
 
   return {
     api,

@@ -43,6 +43,11 @@ const setting = <Value>(fallback: string, help: string, read: (text: string) => 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 const text = (given: string): string => given
+/** What a header can carry; anything else would be quoted in an error when it is sent. */
+const secret = (given: string): string | undefined => {
+  if (!/^[!-~]*$/.test(given)) throw new Error('must be visible ASCII characters')
+  return optional(given)
+}
 const optional = (given: string): string | undefined => (given === '' ? undefined : given)
 const flag = (given: string): boolean => {
   if (given !== 'true' && given !== 'false') throw new Error('must be true or false')
@@ -65,15 +70,17 @@ const wholeOrNone = (min: number, max: number) => (given: string) =>
   given === '' ? null : whole(min, max)(given)
 const httpUrl = (given: string): string | undefined => {
   if (given === '') return undefined
-  if (!/^https?:\/\/[^\s/]/.test(given) || !URL.canParse(given))
-    throw new Error('must be an http or https address')
+  if (!/^https?:\/\/[^\s/@]+(\/[^\s@]*)?$/.test(given) || !URL.canParse(given))
+    throw new Error('must be an http or https address without a name or password')
   return given
 }
 const database = (given: string): DatabaseAddress => {
   if (given === 'memory:') return { kind: 'memory' }
   if (given.startsWith('sqlite:') && given.length > 'sqlite:'.length)
     return { kind: 'sqlite', path: given.slice('sqlite:'.length) }
-  if (/^postgres(ql)?:\/\/./.test(given)) return { kind: 'postgres', url: given }
+  // Of several hosts the first stands for all here.
+  if (/^postgres(ql)?:\/\/./.test(given) && URL.canParse(given.replace(/,[^/?]*/, '')))
+    return { kind: 'postgres', url: given }
   throw new Error('must be postgres://…, sqlite:PATH or memory:')
 }
 
@@ -89,7 +96,7 @@ const SETTINGS = {
   LOG_LEVEL: setting('info', LOG_LEVELS.join(', '), oneOf(LOG_LEVELS)),
   NAMER_URL: setting('', 'base address of a chat-completions server; without it the built-in namer', httpUrl),
   NAMER_MODEL: setting('', 'model to ask there', optional),
-  NAMER_API_KEY: setting('', 'key to send there', optional),
+  NAMER_API_KEY: setting('', 'key to send there', secret),
   NAMER_MS_MAX: setting('10000', 'time limit of one call to the namer', whole(1, 600_000)),
   NAMER_CALLS_MAX: setting('4', 'calls to the namer at a time', whole(1, 1_000)),
   REQUIRE_IDENTITY: setting('false', 'refuse an activity with neither prospectId nor email', flag),

@@ -1,9 +1,12 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
-import type { Config } from '../config.ts'
 import type { Clock, NewId, Store } from '../core/ports.ts'
+import { isStorable } from '../shapes/text.ts'
 
 export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
 export type CommandDeps = { readonly store: Store; readonly clock: Clock; readonly newId: NewId }
+
+/** Its answer is printed: one JSON object, or a line for each of several. */
+export type Job = (deps: CommandDeps) => Promise<object | readonly object[]>
 
 /** One command of `prospect-pages`. */
 export type Command = {
@@ -15,16 +18,9 @@ export type Command = {
   readonly options: ParseArgsOptionsConfig
   /** The names of what must follow the words without a flag. */
   readonly operands: readonly string[]
-  /** What it answers is printed: one JSON object, or a line for each of several. */
-  readonly run: (
-    deps: CommandDeps,
-    values: Values,
-    operands: readonly string[],
-  ) => Promise<object | readonly object[]>
+  /** Checks what it is told. The job it answers is done once the database is open. */
+  readonly prepare: (values: Values, operands: readonly string[]) => Job
 }
-
-/** Serving is the one command that opens its store by itself, and does not end by itself. */
-export type Serve = (config: Config) => Promise<void>
 
 /** Wrong use of the command line: exit code 2. */
 export const WRONG_USE = 'wrong use'
@@ -39,7 +35,18 @@ export const textOf = (values: Values, name: string): string | undefined => {
 
 export const requiredText = (values: Values, name: string): string => {
   const value = textOf(values, name)?.trim()
-  return value ? value : wrongUse(`--${name} is missing`)
+  return value ? nameSized(name, value) : wrongUse(`--${name} is missing`)
+}
+
+const NAME_LENGTH_MAX = 255
+const nameSized = (option: string, value: string): string =>
+  value.length > NAME_LENGTH_MAX || !isStorable(value)
+    ? wrongUse(`--${option} must be text of at most ${NAME_LENGTH_MAX} characters`)
+    : value
+
+export const optionalName = (values: Values, name: string): string | null => {
+  const value = textOf(values, name)?.trim()
+  return value ? nameSized(name, value) : null
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -1,6 +1,6 @@
 import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../core/manage-api-keys.ts'
 import { SCOPES, type Scope } from '../core/ports.ts'
-import { type Command, durationOf, requiredText, textOf, type Values, wrongUse } from './command.ts'
+import { type Command, durationOf, optionalName, requiredText, type Values, wrongUse } from './command.ts'
 
 export const keyCommands: readonly Command[] = [
   {
@@ -14,13 +14,17 @@ export const keyCommands: readonly Command[] = [
       expires: { type: 'string' },
     },
     operands: [],
-    run: (deps, values) =>
-      issueApiKey(deps)({
+    prepare: (values) => {
+      const lifeMs = durationOf(values, 'expires')
+      if (lifeMs === 0) wrongUse('--expires must be later than now')
+      const wanted = {
         tenantId: requiredText(values, 'tenant'),
-        name: textOf(values, 'name') ?? null,
+        name: optionalName(values, 'name'),
         scopes: scopesOf(values),
-        lifeMs: durationOf(values, 'expires'),
-      }),
+        lifeMs,
+      }
+      return (deps) => issueApiKey(deps)(wanted)
+    },
   },
   {
     words: 'keys list',
@@ -28,7 +32,10 @@ export const keyCommands: readonly Command[] = [
     help: 'lists the keys of a tenant, oldest first',
     options: { tenant: { type: 'string' } },
     operands: [],
-    run: async (deps, values) => ({ apiKeys: await listApiKeys(deps)(requiredText(values, 'tenant')) }),
+    prepare: (values) => {
+      const tenantId = requiredText(values, 'tenant')
+      return async (deps) => ({ apiKeys: await listApiKeys(deps)(tenantId) })
+    },
   },
   {
     words: 'keys revoke',
@@ -36,7 +43,10 @@ export const keyCommands: readonly Command[] = [
     help: 'ends a key, in every process within a second',
     options: {},
     operands: ['ID'],
-    run: (deps, _values, [apiKeyId = '']) => revokeApiKey(deps)(apiKeyId),
+    prepare:
+      (_values, [apiKeyId = '']) =>
+      (deps) =>
+        revokeApiKey(deps)(apiKeyId),
   },
   {
     words: 'keys rotate',
@@ -44,7 +54,10 @@ export const keyCommands: readonly Command[] = [
     help: 'issues a key like this one, which itself ends after the overlap',
     options: { overlap: { type: 'string', default: '24h' } },
     operands: ['ID'],
-    run: (deps, values, [apiKeyId = '']) => rotateApiKey(deps)(apiKeyId, durationOf(values, 'overlap') ?? 0),
+    prepare: (values, [apiKeyId = '']) => {
+      const overlapMs = durationOf(values, 'overlap') ?? 0
+      return (deps) => rotateApiKey(deps)(apiKeyId, overlapMs)
+    },
   },
 ]
 

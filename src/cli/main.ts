@@ -4,6 +4,7 @@ import { createLog } from '../adapters/log.ts'
 import { realWorld } from '../compose.ts'
 import { type Config, readConfig, settingsHelp } from '../config.ts'
 import { DomainFailure } from '../core/failures.ts'
+import { writeJson } from '../core/write-json.ts'
 import { type Command, WRONG_USE, wrongUse } from './command.ts'
 import { keyCommands } from './keys.ts'
 import { pageGroupCommands } from './page-groups.ts'
@@ -16,7 +17,7 @@ const MIGRATE: Command = {
   help: 'brings the database to the schema of this program',
   options: {},
   operands: [],
-  run: async () => ({ migrated: true }),
+  prepare: () => async () => ({ migrated: true }),
 }
 /** All but `serve`. Each finds its database migrated. */
 const COMMANDS: readonly Command[] = [MIGRATE, ...tenantCommands, ...keyCommands, ...pageGroupCommands]
@@ -63,13 +64,14 @@ const runCommand = async (command: Command, argv: readonly string[]): Promise<vo
   const operands = positionals.slice(command.words.split(' ').length)
   if (operands.length !== command.operands.length)
     wrongUse(`${command.words} takes ${command.operands.join(' ') || 'nothing'} without a flag`)
+  const job = command.prepare(values, operands)
   const config = readConfig(process.env)
   if (config.database.kind === 'memory') wrongUse('DATABASE_URL is memory: nothing would be kept')
   const world = realWorld(config, createLog('warn'))
   try {
     await world.store.migrate()
-    const answer = await command.run(world, values, operands)
-    for (const one of Array.isArray(answer) ? answer : [answer]) print(`${JSON.stringify(one)}\n`)
+    const answer = await job(world)
+    for (const one of Array.isArray(answer) ? answer : [answer]) print(`${writeJson(one)}\n`)
   } finally {
     await world.store.close()
     world.log.flush()

@@ -21,7 +21,10 @@ const becomes = (words: string, status: (typeof PAGE_GROUP_STATUSES)[number], he
   help,
   options: {},
   operands: ['ID'],
-  run: (deps, _values, [pageGroupId = '']) => updatePageGroup(deps)(pageGroupId, { status }),
+  prepare:
+    (_values, [pageGroupId = '']) =>
+    (deps) =>
+      updatePageGroup(deps)(pageGroupId, { status }),
 })
 
 export const pageGroupCommands: readonly Command[] = [
@@ -31,7 +34,7 @@ export const pageGroupCommands: readonly Command[] = [
     help: `creates a page group; a file holds the fields of the API, one object or JSON lines, - reads stdin; statuses: ${PAGE_GROUP_STATUSES.join(', ')}`,
     options: { tenant: { type: 'string' }, ...FIELD_OPTIONS },
     operands: [],
-    run: async (deps, values) => {
+    prepare: (values) => {
       const tenantId = requiredText(values, 'tenant')
       // Every one is checked before the first is created.
       const groups = groupsGiven(values).map((fields, i) => {
@@ -40,9 +43,11 @@ export const pageGroupCommands: readonly Command[] = [
           return wrongUse(`page group ${i + 1} needs a name and a title`)
         return { ...fields, tenantId, name, title }
       })
-      const created = []
-      for (const group of groups) created.push(await createPageGroup(deps)(group))
-      return created
+      return async (deps) => {
+        const created = []
+        for (const group of groups) created.push(await createPageGroup(deps)(group))
+        return created
+      }
     },
   },
   {
@@ -51,11 +56,11 @@ export const pageGroupCommands: readonly Command[] = [
     help: 'changes what is named of a page group',
     options: FIELD_OPTIONS,
     operands: ['ID'],
-    run: (deps, values, [pageGroupId = '']) => {
+    prepare: (values, [pageGroupId = '']) => {
       const [fields, ...more] = groupsGiven(values)
       if (fields === undefined || Object.keys(fields).length === 0 || more.length > 0)
         return wrongUse('name what is to change, of one page group')
-      return updatePageGroup(deps)(pageGroupId, fields)
+      return (deps) => updatePageGroup(deps)(pageGroupId, fields)
     },
   },
   becomes('page-groups archive', 'archived', 'archives a page group: it takes no new pages'),
@@ -66,8 +71,17 @@ export const pageGroupCommands: readonly Command[] = [
 const groupsGiven = (values: Values): PageGroupFields[] => {
   const file = textOf(values, 'file')
   const fromFlags = flagsOf(values)
-  const texts = file === undefined ? ['{}'] : textsIn(readFileSync(file === '-' ? 0 : file, 'utf8'))
+  const texts = file === undefined ? ['{}'] : textsIn(readUtf8(file === '-' ? 0 : file))
   return texts.map((text) => ({ ...fieldsIn(text), ...fieldsIn(JSON.stringify(fromFlags)) }))
+}
+
+const readUtf8 = (file: string | number): string => {
+  const bytes = readFileSync(file)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return refuse('invalid_json', 'The file is not UTF-8.')
+  }
 }
 
 const flagsOf = (values: Values) => ({
@@ -96,7 +110,9 @@ const isJson = (text: string): boolean => {
 /** The fields of one group; its arrays are kept as the text in which they came. */
 const fieldsIn = (text: string): PageGroupFields => {
   if (!isJson(text)) return refuse('invalid_json', 'The page group is not well-formed JSON.')
-  const { fields, faults } = checkPageGroup(JSON.parse(text))
+  const given: unknown = JSON.parse(text)
+  if (Array.isArray(given)) return refuse('invalid_json', 'A page group is an object, not a list.')
+  const { fields, faults } = checkPageGroup(given)
   if (faults.length > 0)
     return refuse('invalid_request', 'The page group is not of the right shape.', { errors: faults })
   const { members } = membersOf(text)

@@ -8,6 +8,9 @@ export const tenantCommands: readonly Command[] = [
     help: 'creates a tenant and its first brand',
     options: { name: { type: 'string' } },
     operands: [],
-    run: (deps, values) => createTenant(deps)({ name: requiredText(values, 'name') }),
+    prepare: (values) => {
+      const name = requiredText(values, 'name')
+      return (deps) => createTenant(deps)({ name })
+    },
   },
 ]

@@ -15,33 +15,38 @@ export type ApiKeyListed = Omit<StoredApiKey, 'keyHash'>
 /** The only time that the key itself is shown. */
 export type IssuedApiKey = ApiKeyListed & { readonly apiKey: string }
 
+export type NewApiKey = {
+  readonly tenantId: string
+  readonly name: string | null
+  readonly scopes: readonly Scope[]
+  readonly lifeMs: number | null
+}
+
 /** Issues a key to a tenant: all scopes unless some are named, no end unless `lifeMs` is given. */
 export const issueApiKey =
-  ({ store, clock, newId }: Deps) =>
-  async (wanted: {
-    readonly tenantId: string
-    readonly name: string | null
-    readonly scopes: readonly Scope[]
-    readonly lifeMs: number | null
-  }): Promise<IssuedApiKey> => {
-    await brandsOf(store, wanted.tenantId)
-    const now = clock()
-    const apiKey = newApiKeyText()
-    const key: StoredApiKey = {
-      apiKeyId: newId('apikey'),
-      tenantId: wanted.tenantId,
-      keyHash: apiKeyHash(apiKey),
-      start: apiKeyStart(apiKey),
-      name: wanted.name,
-      scopes: wanted.scopes.length === 0 ? SCOPES : wanted.scopes,
-      createdAt: isoTime(now),
-      expiresAt: wanted.lifeMs === null ? null : isoTime(now + wanted.lifeMs),
-      revokedAt: null,
-      lastUsedAt: null,
-    }
-    await store.apiKeys.add(key)
-    return { ...listed(key), apiKey }
+  (deps: Deps) =>
+  async (wanted: NewApiKey): Promise<IssuedApiKey> => {
+    await brandsOf(deps.store, wanted.tenantId)
+    return issueAt(deps, wanted, deps.clock())
   }
+
+const issueAt = async ({ store, newId }: Deps, wanted: NewApiKey, now: number): Promise<IssuedApiKey> => {
+  const apiKey = newApiKeyText()
+  const key: StoredApiKey = {
+    apiKeyId: newId('apikey'),
+    tenantId: wanted.tenantId,
+    keyHash: apiKeyHash(apiKey),
+    start: apiKeyStart(apiKey),
+    name: wanted.name,
+    scopes: wanted.scopes.length === 0 ? SCOPES : wanted.scopes,
+    createdAt: isoTime(now),
+    expiresAt: wanted.lifeMs === null ? null : isoTime(now + wanted.lifeMs),
+    revokedAt: null,
+    lastUsedAt: null,
+  }
+  await store.apiKeys.add(key)
+  return { ...listed(key), apiKey }
+}
 
 /** The keys of a tenant, oldest first, ended ones too. */
 export const listApiKeys =
@@ -72,12 +77,8 @@ export const rotateApiKey =
     if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= isoTime(now)))
       refuse('invalid_request', 'This key has ended already; create a new one.')
     const lifeMs = key.expiresAt === null ? null : Date.parse(key.expiresAt) - Date.parse(key.createdAt)
-    const issued = await issueApiKey(deps)({
-      tenantId: key.tenantId,
-      name: key.name,
-      scopes: key.scopes,
-      lifeMs,
-    })
+    const { tenantId, name, scopes } = key
+    const issued = await issueAt(deps, { tenantId, name, scopes, lifeMs }, now)
     const end = isoTime(now + overlapMs)
     if (key.expiresAt === null || end < key.expiresAt) await store.apiKeys.end(apiKeyId, { expiresAt: end })
     return issued

@@ -52,7 +52,9 @@ t.test('the bucket fills evenly, and never past the limit', async (t) => {
     [ask('a'), ask('a'), ask('a')].map(({ retryAfterS }) => retryAfterS),
     [null, null, 1],
   )
-  stopwatch.advance(24 * 3_600_000)
+  stopwatch.advance(58_000)
+  ask('a')
+  stopwatch.advance(59_000)
   t.equal(ask('a').headers['ratelimit'], '"per-minute";r=59;t=0')
 })
 

@@ -89,6 +89,18 @@ t.test('a list is no longer than may be, and nobody is lost', async (t) => {
   t.strictSame(lists, [['a', 'b'], ['c', 'd'], ['e']])
 })
 
+t.test('what is too long for one list becomes lists that keep to the bound of those under way', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { listLengthMax: 2 })
+  const answers = Promise.all(['a', 'b', 'c'].map(call))
+  await settled()
+  t.strictSame(lists, [['a', 'b']])
+  letGo()
+  await settled()
+  letGo()
+  t.strictSame(await answers, ['A', 'B', 'C'])
+})
+
 t.test('past the bound of the queue a call is refused at once, and there is room again later', async (t) => {
   const { call } = setting(upper, { queuedMax: 2 })
   const answers = [call('a'), call('b')]

@@ -30,7 +30,7 @@ const setting = async () => {
   const newId = countedIds()
   newId('prospect')
   const logAll = logProspectActivities({ store, clock, newId })
-  return { logAll, log: one(logAll), clock, ...store.kept }
+  return { logAll, log: one(logAll), clock, store, ...store.kept }
 }
 
 t.test('a request that is sent again is answered as the first time, and stored once', async (t) => {
@@ -138,6 +138,13 @@ t.test('of two requests under one key in one list, the second is refused', async
   const { prospectLogId } = logs()[0] ?? {}
   t.match(outcomes, [{ replayed: false }, { kind: 'idempotency_key_reused', facts: { prospectLogId } }])
   t.equal(logs().length, 1)
+})
+
+t.test('a list of replays and refusals writes nothing at all', async (t) => {
+  const { logAll, store } = await setting()
+  await logAll([keyed])
+  store.activities.record = () => Promise.reject(new Error('nothing was to be written'))
+  t.match(await logAll([keyed, { ...keyed, name: 'Other' }]), [{ replayed: true }, { kind: /reused/ }])
 })
 
 t.test('a prospect that came to an email meanwhile changes nothing about a replay', async (t) => {

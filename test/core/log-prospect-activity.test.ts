@@ -188,10 +188,11 @@ t.test('a name fills the blank of the prospect that an email finds', async (t) =
 })
 
 t.test('a name of blanks only does not stand in the way of a real one', async (t) => {
-  const { log, prospects } = setting()
+  const { log, logs, prospects } = setting()
   await log({ ...activity, email: 'ada@example.com', name: '  ' })
   await log({ ...activity, email: 'ada@example.com', name: 'Ada' })
   t.equal(prospects()[0]?.name, 'Ada')
+  t.equal(logs()[0]?.name, '  ')
 })
 
 t.test('neither an email nor a name is ever overwritten', async (t) => {
@@ -249,13 +250,15 @@ t.test('an activity sees what the ones before it in the list decided', async (t)
   t.equal(prospects().length, 1)
 })
 
-t.test('a prospect that is created and named in one list keeps its email', async (t) => {
-  const { logAll, prospects } = setting()
+t.test('a prospect that is created and named in one list keeps its email and its first name', async (t) => {
+  const { log, logAll, prospects } = setting()
   await logAll([
     { ...activity, email: 'ada@example.com' },
     { ...activity, email: 'ada@example.com', name: 'Ada' },
+    { ...activity, email: 'ada@example.com', name: 'Other' },
   ])
   t.match(prospects(), [{ email: 'ada@example.com', name: 'Ada' }])
+  t.equal((await log({ ...activity, email: 'ada@example.com' })).receipt.createdProspect, false)
 })
 
 t.test('a no to one activity harms none of its neighbours', async (t) => {

@@ -15,7 +15,7 @@ import {
   until,
 } from '../support/program.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(180_000)
 // A command is a process of its own, so most of the time goes into starting them: two kinds at a time.
 t.jobs = 2
 const DAY_MS = 86_400_000

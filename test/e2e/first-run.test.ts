@@ -13,7 +13,7 @@ import {
   until,
 } from '../support/program.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(180_000)
 
 const hasShell = spawnSync('bash', ['-c', 'command -v curl && command -v sed']).status === 0
 const whyNoShell = hasShell

@@ -13,7 +13,7 @@ import {
   until,
 } from '../support/program.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(180_000)
 t.jobs = 2
 const EMAIL = 'grace.hopper@example.com'
 const SECRET = 'gooseberry'

@@ -15,7 +15,7 @@ import {
   until,
 } from '../support/program.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(180_000)
 t.jobs = 2
 const ACTIVITY = { source: 'crm', payload: { form: 'contact' } }
 

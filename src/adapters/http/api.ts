@@ -1,6 +1,6 @@
 import { DomainFailure, refuse } from '../../core/failures.ts'
 import { type Caller, requireScope } from '../../core/identify.ts'
-import { writeJson } from './json.ts'
+import { writeJson } from '../../core/write-json.ts'
 import { type OpenRoute, openRoutes } from './open-routes.ts'
 import { headersOf, type ProblemCode, problemOf } from './problems.ts'
 import type { RateLimit } from './rate-limit.ts'

@@ -83,12 +83,18 @@ const decodeQuery = (text: string): string | null => {
 const MEDIA_TYPE = /^application\/json\s*(;.*)?$/i
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i
 
-/** The body as text and as a value. Refuses `unsupported_media_type` and `invalid_json`; undefined where there is none. */
+/** The body as text and as a value; undefined where there is none. Refuses `unsupported_media_type`, `invalid_json`. */
 export const readJson = async (
   request: ApiRequest,
 ): Promise<{ text: string; value: unknown } | undefined> => {
-  const bytes = hasBody(request) ? await request.readBody?.() : undefined
+  const isChunked = headerOf(request, 'transfer-encoding') !== undefined
+  if (!isChunked && /^0*$/.test(headerOf(request, 'content-length') ?? '')) return undefined
+  // A chunked body tells only at its end that it is empty, and then it needs no type.
+  const wrongType = faultOfType(request)
+  if (wrongType !== null && !isChunked) refuse('unsupported_media_type', wrongType)
+  const bytes = await request.readBody?.()
   if (bytes === undefined || bytes.length === 0) return undefined
+  if (wrongType !== null) refuse('unsupported_media_type', wrongType)
   const text = decodeText(bytes)
   try {
     return { text, value: JSON.parse(text) as unknown }
@@ -101,19 +107,13 @@ export const readJson = async (
   }
 }
 
-const hasBody = (request: ApiRequest): boolean => {
-  const length = headerOf(request, 'content-length')
-  const type = headerOf(request, 'content-type')
-  if (headerOf(request, 'transfer-encoding') === undefined && (length === undefined || /^0+$/.test(length)))
-    return false
-  const encoding = headerOf(request, 'content-encoding')
-  if (type === undefined || !MEDIA_TYPE.test(type))
-    refuse('unsupported_media_type', 'The body must be application/json.')
-  const [, charset = 'utf-8'] = CHARSET.exec(type ?? '') ?? []
-  if (!/^utf-?8$/i.test(charset)) refuse('unsupported_media_type', 'The body must be in UTF-8.')
-  if (encoding !== undefined && !/^\s*identity\s*$/i.test(encoding))
-    refuse('unsupported_media_type', 'The body must not have a content encoding.')
-  return true
+const faultOfType = (request: ApiRequest): string | null => {
+  const type = headerOf(request, 'content-type') ?? ''
+  if (!MEDIA_TYPE.test(type)) return 'The body must be application/json.'
+  const [, charset = 'utf-8'] = CHARSET.exec(type) ?? []
+  if (!/^utf-?8$/i.test(charset)) return 'The body must be in UTF-8.'
+  const encoding = headerOf(request, 'content-encoding') ?? 'identity'
+  return /^\s*identity\s*$/i.test(encoding) ? null : 'The body must not have a content encoding.'
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -1,7 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { Server as Listener } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { DomainFailure, refuse } from '../../core/failures.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { DomainFailure } from '../../core/failures.ts'
 import { type Api, refusal } from './api.ts'
+import { discard, readBody, refuseTooLarge } from './read-body.ts'
+import type { ApiResponse } from './requests.ts'
 
 export type ServerLimits = {
   readonly bodyBytesMax: number
@@ -10,16 +14,27 @@ export type ServerLimits = {
   readonly keepAliveMs: number
   readonly connectionsMax: number
 }
-type Deps = { readonly api: Api; readonly limits: ServerLimits; readonly newRequestId: () => string }
+type Deps = {
+  readonly api: Api
+  readonly limits: ServerLimits
+  readonly newRequestId: () => string
+  /** Told of messages that are answered without reaching the API. */
+  readonly onBadMessage: (requestId: string, detail: string) => void
+}
 
 /** Headers that mean nothing certain when they come twice. Node joins them or drops one without a word. */
 const ONCE = new Set(['host', 'content-type', 'content-length', 'content-encoding', 'idempotency-key'])
 const CHECK_CONNECTIONS_EVERY_MS = 2_000
-const DISCARD_MS_MAX = 1_000
+const IDLE_GRACE_MS = 1_000
 
 /** The API on a socket. The only file that knows `node:http`. */
-export const createHttpServer = ({ api, limits, newRequestId }: Deps) => {
+export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: Deps) => {
   let draining = false
+  const refuseMessage = (failure: DomainFailure): ApiResponse => {
+    const requestId = newRequestId()
+    onBadMessage(requestId, failure.message)
+    return refusal(requestId, failure)
+  }
 
   const handle = async (
     req: IncomingMessage,
@@ -28,7 +43,7 @@ export const createHttpServer = ({ api, limits, newRequestId }: Deps) => {
   ): Promise<void> => {
     const fault = faultOf(req)
     const { status, headers, body } = fault
-      ? refusal(newRequestId(), fault)
+      ? refuseMessage(fault)
       : await api({
           method: req.method ?? '',
           target: req.url ?? '',
@@ -40,6 +55,8 @@ export const createHttpServer = ({ api, limits, newRequestId }: Deps) => {
             return readBody(req, limits.bodyBytesMax)
           },
         })
+    // The rest of a small body may have come in the same packet, which is read to its end once this turn is over.
+    if (!req.complete) await nextTurn()
     const unread = !req.complete
     if (draining || fault || unread) res.setHeader('connection', 'close')
     res.writeHead(status, headers)
@@ -63,7 +80,8 @@ export const createHttpServer = ({ api, limits, newRequestId }: Deps) => {
   const destroyOnBug = (res: ServerResponse) => () => res.destroy()
   server.on('request', (req, res) => void handle(req, res, false).catch(destroyOnBug(res)))
   server.on('checkContinue', (req, res) => void handle(req, res, true).catch(destroyOnBug(res)))
-  server.on('clientError', (error, socket) => answerBadMessage(error, socket, newRequestId()))
+  server.on('checkExpectation', (req, res) => void handle(req, res, false).catch(destroyOnBug(res)))
+  server.on('clientError', (error, socket) => answerBadMessage(error, socket, refuseMessage))
 
   return {
     server,
@@ -79,11 +97,15 @@ export const createHttpServer = ({ api, limits, newRequestId }: Deps) => {
     /** Accepts no new connection, answers what is under way, and ends what is left after `msMax`. */
     drain: async (msMax: number): Promise<void> => {
       draining = true
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeIdleConnections()
-      const timer = setTimeout(() => server.closeAllConnections(), msMax)
+      // The `close` of `node:http` also ends connections that look idle, with a request on its way perhaps: at first
+      // only the listening ends.
+      const closed = new Promise((resolve) => Listener.prototype.close.call(server, resolve))
+      const idle = setTimeout(() => server.close(), Math.min(IDLE_GRACE_MS, msMax))
+      const all = setTimeout(() => server.closeAllConnections(), msMax)
       await closed
-      clearTimeout(timer)
+      clearTimeout(idle)
+      clearTimeout(all)
+      server.close()
     },
   }
 }
@@ -117,52 +139,18 @@ const repeatedIn = (rawHeaders: readonly string[]): readonly string[] => {
   })
 }
 
-const refuseTooLarge = (bytes: number, bytesMax: number): void => {
-  if (bytes > bytesMax) refuse('payload_too_large', `The body is larger than ${bytesMax} bytes.`)
-}
-
-const readBody = (req: IncomingMessage, bytesMax: number): Promise<Uint8Array> =>
-  new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let bytes = 0
-    const take = (chunk: Buffer) => {
-      bytes += chunk.length
-      chunks.push(chunk)
-      try {
-        refuseTooLarge(bytes, bytesMax)
-      } catch (failure) {
-        req.off('data', take).pause()
-        reject(failure)
-      }
-    }
-    const endedEarly = () => {
-      if (!req.complete) reject(badMessage('The request ended early.'))
-    }
-    req.on('data', take)
-    req.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
-    req.on('error', endedEarly)
-    req.on('close', endedEarly)
-  })
-
-/** A sender that is still sending would miss its answer if the connection were closed on it at once. */
-const discard = (req: IncomingMessage): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, DISCARD_MS_MAX)
-    req.once('close', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-    req.resume()
-  })
-
 /** A message that is not HTTP, or came too slowly, has no request to answer: the words go straight to the socket. */
-const answerBadMessage = (error: NodeJS.ErrnoException, socket: Duplex, requestId: string): void => {
+const answerBadMessage = (
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  refuseMessage: (failure: DomainFailure) => ApiResponse,
+): void => {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
   const detail = BAD_MESSAGES[error.code ?? ''] ?? 'The message is not well-formed HTTP.'
-  const { status, headers, body } = refusal(requestId, badMessage(detail))
+  const { status, headers, body } = refuseMessage(badMessage(detail))
   const lines = Object.entries({ ...headers, connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )

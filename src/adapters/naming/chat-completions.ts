@@ -41,9 +41,18 @@ export const chatCompletionsNamer = ({ url, model, apiKey, msMax }: ChatCompleti
     })
     const text = await readAtMost(response, ANSWER_BYTES_MAX)
     if (!response.ok) throw new Error(`the naming server answered ${response.status}`)
-    const content = contentOf(JSON.parse(text))
+    const content = contentOf(parsed(text))
     if (typeof content !== 'string') throw new Error('the naming server answered no message')
     return content
+  }
+}
+
+/** V8's own message would quote the answer, which may quote the page. */
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error('the naming server did not answer JSON')
   }
 }
 

@@ -25,7 +25,7 @@ const tooLarge = async ({ api, newRequestId, owner }: Scene): Promise<Answer> =>
     keepAliveMs: 1,
     connectionsMax: 9,
   }
-  const http = createHttpServer({ api, limits, newRequestId })
+  const http = createHttpServer({ api, limits, newRequestId, onBadMessage: () => {} })
   const port = await http.listen('127.0.0.1', 0)
   const response = await fetch(`http://127.0.0.1:${port}/v0/prospect_logs`, {
     method: 'POST',

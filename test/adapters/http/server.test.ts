@@ -26,7 +26,13 @@ const serve = async (
 ) => {
   const scene = await openScene(options)
   const { api, newRequestId, owner } = scene
-  const http = createHttpServer({ api, limits: { ...LIMITS, ...limits }, newRequestId })
+  const badMessages: string[] = []
+  const http = createHttpServer({
+    api,
+    limits: { ...LIMITS, ...limits },
+    newRequestId,
+    onBadMessage: (requestId, detail) => badMessages.push(`${requestId}: ${detail}`),
+  })
   const port = await http.listen('127.0.0.1', 0)
   t.teardown(() => http.drain(0))
   const call = (line: string, headers: readonly string[] = [], body = '') =>
@@ -34,6 +40,7 @@ const serve = async (
   return {
     ...scene,
     http,
+    badMessages,
     dial: () => dial(port),
     /** A request with Host and the owner's key, as text. */
     textOf: call,
@@ -363,6 +370,33 @@ t.test('a sender that goes away in the middle of its body harms nobody', async (
   t.match(answered, [{ status: 400, code: 'invalid_request' }, { status: 200 }])
   t.strictSame([store.kept.logs(), errors], [[], []])
 })
+
+for (const [what, cut] of [
+  ['with its body sent', 0],
+  ['in the middle of its body', -5],
+] as const)
+  t.test(`a sender that goes away before its body is read, ${what}, does not count for ever`, async (t) => {
+    const asked = Promise.withResolvers<void>()
+    const known = Promise.withResolvers<null>()
+    const findByHash = () => {
+      asked.resolve()
+      return known.promise
+    }
+    const { dial, ask, textOf, logOf, http, answered, errors, store, owner } = await serve(t, {
+      storeAs: (store) => ({ ...store, apiKeys: { ...store.apiKeys, findByHash } }),
+    })
+    const gone = new Promise<void>((resolve) =>
+      http.server.once('connection', (socket) => socket.once('close', () => resolve())),
+    )
+    const line = dial().say(logOf(ACTIVITY).slice(0, cut || undefined))
+    await asked.promise
+    line.hangUp()
+    await gone
+    known.resolve((await store.apiKeys.find(owner.apiKeyId)) as never)
+    t.equal((await ask(textOf('GET /healthz'))).status, 200)
+    t.match(answered, [{ route: '/v0/prospect_logs' }, { route: '/healthz' }])
+    t.strictSame(errors, [])
+  })
 
 t.test('past the number of connections a new one is not taken', async (t) => {
   const { dial, textOf } = await serve(t, { limits: { connectionsMax: 1 } })

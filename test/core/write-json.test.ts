@@ -1,5 +1,5 @@
 import t from 'tap'
-import { writeJson } from '../../src/adapters/http/json.ts'
+import { writeJson } from '../../src/core/write-json.ts'
 
 t.test('an answer is written as JSON.stringify writes it', async (t) => {
   const answers = [

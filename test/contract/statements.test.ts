@@ -1,0 +1,462 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { Test } from 'tap'
+import { openPostgres, type Sql } from '../../src/adapters/postgres/connect.ts'
+import { readMigrations } from '../../src/adapters/read-migrations.ts'
+import { openDatabase } from '../../src/adapters/sqlite/open.ts'
+import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
+import { createPagesWithVersion } from '../../src/core/create-page-with-version.ts'
+import { logProspectActivities, type NewActivity } from '../../src/core/log-prospect-activity.ts'
+import type { IdPrefix, PageGroupsWant, PagesWant, PageWant, Store } from '../../src/core/ports.ts'
+import type { VersionStatus } from '../../src/shapes/page.ts'
+import type { PageGroupStatus } from '../../src/shapes/page-group.ts'
+import { addTenant, at, newId, someGroup, somePage } from '../support/rows.ts'
+import { stoppedClock } from '../support/setting.ts'
+import { opened, overStores, type Sent, type TestedStore } from '../support/stores.ts'
+
+/** Tables that grow with use; page groups are fewer, but a tenant may have thousands. */
+const GROWING = ['prospects', 'prospect_logs', 'page_groups', 'page_counts', 'pages', 'page_versions']
+
+overStores(
+  async (t, kind) => {
+    t.test('one activity alone costs two statements, and two hundred together the same two', async (t) => {
+      const tested = await opened(t, kind)
+      const log = logProspectActivities({ ...tested, clock: stoppedClock(), newId })
+      const activities = activitiesOf(newId('tenant'))
+      t.equal((await sentBy(tested, () => log(activities.slice(0, 1)))).length, 2)
+      t.equal((await sentBy(tested, () => log(activities))).length, 2)
+      const [prospect] = (await tested.kept()).prospects
+      const own = { email: undefined, idempotencyKey: undefined, prospectId: prospect?.prospectId }
+      const byId = activities.map((activity) => ({ ...activity, ...own }))
+      t.equal((await sentBy(tested, () => log(byId))).length, 2)
+      t.equal((await sentBy(tested, () => log(activities))).length, 1, 'replays are only looked up')
+    })
+
+    t.test('one page created costs two statements, and two hundred together the same two', async (t) => {
+      const tested = await opened(t, kind)
+      const create = createPagesWithVersion({ ...tested, clock: stoppedClock(), newId })
+      const group = someGroup(await addTenant(tested.store))
+      await tested.store.pageGroups.add(group)
+      const pages = Array.from({ length: 200 }, (_, i) => ({ ...group, idempotencyKey: `${i}` }))
+      t.equal((await sentBy(tested, () => create(pages.slice(0, 1)))).length, 2)
+      t.equal((await sentBy(tested, () => create(pages))).length, 2)
+    })
+
+    t.test(
+      'a list of page groups is one statement, and two where filtered and unfiltered meet',
+      async (t) => {
+        const tested = await opened(t, kind)
+        const { tenantId } = await addTenant(tested.store)
+        const list = (...statuses: PageGroupsWant['status'][]) =>
+          sentBy(tested, () =>
+            tested.store.pageGroups.list(
+              statuses.map((status) => ({ tenantId, status, beforeId: null, rowsMax: 21 })),
+            ),
+          )
+        t.equal((await list(null)).length, 1)
+        t.equal((await list('active')).length, 1)
+        t.equal((await list(...Array(200).fill(null))).length, 1)
+        t.equal((await list('active', 'archived', 'deleted')).length, 1)
+        t.equal((await list(null, 'archived', null, 'deleted')).length, 2)
+      },
+    )
+
+    t.test('a list of pages and a read of a page are one statement each, however many at once', async (t) => {
+      const tested = await opened(t, kind)
+      const { pages } = tested.store
+      const want = { ...someGroup(await addTenant(tested.store)), pageId: newId('page') }
+      const slice = { ...want, beforeId: null, rowsMax: 21 }
+      t.equal((await sentBy(tested, () => pages.list([slice]))).length, 1)
+      t.equal((await sentBy(tested, () => pages.list(Array(200).fill(slice)))).length, 1)
+      t.equal((await sentBy(tested, () => pages.find([want]))).length, 1)
+      t.equal((await sentBy(tested, () => pages.find(Array(200).fill(want)))).length, 1)
+    })
+
+    t.test('a text is sent the same however long the list, so that it is prepared once', async (t) => {
+      const tested = await opened(t, kind)
+      const log = logProspectActivities({ ...tested, clock: stoppedClock(), newId })
+      const activities = activitiesOf(newId('tenant'))
+      const sent = await sentBy(tested, async () => {
+        for (const length of [1, 2, 20]) await log(activities.splice(0, length))
+      })
+      t.equal(new Set(sent.map(({ text }) => text)).size, 2)
+    })
+
+    for (const { title, early, late } of [
+      { title: 'never analysed', early: '', late: '' },
+      { title: 'analysed', early: '', late: 'analyze' },
+      { title: 'analysed when it was nearly empty', early: 'analyze', late: '' },
+    ])
+      t.test(`in a full database, ${title}, only what is answered is read`, async (t) => {
+        const tested = await opened(t, kind)
+        const sql = openPostgres(String(tested.address), { max: 1, onnotice: () => {} })
+        t.teardown(() => sql.end())
+        const wanted = await fill(sql, early, late)
+        const found: string[] = []
+        for (const { name, act, rowsMax } of actsOn(tested.store, wanted))
+          for (const sent of await sentBy(tested, act)) {
+            const faults = (await plansOf(sql, sent)).map((plan) => faultsOf(plan, rowsMax))
+            const first = faults.findIndex((faults) => faults.length > 0)
+            if (first >= 0) found.push(`${name}, execution ${first + 1}: ${faults[first]?.join('; ')}`)
+          }
+        t.strictSame(found, [])
+      })
+  },
+  ['postgres'],
+)
+
+overStores(
+  async (t, kind) => {
+    t.test('every statement of a list, a read or a look-up walks an index and sorts nothing', async (t) => {
+      const { store, address } = await opened(t, kind)
+      const group = someGroup(await addTenant(store))
+      await store.pageGroups.add(group)
+      const { tenantId, pageGroupId } = group
+      await store.pages.record([somePage(group, { pageId: PAGE })])
+      const seen = preparedFrom(t)
+      const wanted = {
+        tenantId,
+        strangerId: newId('tenant'),
+        small: pageGroupId,
+        big: pageGroupId,
+        empty: pageGroupId,
+      }
+      const fresh = sqliteStore({ path: String(address), busyMsMax: 5_000 }, readMigrations('sqlite'))
+      t.teardown(fresh.close)
+      for (const { act } of actsOn(fresh, wanted)) await act()
+      const statements = [...seen].filter((sql) => /^\s*(select|update)/.test(sql))
+      t.ok(statements.length >= 10)
+      const database = openDatabase(String(address), 5_000)
+      t.teardown(database.close)
+      for (const sql of statements) {
+        const steps = database
+          .all<{ detail: string }>(`explain query plan ${sql}`)
+          .map(({ detail }) => detail)
+        t.ok(steps.length > 0)
+        t.strictSame(
+          steps.filter((step) => !/^(SEARCH|LIST SUBQUERY|SCALAR SUBQUERY)/.test(step)),
+          [],
+          sql,
+        )
+      }
+    })
+  },
+  ['sqlite'],
+)
+
+/** The texts that SQLite is asked to prepare from now on. */
+const preparedFrom = (t: Test): Set<string> => {
+  const seen = new Set<string>()
+  const { prepare } = DatabaseSync.prototype
+  DatabaseSync.prototype.prepare = function (this: DatabaseSync, ...given: Parameters<typeof prepare>) {
+    seen.add(given[0])
+    return prepare.apply(this, given)
+  }
+  t.teardown(() => {
+    DatabaseSync.prototype.prepare = prepare
+  })
+  return seen
+}
+
+const sentBy = async ({ statements }: TestedStore, act: () => Promise<unknown>): Promise<readonly Sent[]> => {
+  const before = statements()?.length ?? 0
+  await act()
+  return statements()?.slice(before) ?? []
+}
+
+const activitiesOf = (tenantId: string): NewActivity[] =>
+  Array.from({ length: 200 }, (_, i) => ({
+    tenantId,
+    source: 'crm',
+    type: 'webhook',
+    payload: { rawJson: '{}' },
+    email: `${i}@example.com`,
+    name: `Number ${i}`,
+    idempotencyKey: `key ${i}`,
+  }))
+
+/* What is asked of a full database */
+
+type Wanted = {
+  readonly tenantId: string
+  readonly strangerId: string
+  /** Three page groups: of a few old pages, of very many newer ones, of none. */
+  readonly small: string
+  readonly big: string
+  readonly empty: string
+}
+type Act = {
+  readonly name: string
+  readonly act: () => Promise<unknown>
+  /** No step of a plan may read more rows than this. */
+  readonly rowsMax: number
+}
+
+const idAt = (prefix: IdPrefix, number: number): string => `${prefix}_${String(number).padStart(26, '0')}`
+const PAGE = idAt('page', 7)
+const SLICE_ROWS = 21
+const MANY = 20
+
+/** Every read that serves callers or the publisher, alone and gathered. */
+const actsOn = ({ activities, pageGroups, pages, versions }: Store, wanted: Wanted): readonly Act[] => {
+  const { tenantId, strangerId, small, big, empty } = wanted
+  const groupWants: PageGroupsWant[] = [null, 'active', 'archived', 'deleted'].flatMap((status) =>
+    [tenantId, strangerId].flatMap((tenantId) =>
+      [null, idAt('pagegroup', 1_500)].map((beforeId) => ({
+        ...{ tenantId, beforeId, rowsMax: SLICE_ROWS },
+        status: status as PageGroupsWant['status'],
+      })),
+    ),
+  )
+  const pagesWants: PagesWant[] = [small, big, empty].flatMap((pageGroupId) =>
+    [null, idAt('page', 20), idAt('page', 30_000)].map((beforeId) => ({
+      ...{ tenantId, pageGroupId, beforeId },
+      rowsMax: SLICE_ROWS,
+    })),
+  )
+  const pageWants: PageWant[] = [small, big, empty].flatMap((pageGroupId) =>
+    [PAGE, idAt('page', 2_000), idAt('page', 9_999_999)].map((pageId) => ({ tenantId, pageGroupId, pageId })),
+  )
+  const recall = (count: number) => {
+    const numbers = Array.from({ length: count }, (_, i) => 500 + i * 11)
+    return activities.recall({
+      prospects: numbers.map((n) => ({ tenantId, prospectId: idAt('prospect', n) })),
+      emails: numbers.map((n) => ({ tenantId, emailHash: emailHashOf(n) })),
+      keys: numbers.map((n) => ({ tenantId, source: 'crm', idempotencyKey: `key ${n}` })),
+    })
+  }
+  const settle = (count: number) =>
+    versions.settle(
+      tenantId,
+      Array.from({ length: count }, (_, i) => ({
+        pageId: idAt('page', 2_000 + i),
+        versionId: idAt('pageversion', 2_000 + i),
+        attempt: 99,
+        status: 'published',
+        at: at(0),
+        computedName: 'Named',
+      })),
+    )
+  const listedGroups = groupWants.map((want) => ({
+    name: `page groups ${want.status} of ${want.tenantId} before ${want.beforeId}`,
+    act: () => pageGroups.list([want]),
+    rowsMax: SLICE_ROWS,
+  }))
+  const listedPages = pagesWants.map((want) => ({
+    name: `pages of ${want.pageGroupId} before ${want.beforeId}`,
+    act: () => pages.list([want]),
+    rowsMax: SLICE_ROWS,
+  }))
+  const readPages = pageWants.map((want) => ({
+    name: `the page ${want.pageId} of ${want.pageGroupId}`,
+    act: () => pages.find([want]),
+    rowsMax: 1,
+  }))
+  const cycled = <Want>(wants: readonly Want[]) =>
+    Array.from({ length: MANY }, (_, i) => wants[i % wants.length] as Want)
+  return [
+    ...listedGroups,
+    ...listedPages,
+    ...readPages,
+    {
+      name: 'many lists of groups',
+      act: () => pageGroups.list(cycled(groupWants)),
+      rowsMax: MANY * SLICE_ROWS,
+    },
+    { name: 'many lists of pages', act: () => pages.list(cycled(pagesWants)), rowsMax: MANY * SLICE_ROWS },
+    { name: 'many reads of pages', act: () => pages.find(cycled(pageWants)), rowsMax: MANY },
+    { name: 'one recalled', act: () => recall(1), rowsMax: 1 },
+    { name: 'many recalled', act: () => recall(MANY), rowsMax: MANY },
+    ...[1, MANY].map((count) => ({
+      name: `${count} pages to be created`,
+      act: () =>
+        pages.recall({
+          groups: Array.from({ length: count }, (_, i) => ({ tenantId, pageGroupId: i % 2 ? small : big })),
+          keys: Array.from({ length: count }, (_, i) => ({
+            tenantId,
+            pageGroupId: i % 2 ? small : big,
+            idempotencyKey: `key ${2_000 + i}`,
+          })),
+        }),
+      rowsMax: count,
+    })),
+    { name: 'a group found by its id', act: () => pageGroups.find(big), rowsMax: 1 },
+    { name: 'one settled', act: () => settle(1), rowsMax: 1 },
+    { name: 'many settled', act: () => settle(MANY), rowsMax: MANY },
+    {
+      name: 'a claim',
+      act: () => versions.claim({ now: at(0), until: at(0), max: MANY }),
+      rowsMax: MANY,
+    },
+  ]
+}
+
+const emailHashOf = (number: number): string => `${number}`.padStart(43, '0')
+
+/* Filling it */
+
+const OURS = 'tenant_ours'
+const THEIRS = 'tenant_theirs'
+
+/**
+ * Skewed on purpose: of our groups the newest thousands are deleted; another tenant's many groups, prospects and logs
+ * and another group's 30,000 pages are newer than ours; a few thousand versions wait.
+ */
+const fill = async (sql: Sql, early: string, late: string): Promise<Wanted> => {
+  for (const table of GROWING) await sql.unsafe(`alter table ${table} set (autovacuum_enabled = false)`)
+  for (const tenant of [OURS, THEIRS]) {
+    await sql.unsafe(`insert into tenants values ('${tenant}', 'Acme', now())`)
+    await sql.unsafe(`insert into brands values ('${tenant}', 'brand_${tenant}', 'Acme', now())`)
+  }
+  const small = idAt('pagegroup', 1)
+  const big = idAt('pagegroup', 2)
+  const empty = idAt('pagegroup', 3)
+  await groups(sql, OURS, 1, 60, 'active')
+  await pagesOf(sql, OURS, small, 1, 50, 'published')
+  await people(sql, OURS, 1, 50)
+  await sql.unsafe(early)
+  await groups(sql, OURS, 1_000, 6_000, 'deleted')
+  await groups(sql, OURS, 6_001, 6_030, 'archived')
+  await groups(sql, THEIRS, 10_000, 30_000, 'active')
+  await pagesOf(sql, OURS, big, 1_000, 31_000, 'published')
+  await pagesOf(sql, OURS, big, 31_001, 34_000, 'processing')
+  await pagesOf(sql, THEIRS, idAt('pagegroup', 10_000), 40_000, 70_000, 'published')
+  await people(sql, OURS, 51, 40_000)
+  await people(sql, THEIRS, 40_001, 80_000)
+  await sql.unsafe(late)
+  return { tenantId: OURS, strangerId: THEIRS, small, big, empty }
+}
+
+/** The same as `idAt` in SQL, of `n`. */
+const ID = (prefix: IdPrefix): string => `'${prefix}_' || lpad(n::text, 26, '0')`
+
+const groups = async (sql: Sql, tenant: string, from: number, to: number, status: PageGroupStatus) => {
+  await sql.unsafe(`
+    insert into page_groups (tenant_id, page_group_id, brand_id, name, title, status, actions, footer_links, scripts,
+      created_at, updated_at, deleted_at)
+    select '${tenant}', ${ID('pagegroup')}, 'brand_${tenant}', 'offers', 'Offers', '${status}', '[]', '[]', '[]',
+      now(), now(), ${status === 'deleted' ? 'now()' : 'null'}
+    from generate_series(${from}, ${to}) n`)
+  await sql.unsafe(`
+    insert into page_counts (tenant_id, page_group_id, pages_count)
+    select '${tenant}', ${ID('pagegroup')}, 1 from generate_series(${from}, ${to}) n`)
+}
+
+const pagesOf = async (
+  sql: Sql,
+  tenant: string,
+  group: string,
+  from: number,
+  to: number,
+  status: VersionStatus,
+) => {
+  const publishes = status === 'published'
+  await sql.unsafe(`
+    insert into pages (tenant_id, page_group_id, page_id, computed_name, supplementary_context, published_version_id,
+      latest_version_id, idempotency_key, request_hash, created_at, updated_at)
+    select '${tenant}', '${group}', ${ID('page')}, 'Name', 'Context', ${publishes ? ID('pageversion') : 'null'},
+      ${ID('pageversion')}, 'key ' || n, 'hash', now(), now()
+    from generate_series(${from}, ${to}) n`)
+  await sql.unsafe(`
+    insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status, published_at,
+      claimable_at, created_at)
+    select '${tenant}', ${ID('page')}, ${ID('pageversion')}, '${group}', 1, '${status}',
+      ${publishes ? 'now()' : 'null'}, timestamptz '2025-01-01Z' + n * interval '1 ms', now()
+    from generate_series(${from}, ${to}) n`)
+}
+
+/** Prospects with emails, and a log of each with an idempotency key. */
+const people = async (sql: Sql, tenant: string, from: number, to: number) => {
+  await sql.unsafe(`
+    insert into prospects (tenant_id, prospect_id, email, email_hash, created_at)
+    select '${tenant}', ${ID('prospect')}, 'email', lpad(n::text, 43, '0'), now() from generate_series(${from}, ${to}) n`)
+  await sql.unsafe(`
+    insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, idempotency_key,
+      request_hash, created_prospect, created_at)
+    select '${tenant}', ${ID('prospectlog')}, ${ID('prospect')}, 'crm', 'webhook', '{"a":1}', 'key ' || n, 'hash', true,
+      now()
+    from generate_series(${from}, ${to}) n`)
+}
+
+/* Looking at plans */
+
+type Plan = {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows'?: number
+  readonly 'Actual Loops'?: number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Index Recheck'?: number
+  readonly 'Shared Hit Blocks': number
+  readonly 'Shared Read Blocks': number
+  readonly Plans?: readonly Plan[]
+}
+
+/** After five executions PostgreSQL may keep one plan for all values; the driver's statements get there. */
+const EXECUTIONS = 7
+
+/** How one of our statements is executed, time after time, as the driver does: prepared. Nothing of it is kept. */
+const plansOf = async (sql: Sql, { text, parameters }: Sent): Promise<readonly Plan[]> => {
+  await sql.unsafe(`prepare ours as ${text}`)
+  const values = parameters.length === 0 ? '' : `(${parameters.map(literal).join(', ')})`
+  const plans: Plan[] = []
+  for (let execution = 0; execution < EXECUTIONS; execution++) {
+    await sql.unsafe('begin')
+    const [row] = await sql.unsafe<{ 'QUERY PLAN': [{ Plan: Plan }] }[]>(
+      `explain (analyze, buffers, timing off, format json) execute ours ${values}`,
+    )
+    await sql.unsafe('rollback')
+    const [explained] = Object.values(row ?? {}) as [[{ Plan: Plan }]]
+    plans.push(explained[0].Plan)
+  }
+  await sql.unsafe('deallocate ours')
+  return plans
+}
+
+const literal = (value: unknown): string =>
+  value === null
+    ? 'null'
+    : typeof value === 'number'
+      ? `${value}`
+      : `'${String(value).replaceAll("'", "''")}'`
+
+/** What a plan should not do, in words. */
+const faultsOf = (plan: Plan, rowsMax: number): readonly string[] => {
+  const nodes = [...nodesOf(plan)]
+  const scans = nodes.filter((node) => GROWING.includes(node['Relation Name'] ?? '') && isScan(node))
+  const blocks = plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
+  // For each row of each table: down its index, then the row; and some for the beginning.
+  const blocksMax = 8 * rowsMax * Math.max(1, scans.length) + 40
+  return [
+    ...nodes
+      .filter((node) => node['Node Type'] === 'Seq Scan' && GROWING.includes(node['Relation Name'] ?? ''))
+      .map((node) => `Seq Scan on ${node['Relation Name']}`),
+    ...scans
+      .filter((node) => rowsRead(node) > rowsMax)
+      .map(
+        (node) =>
+          `${node['Node Type']} on ${node['Relation Name']} reads ${rowsRead(node)} rows of ${rowsMax}`,
+      ),
+    ...nodes
+      .filter((node) => /Sort/.test(node['Node Type']) && rowsRead(node) > rowsMax)
+      .map((node) => `${node['Node Type']} of ${rowsRead(node)} rows`),
+    ...nodes
+      .filter((node) => /Aggregate|Group/.test(node['Node Type']))
+      .filter((node) => [...nodesOf(node)].some((below) => below['Relation Name'] === 'pages'))
+      .map((node) => `${node['Node Type']} over pages`),
+    ...(blocks > blocksMax ? [`${blocks} blocks of ${blocksMax}`] : []),
+  ]
+}
+
+function* nodesOf(plan: Plan): Generator<Plan> {
+  yield plan
+  for (const below of plan.Plans ?? []) yield* nodesOf(below)
+}
+
+const isScan = (node: Plan): boolean => node['Node Type'].endsWith('Scan')
+
+/** Over all loops, with the rows that were read in vain. */
+const rowsRead = (node: Plan): number =>
+  ((node['Actual Rows'] ?? 0) +
+    (node['Rows Removed by Filter'] ?? 0) +
+    (node['Rows Removed by Index Recheck'] ?? 0)) *
+  (node['Actual Loops'] ?? 1)
