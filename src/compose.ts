@@ -31,7 +31,7 @@ const REMEMBERED_KEYS = { keysMax: 10_000, msMax: 30_000 }
 const LEASE_MARGIN_MS = 20_000
 
 /** The store that the settings name. Opens the embedded file; connects to nothing yet. */
-export const openStore = (config: Config, log: Log): Store => {
+const openStore = (config: Config, log: Log): Store => {
   const { database } = config
   if (database.kind === 'memory') return memoryStore()
   if (database.kind === 'sqlite')

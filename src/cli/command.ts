@@ -6,7 +6,7 @@ export type Values = Readonly<Record<string, string | boolean | (string | boolea
 export type CommandDeps = { readonly store: Store; readonly clock: Clock; readonly newId: NewId }
 
 /** Its answer is printed: one JSON object, or a line for each of several. */
-export type Job = (deps: CommandDeps) => Promise<object | readonly object[]>
+type Job = (deps: CommandDeps) => Promise<object | readonly object[]>
 
 /** One command of `prospect-pages`. */
 export type Command = {

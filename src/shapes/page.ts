@@ -22,7 +22,7 @@ export type Page = v.InferOutput<typeof Page>
 export const PageSlice = v.object(sliceOf(Page))
 export type PageSlice = v.InferOutput<typeof PageSlice>
 
-export const VERSION_STATUSES = ['processing', 'published', 'failed'] as const
+const VERSION_STATUSES = ['processing', 'published', 'failed'] as const
 export type VersionStatus = (typeof VERSION_STATUSES)[number]
 
 const versionNumber = () => v.pipe(v.number(), v.integer(), v.minValue(1))

@@ -242,9 +242,10 @@ t.test('an activity sees what the ones before it in the list decided', async (t)
   const { log, logAll, prospects } = setting()
   const { prospectId } = (await log(activity)).receipt
   await logAll([
-    { ...activity, prospectId, email: 'ada@example.com' },
-    { ...activity, email: 'ada@example.com', name: 'Ada' },
-    { ...activity, prospectId, email: 'other@example.com', name: 'Other' },
+    { ...activity, prospectId, name: 'Ada' },
+    { ...activity, prospectId, email: 'ada@example.com', name: 'Other' },
+    { ...activity, email: 'ada@example.com', name: 'Another' },
+    { ...activity, prospectId, email: 'other@example.com' },
   ])
   t.match(prospects(), [{ prospectId, email: 'ada@example.com', name: 'Ada' }])
   t.equal(prospects().length, 1)

@@ -33,7 +33,7 @@ export type CheckedRequest<Query, Body> = {
   /** From the header `Idempotency-Key`. */
   readonly idempotencyKey: string | undefined
 }
-export type Answer = { readonly body: object; readonly replayed?: boolean }
+type Answer = { readonly body: object; readonly replayed?: boolean }
 
 type Spec<Query extends QueryShape | undefined, Body extends v.GenericSchema | undefined> = {
   readonly method: 'GET' | 'POST'
