@@ -40,13 +40,15 @@ export const migratePostgres = async (
 
 /** A look first, so that a role without the right to change the schema can start where there is nothing to change. */
 const isUpToDate = async (sql: Sql, migrations: readonly Migration[]): Promise<boolean> => {
-  const [list] = await sql<
-    { isThere: boolean }[]
-  >`select to_regclass('schema_migrations') is not null as is_there`
-  return list?.isThere === true && missingMigrations(migrations, await appliedIn(sql)).length === 0
+  const applied = await appliedIn(sql)
+  return applied > 0 && missingMigrations(migrations, applied).length === 0
 }
 
+/** The number of the last migration; 0 where there is not even a list of them. */
 export const appliedIn = async (sql: Sql): Promise<number> => {
+  const [list] = await sql<{ isThere: boolean }[]>`
+    select to_regclass('schema_migrations') is not null as is_there`
+  if (list?.isThere !== true) return 0
   const [row] = await sql<{ applied: number }[]>`
     select coalesce(max(number), 0)::int as applied from schema_migrations`
   return row?.applied ?? 0

@@ -82,6 +82,9 @@ const migrate = (database: Database, migrations: readonly Migration[]): void =>
     }
   })
 
-const appliedIn = (database: Database): number =>
-  database.get<{ applied: number }>('select coalesce(max(number), 0) as applied from schema_migrations')
-    ?.applied ?? 0
+/** The number of the last migration; 0 where there is not even a list of them. */
+const appliedIn = (database: Database): number => {
+  if (database.get("select 1 from sqlite_schema where name = 'schema_migrations'") === undefined) return 0
+  const last = 'select coalesce(max(number), 0) as applied from schema_migrations'
+  return database.get<{ applied: number }>(last)?.applied ?? 0
+}

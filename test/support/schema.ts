@@ -1,0 +1,78 @@
+/** Dumps what the migrations make, as text to review: `sql/<kind>/schema.txt`. `--write` saves it. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
+import { readMigrations } from '../../src/adapters/read-migrations.ts'
+import { openDatabase } from '../../src/adapters/sqlite/open.ts'
+import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
+import { startPostgres } from './postgres.ts'
+
+export const schemaFile = (kind: 'postgres' | 'sqlite') =>
+  new URL(`../../sql/${kind}/schema.txt`, import.meta.url)
+
+const COLUMNS = `
+  select c.relname as "table", a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
+    || case when l.collname is null or l.collname = 'default' then '' else ' collate "' || l.collname || '"' end
+    || case when a.attnotnull then ' not null' else '' end
+    || coalesce(' default ' || pg_get_expr(d.adbin, d.adrelid), '') as line
+  from pg_class c
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    left join pg_collation l on l.oid = a.attcollation
+    left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+  where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
+  order by c.relname, a.attnum`
+// PostgreSQL 18 lists what is not null among the constraints; the columns say it already.
+const CONSTRAINTS = `
+  select conrelid::regclass::text as "table", 'constraint ' || conname || ' ' || pg_get_constraintdef(oid) as line
+  from pg_constraint where connamespace = current_schema()::regnamespace and contype <> 'n'
+  order by 1, 2`
+const INDEXES = `
+  select tablename as "table", indexdef as line from pg_indexes where schemaname = current_schema() order by 1, 2`
+const OPTIONS = `
+  select relname as "table", 'with ' || array_to_string(reloptions, ', ') as line
+  from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace and reloptions is not null
+  order by 1`
+
+export type SchemaLine = { readonly table: string; readonly line: string }
+
+export const postgresSchemaLines = async (url: string): Promise<SchemaLine[]> => {
+  const sql = openPostgres(url, { max: 1 })
+  const lines: SchemaLine[] = []
+  for (const query of [COLUMNS, CONSTRAINTS, INDEXES, OPTIONS])
+    lines.push(...(await sql.unsafe<SchemaLine[]>(query)))
+  await sql.end()
+  return lines
+}
+
+export const postgresSchema = async (url: string): Promise<string> => {
+  const byTable = Map.groupBy(await postgresSchemaLines(url), ({ table }) => table)
+  return [...byTable]
+    .map(([table, lines]) => `${table}\n${lines.map(({ line }) => `  ${line}\n`).join('')}`)
+    .join('\n')
+}
+
+export const sqliteSchema = async (): Promise<string> => {
+  const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
+  const path = join(folder, 'schema.db')
+  const store = sqliteStore({ path, busyMsMax: 5_000 }, readMigrations('sqlite'))
+  await store.migrate()
+  await store.close()
+  const database = openDatabase(path, 5_000)
+  const rows = database.all<{ sql: string }>(
+    'select sql from sqlite_schema where sql is not null order by tbl_name, type desc, name',
+  )
+  database.close()
+  rmSync(folder, { recursive: true })
+  return rows.map(({ sql }) => `${sql}\n`).join('\n')
+}
+
+if (process.argv.includes('--write')) {
+  const postgres = await startPostgres()
+  const url = await postgres.newDatabase()
+  await migratePostgres(url, readMigrations('postgres'), () => {})
+  writeFileSync(schemaFile('postgres'), await postgresSchema(url))
+  writeFileSync(schemaFile('sqlite'), await sqliteSchema())
+  await postgres.stop()
+}
