@@ -1,113 +1,197 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openPostgres } from '../../src/adapters/postgres/connect.ts'
-import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import { readMigrations } from '../../src/adapters/read-migrations.ts'
+import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
+import type { Migration } from '../../src/core/migrations.ts'
+import type { Store } from '../../src/core/ports.ts'
 import { runChild, sourceUrl } from '../support/children.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { addTenant } from '../support/rows.ts'
+import { postgresSchema } from '../support/schema.ts'
 import { POSTGRES_SETTINGS } from '../support/stores.ts'
 
-const UNAVAILABLE = { message: 'The database is not migrated.' }
-const NEWER = { number: 2, name: '0002_newer.sql', sql: 'create table newer (number integer)' }
+/** One kind of database, empty: how to open a store on it that knows these migrations, and what is in it. */
+type Empty = {
+  readonly address: string
+  readonly open: (t: Test, migrations?: readonly Migration[], warn?: (message: string) => void) => Store
+  readonly schema: () => Promise<string>
+}
 
-t.test('on the embedded database', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
-  const ours = readMigrations('sqlite')
-  const at = (file: string) => join(folder, file)
+const sharedTests = (t: Test, kind: 'sqlite' | 'postgres', newEmpty: (t: Test) => Promise<Empty>): void => {
+  const ours = readMigrations(kind)
+  const next = (sql: string): Migration => ({ number: ours.length + 1, name: 'next.sql', sql })
 
-  t.test('five processes may start at once on an empty file', async (t) => {
-    const script = `
-      import { sqliteStore } from ${JSON.stringify(sourceUrl('adapters/sqlite/store.ts'))}
-      import { readMigrations } from ${JSON.stringify(sourceUrl('adapters/read-migrations.ts'))}
-      const store = sqliteStore({ path: process.argv[1], busyMsMax: 30_000 }, readMigrations('sqlite'))
-      await store.migrate()
-      await store.ready()
-      await store.close()
-      console.log('ready')`
-    const said = await Promise.all(Array.from({ length: 5 }, () => runChild(script, at('five.db'))))
-    t.strictSame(
-      said.map((line) => line.trim()),
-      Array(5).fill('ready'),
+  for (const count of [2, 5])
+    t.test(`${count} processes migrate one empty database at once`, async (t) => {
+      for (let round = 0; round < 2; round++) {
+        const { address, open } = await newEmpty(t)
+        const scripts = Array.from({ length: count }, () => runChild(MIGRATE, kind, address))
+        t.strictSame(await Promise.all(scripts), Array(count).fill('ready\n'))
+        await addTenant(open(t))
+      }
+    })
+
+  t.test('several stores of one process migrate at once', async (t) => {
+    const { open } = await newEmpty(t)
+    const stores = Array.from({ length: 5 }, () => open(t))
+    await Promise.all(stores.map((store) => store.migrate()))
+    for (const store of stores) await t.resolves(store.ready())
+  })
+
+  t.test('migrating again changes nothing and keeps every row', async (t) => {
+    const { open, schema } = await newEmpty(t)
+    const store = open(t)
+    await store.migrate()
+    const before = await schema()
+    const { tenantId, brandId } = await addTenant(store)
+    await store.migrate()
+    await open(t).migrate()
+    t.equal(await schema(), before)
+    t.strictSame(await store.tenants.brands(tenantId), [brandId])
+  })
+
+  t.test('a store is not ready before it is migrated', async (t) => {
+    const { open } = await newEmpty(t)
+    const store = open(t)
+    await t.rejects(store.ready(), { kind: 'unavailable' })
+    await store.migrate()
+    await t.resolves(store.ready())
+  })
+
+  t.test('a migration that is new is applied to a database that has the others', async (t) => {
+    const { open } = await newEmpty(t)
+    const old = open(t)
+    await old.migrate()
+    const newer = open(t, [...ours, next('create table later (tenant_id text primary key)')])
+    await t.rejects(newer.ready(), { kind: 'unavailable' })
+    await newer.migrate()
+    await t.resolves(newer.ready())
+  })
+
+  t.test('a database that is newer than the program is refused, and says so', async (t) => {
+    const { open, schema } = await newEmpty(t)
+    await open(t, [...ours, next('create table later (tenant_id text primary key)')]).migrate()
+    const before = await schema()
+    const older = open(t)
+    await t.rejects(older.migrate(), { message: /database is newer than this program: .*2.*1/ })
+    await t.rejects(older.ready(), { kind: 'unavailable' })
+    t.equal(await schema(), before)
+  })
+
+  t.test('a migration that fails leaves the database as it was', async (t) => {
+    const { open, schema } = await newEmpty(t)
+    await open(t).migrate()
+    const before = await schema()
+    const faulty = open(t, [...ours, next('create table half (tenant_id text primary key); nonsense')])
+    await t.rejects(faulty.migrate(), /syntax error/)
+    t.equal(await schema(), before)
+    await t.resolves(open(t).ready())
+  })
+}
+
+/** A process that opens, migrates and is ready. */
+const MIGRATE = `
+  const { openStore } = await import('${sourceUrl('compose.ts')}')
+  const { readConfig } = await import('${sourceUrl('config.ts')}')
+  const { createLog } = await import('${sourceUrl('adapters/log.ts')}')
+  const [kind, address] = process.argv.slice(1)
+  const config = readConfig({ DATABASE_URL: kind === 'sqlite' ? 'sqlite:' + address : address })
+  const store = openStore(config, createLog('silent'))
+  await store.migrate()
+  await store.ready()
+  await store.close()
+  console.log('ready')`
+
+t.test('on sqlite', async (t) => {
+  const newEmpty = async (t: Test): Promise<Empty> => {
+    const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    const path = join(folder, 'test.db')
+    return {
+      address: path,
+      open: (t, migrations = readMigrations('sqlite')) => {
+        const store = sqliteStore({ path, busyMsMax: 5_000 }, migrations)
+        t.teardown(() => store.close())
+        return store
+      },
+      schema: async () => {
+        const database = openDatabase(path, 5_000)
+        const rows = database.all<{ sql: string }>('select sql from sqlite_schema order by name')
+        database.close()
+        return JSON.stringify(rows)
+      },
+    }
+  }
+  sharedTests(t, 'sqlite', newEmpty)
+})
+
+t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
+  const server = await startPostgres()
+  t.teardown(server.stop)
+  const newEmpty = async (_: Test): Promise<Empty> => {
+    const url = await server.newDatabase()
+    return {
+      address: url,
+      open: (t, migrations = readMigrations('postgres'), warn = () => {}) => {
+        const store = postgresStore({ ...POSTGRES_SETTINGS, url }, migrations, warn)
+        t.teardown(() => store.close())
+        return store
+      },
+      schema: () => postgresSchema(url),
+    }
+  }
+  sharedTests(t, 'postgres', newEmpty)
+
+  t.test('a role that may not change the schema can start where there is nothing to change', async (t) => {
+    const { address, open } = await newEmpty(t)
+    await open(t).migrate()
+    const sql = openPostgres(address, { max: 1, onnotice: () => {} })
+    await sql`create role app login`
+    await sql`revoke create on schema public from public`
+    await sql`grant select, insert, update on all tables in schema public to app`
+    await sql.end()
+    const warnings: string[] = []
+    const url = address.replace('//postgres@', '//app@')
+    const app = postgresStore({ ...POSTGRES_SETTINGS, url }, readMigrations('postgres'), (message) =>
+      warnings.push(message),
+    )
+    t.teardown(() => app.close())
+    await t.resolves(app.migrate())
+    await t.resolves(app.ready())
+    await t.resolves(addTenant(app))
+    await t.rejects(
+      postgresStore({ ...POSTGRES_SETTINGS, url }, [
+        ...readMigrations('postgres'),
+        { number: 2, name: 'next.sql', sql: 'create table later (tenant_id text)' },
+      ]).migrate(),
+      /permission denied/,
     )
   })
 
-  t.test('a second time changes nothing, and a newer database is refused', async (t) => {
-    const newer = sqliteStore({ path: at('newer.db'), busyMsMax: 5_000 }, [...ours, NEWER])
-    await newer.migrate()
-    await newer.migrate()
-    await newer.close()
-    const older = sqliteStore({ path: at('newer.db'), busyMsMax: 5_000 }, ours)
-    await t.rejects(older.migrate(), { message: /newer than this program/ })
-    await t.rejects(older.ready(), UNAVAILABLE)
-    await older.close()
-  })
-
-  t.test('before it the store is not ready', async (t) => {
-    const store = sqliteStore({ path: at('empty.db'), busyMsMax: 5_000 }, ours)
-    await t.rejects(store.ready(), UNAVAILABLE)
-    await store.close()
-  })
-})
-
-t.test('on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => {
-  const server = await startPostgres()
-  t.teardown(server.stop)
-  const ours = readMigrations('postgres')
-  const silent = () => {}
-
-  t.test('five processes may start at once on an empty database', async (t) => {
-    const url = await server.newDatabase()
-    await Promise.all(Array.from({ length: 5 }, () => migratePostgres(url, ours, silent)))
-    const store = postgresStore({ ...POSTGRES_SETTINGS, url }, ours)
-    await store.ready()
-    await store.close()
-    t.pass('all of them found it migrated')
-  })
-
-  t.test('a newer database is refused', async (t) => {
-    const url = await server.newDatabase()
-    await migratePostgres(url, [...ours, NEWER], silent)
-    await t.rejects(migratePostgres(url, ours, silent), { message: /newer than this program/ })
-  })
-
-  t.test('a migration that fails leaves nothing behind', async (t) => {
-    const url = await server.newDatabase()
-    const broken = { ...NEWER, sql: 'create table half (number integer); select 1 / 0' }
-    await t.rejects(migratePostgres(url, [...ours, broken], silent), { code: '22012' })
-    const sql = openPostgres(url, { max: 1 })
-    t.match(await sql`select to_regclass('tenants') as tenants, to_regclass('half') as half`, [
-      { tenants: null, half: null },
-    ])
-    await sql.end()
-  })
-
-  t.test('before it the store is not ready', async (t) => {
-    const store = postgresStore({ ...POSTGRES_SETTINGS, url: await server.newDatabase() }, ours)
-    await t.rejects(store.ready(), UNAVAILABLE)
-    await store.close()
-  })
-
-  t.test('a role that may not change the schema starts where there is nothing to change', async (t) => {
-    const url = await server.newDatabase()
-    await migratePostgres(url, ours, silent)
-    const sql = openPostgres(url, { max: 1 })
-    await sql.unsafe(`
-      create role reader login;
-      revoke create on schema public from public;
-      grant select on schema_migrations to reader`)
-    await sql.end()
-    await migratePostgres(url.replace('postgres@', 'reader@'), ours, silent)
-    t.pass('it only looked')
-  })
-
-  t.test('settings that can lose a committed write are warned of', async (t) => {
+  t.test('a PostgreSQL that does not flush to disk is warned of', async (t) => {
+    const { open } = await newEmpty(t)
     const warnings: string[] = []
-    await migratePostgres(await server.newDatabase(), ours, (message) => warnings.push(message))
-    t.match(warnings, [/^fsync is off/])
+    await open(t, readMigrations('postgres'), (message) => warnings.push(message)).migrate()
+    t.strictSame(warnings.length, 1)
+    t.match(warnings[0], /^fsync is off: .*lose/)
+  })
+
+  t.test('a PostgreSQL that keeps what it acknowledges is not warned of', async (t) => {
+    const durable = await startPostgres({ durable: true })
+    t.teardown(durable.stop)
+    const warnings: string[] = []
+    const store = postgresStore(
+      { ...POSTGRES_SETTINGS, url: await durable.newDatabase() },
+      readMigrations('postgres'),
+      (message) => warnings.push(message),
+    )
+    await store.migrate()
+    await store.close()
+    t.strictSame(warnings, [])
   })
 })
