@@ -98,6 +98,15 @@ export const compose = (config: Config, world: World) => {
     onError: (error) => log.error({ err: error }, 'publishing failed; it goes on'),
   })
 
+  let looking: Promise<void> | undefined
+  /** However many ask at once whether the store is ready, it is asked once. */
+  const storeReady = (): Promise<void> => {
+    looking ??= store.ready().finally(() => {
+      looking = undefined
+    })
+    return looking
+  }
+
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
   const api = createApi({
     useCases,
@@ -111,10 +120,10 @@ export const compose = (config: Config, world: World) => {
     newRequestId,
     ready: () =>
       state === 'serving'
-        ? store.ready()
+        ? storeReady()
         : refuse('unavailable', `The service is ${state}.`, { retryAfterS: 1 }),
     onAnswered: (answered) => log.info(answered, 'answered'),
-    onError: (error, requestId) => log.error({ err: error, requestId }, 'a fault of ours'),
+    onError: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
   })
   const http = createHttpServer({
     api,

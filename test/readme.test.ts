@@ -7,7 +7,8 @@ const readme = readFileSync(new URL('README.md', root), 'utf8')
 
 t.test('the README lists every setting as it is', async (t) => {
   const rows = settingsHelp().map(
-    ({ name, default: fallback, help }) => `| \`${name}\` | ${fallback ? `\`${fallback}\`` : 'none'} | ${help} |`,
+    ({ name, default: fallback, help }) =>
+      `| \`${name}\` | ${fallback ? `\`${fallback}\`` : 'none'} | ${help} |`,
   )
   for (const row of rows) t.ok(readme.includes(row), row)
   t.equal(readme.match(/^\| `[A-Z_]+` \|/gm)?.length, rows.length, 'and none besides')

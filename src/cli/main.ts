@@ -75,6 +75,8 @@ const runCommand = async (command: Command, argv: readonly string[]): Promise<vo
   } finally {
     await world.store.close()
     world.log.flush()
+    // Whatever the driver still holds on to, a command ends.
+    setTimeout(() => process.exit(), 5_000).unref()
   }
 }
 

@@ -50,13 +50,22 @@ export const gather = <Input, Answer>(
     try {
       const outcomes = await run(list.map(({ input }) => input))
       list.forEach((waiting, i) => {
-        const outcome = outcomes[i] as Outcome<Answer>
-        if (outcome instanceof DomainFailure) waiting.reject(outcome)
-        else waiting.resolve(outcome)
+        settle(waiting, outcomes[i] as Outcome<Answer>)
       })
     } catch (why) {
-      if (list.length === 1 || isUnavailable(why)) for (const waiting of list) waiting.reject(why)
-      else for (const waiting of list) await answer([waiting])
+      if (list.length === 1 || isUnavailable(why)) rejectAll(list, why)
+      else await answerOneByOne(list)
+    }
+  }
+
+  const answerOneByOne = async (list: readonly Waiting<Input, Answer>[]): Promise<void> => {
+    for (const [i, waiting] of list.entries()) {
+      try {
+        settle(waiting, (await run([waiting.input]))[0] as Outcome<Answer>)
+      } catch (why) {
+        if (isUnavailable(why)) return rejectAll(list.slice(i), why)
+        waiting.reject(why)
+      }
     }
   }
 
@@ -69,6 +78,15 @@ export const gather = <Input, Answer>(
       queue.push({ input, resolve, reject })
       startSoon()
     })
+}
+
+const settle = <Answer>(waiting: Waiting<unknown, Answer>, outcome: Outcome<Answer>): void => {
+  if (outcome instanceof DomainFailure) waiting.reject(outcome)
+  else waiting.resolve(outcome)
+}
+
+const rejectAll = (list: readonly { readonly reject: (why: unknown) => void }[], why: unknown): void => {
+  for (const waiting of list) waiting.reject(why)
 }
 
 const isUnavailable = (why: unknown): boolean => why instanceof DomainFailure && why.kind === 'unavailable'

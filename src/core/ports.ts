@@ -210,8 +210,8 @@ export type Settlement =
   | (SettledVersion & { readonly status: 'processing'; readonly claimableAt: Timestamp })
 export type Versions = {
   /**
-   * Takes about `max` versions in `processing` that are claimable at `now`, those that have waited longest first;
-   * nobody else gets them until `until`. Versions of the very same moment are taken together, even past `max`.
+   * Takes up to `max` versions in `processing` that are claimable at `now`, those that have waited longest first.
+   * Nobody else gets them until `until`.
    */
   claim(want: {
     readonly now: Timestamp

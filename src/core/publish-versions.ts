@@ -46,7 +46,7 @@ export const publishVersions =
         const computedName = namer && nameFrom(await namer(version, stop))
         return { ...which, status: 'published', at: isoTime(clock()), computedName }
       } catch (why) {
-        onFailedAttempt?.(version, why)
+        if (!stop.aborted) onFailedAttempt?.(version, why)
         const pauseMs = PAUSES_MS[attempt - 1]
         if (pauseMs === undefined)
           return { ...which, status: 'published', at: isoTime(clock()), computedName: null }
@@ -56,11 +56,13 @@ export const publishVersions =
     }
 
     const byTenant = Map.groupBy(claimed, ({ tenantId }) => tenantId)
-    await Promise.all(
+    const settled = await Promise.allSettled(
       [...byTenant].map(async ([tenantId, versions]) =>
         store.versions.settle(tenantId, await Promise.all(versions.map(settle))),
       ),
     )
+    // One tenant's failure is told once nothing is under way any more.
+    for (const one of settled) if (one.status === 'rejected') throw one.reason
     return claimed.length
   }
 

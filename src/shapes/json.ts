@@ -4,14 +4,18 @@ import { documented } from './text.ts'
 /** A JSON value kept as the exact text in which it was given, so that no digit and no member is lost. */
 export type RawJson = { readonly rawJson: string }
 
-/** Any JSON object. It is only looked at; what is stored is its text. */
-export const anyObject = () =>
-  documented(
-    v.custom<object>(
-      (given) => typeof given === 'object' && given !== null && !Array.isArray(given),
-      'must be an object',
+/** Any JSON object. It is only looked at, and let go: what is stored is its text. */
+export const anyObject = (description: string) =>
+  v.pipe(
+    documented(
+      v.custom<object>(
+        (given) => typeof given === 'object' && given !== null && !Array.isArray(given),
+        'must be an object',
+      ),
+      { type: 'object' },
     ),
-    { type: 'object' },
+    v.description(description),
+    v.transform(() => null),
   )
 
 /** A JSON array of anything, answered as the text in which it was given. */

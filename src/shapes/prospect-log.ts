@@ -8,7 +8,7 @@ export const idempotencyKey = () => boundedText(1, 255)
 export const NewProspectLog = v.object({
   source: v.pipe(boundedText(1, 100), v.description('The upstream system that sends the activity.')),
   type: v.optional(v.pipe(boundedText(1, 100), v.description('The kind of activity.')), 'webhook'),
-  payload: v.pipe(anyObject(), v.description('Anything. Stored exactly as sent; nested at most 512 deep.')),
+  payload: anyObject('Anything. Stored exactly as sent; nested at most 512 deep.'),
   prospectId: v.optional(v.pipe(id('prospect'), v.description('A prospect that exists already.'))),
   email: v.optional(
     v.pipe(text(), v.description('Finds the prospect, trimmed and in lower case, or creates it.')),

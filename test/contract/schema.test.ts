@@ -1,12 +1,37 @@
 import { readFileSync } from 'node:fs'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { readMigrations } from '../../src/adapters/read-migrations.ts'
+import { type Database, openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { postgresSchema, postgresSchemaLines, schemaFile, sqliteSchema } from '../support/schema.ts'
+import { opened, sqliteKind } from '../support/stores.ts'
+
+// Tenants, the keys, which are found by their hash, and the list of migrations are on every node.
+const EVERYWHERE = ['tenants', 'api_keys', 'schema_migrations']
 
 t.test('the schema on SQLite is the one that was reviewed', async (t) => {
   t.equal(await sqliteSchema(), readFileSync(schemaFile('sqlite'), 'utf8'))
+})
+
+t.test('on SQLite every key, unique or foreign, begins with the tenant too', async (t) => {
+  const database = await migratedFile(t)
+  const columns = (pragma: string, ...names: string[]) =>
+    database.all<{ table: string; first: string; origin: string }>(pragma, ...names)
+  const keys = [
+    ...columns(`
+      select t.name as "table", c.name as first, 'primary key' as origin
+      from pragma_table_list t, pragma_table_info(t.name) c where t.type = 'table' and c.pk = 1`),
+    ...columns(`
+      select t.name as "table", c.name as first, i.name as origin
+      from pragma_table_list t, pragma_index_list(t.name) i, pragma_index_info(i.name) c
+      where i."unique" and c.seqno = 0`),
+    ...columns(`
+      select t.name as "table", f."from" as first, 'foreign key' as origin
+      from pragma_table_list t, pragma_foreign_key_list(t.name) f where f.seq = 0`),
+  ].filter(({ table }) => !EVERYWHERE.includes(table) && !table.startsWith('sqlite_'))
+  t.ok(keys.length >= 15, `${keys.length} of them`)
+  for (const { table, first, origin } of keys) t.equal(first, 'tenant_id', `${origin} of ${table}`)
 })
 
 t.test('on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => {
@@ -19,13 +44,10 @@ t.test('on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => {
     t.equal(await postgresSchema(url), readFileSync(schemaFile('postgres'), 'utf8'))
   })
 
-  // Tenants, the keys, which are found by their hash, and the list of migrations are on every node.
-  const everywhere = ['tenants', 'api_keys', 'schema_migrations']
-
   t.test(
     'every key, unique or foreign, begins with the tenant, so that tables can be parted by it',
     async (t) => {
-      const lines = (await postgresSchemaLines(url)).filter(({ table }) => !everywhere.includes(table))
+      const lines = (await postgresSchemaLines(url)).filter(({ table }) => !EVERYWHERE.includes(table))
       const keys = lines.filter(({ line }) => /PRIMARY KEY|FOREIGN KEY|UNIQUE/.test(line))
       t.ok(keys.length >= 15, `${keys.length} of them`)
       for (const { table, line } of keys) t.match(line, /\(tenant_id[,)]/, `${table}: ${line}`)
@@ -43,4 +65,25 @@ t.test('on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => {
     const times = (await postgresSchemaLines(url)).filter(({ line }) => /^\w+_at /.test(line))
     for (const { table, line } of times) t.match(line, /timestamp\(3\) with time zone/, `${table}.${line}`)
   })
+
+  t.test('the two databases have the same tables, with the same columns', async (t) => {
+    const postgres = (await postgresSchemaLines(url))
+      .filter(({ line }) => /^[a-z_]+ (text|json|timestamp|bigint|integer|boolean)/.test(line))
+      .map(({ table, line }) => `${table}.${line.split(' ')[0]}`)
+    const sqlite = (await migratedFile(t))
+      .all<{ name: string }>(`
+        select t.name || '.' || c.name as name from pragma_table_list t, pragma_table_info(t.name) c
+        where t.type = 'table' and t.name not like 'sqlite_%'`)
+      .map(({ name }) => name)
+    t.ok(postgres.length > 50)
+    t.strictSame(sqlite.sort(), postgres.sort())
+  })
 })
+
+/** A file that was migrated just now. */
+const migratedFile = async (t: Test): Promise<Database> => {
+  const { address } = await opened(t, sqliteKind())
+  const database = openDatabase(String(address), 5_000)
+  t.teardown(database.close)
+  return database
+}

@@ -14,7 +14,7 @@ import { countedIds, idOf, stoppedClock } from '../support/setting.ts'
 import { storeKinds, type TestedStore } from '../support/stores.ts'
 
 const SEED = Number(process.env['SIMULATION_SEED'] ?? randomInt(2 ** 31))
-const STEPS = 1_000
+const STEPS = 700
 const CALLS_MAX = 20
 
 t.test('the stores answer the same to the same calls, and keep the same rows', async (t) => {

@@ -334,7 +334,7 @@ const fill = async (sql: Sql, early: string, late: string): Promise<Wanted> => {
   await sql.unsafe(early)
   await groups(sql, OURS, 1_000, 6_000, 'deleted')
   await groups(sql, OURS, 6_001, 6_030, 'archived')
-  await groups(sql, THEIRS, 10_000, 20_000, 'active')
+  await groups(sql, THEIRS, 10_000, 30_000, 'active')
   await pagesOf(sql, OURS, big, 1_000, 31_000, 'published')
   await pagesOf(sql, OURS, big, FIRST_WAITING, FIRST_WAITING + WAITING - 1, 'processing')
   await pagesOf(sql, THEIRS, idAt('pagegroup', 10_000), 40_000, 60_000, 'published')

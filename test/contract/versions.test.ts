@@ -66,17 +66,16 @@ overStores(async (t, kind) => {
     t.strictSame(ids(await claim(store, 100, { max: 2 })), [])
   })
 
-  t.test('versions of the very same moment are each claimed once, whatever the number wanted', async (t) => {
+  t.test('of versions of the very same moment no more are claimed than wanted', async (t) => {
     const store = await drained()
     const group = await addGroup(store)
     const pages = Array.from({ length: 20 }, () => somePage(group))
     await store.pages.record(pages)
     const claimed: ClaimedVersion[] = []
-    for (let took = -1; took !== 0; ) {
+    for (const took of [7, 7, 6, 0]) {
       const some = await claim(store, 0, { max: 7 })
-      t.ok(some.length >= Math.min(7, pages.length - claimed.length), 'no fewer than wanted, while there are')
+      t.equal(some.length, took)
       claimed.push(...some)
-      took = some.length
     }
     t.strictSame(ids(claimed), pages.map(({ versionId }) => versionId).sort())
   })

@@ -2,7 +2,11 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 
-type Response = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }
+type Response = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
 type Documented = {
   readonly headers?: Record<string, unknown>
   readonly content?: Record<string, { readonly schema: object }>
@@ -17,17 +21,31 @@ ajv.addSchema(document, 'openapi')
 const compiled = new Map<string, ValidateFunction>()
 
 /** What is wrong with an answer by the committed OpenAPI document; null where it is as documented. */
-export const undocumented = (method: string, template: string, { status, headers, body }: Response): string | null => {
+export const undocumented = (
+  method: string,
+  template: string,
+  { status, headers, body }: Response,
+): string | null => {
   const responses = document.paths[template]?.[method.toLowerCase()]?.responses
   const documented = responses?.[status] as Documented | undefined
   if (documented === undefined) return `${method} ${template} is not documented to answer ${status}`
   const type = headers['content-type'] ?? ''
-  if (documented.content?.[type] === undefined) return `${status} of ${method} ${template} is not documented as ${type}`
+  if (documented.content?.[type] === undefined)
+    return `${status} of ${method} ${template} is not documented as ${type}`
   for (const name of ['X-Request-Id', ...(status === 401 ? ['WWW-Authenticate'] : [])])
     if (headers[name.toLowerCase()] === undefined) return `${status} of ${method} ${template} lacks ${name}`
-  const escape = (part: string) => part.replaceAll('~', '~0').replaceAll('/', '~1')
-  const pointer = ['paths', template, method.toLowerCase(), 'responses', String(status), 'content', type, 'schema']
-  const reference = `openapi#/${pointer.map(escape).map(encodeURIComponent).join('/')}`
+  const escaped = (part: string) => part.replaceAll('~', '~0').replaceAll('/', '~1')
+  const pointer = [
+    'paths',
+    template,
+    method.toLowerCase(),
+    'responses',
+    String(status),
+    'content',
+    type,
+    'schema',
+  ]
+  const reference = `openapi#/${pointer.map(escaped).map(encodeURIComponent).join('/')}`
   const validate = compiled.get(reference) ?? ajv.compile({ $ref: reference })
   compiled.set(reference, validate)
   return validate(JSON.parse(body)) ? null : ajv.errorsText(validate.errors)

@@ -1,5 +1,14 @@
 import { spawn } from 'node:child_process'
-import { accessSync, chownSync, constants, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import {
+  accessSync,
+  chownSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -49,7 +58,8 @@ export const bundledBin = (): string | null => {
 /** Why the suites against PostgreSQL cannot run here; null where they can. With `POSTGRES_REQUIRED` they must. */
 export const whyNoPostgres = (): string | null => {
   if (postgresBin() !== null) return null
-  if (process.env['POSTGRES_REQUIRED']) throw new Error('POSTGRES_REQUIRED is set and there is no PostgreSQL here')
+  if (process.env['POSTGRES_REQUIRED'])
+    throw new Error('POSTGRES_REQUIRED is set and there is no PostgreSQL here')
   return 'NO POSTGRESQL HERE: nothing of this suite was tested on it'
 }
 
@@ -77,7 +87,12 @@ export const startPostgres = async ({ durable = false } = {}): Promise<Throwaway
 
   let server: ReturnType<typeof spawn> | undefined
   const start = async () => {
-    const child = spawn(join(bin, 'postgres'), flags, { ...user, env, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(join(bin, 'postgres'), flags, {
+      ...user,
+      env,
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     server = child
     await new Promise<void>((resolve, reject) => {
       let said = ''

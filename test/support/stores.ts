@@ -11,6 +11,9 @@ import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import type { NewLog, ProspectChange, Store } from '../../src/core/ports.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from './postgres.ts'
 
+// A file against three stores may take longer than tap's half minute; `--test-timeout` is the limit.
+t.setTimeout(0)
+
 /** A store under test. */
 export type TestedStore = {
   readonly store: Store
@@ -86,7 +89,7 @@ const logOf = (row: LogRow): NewLog => ({
   createdProspect: Boolean(row.createdProspect),
 })
 
-const sqliteKind = (): StoreKind => ({
+export const sqliteKind = (): StoreKind => ({
   name: 'sqlite',
   skip: null,
   open: async () => {

@@ -90,7 +90,7 @@ export const createApi = (deps: Deps): Api => {
       draft = await answer(request, matched, query, headers)
     } catch (error) {
       const failure = error instanceof DomainFailure ? error : null
-      if (failure === null) deps.onError(error, requestId)
+      if (failure === null || failure.cause !== undefined) deps.onError(failure?.cause ?? error, requestId)
       code = failure?.kind ?? 'internal_error'
       draft = problem(code, requestId, failure)
     } finally {

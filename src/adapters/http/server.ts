@@ -72,9 +72,8 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
     requestTimeout: limits.requestMsMax,
     keepAliveTimeout: limits.keepAliveMs,
     connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS,
-    // Both are answered as problems here.
+    // A missing Host is answered as a problem here.
     requireHostHeader: false,
-    insecureHTTPParser: false,
   })
   server.maxConnections = limits.connectionsMax
   const destroyOnBug = (res: ServerResponse) => () => res.destroy()
@@ -154,6 +153,8 @@ const answerBadMessage = (
   const lines = Object.entries({ ...headers, connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )
+  // Whoever does not close its end is not waited for.
+  setTimeout(() => socket.destroy(), IDLE_GRACE_MS).unref()
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
 }
 

@@ -39,7 +39,7 @@ export const memoryActivities = () => {
   }
 
   const add = (log: NewLog) => {
-    logs.push({ ...log })
+    logs.push({ ...log, payload: { ...log.payload } })
     const { tenantId, source, idempotencyKey, requestHash } = log
     if (idempotencyKey !== null && requestHash !== null)
       byKey.set(keyOf(tenantId, source, idempotencyKey), { ...log, idempotencyKey, requestHash })
@@ -54,8 +54,8 @@ export const memoryActivities = () => {
           return prospectId === undefined ? undefined : prospectById({ tenantId, prospectId })
         }),
       ].flatMap((prospect) => (prospect === undefined ? [] : [storedProspect(prospect)])),
-      receipts: wants.keys.flatMap(
-        ({ tenantId, source, idempotencyKey }) => byKey.get(keyOf(tenantId, source, idempotencyKey)) ?? [],
+      receipts: wants.keys.flatMap(({ tenantId, source, idempotencyKey }) =>
+        copiesOf(byKey.get(keyOf(tenantId, source, idempotencyKey))),
       ),
     }),
     record: async (changes) => {
@@ -74,3 +74,6 @@ const storedProspect = ({ tenantId, prospectId, emailHash, name }: ProspectChang
   emailHash,
   name,
 })
+
+const copiesOf = (receipt: StoredReceipt | undefined): StoredReceipt[] =>
+  receipt === undefined ? [] : [{ ...receipt }]

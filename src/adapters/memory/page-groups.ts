@@ -8,7 +8,7 @@ export const memoryPageGroups = () => {
   const groups = new Map<string, StoredPageGroup>()
   const idsOf = new Map<string, SortedIds>()
   const groupOf = ({ tenantId, pageGroupId }: GroupKey) => groups.get(keyOf(tenantId, pageGroupId))
-  const save = (group: StoredPageGroup) => groups.set(keyOf(group.tenantId, group.pageGroupId), { ...group })
+  const save = (group: StoredPageGroup) => groups.set(keyOf(group.tenantId, group.pageGroupId), copied(group))
 
   const pageGroups: PageGroups = {
     list: async (wants) =>
@@ -17,12 +17,12 @@ export const memoryPageGroups = () => {
         for (const pageGroupId of idsOf.get(tenantId)?.backFrom(beforeId) ?? []) {
           if (rows.length === rowsMax) break
           const group = groupOf({ tenantId, pageGroupId }) as StoredPageGroup
-          if (status === null ? group.status !== 'deleted' : group.status === status) rows.push({ ...group })
+          if (status === null ? group.status !== 'deleted' : group.status === status) rows.push(copied(group))
         }
         return rows
       }),
     find: async (pageGroupId) => {
-      for (const group of groups.values()) if (group.pageGroupId === pageGroupId) return { ...group }
+      for (const group of groups.values()) if (group.pageGroupId === pageGroupId) return copied(group)
       return null
     },
     add: async (group) => {
@@ -43,3 +43,10 @@ export const memoryPageGroups = () => {
     },
   }
 }
+
+const copied = (group: StoredPageGroup): StoredPageGroup => ({
+  ...group,
+  actions: { ...group.actions },
+  footerLinks: { ...group.footerLinks },
+  scripts: { ...group.scripts },
+})

@@ -22,7 +22,7 @@ export const memoryStore = (): MemoryStore => {
   }
   const copyOf = (apiKeyId: string | undefined): StoredApiKey | null => {
     const key = keys.get(apiKeyId ?? '')
-    return key === undefined ? null : { ...key }
+    return key === undefined ? null : copied(key)
   }
 
   return {
@@ -35,11 +35,10 @@ export const memoryStore = (): MemoryStore => {
         [...keys.values()]
           .filter((key) => key.tenantId === tenantId)
           .sort((a, b) => (a.apiKeyId < b.apiKeyId ? -1 : 1))
-          .map((key) => ({ ...key })),
+          .map(copied),
       add: async (key) => {
-        keys.set(key.apiKeyId, { ...key })
+        keys.set(key.apiKeyId, copied(key))
         keyIdByHash.set(key.keyHash, key.apiKeyId)
-        tell('keys')
       },
       end: async (apiKeyId, when) => {
         change(apiKeyId, when)
@@ -66,3 +65,5 @@ export const memoryStore = (): MemoryStore => {
     kept: { prospects: keptProspects, logs: keptLogs },
   }
 }
+
+const copied = (key: StoredApiKey): StoredApiKey => ({ ...key, scopes: [...key.scopes] })

@@ -3,8 +3,8 @@ import { type Ask, type Sql, textArray } from './connect.ts'
 
 type KeyRow = Omit<StoredApiKey, 'scopes'> & { readonly scopes: string }
 
-/** `changed` is told after a key was issued or ended, so that other processes forget what they remember. */
-export const postgresApiKeys = (ask: Ask, changed: () => Promise<void>): ApiKeys => ({
+/** The end of a key is told to all processes in the same commit, so that they forget what they remember. */
+export const postgresApiKeys = (ask: Ask): ApiKeys => ({
   findByHash: async (keyHash) => {
     const [row] = await ask(
       (sql) => sql<KeyRow[]>`select ${columns(sql)} from api_keys where key_hash = ${keyHash}`,
@@ -35,18 +35,19 @@ export const postgresApiKeys = (ask: Ask, changed: () => Promise<void>): ApiKeys
         values (${key.apiKeyId}, ${key.tenantId}, ${key.keyHash}, ${key.start}, ${key.name},
           ${textArray(key.scopes)}::text[], ${key.createdAt}, ${key.expiresAt}, ${key.revokedAt}, ${key.lastUsedAt})`,
     )
-    await changed()
   },
 
   end: async (apiKeyId, when) => {
     const { revokedAt = null, expiresAt = null } = when as { revokedAt?: string; expiresAt?: string }
     await ask(
       (sql) => sql`
-        update api_keys set revoked_at = coalesce(${revokedAt}, revoked_at),
-          expires_at = coalesce(${expiresAt}, expires_at)
-        where api_key_id = ${apiKeyId}`,
+        with ended as (
+          update api_keys set revoked_at = coalesce(${revokedAt}, revoked_at),
+            expires_at = coalesce(${expiresAt}, expires_at)
+          where api_key_id = ${apiKeyId}
+        )
+        select pg_notify('prospect_pages', 'keys')`,
     )
-    await changed()
   },
 
   markUsed: async (apiKeyId, at) => {

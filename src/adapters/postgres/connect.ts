@@ -10,7 +10,6 @@ export type PostgresSettings = {
   readonly lockMsMax: number
   readonly waitingMax: number
   readonly waitMsMax: number
-  readonly onNotice?: (message: string) => void
   /** Sees every statement with its parameters before it is sent. For tests. */
   readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
 }
@@ -22,6 +21,7 @@ export type Ask = <Rows>(statement: Statement<Rows>) => Promise<Rows>
 
 /** A statement that has not answered by its own limit is given this long for the limit itself to arrive. */
 const GRACE_MS = 1_000
+const END_AGAIN_MS = 10_000
 
 /**
  * Connections to PostgreSQL behind a gate: at most as many statements under way as there are connections, a bounded
@@ -39,7 +39,8 @@ export const connect = (settings: PostgresSettings) => {
   const replacePool = (missed: Sql) => {
     if (missed !== pool) return
     pool = openPool(settings)
-    void endPool(missed, 0)
+    // The driver may connect once more after its end.
+    void endPool(missed, 0).then(() => setTimeout(() => void endPool(missed, 0), END_AGAIN_MS).unref())
   }
 
   const ask: Ask = async (statement) => {
@@ -55,7 +56,7 @@ export const connect = (settings: PostgresSettings) => {
       })
       return await Promise.race([statement(used), deadline])
     } catch (error) {
-      throw isAway(error) ? unavailable('The database cannot answer now.', error) : error
+      throw serverSaidNo(error) ? error : unavailable('The database cannot answer now.', error)
     } finally {
       clearTimeout(timer)
       leave()
@@ -64,18 +65,11 @@ export const connect = (settings: PostgresSettings) => {
   return { ask, close: () => endPool(pool, 5) }
 }
 
-const openPool = ({
-  url,
-  connectionsMax,
-  statementMsMax,
-  lockMsMax,
-  onNotice,
-  onStatement,
-}: PostgresSettings): Sql =>
+const openPool = ({ url, connectionsMax, statementMsMax, lockMsMax, onStatement }: PostgresSettings): Sql =>
   openPostgres(url, {
     max: connectionsMax,
     connection: { statement_timeout: statementMsMax, lock_timeout: lockMsMax },
-    onnotice: (notice) => onNotice?.(String(notice['message'])),
+    onnotice: () => {},
     ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
   })
 
@@ -129,9 +123,14 @@ export const isWaiting = (error: unknown): boolean => {
   const code = codeOf(error)
   return AWAY_CLASSES.has(code.slice(0, 2)) || CONNECTION_CODES.test(code)
 }
-/** While serving, also what is no reason to give up: a lock not got, a standby, no such database, a wrong password. */
-const isAway = (error: unknown): boolean => isWaiting(error) || AWAY_CODES.has(codeOf(error))
-const AWAY_CODES = new Set(['55P03', '25006', '3D000', '28P01'])
+/**
+ * PostgreSQL itself refused the statement for what it says, so nothing of it was done. After anything else, a fault
+ * of the connection above all, nobody knows.
+ */
+const serverSaidNo = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && !isWaiting(error) && !NOT_NOW_CODES.has(codeOf(error))
+/** A lock not got, a standby, no such database, a wrong password, completion unknown, a fault inside. */
+const NOT_NOW_CODES = new Set(['55P03', '25006', '3D000', '28P01', '40003', 'XX000'])
 /** 08 connection, 53 out of something, 57 stopped by a limit or an operator, 58 a fault of the system. */
 const AWAY_CLASSES = new Set(['08', '53', '57', '58'])
 const CONNECTION_CODES = /^(CONNECT|CONNECTION_|ECONN|EPIPE|ENOENT|EAI_|ENOTFOUND|ETIMEDOUT|EHOST|ENET)/

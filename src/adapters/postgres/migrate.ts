@@ -19,23 +19,30 @@ export const migratePostgres = async (
   try {
     await checkServer(sql, warn)
     if (await isUpToDate(sql, migrations)) return
-    // The driver's own transactions can throw where nobody catches it; on one connection, plain statements do.
-    await sql`begin`
-    await sql`select pg_advisory_xact_lock(${LOCK})`
-    await sql`
-      create table if not exists schema_migrations (
-        number integer primary key, name text not null, applied_at timestamptz(3) not null default now()
-      )`
-    for (const { number, name, sql: text } of missingMigrations(migrations, await appliedIn(sql))) {
-      await sql.unsafe(text)
-      await sql`insert into schema_migrations (number, name) values (${number}, ${name})`
-    }
-    await sql`commit`
+    await migrateOn(await sql.reserve(), migrations)
   } catch (error) {
     throw isWaiting(error) ? unavailable('The database cannot answer yet.', error) : error
   } finally {
     await endPool(sql, 1)
   }
+}
+
+/**
+ * On one connection, which is not replaced if it is lost, by plain statements: the driver's own transactions can throw
+ * where nobody catches it.
+ */
+const migrateOn = async (sql: Sql, migrations: readonly Migration[]): Promise<void> => {
+  await sql`begin`
+  await sql`select pg_advisory_xact_lock(${LOCK})`
+  await sql`
+    create table if not exists schema_migrations (
+      number integer primary key, name text not null, applied_at timestamptz(3) not null default now()
+    )`
+  for (const { number, name, sql: text } of missingMigrations(migrations, await appliedIn(sql))) {
+    await sql.unsafe(text)
+    await sql`insert into schema_migrations (number, name) values (${number}, ${name})`
+  }
+  await sql`commit`
 }
 
 /** A look first, so that a role without the right to change the schema can start where there is nothing to change. */

@@ -45,7 +45,6 @@ export const postgresSignals = (url: string, ask: Ask) => {
   }
 
   return {
-    tell,
     watch,
     /**
      * Tells this process at once, and others soon, once for all that happens meanwhile: commits that notify wait for

@@ -33,7 +33,7 @@ export const postgresStore = (
       },
     },
     versions: postgresVersions(ask),
-    apiKeys: postgresApiKeys(ask, () => signals.tell('keys')),
+    apiKeys: postgresApiKeys(ask),
     tenants: postgresTenants(ask),
     migrate: () => migratePostgres(settings.url, migrations, warn),
     ready: async () => {

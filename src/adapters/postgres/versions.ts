@@ -11,21 +11,19 @@ type ContextRow = Pick<ClaimedVersion, 'pageId' | 'groupTitle' | 'pageContext' |
  */
 export const postgresVersions = (ask: Ask): Versions => ({
   claim: async ({ now, until, max }) => {
-    const [oldest] = await ask(
-      (sql) => sql<{ upTo: string | null }[]>`
-        select max(claimable_at) as up_to
-        from (
-          select claimable_at from page_versions
-          where status = 'processing' and claimable_at <= ${now}
-          order by claimable_at limit ${max}
-        ) oldest`,
+    const oldest = await ask(
+      (sql) => sql<{ versionId: string; claimableAt: string }[]>`
+        select version_id, claimable_at from page_versions
+        where status = 'processing' and claimable_at <= ${now}
+        order by claimable_at, version_id limit ${max}`,
     )
-    const upTo = oldest?.upTo ?? null
-    if (upTo === null) return []
+    const last = oldest.at(-1)
+    if (last === undefined) return []
     const claimed = await ask(
       (sql) => sql<ClaimedRow[]>`
         update page_versions set claimable_at = ${until}, attempts = attempts + 1
-        where status = 'processing' and claimable_at <= ${upTo}
+        where status = 'processing' and claimable_at <= ${last.claimableAt}
+          and version_id = any(${textArray(oldest.map(({ versionId }) => versionId))}::text[])
         returning tenant_id, page_group_id, page_id, version_id, attempts as attempt`,
     )
     if (claimed.length === 0) return []

@@ -7,7 +7,7 @@ const KEY = `
   select api_key_id, tenant_id, key_hash, start, name, scopes, created_at, expires_at, revoked_at, last_used_at
   from api_keys`
 
-/** `changed` is told after a key was issued or ended. */
+/** `changed` is told after a key was ended. */
 export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys => ({
   findByHash: async (keyHash) => {
     const row = database.get<KeyRow>(`${KEY} where key_hash = ?`, keyHash)
@@ -38,7 +38,6 @@ export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys 
       key.revokedAt,
       key.lastUsedAt,
     )
-    changed()
   },
 
   end: async (apiKeyId, when) => {
