@@ -112,4 +112,5 @@ export const CASES: readonly Case[] = [
 
 /** A number for each measurement: what it makes is new. */
 let measurements = 0
-export const newTag = (): string => `${Date.now().toString(36)}${(measurements++).toString(36).padStart(4, '0')}`
+export const newTag = (): string =>
+  `${Date.now().toString(36)}${(measurements++).toString(36).padStart(4, '0')}`

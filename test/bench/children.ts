@@ -35,7 +35,10 @@ export const run = (command: string, args: readonly string[], { cwd, env, msMax 
     child.once('close', (code) => {
       clearTimeout(timer)
       if (code === 0) resolve(said.stdout)
-      else reject(new Error(`${command} ended with ${code}: ${said.stderr.slice(-2_000)}${said.stdout.slice(-500)}`))
+      else
+        reject(
+          new Error(`${command} ended with ${code}: ${said.stderr.slice(-2_000)}${said.stdout.slice(-500)}`),
+        )
     })
   })
 

@@ -1,9 +1,9 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Request } from './cases.ts'
 import { run } from './children.ts'
+import { newFolder, removeFolder } from './folders.ts'
 
 export type Target = { readonly url: string; readonly apiKey: string }
 export type Force = { readonly callers: number; readonly seconds: number }
@@ -40,7 +40,7 @@ export const load = async (
   requests: readonly Request[],
   { callers, seconds }: Force,
 ): Promise<Sample> => {
-  const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-load-'))
+  const folder = newFolder('load')
   try {
     const plan = join(folder, 'plan')
     const said = await (wrk === undefined
@@ -50,7 +50,7 @@ export const load = async (
     if (result === undefined) throw new Error(`${LOAD_TOOL} told nothing: ${said}`)
     return sampleOf(JSON.parse(result), requests)
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    removeFolder(folder)
   }
 }
 

@@ -19,7 +19,9 @@ export const postgresPages = (ask: Ask): Pages => ({
   recall: async ({ groups, keys }) => {
     const rows = await ask(
       (sql) => sql<RecallRow[]>`
-        select g.tenant_id, g.page_group_id, g.status, g.title, c.pages_count::int as pages_count,
+        select g.tenant_id, g.page_group_id, g.status, g.title,
+          (select c.pages_count::int from page_counts c
+            where c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id) as pages_count,
           null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
         from (
           select distinct tenant_id, page_group_id
@@ -27,7 +29,6 @@ export const postgresPages = (ask: Ask): Pages => ({
             ${textArray(groups.map((want) => want.pageGroupId))}::text[]) as each (tenant_id, page_group_id)
         ) want
           join page_groups g on g.tenant_id = want.tenant_id and g.page_group_id = want.page_group_id
-          join page_counts c on c.tenant_id = want.tenant_id and c.page_group_id = want.page_group_id
         union all
         select p.tenant_id, p.page_group_id, null, null, null,
           p.page_id, p.idempotency_key, p.request_hash, p.created_at

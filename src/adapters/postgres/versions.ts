@@ -29,14 +29,19 @@ export const postgresVersions = (ask: Ask): Versions => ({
     if (claimed.length === 0) return []
     const contexts = await ask(
       (sql) => sql<ContextRow[]>`
-        select p.page_id, g.title as group_title, g.page_context, p.supplementary_context
+        select want.page_id, context.title as group_title, context.page_context, context.supplementary_context
         from unnest(${textArray(claimed.map((version) => version.tenantId))}::text[],
             ${textArray(claimed.map((version) => version.pageGroupId))}::text[],
             ${textArray(claimed.map((version) => version.pageId))}::text[])
             as want (tenant_id, page_group_id, page_id)
-          join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
-            and p.page_id = want.page_id
-          join page_groups g on g.tenant_id = want.tenant_id and g.page_group_id = want.page_group_id`,
+          cross join lateral (
+            select g.title, g.page_context, p.supplementary_context
+            from pages p, page_groups g
+            where p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
+              and p.page_id = want.page_id
+              and g.tenant_id = want.tenant_id and g.page_group_id = want.page_group_id
+            limit 1
+          ) context`,
     )
     const contextOf = new Map(contexts.map((context) => [context.pageId, context]))
     return claimed.flatMap((version) => {
@@ -62,7 +67,7 @@ export const postgresVersions = (ask: Ask): Versions => ({
             ${textArray(rows.map((row) => row.claimableAt))}::timestamptz[])
             as done (page_id, version_id, attempt, status, published_at, computed_name, failure_reason, claimable_at)
           where v.tenant_id = ${tenantId} and v.page_id = done.page_id and v.version_id = done.version_id
-            and v.status = 'processing' and v.attempts = done.attempt
+            and v.status not in ('published', 'failed') and v.attempts = done.attempt
           returning v.page_group_id, v.page_id, v.version_id, v.status, done.published_at, done.computed_name
         )
         update pages p set published_version_id = settled.version_id, updated_at = settled.published_at,

@@ -242,7 +242,9 @@ app.post(
 app.get('/v0/page_groups', needs('page_groups:read'), validQuery(groupQuery), async (req, res) => {
   const { cursor, limit, status } = req.checkedQuery
   const values = [req.tenantId, afterOf(cursor), limit + 1]
-  const rows = status ? await ask(LIST_GROUPS_BY_STATUS, ...values, status) : await ask(LIST_GROUPS, ...values)
+  const rows = status
+    ? await ask(LIST_GROUPS_BY_STATUS, ...values, status)
+    : await ask(LIST_GROUPS, ...values)
   res.json({ ...sliceOf(rows, limit, (row) => row.page_group_id, pageGroupOf), limit })
 })
 
@@ -306,7 +308,13 @@ app.post(
       await client.query({ ...ADD_VERSION, values: [tenantId, pageId, versionId, pageGroupId, createdAt] })
       await client.query({ ...COUNT_PAGE, values: [tenantId, pageGroupId] })
     })
-    const created = { pageId, pageGroupId, tenantId, createdAt: createdAt.toISOString(), status: 'processing' }
+    const created = {
+      pageId,
+      pageGroupId,
+      tenantId,
+      createdAt: createdAt.toISOString(),
+      status: 'processing',
+    }
     res.status(201).json(created)
   },
 )

@@ -54,7 +54,8 @@ export const keyRing = (find) => {
       remembered.set(keyHash, known)
     }
     const row = await known.row
-    const isEnded = row && (row.revoked_at !== null || (row.expires_at !== null && row.expires_at < new Date()))
+    const isEnded =
+      row && (row.revoked_at !== null || (row.expires_at !== null && row.expires_at < new Date()))
     if (!row || isEnded) throw new HttpError(401, 'invalid_api_key')
     if (!row.scopes.includes(scope)) throw new HttpError(403, 'insufficient_scope')
     return row.tenant_id

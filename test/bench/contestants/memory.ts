@@ -1,0 +1,116 @@
+// prospect-pages on the memory adapter, filled before it listens: the command line cannot fill what no process keeps.
+// The same modules as the program, wired by its own `compose`. Argument: a size as JSON, and a file for what the cases
+// must know.
+import { writeFileSync } from 'node:fs'
+import { BODY_TEXT, emailOf, type Filled, type Size } from '../fill.ts'
+
+const dist = (path: string) => new URL(`../../../dist/${path}`, import.meta.url).href
+const { compose, realWorld } = (await import(dist('compose.js'))) as typeof import('../../../src/compose.ts')
+const { readConfig } = (await import(dist('config.js'))) as typeof import('../../../src/config.ts')
+const { createLog } = (await import(dist('adapters/log.js'))) as typeof import('../../../src/adapters/log.ts')
+const { createTenant } = (await import(
+  dist('core/create-tenant.js')
+)) as typeof import('../../../src/core/create-tenant.ts')
+const { issueApiKey } = (await import(
+  dist('core/manage-api-keys.js')
+)) as typeof import('../../../src/core/manage-api-keys.ts')
+const { createPageGroup } = (await import(
+  dist('core/manage-page-groups.js')
+)) as typeof import('../../../src/core/manage-page-groups.ts')
+const { matchableEmail } = (await import(
+  dist('core/emails.js')
+)) as typeof import('../../../src/core/emails.ts')
+
+const [sizeJson = '', filledPath = ''] = process.argv.slice(2)
+const size: Size = JSON.parse(sizeJson)
+const config = readConfig({ ...process.env, DATABASE_URL: 'memory:' })
+const world = realWorld(config, createLog(config.logLevel))
+const { store, newId } = world
+const at = new Date().toISOString()
+const raw = (rawJson: string) => ({ rawJson })
+
+const { tenantId, brandId } = await createTenant(world)({ name: 'Bench' })
+const { apiKey } = await issueApiKey(world)({ tenantId, name: null, scopes: [], lifeMs: null })
+
+const groupIds: string[] = []
+for (let number = 1; number <= size.groups; number++) {
+  const { pageGroupId } = await createPageGroup(world)({
+    tenantId,
+    name: `group-${number}`,
+    title: `Offers ${number}`,
+    pageContext: BODY_TEXT.pageContext,
+    actions: raw(BODY_TEXT.actions),
+    footerLinks: raw(BODY_TEXT.footerLinks),
+    scripts: raw(BODY_TEXT.scripts),
+    headerActionId: 'call',
+  })
+  groupIds.push(pageGroupId)
+}
+
+const LIST_LENGTH = 500
+const pageIds: string[] = []
+const addPages = async (pageGroupId: string, count: number): Promise<void> => {
+  for (let left = count; left > 0; left -= LIST_LENGTH) {
+    const pages = Array.from({ length: Math.min(left, LIST_LENGTH) }, () => ({
+      tenantId,
+      pageGroupId,
+      pageId: newId('page'),
+      customName: null,
+      computedName: BODY_TEXT.computedName,
+      supplementaryContext: BODY_TEXT.supplementaryContext,
+      idempotencyKey: null,
+      requestHash: null,
+      versionId: newId('pageversion'),
+      versionNumber: 1,
+      createdAt: at,
+      updatedAt: at,
+    }))
+    await store.pages.record(pages)
+    if (pageGroupId === groupIds.at(-1)) pageIds.push(...pages.map((page) => page.pageId))
+    const claimed = await store.versions.claim({ now: at, until: at, max: LIST_LENGTH })
+    await store.versions.settle(
+      tenantId,
+      claimed.map(({ pageId, versionId, attempt }) => ({
+        pageId,
+        versionId,
+        attempt,
+        status: 'published',
+        at,
+        computedName: null,
+      })),
+    )
+  }
+}
+for (const groupId of groupIds.slice(0, -1)) await addPages(groupId, size.pagesOfOthers)
+await addPages(groupIds.at(-1) as string, size.bigGroupPages)
+
+const emails = Array.from({ length: size.prospects }, (_, i) => emailOf(i + 1))
+await store.activities.record({
+  prospects: emails.map((email) => ({
+    tenantId,
+    prospectId: newId('prospect'),
+    email,
+    emailHash: matchableEmail(email)?.emailHash ?? null,
+    name: null,
+    createdAt: at,
+  })),
+  logs: [],
+})
+
+const filled: Filled = {
+  tenantId,
+  brandId,
+  apiKey,
+  bigGroupId: groupIds.at(-1) as string,
+  oneGroupId: groupIds.at(-2) as string,
+  manyGroupIds: groupIds.slice(0, 100),
+  pageIds: pageIds.filter((_, i) => i % 50 === 0),
+  deepPageId: pageIds.at(-100_000) ?? (pageIds[0] as string),
+  knownEmails: emails.filter((_, i) => i % 10 === 0),
+}
+writeFileSync(filledPath, JSON.stringify(filled))
+
+const service = compose(config, world)
+await service.start()
+await service.listen()
+process.once('SIGTERM', () => void service.close().then(() => process.exit(0)))

@@ -1,0 +1,83 @@
+import { openPostgres } from '../../src/adapters/postgres/connect.ts'
+import {
+  BODY_TEXT,
+  emailOf,
+  type Filled,
+  filledOf,
+  idOf,
+  type Owner,
+  PAGES_PER_GROUP_MAX,
+  quoted,
+  type Size,
+} from './fill.ts'
+import { createOwner } from './program.ts'
+
+/** Migrates an empty PostgreSQL database and fills it, in one statement for each table. */
+export const fillPostgres = async (url: string, size: Size): Promise<Filled> => {
+  const owner = await createOwner(url)
+  const sql = openPostgres(url, { max: 1, onnotice: () => {}, connection: { statement_timeout: 0 } })
+  try {
+    for (const statement of statementsOf(owner, size)) await sql.unsafe(statement)
+    await sql.unsafe('vacuum analyze')
+    await sql.unsafe('checkpoint')
+  } finally {
+    await sql.end({ timeout: 5 })
+  }
+  return filledOf(owner, size)
+}
+
+/** As `idOf`, in SQL. */
+export const idIn = (prefix: string, number: string): string =>
+  `${quoted(idOf(prefix, 0).slice(0, -23))} || lpad((${number})::text, 23, '0')`
+/** As the service hashes a normalised email, in SQL. */
+export const emailHashIn = (email: string): string =>
+  `rtrim(translate(encode(sha256(convert_to(${email}, 'UTF8')), 'base64'), '+/', '-_'), '=')`
+/** As `emailOf`, in SQL. */
+export const emailIn = (number: string): string => {
+  const [before = '', after = ''] = emailOf(0).split('0')
+  return `${quoted(before)} || (${number})::text || ${quoted(after)}`
+}
+
+const WHEN = "timestamptz '2026-01-01T00:00:00Z'"
+
+const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
+  const tenant = quoted(tenantId)
+  const pageNumber = `g::bigint * ${PAGES_PER_GROUP_MAX} + n`
+  const pagesIn = `
+    generate_series(1, ${size.groups}) g
+      cross join lateral generate_series(1, case when g = ${size.groups} then ${size.bigGroupPages} else ${size.pagesOfOthers} end) n`
+  return [
+    `insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at)
+      select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, ${emailHashIn(emailIn('n'))}, null, ${WHEN}
+      from generate_series(1, ${size.prospects}) n`,
+    `insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
+        idempotency_key, request_hash, created_prospect, created_at)
+      select ${tenant}, ${idIn('prospectlog', 'n')}, ${idIn('prospect', `1 + n % ${size.prospects}`)}, 'fill',
+        'form_submitted', ${quoted(BODY_TEXT.payload)}, ${emailIn(`1 + n % ${size.prospects}`)}, null,
+        case when n % 2 = 0 then 'fill-' || lpad(n::text, 12, '0') end,
+        case when n % 2 = 0 then repeat('h', 43) end, false, ${WHEN} + n * interval '1 ms'
+      from generate_series(1, ${size.logs}) n`,
+    `insert into page_groups (tenant_id, page_group_id, brand_id, name, title, page_context, status, actions,
+        footer_links, scripts, header_action_id, created_at, updated_at, deleted_at)
+      select ${tenant}, ${idIn('pagegroup', 'g')}, ${quoted(brandId)}, 'group-' || g, 'Offers ' || g,
+        ${quoted(BODY_TEXT.pageContext)}, 'active', ${quoted(BODY_TEXT.actions)}, ${quoted(BODY_TEXT.footerLinks)},
+        ${quoted(BODY_TEXT.scripts)}, 'call', ${WHEN}, ${WHEN}, null
+      from generate_series(1, ${size.groups}) g`,
+    `insert into page_counts (tenant_id, page_group_id, pages_count)
+      select ${tenant}, ${idIn('pagegroup', 'g')},
+        case when g = ${size.groups} then ${size.bigGroupPages} else ${size.pagesOfOthers} end
+      from generate_series(1, ${size.groups}) g`,
+    `insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
+        published_version_id, latest_version_id, created_at, updated_at)
+      select ${tenant}, ${idIn('pagegroup', 'g')}, ${idIn('page', pageNumber)},
+        case when n % 2 = 0 then 'Spring sale ' || n end, ${quoted(BODY_TEXT.computedName)},
+        ${quoted(BODY_TEXT.supplementaryContext)}, ${idIn('pageversion', pageNumber)},
+        ${idIn('pageversion', pageNumber)}, ${WHEN}, ${WHEN}
+      from ${pagesIn}`,
+    `insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status, published_at,
+        attempts, claimable_at, created_at)
+      select ${tenant}, ${idIn('page', pageNumber)}, ${idIn('pageversion', pageNumber)}, ${idIn('pagegroup', 'g')},
+        1, 'published', ${WHEN}, 1, ${WHEN}, ${WHEN}
+      from ${pagesIn}`,
+  ]
+}

@@ -1,0 +1,109 @@
+import { closeSync, fsyncSync, openSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { matchableEmail } from '../../src/core/emails.ts'
+import {
+  BODY_TEXT,
+  emailOf,
+  type Filled,
+  filledOf,
+  idOf,
+  type Owner,
+  PAGES_PER_GROUP_MAX,
+  quoted,
+  type Size,
+} from './fill.ts'
+import { createOwner } from './program.ts'
+
+/** Makes an embedded database and fills it with the same as `fillPostgres`. */
+export const fillSqlite = async (path: string, size: Size): Promise<Filled> => {
+  const owner = await createOwner(`sqlite:${path}`)
+  const file = new DatabaseSync(path)
+  try {
+    file.function(
+      'email_hash',
+      { deterministic: true },
+      (email) => matchableEmail(String(email))?.emailHash ?? null,
+    )
+    file.exec('pragma synchronous = off; pragma cache_size = -262144; begin')
+    for (const statement of statementsOf(owner, size)) file.exec(statement)
+    file.exec('commit; analyze; pragma wal_checkpoint(truncate)')
+  } finally {
+    file.close()
+  }
+  // Nothing was flushed so far; the first commit that is measured would pay for it.
+  const written = openSync(path, 'r+')
+  fsyncSync(written)
+  closeSync(written)
+  return filledOf(owner, size)
+}
+
+const idIn = (prefix: string, number: string): string =>
+  `${quoted(idOf(prefix, 0).slice(0, -23))} || printf('%023d', ${number})`
+const emailIn = (number: string): string => {
+  const [before = '', after = ''] = emailOf(0).split('0')
+  return `${quoted(before)} || (${number}) || ${quoted(after)}`
+}
+const series = (name: string, count: number): string => `
+  with recursive ${name}s (${name}) as (
+    select 1 where ${count} > 0 union all select ${name} + 1 from ${name}s where ${name} < ${count}
+  )`
+
+const WHEN = "'2026-01-01T00:00:00.000Z'"
+
+const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
+  const tenant = quoted(tenantId)
+  const prospect = `1 + n % ${size.prospects}`
+  const pages = (group: string, from: string): string[] => {
+    const number = `(${group}) * ${PAGES_PER_GROUP_MAX} + n`
+    return [
+      `insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
+          published_version_id, latest_version_id, created_at, updated_at)
+        ${from.replace(
+          '$',
+          `
+          select ${tenant}, ${idIn('pagegroup', group)}, ${idIn('page', number)},
+            case when n % 2 = 0 then 'Spring sale ' || n end, ${quoted(BODY_TEXT.computedName)},
+            ${quoted(BODY_TEXT.supplementaryContext)}, ${idIn('pageversion', number)}, ${idIn('pageversion', number)},
+            ${WHEN}, ${WHEN}`,
+        )}`,
+      `insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
+          published_at, attempts, claimable_at, created_at)
+        ${from.replace(
+          '$',
+          `
+          select ${tenant}, ${idIn('page', number)}, ${idIn('pageversion', number)}, ${idIn('pagegroup', group)},
+            1, 'published', ${WHEN}, 1, ${WHEN}, ${WHEN}`,
+        )}`,
+    ]
+  }
+  return [
+    `insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at)
+      ${series('n', size.prospects)}
+      select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, email_hash(${emailIn('n')}), null, ${WHEN} from ns`,
+    `insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
+        idempotency_key, request_hash, created_prospect, created_at)
+      ${series('n', size.logs)}
+      select ${tenant}, ${idIn('prospectlog', 'n')}, ${idIn('prospect', prospect)}, 'fill', 'form_submitted',
+        ${quoted(BODY_TEXT.payload)}, ${emailIn(prospect)}, null,
+        case when n % 2 = 0 then 'fill-' || printf('%012d', n) end,
+        case when n % 2 = 0 then printf('%.43c', 'h') end, 0, ${WHEN}
+      from ns`,
+    `insert into page_groups (tenant_id, page_group_id, brand_id, name, title, page_context, status, actions,
+        footer_links, scripts, header_action_id, created_at, updated_at, deleted_at)
+      ${series('g', size.groups)}
+      select ${tenant}, ${idIn('pagegroup', 'g')}, ${quoted(brandId)}, 'group-' || g, 'Offers ' || g,
+        ${quoted(BODY_TEXT.pageContext)}, 'active', ${quoted(BODY_TEXT.actions)}, ${quoted(BODY_TEXT.footerLinks)},
+        ${quoted(BODY_TEXT.scripts)}, 'call', ${WHEN}, ${WHEN}, null
+      from gs`,
+    `insert into page_counts (tenant_id, page_group_id, pages_count)
+      ${series('g', size.groups)}
+      select ${tenant}, ${idIn('pagegroup', 'g')},
+        case when g = ${size.groups} then ${size.bigGroupPages} else ${size.pagesOfOthers} end
+      from gs`,
+    ...pages(
+      `1 + (n - 1) / ${size.pagesOfOthers}`,
+      `${series('n', (size.groups - 1) * size.pagesOfOthers)} $ from ns`,
+    ),
+    ...pages(String(size.groups), `${series('n', size.bigGroupPages)} $ from ns`),
+  ]
+}

@@ -1,0 +1,107 @@
+import type { Case, CaseName } from './cases.ts'
+import type { Contestant } from './contestants/contestant.ts'
+import type { Force, Sample } from './load.ts'
+
+export type Age = 'fresh' | 'aged'
+/** One contestant in one case with so many callers: medians of the rounds. */
+export type Cell = {
+  readonly contestant: string
+  readonly case: CaseName
+  readonly callers: number
+  readonly age: Age
+  readonly rate: number
+  /** Of the rate: greatest less smallest, by the median. */
+  readonly spread: number
+  readonly meanMs: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly cpuUs: number | null
+  readonly settleMs: number | null
+  readonly rates: readonly number[]
+}
+type Plan = {
+  readonly age: Age
+  readonly callers: readonly number[]
+  readonly rounds: number
+  readonly seconds: number
+  /** Called before each measurement of a case that writes. */
+  readonly checkpoint: () => Promise<void>
+  readonly tell: (line: string) => void
+}
+
+/** Measures running contestants in one case, alternating round by round, each time another one first. */
+export const measureCase = async (
+  one: Case,
+  contestants: readonly Contestant[],
+  { age, callers, rounds, seconds, checkpoint, tell }: Plan,
+): Promise<Cell[]> => {
+  const cells: Cell[] = []
+  for (const count of callers) {
+    const samples = new Map<Contestant, Sample[]>(contestants.map((contestant) => [contestant, []]))
+    for (let round = 0; round < rounds; round++)
+      for (const contestant of rotated(contestants, round)) {
+        if (one.writes) await checkpoint()
+        samples.get(contestant)?.push(await measured(contestant, one, { callers: count, seconds }))
+      }
+    for (const [contestant, all] of samples) {
+      const cell = cellOf(contestant.name, one.name, count, age, all)
+      cells.push(cell)
+      tell(`${one.name} ${age} ${count} × ${contestant.name}: ${Math.round(cell.rate)}/s`)
+    }
+  }
+  return cells
+}
+
+/** So that a fresh process is measured compiled, and with its connections open. */
+export const warmUp = async (one: Case, contestants: readonly Contestant[]): Promise<void> => {
+  for (const contestant of contestants) await measured(contestant, one, { callers: 64, seconds: 1 })
+}
+
+const measured = async (contestant: Contestant, one: Case, force: Force): Promise<Sample> => {
+  try {
+    return await contestant.measure(one, force)
+  } catch (cause) {
+    throw new Error(`${contestant.name}, ${one.title}, ${force.callers} callers`, { cause })
+  }
+}
+
+const rotated = <One>(all: readonly One[], by: number): One[] => {
+  const first = by % all.length
+  return [...all.slice(first), ...all.slice(0, first)]
+}
+
+const cellOf = (
+  contestant: string,
+  name: CaseName,
+  callers: number,
+  age: Age,
+  samples: readonly Sample[],
+): Cell => {
+  const rates = samples.map((sample) => sample.rate)
+  const rate = median(rates)
+  return {
+    contestant,
+    case: name,
+    callers,
+    age,
+    rate,
+    spread: (Math.max(...rates) - Math.min(...rates)) / rate,
+    meanMs: median(samples.map((sample) => sample.meanMs)),
+    p50Ms: median(samples.map((sample) => sample.p50Ms)),
+    p99Ms: median(samples.map((sample) => sample.p99Ms)),
+    cpuUs: medianOrNull(samples.map((sample) => sample.cpuUs)),
+    settleMs: medianOrNull(samples.map((sample) => sample.settleMs)),
+    rates,
+  }
+}
+
+export const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  const upper = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
+}
+const medianOrNull = (values: readonly (number | undefined)[]): number | null => {
+  const known = values.filter((value) => value !== undefined)
+  return known.length === 0 ? null : median(known)
+}
