@@ -1,4 +1,10 @@
-import type { Activities, StoredProspect, StoredReceipt } from '../../core/ports.ts'
+import type {
+  Activities,
+  ActivityChanges,
+  ProspectChange,
+  StoredProspect,
+  StoredReceipt,
+} from '../../core/ports.ts'
 import { type Ask, plainArray, recordedUnlessOvertaken, textArray } from './connect.ts'
 
 type RecallRow =
@@ -37,10 +43,11 @@ export const postgresActivities = (ask: Ask): Activities => ({
     }
   },
 
-  record: async ({ prospects, logs }) => {
+  record: async (changes) => {
+    const { logs } = changes
+    const prospects = inLockOrder(changes)
     // A prospect that is there already keeps what it has. Where its email was blank when this list was decided and is
     // another by now, the hash is set to what the constraint refuses: nothing is saved, and the list decides again.
-    // In order of the email, so that two lists do not wait for each other.
     return recordedUnlessOvertaken(
       ask(
         (sql) => sql`
@@ -54,7 +61,6 @@ export const postgresActivities = (ask: Ask): Activities => ({
             ${textArray(prospects.map((p) => p.name))}::text[],
             ${textArray(prospects.map((p) => p.createdAt))}::timestamptz[])
             as change (tenant_id, prospect_id, email, email_hash, name, created_at)
-          order by tenant_id, email_hash, prospect_id
           on conflict (tenant_id, prospect_id) do update set
             email = coalesce(p.email, excluded.email),
             email_hash = case when p.email_hash <> excluded.email_hash then ''
@@ -84,3 +90,15 @@ export const postgresActivities = (ask: Ask): Activities => ({
     )
   },
 })
+
+/**
+ * Rows are locked in the order in which they are sent. Two lists that change the same prospects, or add the same
+ * emails, do so in the same order, so that one waits for the other and not each for both: first those that are there,
+ * by id, then the new ones, by email.
+ */
+const inLockOrder = ({ prospects, logs }: ActivityChanges): readonly ProspectChange[] => {
+  const added = new Set(logs.flatMap((log) => (log.createdProspect ? [log.prospectId] : [])))
+  const rankOf = ({ prospectId, emailHash }: ProspectChange) =>
+    added.has(prospectId) ? `2${emailHash ?? ''}` : `1${prospectId}`
+  return prospects.toSorted((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1))
+}
