@@ -13,8 +13,6 @@ export const serve = async (config: Config): Promise<void> => {
   const service = compose(config, world)
   const port = await service.listen()
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`
-  log.info({ host: config.host, port, url, database: config.database.kind }, 'listening')
-
   let stop: () => void = () => {}
   const stopped = new Promise<void>((resolve) => {
     stop = resolve
@@ -31,6 +29,8 @@ export const serve = async (config: Config): Promise<void> => {
     process.exitCode = 0
   }
   process.once('SIGTERM', (signal) => void end(signal)).once('SIGINT', (signal) => void end(signal))
+  // Whoever reads this line may send a signal at once.
+  log.info({ host: config.host, port, url, database: config.database.kind }, 'listening')
 
   if (!(await startWhenPossible(service.start, stopped, log))) return
   if (config.database.kind !== 'postgres') {
