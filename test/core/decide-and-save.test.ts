@@ -51,7 +51,7 @@ t.test('a replay that only a later round sees saves nothing either', async (t) =
   t.strictSame(saved, [])
 })
 
-t.test('the rounds are bounded: at last it is unavailable, for now', async (t) => {
+t.test('the rounds are bounded: after the last one it is unavailable', async (t) => {
   const { story, saved, recorded } = setting(Number.POSITIVE_INFINITY)
   t.match(await noOf(decideAndSave(story)), { kind: 'unavailable', facts: { retryAfterS: 1 } })
   t.equal(recorded(), 10)
