@@ -60,10 +60,12 @@ export const createApi = (deps: Deps): Api => {
     alwaysSent: Headers,
   ): Promise<Draft> => {
     if (matched === null) return refuse('not_found', 'No operation has this path.')
-    const allow = allowOf(matched)
-    if (request.method === 'OPTIONS') return { status: 204, headers: { allow }, body: '' }
+    if (request.method === 'OPTIONS') return { status: 204, headers: { allow: allowOf(matched) }, body: '' }
     const route = matched.routes.get(request.method === 'HEAD' ? 'GET' : request.method)
-    if (route === undefined) return refuse('method_not_allowed', `The path has ${allow}.`, { allow })
+    if (route === undefined) {
+      const allow = allowOf(matched)
+      return refuse('method_not_allowed', `The path has ${allow}.`, { allow })
+    }
     if ('open' in route) return json(200, await route.open(matched.params))
     if (inFlight > deps.requestsInFlightMax)
       return refuse('unavailable', 'Too many requests are under way.', { retryAfterS: 1 })

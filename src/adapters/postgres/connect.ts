@@ -14,6 +14,8 @@ export type PostgresSettings = {
   readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
 }
 export type Sql = postgres.Sql
+/** `close` ends whatever is connected, also after an `end`; the driver has it, its types do not. */
+type Pool = Sql & { readonly close: () => Promise<void> }
 type Statement<Rows> = (sql: Sql) => PromiseLike<Rows>
 
 /** Sends one statement and answers its rows. Refuses `unavailable` where the database cannot answer in time. */
@@ -36,11 +38,13 @@ export const connect = (settings: PostgresSettings) => {
     waitMsMax: settings.waitMsMax,
   })
 
-  const replacePool = (missed: Sql) => {
+  const replacePool = (missed: Pool) => {
     if (missed !== pool) return
     pool = openPool(settings)
     // The driver may connect once more after its end.
-    void endPool(missed, 0).then(() => setTimeout(() => void endPool(missed, 0), END_AGAIN_MS).unref())
+    void endPool(missed, 0).then(() =>
+      setTimeout(() => void missed.close().catch(() => {}), END_AGAIN_MS).unref(),
+    )
   }
 
   const ask: Ask = async (statement) => {
@@ -65,7 +69,7 @@ export const connect = (settings: PostgresSettings) => {
   return { ask, close: () => endPool(pool, 5) }
 }
 
-const openPool = ({ url, connectionsMax, statementMsMax, lockMsMax, onStatement }: PostgresSettings): Sql =>
+const openPool = ({ url, connectionsMax, statementMsMax, lockMsMax, onStatement }: PostgresSettings): Pool =>
   openPostgres(url, {
     max: connectionsMax,
     connection: { statement_timeout: statementMsMax, lock_timeout: lockMsMax },
@@ -79,7 +83,7 @@ type Options = postgres.Options<Record<string, never>> & {
 }
 
 /** What every connection of ours has in common; statements are in UTC and their columns arrive in camelCase. */
-export const openPostgres = (url: string, options: Options): Sql => {
+export const openPostgres = (url: string, options: Options): Pool => {
   const { address, socket } = withoutSocket(url)
   return postgres(address, {
     connect_timeout: 3,
@@ -92,7 +96,7 @@ export const openPostgres = (url: string, options: Options): Sql => {
     ...socket,
     ...options,
     connection: { application_name: 'prospect-pages', TimeZone: 'UTC', ...options.connection },
-  }) as unknown as Sql
+  }) as unknown as Pool
 }
 
 /** `?host=/folder` names the folder of a socket, as everywhere with PostgreSQL; the driver does not know it. */
