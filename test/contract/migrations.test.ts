@@ -114,6 +114,18 @@ const MIGRATE = `
   await store.close()
   console.log('ready')`
 
+/** Opens one new file every 20 milliseconds from a given time on. */
+const OPEN_50 = `
+  const { openDatabase } = await import('${sourceUrl('adapters/sqlite/open.ts')}')
+  const [folder, startsAt] = process.argv.slice(1)
+  let opened = 0
+  while (opened < 50) {
+    while (Date.now() < Number(startsAt) + 20 * opened);
+    openDatabase(folder + '/' + opened, 5_000).close()
+    opened += 1
+  }
+  console.log(opened)`
+
 t.test('on sqlite', async (t) => {
   const newEmpty = async (t: Test): Promise<Empty> => {
     const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
@@ -135,6 +147,17 @@ t.test('on sqlite', async (t) => {
     }
   }
   sharedTests(t, 'sqlite', newEmpty)
+
+  t.test('2 processes open 50 new files, each file at the same moment', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    const startsAt = String(Date.now() + 2_000)
+    const opened = await Promise.all([
+      runChild(OPEN_50, folder, startsAt),
+      runChild(OPEN_50, folder, startsAt),
+    ])
+    t.same(opened, ['50\n', '50\n'])
+  })
 })
 
 t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {

@@ -10,7 +10,8 @@ export type Database = ReturnType<typeof openDatabase>
 export const openDatabase = (path: string, busyMsMax: number) => {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
   const file = new DatabaseSync(path)
-  file.exec(`pragma busy_timeout = ${busyMsMax}; pragma journal_mode = wal; pragma synchronous = full`)
+  file.exec(`pragma busy_timeout = ${busyMsMax}; pragma synchronous = full`)
+  switchToWal(file, busyMsMax)
   let isOpen = true
   const statements = new Map<string, StatementSync>()
   const nameOf = rememberNames()
@@ -73,6 +74,23 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   }
 }
 
+const SWITCH_EVERY_MS = 5
+const pause = new Int32Array(new SharedArrayBuffer(4))
+
+/** Two processes that open a new file at once both want it for themselves; SQLite refuses one without waiting. */
+const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
+  const giveUpAt = performance.now() + busyMsMax
+  for (;;) {
+    try {
+      file.exec('pragma journal_mode = wal')
+      return
+    } catch (error) {
+      if (primaryCode(error) !== BUSY || performance.now() >= giveUpAt) throw error
+      Atomics.wait(pause, 0, 0, SWITCH_EVERY_MS)
+    }
+  }
+}
+
 /** `page_group_id` is `pageGroupId`: the one place where SQL's names become ours. */
 const rememberNames = () => {
   const names = new Map<string, string>()
@@ -101,6 +119,7 @@ const primaryCode = (error: unknown): number => codeOf(error) & 0xff
 
 /** 5 busy, 6 locked, 8 read only, 10 input or output, 11 damaged, 13 full, 14 cannot open, 26 not a database. */
 const AWAY = new Set([5, 6, 8, 10, 11, 13, 14, 26])
+const BUSY = 5
 const CONSTRAINT_CHECK = 275
 const CONSTRAINT_PRIMARYKEY = 1555
 const CONSTRAINT_UNIQUE = 2067
