@@ -15,10 +15,10 @@ import type { Config } from './config.ts'
 import { createPagesWithVersion } from './core/create-page-with-version.ts'
 import { refuse } from './core/failures.ts'
 import { gather } from './core/gather.ts'
-import { getPage } from './core/get-page.ts'
+import { getPages } from './core/get-page.ts'
 import { identify } from './core/identify.ts'
-import { listPageGroups } from './core/list-page-groups.ts'
-import { listPages } from './core/list-pages.ts'
+import { listPageGroups, slicesOfPageGroups } from './core/list-page-groups.ts'
+import { listPages, slicesOfPages } from './core/list-pages.ts'
 import { logProspectActivities } from './core/log-prospect-activity.ts'
 import type { Clock, NewId, Store } from './core/ports.ts'
 import { publishVersions } from './core/publish-versions.ts'
@@ -55,7 +55,7 @@ export const realWorld = (config: Config, log: Log): World => ({
   log,
 })
 
-/** The five operations over a store, each gathering the calls that arrive together. */
+/** The five operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
 export const composeUseCases = (
   { store, clock, newId }: Omit<World, 'log'>,
   config: Pick<Config, 'requireIdentity' | 'queuedCallsMax'>,
@@ -65,9 +65,9 @@ export const composeUseCases = (
   const { requireIdentity } = config
   return {
     logProspectActivity: gather(logProspectActivities({ store, clock, newId, requireIdentity }), limits),
-    listPageGroups: listPageGroups({ rows: gather(store.pageGroups.list, limits) }),
-    listPages: listPages({ rows: gather(store.pages.list, limits) }),
-    getPage: getPage({ find: gather(store.pages.find, limits) }),
+    listPageGroups: listPageGroups({ slice: gather(slicesOfPageGroups({ store }), limits, JSON.stringify) }),
+    listPages: listPages({ slice: gather(slicesOfPages({ store }), limits, JSON.stringify) }),
+    getPage: gather(getPages({ store }), limits, JSON.stringify),
     createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), limits),
   }
 }

@@ -5,11 +5,12 @@ export type GatherLimits = {
   readonly listsUnderWayMax: number
   readonly queuedMax: number
 }
-type Waiting<Input, Answer> = {
-  readonly input: Input
+type Caller<Answer> = {
   readonly resolve: (answer: Answer) => void
   readonly reject: (why: unknown) => void
 }
+/** One member of a list, and everybody who asked for it. */
+type Member<Input, Answer> = { readonly input: Input; readonly callers: Caller<Answer>[] }
 
 /**
  * Turns single calls that arrive together into lists, and hands each caller its own answer.
@@ -18,12 +19,18 @@ type Waiting<Input, Answer> = {
  * nobody; while as many lists are under way as may be, the next one grows. Past `queuedMax` waiting calls it refuses
  * with `unavailable` at once. Where a list fails for a reason of its own, its members are tried one by one, so
  * that nobody fails for a neighbour; after `unavailable` they are not, for the write may have happened.
+ *
+ * With `sameAs`, calls of one text that wait for the same list are one member of it and get one answer. For reads only:
+ * what a caller wrote before it asked is in it, because the list starts after the call.
  */
 export const gather = <Input, Answer>(
   run: (inputs: readonly Input[]) => Promise<readonly Outcome<Answer>[]>,
   { listLengthMax, listsUnderWayMax, queuedMax }: GatherLimits,
+  sameAs?: (input: Input) => string,
 ): ((input: Input) => Promise<Answer>) => {
-  let queue: Waiting<Input, Answer>[] = []
+  let queue: Member<Input, Answer>[] = []
+  const joinable = new Map<string, Member<Input, Answer>>()
+  let queued = 0
   let listsUnderWay = 0
   let starting = false
 
@@ -32,6 +39,8 @@ export const gather = <Input, Answer>(
     while (queue.length > 0 && listsUnderWay < listsUnderWayMax) {
       const list = queue.length <= listLengthMax ? queue : queue.slice(0, listLengthMax)
       queue = queue.length <= listLengthMax ? [] : queue.slice(listLengthMax)
+      joinable.clear()
+      for (const { callers } of list) queued -= callers.length
       listsUnderWay++
       void answer(list).finally(() => {
         listsUnderWay--
@@ -46,11 +55,11 @@ export const gather = <Input, Answer>(
     setImmediate(start)
   }
 
-  const answer = async (list: readonly Waiting<Input, Answer>[]): Promise<void> => {
+  const answer = async (list: readonly Member<Input, Answer>[]): Promise<void> => {
     try {
       const outcomes = await run(list.map(({ input }) => input))
-      list.forEach((waiting, i) => {
-        settle(waiting, outcomes[i] as Outcome<Answer>)
+      list.forEach((member, i) => {
+        settle(member, outcomes[i] as Outcome<Answer>)
       })
     } catch (why) {
       if (list.length === 1 || isUnavailable(why)) rejectAll(list, why)
@@ -58,35 +67,48 @@ export const gather = <Input, Answer>(
     }
   }
 
-  const answerOneByOne = async (list: readonly Waiting<Input, Answer>[]): Promise<void> => {
-    for (const [i, waiting] of list.entries()) {
+  const answerOneByOne = async (list: readonly Member<Input, Answer>[]): Promise<void> => {
+    for (const [i, member] of list.entries()) {
       try {
-        settle(waiting, (await run([waiting.input]))[0] as Outcome<Answer>)
+        settle(member, (await run([member.input]))[0] as Outcome<Answer>)
       } catch (why) {
         if (isUnavailable(why)) return rejectAll(list.slice(i), why)
-        waiting.reject(why)
+        rejectAll([member], why)
       }
     }
   }
 
+  const memberFor = (input: Input): Member<Input, Answer> => {
+    const text = sameAs?.(input)
+    const same = text === undefined ? undefined : joinable.get(text)
+    if (same !== undefined) return same
+    const member = { input, callers: [] }
+    queue.push(member)
+    if (text !== undefined) joinable.set(text, member)
+    return member
+  }
+
   return (input) =>
     new Promise((resolve, reject) => {
-      if (queue.length >= queuedMax) {
+      if (queued >= queuedMax) {
         reject(new DomainFailure('unavailable', 'Too many requests are waiting.', { retryAfterS: 1 }))
         return
       }
-      queue.push({ input, resolve, reject })
+      queued++
+      memberFor(input).callers.push({ resolve, reject })
       startSoon()
     })
 }
 
-const settle = <Answer>(waiting: Waiting<unknown, Answer>, outcome: Outcome<Answer>): void => {
-  if (outcome instanceof DomainFailure) waiting.reject(outcome)
-  else waiting.resolve(outcome)
+const settle = <Answer>({ callers }: Member<unknown, Answer>, outcome: Outcome<Answer>): void => {
+  for (const { resolve, reject } of callers) {
+    if (outcome instanceof DomainFailure) reject(outcome)
+    else resolve(outcome)
+  }
 }
 
-const rejectAll = (list: readonly { readonly reject: (why: unknown) => void }[], why: unknown): void => {
-  for (const waiting of list) waiting.reject(why)
+const rejectAll = (list: readonly Member<unknown, never>[], why: unknown): void => {
+  for (const { callers } of list) for (const { reject } of callers) reject(why)
 }
 
 const isUnavailable = (why: unknown): boolean => why instanceof DomainFailure && why.kind === 'unavailable'

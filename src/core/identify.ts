@@ -37,15 +37,15 @@ export const identify = ({ apiKeys, clock }: Deps) => {
       return refuse('missing_api_key', 'The header x-api-key is missing.')
     const key = isApiKeyText(apiKey) ? await apiKeys.findByHash(apiKeyHash(apiKey)) : null
     const now = clock()
-    if (key === null || hasEnded(key, isoTime(now)))
+    if (key === null || hasEnded(key, now))
       return refuse('invalid_api_key', 'The API key is not valid: unknown, expired or revoked.')
     markUsed(key, now)
     return { tenantId: key.tenantId, apiKeyId: key.apiKeyId, scopes: key.scopes }
   }
 }
 
-const hasEnded = ({ revokedAt, expiresAt }: StoredApiKey, now: string): boolean =>
-  revokedAt !== null || (expiresAt !== null && expiresAt <= now)
+const hasEnded = ({ revokedAt, expiresAt }: StoredApiKey, now: number): boolean =>
+  revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= now)
 
 export const requireScope = (caller: Caller, scope: Scope): void => {
   if (!caller.scopes.includes(scope))

@@ -1,8 +1,8 @@
 import type { PageGroup, PageGroupQuery, PageGroupSlice } from '../shapes/page-group.ts'
-import type { PageGroupsWant, StoredPageGroup } from './ports.ts'
+import type { PageGroupsWant, Store, StoredPageGroup } from './ports.ts'
 import { afterCursor, sliceOf } from './slices.ts'
 
-type Deps = { readonly rows: (want: PageGroupsWant) => Promise<readonly StoredPageGroup[]> }
+type Deps = { readonly slice: (want: PageGroupsWant) => Promise<PageGroupSlice> }
 export type PageGroupListing = PageGroupQuery & { readonly tenantId: string }
 
 /**
@@ -10,16 +10,27 @@ export type PageGroupListing = PageGroupQuery & { readonly tenantId: string }
  * Refuses `invalid_cursor`.
  */
 export const listPageGroups =
-  ({ rows }: Deps) =>
-  async ({ tenantId, status, cursor, limit }: PageGroupListing): Promise<PageGroupSlice> => {
-    const list = `page_groups?${status ?? ''}`
-    const beforeId = afterCursor(cursor, list)
-    const found = await rows({ tenantId, status: status ?? null, beforeId, rowsMax: limit + 1 })
-    return {
-      ...sliceOf(found, { list, limit, idOf: (group) => group.pageGroupId, itemOf: pageGroupOf }),
-      limit,
-    }
+  ({ slice }: Deps) =>
+  async ({ tenantId, status: filter, cursor, limit }: PageGroupListing): Promise<PageGroupSlice> => {
+    const status = filter ?? null
+    const beforeId = afterCursor(cursor, listOf(status))
+    return slice({ tenantId, status, beforeId, rowsMax: limit + 1 })
   }
+
+/** Many slices at once, one for each want, in order. */
+export const slicesOfPageGroups =
+  ({ store }: { readonly store: Pick<Store, 'pageGroups'> }) =>
+  async (wants: readonly PageGroupsWant[]): Promise<readonly PageGroupSlice[]> => {
+    const found = await store.pageGroups.list(wants)
+    return wants.map(({ status, rowsMax }, i) => {
+      const limit = rowsMax - 1
+      const idOf = (group: StoredPageGroup) => group.pageGroupId
+      return { ...sliceOf(found[i] ?? [], { list: listOf(status), limit, idOf, itemOf: pageGroupOf }), limit }
+    })
+  }
+
+/** Marks the list and its filter in a cursor. */
+const listOf = (status: string | null): string => `page_groups?${status ?? ''}`
 
 /** A page group as callers see it (specification 2.3). */
 export const pageGroupOf = (group: StoredPageGroup): PageGroup => ({

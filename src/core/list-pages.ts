@@ -1,10 +1,12 @@
 import type { Page, PageSlice } from '../shapes/page.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
+import { attempt } from './attempt.ts'
+import type { Outcome } from './failures.ts'
 import { effectiveName, pageGroupNotFound } from './pages.ts'
-import type { PagesWant, StoredPage } from './ports.ts'
+import type { PagesWant, Store, StoredPage } from './ports.ts'
 import { afterCursor, sliceOf } from './slices.ts'
 
-type Deps = { readonly rows: (want: PagesWant) => Promise<readonly StoredPage[] | null> }
+type Deps = { readonly slice: (want: PagesWant) => Promise<PageSlice> }
 export type PageListing = SliceQuery & { readonly tenantId: string; readonly pageGroupId: string }
 
 /**
@@ -12,13 +14,28 @@ export type PageListing = SliceQuery & { readonly tenantId: string; readonly pag
  * Refuses `page_group_not_found` and `invalid_cursor`.
  */
 export const listPages =
-  ({ rows }: Deps) =>
+  ({ slice }: Deps) =>
   async ({ tenantId, pageGroupId, cursor, limit }: PageListing): Promise<PageSlice> => {
-    const list = `pages/${pageGroupId}`
-    const beforeId = afterCursor(cursor, list)
-    const found = (await rows({ tenantId, pageGroupId, beforeId, rowsMax: limit + 1 })) ?? pageGroupNotFound()
-    return sliceOf(found, { list, limit, idOf: (page) => page.pageId, itemOf: pageOf })
+    const beforeId = afterCursor(cursor, listOf(pageGroupId))
+    return slice({ tenantId, pageGroupId, beforeId, rowsMax: limit + 1 })
   }
+
+/** Many slices at once, one for each want, in order. Refuses, each by itself, `page_group_not_found`. */
+export const slicesOfPages =
+  ({ store }: { readonly store: Pick<Store, 'pages'> }) =>
+  async (wants: readonly PagesWant[]): Promise<readonly Outcome<PageSlice>[]> => {
+    const found = await store.pages.list(wants)
+    return wants.map(({ pageGroupId, rowsMax }, i) =>
+      attempt(() => {
+        const rows = found[i] ?? pageGroupNotFound()
+        const idOf = (page: StoredPage) => page.pageId
+        return sliceOf(rows, { list: listOf(pageGroupId), limit: rowsMax - 1, idOf, itemOf: pageOf })
+      }),
+    )
+  }
+
+/** Marks the list in a cursor. */
+const listOf = (pageGroupId: string): string => `pages/${pageGroupId}`
 
 const pageOf = (page: StoredPage): Page => ({
   pageId: page.pageId,

@@ -26,6 +26,10 @@ export const membersOf = (text: string): { members: ReadonlyMap<string, RawJson>
   return { members, depth }
 }
 
+// The codes of characters: a look at one of them makes no text.
+const [QUOTE, BACKSLASH] = [0x22, 0x5c]
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d]
+
 const skipBlanks = (text: string, from: number): number => {
   let at = from
   while (text.charCodeAt(at) <= 0x20) at++
@@ -35,7 +39,7 @@ const skipBlanks = (text: string, from: number): number => {
 const endOfString = (text: string, begin: number): number => {
   for (let quote = text.indexOf('"', begin + 1); ; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0
-    while (text[quote - 1 - backslashes] === '\\') backslashes++
+    while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++
     if (backslashes % 2 === 0) return quote + 1
   }
 }
@@ -45,13 +49,13 @@ const endOfValue = (text: string, begin: number): { end: number; depth: number }
   let depth = 0
   let at = begin
   do {
-    const char = text[at]
-    if (char === '"') {
+    const char = text.charCodeAt(at)
+    if (char === QUOTE) {
       at = endOfString(text, at)
       continue
     }
-    if (char === '{' || char === '[') depth = Math.max(depth, ++open)
-    else if (char === '}' || char === ']') open--
+    if (char === OPEN_OBJECT || char === OPEN_ARRAY) depth = Math.max(depth, ++open)
+    else if (char === CLOSE_OBJECT || char === CLOSE_ARRAY) open--
     else if (open === 0) return { end: endOfScalar(text, at), depth }
     at++
   } while (open > 0)

@@ -12,7 +12,11 @@ const settled = async () => {
 }
 
 /** Gathers, and keeps the lists that were run. */
-const setting = (run: Run = upper, limits: Partial<GatherLimits> = {}) => {
+const setting = (
+  run: Run = upper,
+  limits: Partial<GatherLimits> = {},
+  sameAs?: (input: string) => string,
+) => {
   const lists: string[][] = []
   const call = gather<string, string>(
     (inputs) => {
@@ -20,6 +24,7 @@ const setting = (run: Run = upper, limits: Partial<GatherLimits> = {}) => {
       return run(inputs)
     },
     { ...LIMITS, ...limits },
+    sameAs,
   )
   return { call, lists }
 }
@@ -138,4 +143,53 @@ t.test('after a list that failed, it goes on', async (t) => {
   await t.rejects(call('a'), /a bug/)
   fails = false
   t.equal(await call('b'), 'B')
+})
+
+t.test('equal calls that wait for one list are one member of it, and each gets the answer', async (t) => {
+  const { call, lists } = setting(upper, {}, (input) => input)
+  t.strictSame(await Promise.all(['a', 'b', 'a', 'a'].map(call)), ['A', 'B', 'A', 'A'])
+  t.strictSame(lists, [['a', 'b']])
+})
+
+t.test('a call never shares the answer of a list that was under way before it', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, {}, (input) => input)
+  const first = call('a')
+  await settled()
+  const later = Promise.all([call('a'), call('a')])
+  await settled()
+  t.strictSame(lists, [['a']])
+  letGo()
+  await first
+  await settled()
+  t.strictSame(lists, [['a'], ['a']])
+  letGo()
+  t.strictSame(await later, ['A', 'A'])
+})
+
+t.test('what was left over for a later list is never joined after the first has started', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { listLengthMax: 1 }, (input) => input)
+  const answers = [call('a'), call('b')]
+  await settled()
+  answers.push(call('b'))
+  for (const _ of answers) {
+    letGo()
+    await settled()
+  }
+  t.strictSame(await Promise.all(answers), ['A', 'B', 'B'])
+  t.strictSame(lists, [['a'], ['b'], ['b']])
+})
+
+t.test('equal calls fail together, and each counts in the bound of those who wait', async (t) => {
+  const no = new DomainFailure('page_not_found', 'no')
+  const { call } = setting(
+    async (inputs) => inputs.map(() => no),
+    { queuedMax: 2 },
+    (input) => input,
+  )
+  const answers = [call('a'), call('a')]
+  await t.rejects(call('a'), unavailable)
+  t.match(await Promise.allSettled(answers), [{ reason: no }, { reason: no }])
+  await t.rejects(call('a'), no)
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { getPage } from '../../src/core/get-page.ts'
+import { getPages } from '../../src/core/get-page.ts'
 import { publishVersions } from '../../src/core/publish-versions.ts'
 import { idOf } from '../support/setting.ts'
 import { noOf, one, scene } from './scene.ts'
@@ -58,14 +58,18 @@ t.test('nothing that only a store knows is shown', async (t) => {
   const find = async () => {
     const found = await one(store.pages.find)(page)
     if (typeof found === 'string') throw new Error(found)
-    return {
-      ...found,
-      secret: 1,
-      latest: { ...found.latest, secret: 1 },
-      published: { ...found.latest, secret: 1 },
-    }
+    const secret = { secret: 1 }
+    return [
+      {
+        ...found,
+        ...secret,
+        latest: { ...found.latest, ...secret },
+        published: { ...found.latest, ...secret },
+      },
+    ]
   }
-  t.notOk(JSON.stringify(await getPage({ find })(page)).includes('secret'))
+  const read = one(getPages({ store: { pages: { ...store.pages, find } } }))
+  t.notOk(JSON.stringify(await read(page)).includes('secret'))
 })
 
 t.test('an unknown page, and one of another group, are refused alike', async (t) => {

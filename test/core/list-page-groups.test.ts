@@ -1,5 +1,5 @@
 import t from 'tap'
-import { listPageGroups } from '../../src/core/list-page-groups.ts'
+import { slicesOfPageGroups } from '../../src/core/list-page-groups.ts'
 import type { PageGroupQuery, PageGroupSlice } from '../../src/shapes/page-group.ts'
 import { noOf, scene } from './scene.ts'
 
@@ -65,10 +65,9 @@ t.test('what was given is answered as it was given', async (t) => {
 t.test('nothing that only a store knows is shown', async (t) => {
   const { newGroup, store, tenantId } = await scene()
   const kept = await store.pageGroups.find((await newGroup()).pageGroupId)
-  const { items } = await listPageGroups({ rows: async () => [{ ...kept, secret: 1 } as never] })({
-    tenantId,
-    limit: 20,
-  })
+  const pageGroups = { ...store.pageGroups, list: async () => [[{ ...kept, secret: 1 } as never]] }
+  const want = { tenantId, status: null, beforeId: null, rowsMax: 21 }
+  const [{ items = [] } = {}] = await slicesOfPageGroups({ store: { pageGroups } })([want])
   t.equal(items.length, 1)
   t.notOk(JSON.stringify(items).includes('secret'))
 })

@@ -2,9 +2,9 @@ import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { createPagesWithVersion } from '../../src/core/create-page-with-version.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { DomainFailure, type Outcome } from '../../src/core/failures.ts'
-import { getPage } from '../../src/core/get-page.ts'
-import { listPageGroups } from '../../src/core/list-page-groups.ts'
-import { listPages } from '../../src/core/list-pages.ts'
+import { getPages } from '../../src/core/get-page.ts'
+import { listPageGroups, slicesOfPageGroups } from '../../src/core/list-page-groups.ts'
+import { listPages, slicesOfPages } from '../../src/core/list-pages.ts'
 import { createPageGroup, type NewPageGroup, updatePageGroup } from '../../src/core/manage-page-groups.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
 
@@ -24,9 +24,9 @@ export const scene = async () => {
     updateGroup: updatePageGroup(deps),
     createPages: createPagesWithVersion(deps),
     createPage: one(createPagesWithVersion(deps)),
-    readPage: getPage({ find: one(store.pages.find) }),
-    listPages: listPages({ rows: one(store.pages.list) }),
-    listGroups: listPageGroups({ rows: one(store.pageGroups.list) }),
+    readPage: one(getPages(deps)),
+    listPages: listPages({ slice: one(slicesOfPages(deps)) }),
+    listGroups: listPageGroups({ slice: one(slicesOfPageGroups(deps)) }),
   }
 }
 

@@ -66,7 +66,7 @@ export const createApi = (deps: Deps): Api => {
       const allow = allowOf(matched)
       return refuse('method_not_allowed', `The path has ${allow}.`, { allow })
     }
-    if ('open' in route) return json(200, await route.open(matched.params))
+    if ('open' in route) return json(200, writeJson(await route.open(matched.params)))
     if (inFlight > deps.requestsInFlightMax)
       return refuse('unavailable', 'Too many requests are under way.', { retryAfterS: 1 })
 
@@ -76,7 +76,7 @@ export const createApi = (deps: Deps): Api => {
     const checked = await check(route, request, caller, matched.params, query)
     const { body, replayed } = await route.run(deps.useCases, checked)
     if (replayed) alwaysSent['idempotent-replayed'] = 'true'
-    return json(route.status, body)
+    return json(route.status, route.method === 'GET' ? textOf(body, route) : JSON.stringify(body))
   }
 
   return async (request) => {
@@ -98,8 +98,8 @@ export const createApi = (deps: Deps): Api => {
     } finally {
       inFlight--
     }
-    const route = matched === null ? null : ([...matched.routes.values()][0]?.path ?? null)
     const ms = performance.now() - began
+    const route = matched?.template ?? null
     deps.onAnswered({ requestId, method: request.method, route, status: draft.status, code, ms })
     const response = responseOf(draft, headers)
     return request.method === 'HEAD' ? { ...response, body: '' } : response
@@ -110,23 +110,26 @@ export const createApi = (deps: Deps): Api => {
 export const refusal = (requestId: string, failure: DomainFailure): ApiResponse =>
   responseOf(problem(failure.kind, requestId, failure), { 'x-request-id': requestId, ...ALWAYS })
 
-const responseOf = ({ status, headers, body }: Draft, alwaysSent: Headers): ApiResponse => ({
-  status,
-  headers: {
-    ...alwaysSent,
-    ...headers,
-    ...(status !== 204 && { 'content-length': String(Buffer.byteLength(body)) }),
-  },
-  body,
-})
+const responseOf = ({ status, headers, body }: Draft, alwaysSent: Headers): ApiResponse => {
+  Object.assign(alwaysSent, headers)
+  if (status !== 204) alwaysSent['content-length'] = String(Buffer.byteLength(body))
+  return { status, headers: alwaysSent, body }
+}
 
 const ALWAYS: Headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
-const json = (status: number, body: object): Draft => ({
-  status,
-  headers: { 'content-type': 'application/json' },
-  body: writeJson(body),
-})
+const JSON_HEADERS: Headers = { 'content-type': 'application/json' }
+const json = (status: number, body: string): Draft => ({ status, headers: JSON_HEADERS, body })
+
+const texts = new WeakMap<object, string>()
+/** Callers who asked for the same at the same moment share an answer; it is written once. */
+const textOf = (answer: object, { write = JSON.stringify }: Route): string => {
+  const written = texts.get(answer)
+  if (written !== undefined) return written
+  const text = write(answer)
+  texts.set(answer, text)
+  return text
+}
 
 const problem = (code: ProblemCode, requestId: string, failure: DomainFailure | null): Draft => {
   const body = problemOf(code, requestId, failure ?? undefined)

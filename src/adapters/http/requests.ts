@@ -109,6 +109,7 @@ export const readJson = async (
 
 const faultOfType = (request: ApiRequest): string | null => {
   const type = headerOf(request, 'content-type') ?? ''
+  if (type === 'application/json' && request.headers['content-encoding'] === undefined) return null
   if (!MEDIA_TYPE.test(type)) return 'The body must be application/json.'
   const [, charset = 'utf-8'] = CHARSET.exec(type) ?? []
   if (!/^utf-?8$/i.test(charset)) return 'The body must be in UTF-8.'

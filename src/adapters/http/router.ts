@@ -1,6 +1,8 @@
 import { isStorable } from '../../shapes/text.ts'
 
 export type Match<Route> = {
+  /** The path as the routes have it. */
+  readonly template: string
   /** The routes of the path, by method. */
   readonly routes: ReadonlyMap<string, Route>
   readonly params: Readonly<Record<string, string>>
@@ -9,6 +11,7 @@ type Branch<Route> = {
   readonly children: Map<string, Branch<Route>>
   param: { readonly name: string; readonly branch: Branch<Route> } | null
   readonly routes: Map<string, Route>
+  template: string
 }
 
 /** Finds the routes of a path among templates such as `/v0/page_groups/{page_group_id}/pages`. */
@@ -20,6 +23,7 @@ export const createRouter = <Route extends { readonly method: string; readonly p
     let at = root
     for (const segment of route.path.split('/').slice(1)) at = grow(at, segment)
     at.routes.set(route.method, route)
+    at.template = route.path
   }
 
   return (path) => {
@@ -33,11 +37,16 @@ export const createRouter = <Route extends { readonly method: string; readonly p
         at = at.param.branch
       } else return null
     }
-    return at.routes.size === 0 ? null : { routes: at.routes, params }
+    return at.routes.size === 0 ? null : { template: at.template, routes: at.routes, params }
   }
 }
 
-const branch = <Route>(): Branch<Route> => ({ children: new Map(), param: null, routes: new Map() })
+const branch = <Route>(): Branch<Route> => ({
+  children: new Map(),
+  param: null,
+  routes: new Map(),
+  template: '',
+})
 
 const grow = <Route>(at: Branch<Route>, segment: string): Branch<Route> => {
   if (segment.startsWith('{')) {

@@ -5,6 +5,7 @@ import type { PageGroupListing } from '../../core/list-page-groups.ts'
 import type { PageListing } from '../../core/list-pages.ts'
 import type { LoggedActivity, NewActivity } from '../../core/log-prospect-activity.ts'
 import type { PageWant, Scope } from '../../core/ports.ts'
+import { writeJson } from '../../core/write-json.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { CreatedPage, NewPage, PageSlice, PageWithVersion } from '../../shapes/page.ts'
 import { PageGroupQuery, PageGroupSlice } from '../../shapes/page-group.ts'
@@ -46,6 +47,8 @@ type Spec<Query extends QueryShape | undefined, Body extends v.GenericSchema | u
   /** True where no body at all means `{}`. */
   readonly bodyOptional?: boolean
   readonly answer: v.GenericSchema
+  /** How the answer becomes text, where it holds JSON that is kept as text. */
+  readonly write?: (answer: object) => string
   readonly status: 200 | 201
   /** Besides those that every operation can give. */
   readonly problems: readonly ProblemCode[]
@@ -96,6 +99,7 @@ export const ROUTES: readonly Route[] = [
     scope: 'page_groups:read',
     query: PageGroupQuery,
     answer: PageGroupSlice,
+    write: writeJson,
     status: 200,
     problems: ['invalid_cursor'],
     run: async ({ listPageGroups }, { tenantId, query }) => ({

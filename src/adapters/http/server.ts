@@ -41,14 +41,15 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
     res: ServerResponse,
     expectsContinue: boolean,
   ): Promise<void> => {
-    const fault = faultOf(req)
+    const repeatedHeaders = repeatedIn(req)
+    const fault = faultOf(req, repeatedHeaders)
     const { status, headers, body } = fault
       ? refuseMessage(fault)
       : await api({
           method: req.method ?? '',
           target: req.url ?? '',
           headers: req.headers,
-          repeatedHeaders: repeatedIn(req.rawHeaders),
+          repeatedHeaders,
           readBody: () => {
             refuseTooLarge(Number(req.headers['content-length'] ?? 0), limits.bodyBytesMax)
             if (expectsContinue) res.writeContinue()
@@ -115,8 +116,10 @@ const portOf = (server: Server): number => {
 }
 
 /** What HTTP itself forbids and Node lets pass. */
-const faultOf = ({ httpVersion, headers, rawHeaders }: IncomingMessage): DomainFailure | null => {
-  const repeated = repeatedIn(rawHeaders)
+const faultOf = (
+  { httpVersion, headers }: IncomingMessage,
+  repeated: readonly string[],
+): DomainFailure | null => {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return badMessage('The request line has no HTTP version.')
   if (repeated.includes('host') || repeated.includes('content-length'))
@@ -127,7 +130,8 @@ const faultOf = ({ httpVersion, headers, rawHeaders }: IncomingMessage): DomainF
 
 const badMessage = (detail: string) => new DomainFailure('invalid_request', detail)
 
-const repeatedIn = (rawHeaders: readonly string[]): readonly string[] => {
+const repeatedIn = ({ headers, rawHeaders }: IncomingMessage): readonly string[] => {
+  if (Object.keys(headers).length * 2 === rawHeaders.length) return []
   const seen = new Set<string>()
   return rawHeaders.flatMap((header, i) => {
     const name = header.toLowerCase()
