@@ -72,10 +72,22 @@ export const connect = (settings: PostgresSettings) => {
 const openPool = ({ url, connectionsMax, statementMsMax, lockMsMax, onStatement }: PostgresSettings): Pool =>
   openPostgres(url, {
     max: connectionsMax,
-    connection: { statement_timeout: statementMsMax, lock_timeout: lockMsMax },
+    connection: { statement_timeout: statementMsMax, lock_timeout: lockMsMax, ...ONE_PLAN },
     onnotice: () => {},
     ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
   })
+
+/**
+ * One plan for each statement, made once: a new one for each call costs more than the call. It goes by nested loops
+ * along indexes whatever the tables held when it was made; statements are written so that this is the plan to have.
+ */
+export const ONE_PLAN = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: false,
+  enable_hashjoin: false,
+  enable_mergejoin: false,
+  jit: false,
+} as const
 
 type Options = postgres.Options<Record<string, never>> & {
   /** The driver has it; its types do not. */
@@ -112,7 +124,13 @@ const withoutSocket = (url: string): { address: string; socket?: { path: string 
 export const endPool = (sql: Sql, timeoutS: number): Promise<void> =>
   sql.end({ timeout: timeoutS }).catch(() => {})
 
-const isoFromPostgres = (text: string): string => new Date(text).toISOString()
+/** `2026-01-31 09:05:00.12+00`: sessions are in UTC, and PostgreSQL leaves out zeros at the end. */
+const isoFromPostgres = (text: string): string => {
+  const zone = text.length - 3
+  if (!text.endsWith('+00') || zone < 19 || zone > 23) return new Date(text).toISOString()
+  const fraction = zone === 19 ? '.' : text.slice(19, zone)
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}${fraction.padEnd(4, '0')}Z`
+}
 
 export const unavailable = (detail: string, cause?: unknown): DomainFailure => {
   const failure = new DomainFailure('unavailable', detail, { retryAfterS: 1 })
