@@ -194,6 +194,9 @@ export type ClaimedVersion = {
   readonly pageId: string
   readonly versionId: string
   readonly attempt: number
+}
+/** What a name for a page can be thought of from. */
+export type NamingContext = {
   readonly groupTitle: string
   readonly pageContext: string | null
   readonly supplementaryContext: string | null
@@ -218,6 +221,11 @@ export type Versions = {
     readonly until: Timestamp
     readonly max: number
   }): Promise<readonly ClaimedVersion[]>
+  /** One for each page, in order. All of them are there. */
+  contexts(
+    tenantId: string,
+    pages: readonly Pick<StoredPage, 'pageGroupId' | 'pageId'>[],
+  ): Promise<readonly NamingContext[]>
   /** Saves those that are still `processing` under the same attempt; the others were lost to somebody else. */
   settle(tenantId: string, settlements: readonly Settlement[]): Promise<void>
 }
@@ -286,7 +294,4 @@ export type Store = {
 }
 
 /** Thinks of a name for a page. Slow and foreign: called outside of any write, and it may fail. */
-export type Namer = (
-  page: Pick<ClaimedVersion, 'groupTitle' | 'pageContext' | 'supplementaryContext'>,
-  stop: AbortSignal,
-) => Promise<string>
+export type Namer = (context: NamingContext, stop: AbortSignal) => Promise<string>

@@ -1,5 +1,5 @@
 import { oneLine } from './first-words.ts'
-import type { ClaimedVersion, Clock, Namer, Settlement, Store } from './ports.ts'
+import type { ClaimedVersion, Clock, Namer, NamingContext, Settlement, Store } from './ports.ts'
 import { isoTime } from './times.ts'
 
 export const ATTEMPTS_MAX = 5
@@ -37,13 +37,16 @@ export const publishVersions =
       max: claimMax,
     })
 
-    const settle = async (version: ClaimedVersion): Promise<Settlement> => {
+    const settle = async (
+      version: ClaimedVersion,
+      context: NamingContext | undefined,
+    ): Promise<Settlement> => {
       const { pageId, versionId, attempt } = version
       const which = { pageId, versionId, attempt }
       if (attempt > ATTEMPTS_MAX)
         return { ...which, status: 'failed', reason: `None of ${ATTEMPTS_MAX} attempts came to an end.` }
       try {
-        const computedName = namer && nameFrom(await namer(version, stop))
+        const computedName = namer && context ? nameFrom(await namer(context, stop)) : null
         return { ...which, status: 'published', at: isoTime(clock()), computedName }
       } catch (why) {
         if (!stop.aborted) onFailedAttempt?.(version, why)
@@ -57,9 +60,11 @@ export const publishVersions =
 
     const byTenant = Map.groupBy(claimed, ({ tenantId }) => tenantId)
     const settled = await Promise.allSettled(
-      [...byTenant].map(async ([tenantId, versions]) =>
-        store.versions.settle(tenantId, await Promise.all(versions.map(settle))),
-      ),
+      [...byTenant].map(async ([tenantId, versions]) => {
+        const contexts = namer === null ? [] : await store.versions.contexts(tenantId, versions)
+        const settlements = versions.map((version, i) => settle(version, contexts[i]))
+        await store.versions.settle(tenantId, await Promise.all(settlements))
+      }),
     )
     // One tenant's failure is told once nothing is under way any more.
     for (const one of settled) if (one.status === 'rejected') throw one.reason

@@ -312,7 +312,7 @@ const settledAll = <Answer>(calls: readonly Promise<Answer>[]): Promise<(Answer 
   )
 
 const countingSettlements = ({ versions }: Store, settled: Settlement[]): Store['versions'] => ({
-  claim: versions.claim,
+  ...versions,
   settle: async (tenantId, settlements) => {
     await versions.settle(tenantId, settlements)
     settled.push(...settlements)

@@ -243,6 +243,14 @@ const actsOn = ({ activities, pageGroups, pages, versions }: Store, wanted: Want
         idempotencyKey: `key ${2_000 + i}`,
       })),
     })
+  const contexts = (count: number) =>
+    versions.contexts(
+      tenantId,
+      cycled([small, big], count).map((pageGroupId, i) => ({
+        pageGroupId,
+        pageId: idAt('page', 20 + 600 * i),
+      })),
+    )
   const claim = (max: number) => versions.claim({ now: at(0), until: at(0), max })
   const recall = (count: number) => {
     const numbers = Array.from({ length: count }, (_, i) => 500 + i * 11)
@@ -298,6 +306,7 @@ const actsOn = ({ activities, pageGroups, pages, versions }: Store, wanted: Want
     ...listedPages,
     ...readPages,
     ...together,
+    { name: 'what a namer needs', act: () => contexts(1), rowsMax: 1 },
     { name: 'an activity recalled', act: () => recall(1), rowsMax: 1 },
     { name: 'a page recalled', act: () => recallPages(1), rowsMax: 1 },
     { name: 'a group found by its id', act: () => pageGroups.find(big), rowsMax: 1 },

@@ -11,10 +11,10 @@ overStores(async (t, kind) => {
     return store
   }
 
-  t.test('a new version is claimed with what a namer needs to know', async (t) => {
+  t.test('a new version is claimed', async (t) => {
     const store = await drained()
-    const group = await addGroup(store, { title: 'Offers', pageContext: 'For friends' })
-    const page = await addPage(store, group, { supplementaryContext: 'Spring' })
+    const group = await addGroup(store)
+    const page = await addPage(store, group)
     t.strictSame(await claim(store, 0), [
       {
         tenantId: group.tenantId,
@@ -22,11 +22,26 @@ overStores(async (t, kind) => {
         pageId: page.pageId,
         versionId: page.versionId,
         attempt: 1,
-        groupTitle: 'Offers',
-        pageContext: 'For friends',
-        supplementaryContext: 'Spring',
       },
     ])
+  })
+
+  t.test('what a namer needs to know of pages comes in their order', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store, { title: 'Offers', pageContext: 'For friends' })
+    const other = someGroup(group, { title: 'Other' })
+    await store.pageGroups.add(other)
+    const pages = [
+      await addPage(store, group, { supplementaryContext: 'Spring' }),
+      await addPage(store, other, { supplementaryContext: null }),
+      await addPage(store, group, { supplementaryContext: 'Autumn' }),
+    ]
+    t.strictSame(await store.versions.contexts(group.tenantId, pages.toReversed()), [
+      { groupTitle: 'Offers', pageContext: 'For friends', supplementaryContext: 'Autumn' },
+      { groupTitle: 'Other', pageContext: null, supplementaryContext: null },
+      { groupTitle: 'Offers', pageContext: 'For friends', supplementaryContext: 'Spring' },
+    ])
+    t.strictSame(await store.versions.contexts(group.tenantId, []), [])
   })
 
   t.test('where nothing waits nothing is claimed', async (t) => {
@@ -82,12 +97,12 @@ overStores(async (t, kind) => {
 
   t.test('versions of all tenants are claimed together', async (t) => {
     const store = await drained()
-    const groups = [await addGroup(store, { title: 'One' }), await addGroup(store, { title: 'Two' })]
+    const groups = [await addGroup(store), await addGroup(store)]
     for (const group of groups) await addPage(store, group)
     const claimed = await claim(store, 0)
     t.strictSame(
-      claimed.map(({ tenantId, groupTitle }) => [tenantId, groupTitle]).sort(),
-      groups.map(({ tenantId, title }) => [tenantId, title]).sort(),
+      claimed.map(({ tenantId, pageGroupId }) => [tenantId, pageGroupId]).sort(),
+      groups.map(({ tenantId, pageGroupId }) => [tenantId, pageGroupId]).sort(),
     )
   })
 
@@ -248,7 +263,10 @@ overStores(async (t, kind) => {
       await settle(
         store,
         group,
-        claimed.map((version) => settled(version, version.supplementaryContext as string)),
+        claimed.map((version) => {
+          const page = pages.find(({ versionId }) => versionId === version.versionId)
+          return settled(version, page?.supplementaryContext as string)
+        }),
       )
       t.strictSame(
         (await readAll(store, pages)).map((page) => page.latest.failureReason ?? page.computedName),
@@ -263,8 +281,10 @@ overStores(async (t, kind) => {
     const page = await addPage(store, group)
     const before = await read(store, page)
     scribbleOn(await claim(store, 0, { leaseMs: 1 }))
+    scribbleOn(await store.versions.contexts(group.tenantId, [page]))
     t.strictSame(await read(store, page), before)
-    t.match(await claim(store, 1), [{ pageId: page.pageId, attempt: 2, groupTitle: group.title }])
+    t.match(await claim(store, 1), [{ pageId: page.pageId, attempt: 2 }])
+    t.match(await store.versions.contexts(group.tenantId, [page]), [{ groupTitle: group.title }])
   })
 })
 

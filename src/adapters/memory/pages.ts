@@ -119,21 +119,15 @@ export const memoryPages = (added: () => void) => {
         .map((version): ClaimedVersion => {
           const attempt = version.attempts + 1
           versions.set(version.versionId, { ...version, attempts: attempt, claimableAt: until })
-          const { tenantId, pageGroupId, pageId, supplementaryContext } = pages.get(
-            version.pageKey,
-          ) as KeptPage
-          const group = groupOf({ tenantId, pageGroupId }) as StoredPageGroup
-          return {
-            tenantId,
-            pageGroupId,
-            pageId,
-            versionId: version.versionId,
-            attempt,
-            groupTitle: group.title,
-            pageContext: group.pageContext,
-            supplementaryContext,
-          }
+          const { tenantId, pageGroupId, pageId } = pages.get(version.pageKey) as KeptPage
+          return { tenantId, pageGroupId, pageId, versionId: version.versionId, attempt }
         }),
+    contexts: async (tenantId, wanted) =>
+      wanted.map(({ pageGroupId, pageId }) => {
+        const { title, pageContext } = groupOf({ tenantId, pageGroupId }) as StoredPageGroup
+        const { supplementaryContext } = pages.get(keyOf(tenantId, pageGroupId, pageId)) as KeptPage
+        return { groupTitle: title, pageContext, supplementaryContext }
+      }),
     settle: async (tenantId, settlements) => {
       for (const done of settlements) {
         const version = versions.get(done.versionId)

@@ -1,8 +1,7 @@
-import type { ClaimedVersion, Settlement, Versions } from '../../core/ports.ts'
+import type { ClaimedVersion, NamingContext, Settlement, Versions } from '../../core/ports.ts'
 import { type Ask, plainArray, textArray } from './connect.ts'
 
-type ClaimedRow = Pick<ClaimedVersion, 'tenantId' | 'pageGroupId' | 'pageId' | 'versionId' | 'attempt'>
-type ContextRow = Pick<ClaimedVersion, 'pageId' | 'groupTitle' | 'pageContext' | 'supplementaryContext'>
+type ContextRow = NamingContext & { readonly pageId: string }
 
 /**
  * The claim serves no caller, so it is the one that leaves the tenant: a plain conditional update, which also works
@@ -19,35 +18,27 @@ export const postgresVersions = (ask: Ask): Versions => ({
     )
     const last = oldest.at(-1)
     if (last === undefined) return []
-    const claimed = await ask(
-      (sql) => sql<ClaimedRow[]>`
+    return ask(
+      (sql) => sql<ClaimedVersion[]>`
         update page_versions set claimable_at = ${until}, attempts = attempts + 1
         where status = 'processing' and claimable_at <= ${last.claimableAt}
           and version_id = any(${textArray(oldest.map(({ versionId }) => versionId))}::text[])
         returning tenant_id, page_group_id, page_id, version_id, attempts as attempt`,
     )
-    if (claimed.length === 0) return []
-    const contexts = await ask(
+  },
+
+  contexts: async (tenantId, pages) => {
+    const rows = await ask(
       (sql) => sql<ContextRow[]>`
-        select want.page_id, context.title as group_title, context.page_context, context.supplementary_context
-        from unnest(${textArray(claimed.map((version) => version.tenantId))}::text[],
-            ${textArray(claimed.map((version) => version.pageGroupId))}::text[],
-            ${textArray(claimed.map((version) => version.pageId))}::text[])
-            as want (tenant_id, page_group_id, page_id)
-          cross join lateral (
-            select g.title, g.page_context, p.supplementary_context
-            from pages p, page_groups g
-            where p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
-              and p.page_id = want.page_id
-              and g.tenant_id = want.tenant_id and g.page_group_id = want.page_group_id
-            limit 1
-          ) context`,
+        select p.page_id, g.title as group_title, g.page_context, p.supplementary_context
+        from unnest(${textArray(pages.map((page) => page.pageGroupId))}::text[],
+            ${textArray(pages.map((page) => page.pageId))}::text[]) as want (page_group_id, page_id)
+          join pages p on p.tenant_id = ${tenantId} and p.page_group_id = want.page_group_id
+            and p.page_id = want.page_id
+          join page_groups g on g.tenant_id = ${tenantId} and g.page_group_id = want.page_group_id`,
     )
-    const contextOf = new Map(contexts.map((context) => [context.pageId, context]))
-    return claimed.flatMap((version) => {
-      const context = contextOf.get(version.pageId)
-      return context === undefined ? [] : [{ ...version, ...context }]
-    })
+    const contextOf = new Map(rows.map(({ pageId, ...context }) => [pageId, context]))
+    return pages.map(({ pageId }) => contextOf.get(pageId) ?? missing(pageId))
   },
 
   settle: async (tenantId, settlements) => {
@@ -78,6 +69,10 @@ export const postgresVersions = (ask: Ask): Versions => ({
     )
   },
 })
+
+const missing = (pageId: string): never => {
+  throw new Error(`${pageId} or its group is missing`)
+}
 
 const rowOf = (done: Settlement) => ({
   pageId: done.pageId,

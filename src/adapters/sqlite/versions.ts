@@ -1,4 +1,4 @@
-import type { ClaimedVersion, Versions } from '../../core/ports.ts'
+import type { ClaimedVersion, NamingContext, Versions } from '../../core/ports.ts'
 import type { Database } from './open.ts'
 
 const CLAIM = `
@@ -20,20 +20,18 @@ const PUBLISH = `
   update pages set published_version_id = ?, updated_at = ?, computed_name = coalesce(?, computed_name)
   where tenant_id = ? and page_group_id = ? and page_id = ?`
 
-type Claimed = Omit<ClaimedVersion, 'groupTitle' | 'pageContext' | 'supplementaryContext'>
-type Context = Pick<ClaimedVersion, 'groupTitle' | 'pageContext' | 'supplementaryContext'>
-
 export const sqliteVersions = (database: Database): Versions => ({
   claim: async ({ now, until, max }) => {
     // Nobody else is kept from writing while nothing waits.
     if (database.get(WAITING, now) === undefined) return []
-    return database.write(() =>
-      database.all<Claimed>(CLAIM, until, now, max).flatMap((claimed) => {
-        const context = database.get<Context>(CONTEXT, claimed.tenantId, claimed.pageGroupId, claimed.pageId)
-        return context === undefined ? [] : [{ ...claimed, ...context }]
-      }),
-    )
+    return database.write(() => database.all<ClaimedVersion>(CLAIM, until, now, max))
   },
+
+  contexts: async (tenantId, pages) =>
+    pages.map(
+      ({ pageGroupId, pageId }) =>
+        database.get<NamingContext>(CONTEXT, tenantId, pageGroupId, pageId) as NamingContext,
+    ),
 
   settle: async (tenantId, settlements) =>
     database.write(() => {
