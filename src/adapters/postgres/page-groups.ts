@@ -1,5 +1,6 @@
 import type { PageGroups, PageGroupsWant, StoredPageGroup } from '../../core/ports.ts'
 import type { RawJson } from '../../shapes/json.ts'
+import { byTenant } from './by-tenant.ts'
 import { type Ask, plainArray, type Sql, textArray } from './connect.ts'
 
 type PageGroupRow = Omit<StoredPageGroup, 'actions' | 'footerLinks' | 'scripts'> & {
@@ -11,16 +12,18 @@ type ListedRow = PageGroupRow & { readonly want: number }
 
 export const postgresPageGroups = (ask: Ask): PageGroups => ({
   list: async (wants) => {
+    const rows = await byTenant(wants, async (tenantId, its) => {
+      const { open = [], filtered = [] } = Object.groupBy(its, ({ status }) =>
+        status === null ? 'open' : 'filtered',
+      )
+      const [openRows, filteredRows] = await Promise.all([
+        open.length > 0 ? ask((sql) => listOpen(sql, tenantId, open)) : [],
+        filtered.length > 0 ? ask((sql) => listFiltered(sql, tenantId, filtered)) : [],
+      ])
+      return [...openRows, ...filteredRows]
+    })
     const lists: StoredPageGroup[][] = wants.map(() => [])
-    const numbered = wants.map((want, number) => ({ ...want, number }))
-    const { open = [], filtered = [] } = Object.groupBy(numbered, ({ status }) =>
-      status === null ? 'open' : 'filtered',
-    )
-    const [openRows, filteredRows] = await Promise.all([
-      open.length > 0 ? ask((sql) => listOpen(sql, open)) : [],
-      filtered.length > 0 ? ask((sql) => listFiltered(sql, filtered)) : [],
-    ])
-    for (const { want, ...row } of [...openRows, ...filteredRows]) lists[want]?.push(stored(row))
+    for (const { want, ...row } of rows) lists[want]?.push(stored(row))
     return lists
   },
 
@@ -66,23 +69,23 @@ export const postgresPageGroups = (ask: Ask): PageGroups => ({
 type NumberedWant = PageGroupsWant & { readonly number: number }
 
 // Two statements, because each walks an index of its own, by the text that the index holds.
-const listOpen = (sql: Sql, wants: readonly NumberedWant[]) => sql<ListedRow[]>`
+const listOpen = (sql: Sql, tenantId: string, wants: readonly NumberedWant[]) => sql<ListedRow[]>`
   select want.number as want, ${columns(sql)}
   from ${numbered(sql, wants)}
     cross join lateral (
       select * from page_groups g
-      where g.tenant_id = want.tenant_id
+      where g.tenant_id = ${tenantId}
         and (case when g.status <> 'deleted' then g.page_group_id end) < want.before_id
       order by (case when g.status <> 'deleted' then g.page_group_id end) desc limit want.rows_max
     ) g
   order by want.number, g.page_group_id desc`
 
-const listFiltered = (sql: Sql, wants: readonly NumberedWant[]) => sql<ListedRow[]>`
+const listFiltered = (sql: Sql, tenantId: string, wants: readonly NumberedWant[]) => sql<ListedRow[]>`
   select want.number as want, ${columns(sql)}
   from ${numbered(sql, wants)}
     cross join lateral (
       select * from page_groups g
-      where g.tenant_id = want.tenant_id
+      where g.tenant_id = ${tenantId}
         and (g.status || '/' || g.page_group_id) collate "C" < want.status || '/' || want.before_id
         and (g.status || '/' || g.page_group_id) collate "C" > want.status || '/'
       order by (g.status || '/' || g.page_group_id) collate "C" desc limit want.rows_max
@@ -91,11 +94,10 @@ const listFiltered = (sql: Sql, wants: readonly NumberedWant[]) => sql<ListedRow
 
 const numbered = (sql: Sql, wants: readonly NumberedWant[]) => sql`
   unnest(${plainArray(wants.map((want) => want.number))}::int[],
-    ${textArray(wants.map((want) => want.tenantId))}::text[],
     ${textArray(wants.map((want) => want.status))}::text[],
     ${textArray(wants.map((want) => want.beforeId ?? AFTER_ALL_IDS))}::text[],
     ${plainArray(wants.map((want) => want.rowsMax))}::int[])
-    as want (number, tenant_id, status, before_id, rows_max)`
+    as want (number, status, before_id, rows_max)`
 
 /** Greater than every id: ids are of lower-case letters, digits and underscores. */
 const AFTER_ALL_IDS = '~'

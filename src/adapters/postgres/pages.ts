@@ -1,9 +1,19 @@
-import type { FoundPage, KnownPages, NewPageRow, Pages, StoredPage, StoredVersion } from '../../core/ports.ts'
+import type {
+  FoundPage,
+  KnownPages,
+  NewPageRow,
+  Pages,
+  PageWants,
+  StoredPage,
+  StoredVersion,
+} from '../../core/ports.ts'
+import { byTenant } from './by-tenant.ts'
 import { type Ask, plainArray, recordedUnlessOvertaken, textArray } from './connect.ts'
 
 type RecallRow =
   | (KnownPages['groups'][number] & { readonly pageId: null })
   | (KnownPages['pages'][number] & { readonly pageId: string })
+type RecallWant = PageWants['groups'][number] & { readonly idempotencyKey?: string }
 type ListedRow = StoredPage & { readonly want: number; readonly pageId: string | null }
 type VersionColumns<Prefix extends string> = {
   readonly [Name in keyof StoredVersion as `${Prefix}${Capitalize<Name>}`]: StoredVersion[Name] | null
@@ -17,28 +27,32 @@ type FoundRow = Omit<StoredPage, 'pageId'> & {
 
 export const postgresPages = (ask: Ask): Pages => ({
   recall: async ({ groups, keys }) => {
-    const rows = await ask(
-      (sql) => sql<RecallRow[]>`
-        select g.tenant_id, g.page_group_id, g.status, g.title,
-          (select c.pages_count::int from page_counts c
-            where c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id) as pages_count,
-          null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
-        from (
-          select distinct tenant_id, page_group_id
-          from unnest(${textArray(groups.map((want) => want.tenantId))}::text[],
-            ${textArray(groups.map((want) => want.pageGroupId))}::text[]) as each (tenant_id, page_group_id)
-        ) want
-          join page_groups g on g.tenant_id = want.tenant_id and g.page_group_id = want.page_group_id
-        union all
-        select p.tenant_id, p.page_group_id, null, null, null,
-          p.page_id, p.idempotency_key, p.request_hash, p.created_at
-        from unnest(${textArray(keys.map((want) => want.tenantId))}::text[],
-            ${textArray(keys.map((want) => want.pageGroupId))}::text[],
-            ${textArray(keys.map((want) => want.idempotencyKey))}::text[])
-            as want (tenant_id, page_group_id, idempotency_key)
-          join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
-            and p.idempotency_key = want.idempotency_key`,
-    )
+    const wants: readonly RecallWant[] = [...groups, ...keys]
+    const rows = await byTenant(wants, (tenantId, its) => {
+      const groupIds = new Set(
+        its.flatMap((want) => (want.idempotencyKey === undefined ? want.pageGroupId : [])),
+      )
+      const itsKeys = its.flatMap(({ pageGroupId, idempotencyKey }) =>
+        idempotencyKey === undefined ? [] : [{ pageGroupId, idempotencyKey }],
+      )
+      return ask(
+        (sql) => sql<RecallRow[]>`
+          select g.tenant_id, g.page_group_id, g.status, g.title,
+            (select c.pages_count::int from page_counts c
+              where c.tenant_id = ${tenantId} and c.page_group_id = g.page_group_id) as pages_count,
+            null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
+          from page_groups g
+          where g.tenant_id = ${tenantId} and g.page_group_id = any(${textArray([...groupIds])}::text[])
+          union all
+          select p.tenant_id, p.page_group_id, null, null, null,
+            p.page_id, p.idempotency_key, p.request_hash, p.created_at
+          from unnest(${textArray(itsKeys.map((want) => want.pageGroupId))}::text[],
+              ${textArray(itsKeys.map((want) => want.idempotencyKey))}::text[])
+              as want (page_group_id, idempotency_key)
+            join pages p on p.tenant_id = ${tenantId} and p.page_group_id = want.page_group_id
+              and p.idempotency_key = want.idempotency_key`,
+      )
+    })
     return {
       groups: rows.filter((row) => row.pageId === null),
       pages: rows.filter((row) => row.pageId !== null),
@@ -89,25 +103,29 @@ export const postgresPages = (ask: Ask): Pages => ({
   },
 
   list: async (wants) => {
-    const rows = await ask(
-      (sql) => sql<ListedRow[]>`
-        select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
-          p.created_at, p.updated_at
-        from unnest(${plainArray(wants.map((_, number) => number))}::int[],
-            ${textArray(wants.map((want) => want.tenantId))}::text[],
-            ${textArray(wants.map((want) => want.pageGroupId))}::text[],
-            ${textArray(wants.map((want) => want.beforeId ?? AFTER_ALL_IDS))}::text[],
-            ${plainArray(wants.map((want) => want.rowsMax))}::int[])
-            as want (number, tenant_id, page_group_id, before_id, rows_max)
-          join page_groups g on g.tenant_id = want.tenant_id and g.page_group_id = want.page_group_id
-            and g.status <> 'deleted'
-          left join lateral (
-            select * from pages p
-            where p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
-              and p.page_id < want.before_id
-            order by p.page_id desc limit want.rows_max
-          ) p on true
-        order by want.number, p.page_id desc`,
+    const rows = await byTenant(wants, (tenantId, its) =>
+      ask(
+        (sql) => sql<ListedRow[]>`
+          select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
+            p.created_at, p.updated_at
+          from unnest(${plainArray(its.map((want) => want.number))}::int[],
+              ${textArray(its.map((want) => want.pageGroupId))}::text[],
+              ${textArray(its.map((want) => want.beforeId ?? AFTER_ALL_IDS))}::text[],
+              ${plainArray(its.map((want) => want.rowsMax))}::int[])
+              as want (number, page_group_id, before_id, rows_max)
+            cross join lateral (
+              select 1 from page_groups g
+              where g.tenant_id = ${tenantId} and g.page_group_id = want.page_group_id and g.status <> 'deleted'
+              limit 1
+            ) g
+            left join lateral (
+              select * from pages p
+              where p.tenant_id = ${tenantId} and p.page_group_id = want.page_group_id
+                and p.page_id < want.before_id
+              order by p.page_id desc limit want.rows_max
+            ) p on true
+          order by want.number, p.page_id desc`,
+      ),
     )
     const lists: (StoredPage[] | null)[] = wants.map(() => null)
     for (const { want, ...page } of rows) {
