@@ -27,6 +27,7 @@ import { rememberApiKeys } from './core/remember-api-keys.ts'
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 const LIST_LENGTH_MAX = 200
 const REMEMBERED_KEYS = { keysMax: 10_000, msMax: 30_000 }
+const PUBLISHER_REST_MS = 10
 /** A lease outlives the call to the namer by this. */
 const LEASE_MARGIN_MS = 20_000
 
@@ -95,6 +96,7 @@ export const compose = (config: Config, world: World) => {
         log.warn({ versionId, attempt, err: why }, 'naming failed'),
     }),
     pollMs: config.publisherPollMs,
+    restMs: PUBLISHER_REST_MS,
     onError: (error) => log.error({ err: error }, 'publishing failed; it goes on'),
   })
 

@@ -5,7 +5,7 @@ const NEVER_MS = 2 ** 30
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A publisher that takes what `works` says, round by round, then nothing. */
-const setting = (t: Test, works: (() => number | Promise<number>)[] = [], pollMs = NEVER_MS) => {
+const setting = (t: Test, works: (() => number | Promise<number>)[] = [], pollMs = NEVER_MS, restMs = 1) => {
   const rounds: AbortSignal[] = []
   const errors: unknown[] = []
   const publisher = createPublisher({
@@ -14,6 +14,7 @@ const setting = (t: Test, works: (() => number | Promise<number>)[] = [], pollMs
       return (await works.shift()?.()) ?? 0
     },
     pollMs,
+    restMs,
     onError: (error) => errors.push(error),
   })
   t.teardown(() => publisher.stop())
@@ -29,9 +30,10 @@ const tell = (promised: PromiseWithResolvers<void>) => () => {
 }
 
 t.test('it looks for work when it starts, and goes on while there is some', async (t) => {
-  const { start, rounds } = setting(t, [() => 10, () => 1])
+  const looked = Promise.withResolvers<void>()
+  const { start, rounds } = setting(t, [() => 10, () => 1, tell(looked)])
   start()
-  await settled()
+  await looked.promise
   t.equal(rounds.length, 3)
 })
 
@@ -56,6 +58,20 @@ t.test('a wake while it works is not lost, and never makes it work twice at once
   await settled()
   t.equal(rounds.length, 2)
 })
+
+t.test(
+  'it rests after a round that took something, whoever wakes it, and a stop ends the rest',
+  async (t) => {
+    const { start, wake, stop, rounds } = setting(t, [() => 10], NEVER_MS, NEVER_MS)
+    start()
+    await settled()
+    wake()
+    await settled()
+    t.equal(rounds.length, 1)
+    await stop()
+    t.equal(rounds.length, 1)
+  },
+)
 
 t.test('unasked, it looks now and then', async (t) => {
   const looked = Promise.withResolvers<void>()
