@@ -27,51 +27,65 @@ const END_AGAIN_MS = 10_000
 
 /**
  * Connections to PostgreSQL behind a gate: at most as many statements under way as there are connections, a bounded
- * number waiting a bounded time. The driver itself bounds neither, nor does it settle every statement whose
- * connection died: each has a deadline of ours, and after a missed one all connections are replaced.
+ * number waiting a bounded time. The driver itself bounds neither, nor does it settle every statement whose connection
+ * died: each has a deadline of ours, and the connection that missed it is replaced.
+ *
+ * Each connection is a pool of one of the driver's. A pool of several that are not all busy at some time or other grows
+ * slower with every statement: it looks for a connection among all the places where one has ever stood.
  */
 export const connect = (settings: PostgresSettings) => {
-  let pool = openPool(settings)
+  const connections = new Set<Pool>()
+  const free: Pool[] = []
   const enter = gate({
     underWayMax: settings.connectionsMax,
     waitingMax: settings.waitingMax,
     waitMsMax: settings.waitMsMax,
   })
 
-  const replacePool = (missed: Pool) => {
-    if (missed !== pool) return
-    pool = openPool(settings)
+  const open = (): Pool => {
+    const connection = openConnection(settings)
+    connections.add(connection)
+    return connection
+  }
+  const discard = (connection: Pool) => {
+    connections.delete(connection)
     // The driver may connect once more after its end.
-    void endPool(missed, 0).then(() =>
-      setTimeout(() => void missed.close().catch(() => {}), END_AGAIN_MS).unref(),
+    void endPool(connection, 0).then(() =>
+      setTimeout(() => void connection.close().catch(() => {}), END_AGAIN_MS).unref(),
     )
   }
 
   const ask: Ask = async (statement) => {
     const leave = await enter()
-    const used = pool
+    const connection = free.pop() ?? open()
     let timer: NodeJS.Timeout | undefined
+    let isLate = false
     try {
       const deadline = new Promise<never>((_, reject) => {
         timer = setTimeout(() => {
-          replacePool(used)
+          isLate = true
           reject(unavailable('The database did not answer in time.'))
         }, settings.statementMsMax + GRACE_MS)
       })
-      return await Promise.race([statement(used), deadline])
+      return await Promise.race([statement(connection), deadline])
     } catch (error) {
       throw serverSaidNo(error) ? error : unavailable('The database cannot answer now.', error)
     } finally {
       clearTimeout(timer)
+      if (isLate) discard(connection)
+      else free.push(connection)
       leave()
     }
   }
-  return { ask, close: () => endPool(pool, 5) }
+  const close = async (): Promise<void> => {
+    await Promise.all([...connections].map((connection) => endPool(connection, 5)))
+  }
+  return { ask, close }
 }
 
-const openPool = ({ url, connectionsMax, statementMsMax, lockMsMax, onStatement }: PostgresSettings): Pool =>
+const openConnection = ({ url, statementMsMax, lockMsMax, onStatement }: PostgresSettings): Pool =>
   openPostgres(url, {
-    max: connectionsMax,
+    max: 1,
     connection: { statement_timeout: statementMsMax, lock_timeout: lockMsMax, ...ONE_PLAN },
     onnotice: () => {},
     ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
