@@ -10,7 +10,8 @@ import { fillSqlite } from './fill-sqlite.ts'
 import { healthDuring } from './health.ts'
 import type { Sample } from './load.ts'
 import { measureCase, warmUp } from './measure.ts'
-import { BARE_OF, type EmbeddedCell } from './report.ts'
+import type { EmbeddedCell } from './results.ts'
+import { BARE_OF } from './verdicts.ts'
 
 type Plan = {
   readonly rounds: number
