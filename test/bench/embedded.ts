@@ -53,9 +53,9 @@ const measureAgainstBare = async (
       const watched = withHealth(embedded, (lateMs) => healthMs.push(lateMs))
       await warmUp(one, [embedded, ceiling])
       const measured = await measureCase(one, [watched, ceiling], {
+        ...plan,
         age: 'fresh',
         callers: CALLERS,
-        ...plan,
         checkpoint: async () => {},
       })
       for (const cell of measured)
