@@ -1,5 +1,3 @@
-import { statfsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CASES, type Case } from './cases.ts'
 import type { ServiceContestant } from './contestants/contestant.ts'
@@ -7,6 +5,7 @@ import { launchOurs, ours } from './contestants/services.ts'
 import { DEPTH, type Size } from './fill.ts'
 import { fillPostgres } from './fill-postgres.ts'
 import { fillSqlite } from './fill-sqlite.ts'
+import { freeGib } from './folders.ts'
 import { EMPTY, MILLION, TEN_MILLION } from './growth-cells.ts'
 import { measureCase, warmUp } from './measure.ts'
 import type { GrowthCell, GrowthFound, Kind, Setting } from './results.ts'
@@ -24,7 +23,7 @@ const STEPS = [
   step(TEN_MILLION, 10_000_000, 1_000_000),
 ]
 /** With the log of PostgreSQL and what is written while it is measured. */
-const TEN_MILLION_BYTES = 20 * 2 ** 30
+const TEN_MILLION_GIB = 20
 const CALLERS = [1, 64]
 
 /** What each operation costs as the tables grow. */
@@ -40,9 +39,8 @@ export const measureGrowth = async (setting: Setting): Promise<GrowthFound> => {
 }
 
 const hasRoom = (tell: Setting['tell']): boolean => {
-  const { bavail, bsize } = statfsSync(tmpdir())
-  const has = bavail * bsize >= TEN_MILLION_BYTES
-  if (!has) tell(`10 million logs are left out: they need ${TEN_MILLION_BYTES / 2 ** 30} GiB in ${tmpdir()}`)
+  const has = freeGib() >= TEN_MILLION_GIB
+  if (!has) tell(`10 million logs are left out: they need ${TEN_MILLION_GIB} GiB`)
   return has
 }
 

@@ -4,12 +4,15 @@ import { type ServiceContestant, settle } from './contestants/contestant.ts'
 import { launchOurs, ourCursor, ours } from './contestants/services.ts'
 import { CASES_SIZE, type Filled } from './fill.ts'
 import { fillPostgres } from './fill-postgres.ts'
+import { freeGib } from './folders.ts'
 import { load } from './load.ts'
 import { measureInTurn } from './measure.ts'
 import type { HourFound, Look, Minute, Setting } from './results.ts'
 
 const CALLERS = 64
 const MINUTE_S = 60
+/** Rows, the log of PostgreSQL, and a line in the log of the service for each answer. */
+const HOUR_GIB = 25
 /** Requests of each case in the mix; it begins again at their end. */
 const REQUESTS_OF_EACH = 1_000
 
@@ -17,6 +20,8 @@ const REQUESTS_OF_EACH = 1_000
 export const measureHour = async (setting: Setting): Promise<HourFound> => {
   const { amount, database, folder, tell } = setting
   const cases = CASES.filter(({ name }) => name.includes(amount.only))
+  const neededGib = (HOUR_GIB * amount.minutes) / 60
+  if (freeGib() < neededGib) throw new Error(`${amount.minutes} minutes need ${neededGib} GiB`)
   tell('filling')
   const { url } = await database.newDatabase()
   const filled = await fillPostgres(url, CASES_SIZE)
