@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { openPostgres } from '../../src/adapters/postgres/connect.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -8,6 +9,7 @@ export type BenchPostgres = Awaited<ReturnType<typeof startBenchPostgres>>
 export type Address = { readonly url: string; readonly folder: string; readonly name: string }
 
 const MIB = 2 ** 20
+const ENDING_MS = 500
 
 /** A throwaway PostgreSQL that flushes every commit, with the memory that a machine of its own would give it. */
 export const startBenchPostgres = async () => {
@@ -23,8 +25,12 @@ export const startBenchPostgres = async () => {
   const home = await server.newDatabase()
   // Where the benchmark is interrupted.
   process.once('exit', () => {
+    const { folder } = addressOf(home)
+    if (!existsSync(folder)) return
     void server.halt('SIGQUIT')
-    removeFolder(addressOf(home).folder)
+    // It still writes while it ends, and nothing else can be waited for here.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ENDING_MS)
+    removeFolder(folder)
   })
   const sharedBuffersMib = Math.min(2_048, Math.floor(totalmem() / 4 / MIB))
   await ask(

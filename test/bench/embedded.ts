@@ -10,7 +10,8 @@ import { fillSqlite } from './fill-sqlite.ts'
 import { healthDuring } from './health.ts'
 import type { Sample } from './load.ts'
 import { measureCase, warmUp } from './measure.ts'
-import { BARE_OF, type EmbeddedCell } from './report.ts'
+import type { EmbeddedCell } from './results.ts'
+import { BARE_OF } from './verdicts.ts'
 
 type Plan = {
   readonly rounds: number
@@ -52,9 +53,9 @@ const measureAgainstBare = async (
       const watched = withHealth(embedded, (lateMs) => healthMs.push(lateMs))
       await warmUp(one, [embedded, ceiling])
       const measured = await measureCase(one, [watched, ceiling], {
+        ...plan,
         age: 'fresh',
         callers: CALLERS,
-        ...plan,
         checkpoint: async () => {},
       })
       for (const cell of measured)

@@ -8,6 +8,15 @@ export type Size = {
   readonly logs: number
 }
 
+/** What the cases and the hour begin with. */
+export const CASES_SIZE: Size = {
+  groups: 200,
+  bigGroupPages: 150_000,
+  pagesOfOthers: 10,
+  prospects: 50_000,
+  logs: 100_000,
+}
+
 /** What the cases must know of a filled database. */
 export type Filled = {
   readonly tenantId: string

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -15,4 +15,10 @@ export const newFolder = (name: string): string => {
 export const removeFolder = (folder: string): void => {
   open.delete(folder)
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+}
+
+/** What there is room for, where the databases lie. */
+export const freeGib = (): number => {
+  const { bavail, bsize } = statfsSync(tmpdir())
+  return (bavail * bsize) / 2 ** 30
 }

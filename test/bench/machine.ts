@@ -2,12 +2,15 @@ import { closeSync, fdatasyncSync, openSync, readFileSync, statfsSync, writeSync
 import { arch, cpus, release, tmpdir, totalmem, type } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { run } from './children.ts'
 import { newFolder, removeFolder } from './folders.ts'
 import { LOAD_TOOL } from './load.ts'
 import { median } from './measure.ts'
 
 export type Machine = Awaited<ReturnType<typeof describeMachine>>
 const RIVALS = ['fastify', 'express', 'pg', 'postgres', 'ajv', 'pino', 'autocannon']
+const HERE = fileURLToPath(new URL('.', import.meta.url))
 const TMPFS = 0x01021994
 
 /** What the figures depend on. */
@@ -30,11 +33,16 @@ export const describeMachine = async (postgres: {
   sharedBuffersMib: postgres.sharedBuffersMib,
   load: LOAD_TOOL,
   prospectPages: versionIn('../../package.json'),
+  commit: await commitHere(),
   packages: Object.fromEntries(
     RIVALS.map((name) => [name, versionIn(`node_modules/${name}/package.json`)]),
   ) as Readonly<Record<string, string>>,
 })
 
+const commitHere = async (): Promise<string> => {
+  const git = run('git', ['describe', '--always', '--dirty', '--exclude=*'], { cwd: HERE, msMax: 10_000 })
+  return (await git.catch(() => 'no commit')).trim()
+}
 const versionIn = (path: string): string => {
   try {
     return JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')).version

@@ -24,7 +24,7 @@ type Plan = {
   readonly callers: readonly number[]
   readonly rounds: number
   readonly seconds: number
-  /** Called before each measurement of a case that writes. */
+  /** Called before a case that writes, once for each number of callers. */
   readonly checkpoint: () => Promise<void>
   readonly tell: (line: string) => void
 }
@@ -38,11 +38,10 @@ export const measureCase = async (
   const cells: Cell[] = []
   for (const count of callers) {
     const samples = new Map<Contestant, Sample[]>(contestants.map((contestant) => [contestant, []]))
+    if (one.writes) await checkpoint()
     for (let round = 0; round < rounds; round++)
-      for (const contestant of rotated(contestants, round)) {
-        if (one.writes) await checkpoint()
+      for (const contestant of rotated(contestants, round))
         samples.get(contestant)?.push(await measured(contestant, one, { callers: count, seconds }))
-      }
     for (const [contestant, all] of samples) {
       const cell = cellOf(contestant.name, one.name, count, age, all)
       cells.push(cell)
@@ -50,6 +49,24 @@ export const measureCase = async (
     }
   }
   return cells
+}
+
+/** Measures one running contestant in all cases, alternating round by round; what slows a minute slows every case. */
+export const measureInTurn = async (
+  cases: readonly Case[],
+  contestant: Contestant,
+  { age, callers, rounds, seconds, checkpoint, tell }: Omit<Plan, 'callers'> & { readonly callers: number },
+): Promise<Cell[]> => {
+  const samples = new Map<Case, Sample[]>(cases.map((one) => [one, []]))
+  for (let round = 0; round < rounds; round++) {
+    await checkpoint()
+    for (const [one, all] of samples) all.push(await measured(contestant, one, { callers, seconds }))
+  }
+  return [...samples].map(([one, all]) => {
+    const cell = cellOf(contestant.name, one.name, callers, age, all)
+    tell(`${one.name} ${age} ${callers} × ${contestant.name}: ${Math.round(cell.rate)}/s`)
+    return cell
+  })
 }
 
 /** So that a fresh process is measured compiled, and with its connections open. */

@@ -1,46 +1,32 @@
 import { CASES } from './cases.ts'
 import type { Footprint } from './footprint.ts'
-import type { Machine } from './machine.ts'
+import { growthText } from './growth-report.ts'
+import { hourText } from './hour-report.ts'
 import type { Cell } from './measure.ts'
+import { partText } from './part-report.ts'
+import type { CasesFound, EmbeddedCell, Measured, Results } from './results.ts'
+import { shortForm } from './short-form.ts'
 import { ms, percent, table, times, whole } from './table.ts'
-import type { Verdict } from './verdicts.ts'
+import { BARE_OF, type Verdict, verdictsOf } from './verdicts.ts'
 
-export type EmbeddedCell = Cell & { readonly healthMsMax: number | null }
-export type Result = {
-  readonly machine: Machine
-  readonly rounds: number
-  readonly seconds: number
-  readonly cells: readonly Cell[]
-  readonly embedded: readonly EmbeddedCell[]
-  readonly footprints: readonly Footprint[]
-}
-
-/** The whole result for people. */
-export const reportOf = (result: Result, verdicts: readonly Verdict[]): string =>
+/** All that is known, for people: each part that was measured, the table with its verdicts, and the short form. */
+export const reportOf = (results: Results): string =>
   [
-    machineText(result.machine),
-    `${result.rounds} rounds of ${result.seconds} s; medians. Rates are answers per second, ± half of their spread; p50 and p99 in ms.`,
-    ...CASES.flatMap((one) => freshText(one.name, one.title, result.cells)),
-    ...agedText(result.cells),
-    ...embeddedText(result.embedded),
-    ...footprintText(result.footprints),
-    verdictText(verdicts),
+    ...(results.cases ? casesText(results.cases) : []),
+    ...(results.growth ? growthText(results.growth) : []),
+    ...(results.hour ? hourText(results.hour) : []),
+    verdictText(verdictsOf(results)),
+    ...(results.cases ? [shortForm(results.cases)] : []),
   ].join('\n\n')
 
-const BUSY_MAX = 0.05
-
-export const machineText = (machine: Machine): string =>
-  [
-    `${machine.date.slice(0, 10)}, ${machine.cores} × ${machine.cpu}, ${machine.memoryGib} GiB, ${machine.system}`,
-    `a flush takes ${machine.flushMs.toFixed(2)} ms${machine.flushesToMemory ? ' (INTO MEMORY: nothing here is durable)' : ''}`,
-    ...(machine.busyBefore > BUSY_MAX
-      ? [`OTHERS TAKE ${Math.round(machine.busyBefore * 100)} % OF THE PROCESSORS: these figures are too low`]
-      : []),
-    `node ${machine.node}, PostgreSQL ${machine.postgres} (shared_buffers ${machine.sharedBuffersMib} MiB), ${machine.load}`,
-    `prospect-pages ${machine.prospectPages}; ${Object.entries(machine.packages)
-      .map(([name, version]) => `${name} ${version}`)
-      .join(', ')}`,
-  ].join('\n')
+const casesText = (cases: Measured & CasesFound): string[] => [
+  partText('cases', cases),
+  'Rates are answers per second, ± half of their spread; p50 and p99 in ms.',
+  ...CASES.flatMap((one) => freshText(one.name, one.title, cases.cells)),
+  ...agedText(cases.cells),
+  ...embeddedText(cases.embedded),
+  ...footprintText(cases.footprints),
+]
 
 const namesIn = (cells: readonly Cell[]) => [...new Set(cells.map((cell) => cell.contestant))]
 
@@ -126,12 +112,6 @@ const embeddedText = (cells: readonly EmbeddedCell[]): string[] => {
   ]
   return [`embedded\n${table(head, rows, 2)}`]
 }
-/** Whose answers the bare server imitates. */
-export const BARE_OF: Readonly<Record<string, string>> = {
-  'on sqlite': 'bare as sqlite',
-  'on memory': 'bare as memory',
-}
-
 const footprintText = (footprints: readonly Footprint[]): string[] => {
   if (footprints.length === 0) return []
   const rows = footprints.map(({ name, startMs, idleMib, loadedMib, peakMib }) => [
@@ -145,7 +125,7 @@ const footprintText = (footprints: readonly Footprint[]): string[] => {
   return [table(head, rows)]
 }
 
-export const verdictText = (verdicts: readonly Verdict[]): string =>
+const verdictText = (verdicts: readonly Verdict[]): string =>
   `what it must reach\n${table(
     ['case', 'verdict'],
     verdicts.map(({ row, verdict }) => [row, verdict]),

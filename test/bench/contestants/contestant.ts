@@ -66,7 +66,7 @@ export const serviceContestant = ({
 const SETTLE_MS_MAX = 120_000
 
 /** Waits until the newest page of every group that the requests went to is published; answers how long that took. */
-const settle = async (target: Target, requests: readonly Request[]): Promise<number> => {
+export const settle = async (target: Target, requests: readonly Request[]): Promise<number> => {
   const began = performance.now()
   const ask = async (path: string) => {
     const response = await fetch(target.url + path, { headers: { 'x-api-key': target.apiKey } })

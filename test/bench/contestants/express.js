@@ -23,8 +23,9 @@ import {
   sliceQuery,
 } from './rival-parts.js'
 
-const pool = new pg.Pool({ max: 10 })
-const ajv = new Ajv({ useDefaults: true, coerceTypes: true, allErrors: true, allowUnionTypes: true })
+// Left to itself PostgreSQL plans each list of pages anew, prepared or not.
+const pool = new pg.Pool({ max: 10, options: '-c plan_cache_mode=force_generic_plan' })
+const ajv = new Ajv({ useDefaults: true, coerceTypes: true, allowUnionTypes: true })
 const app = express()
 app.disable('x-powered-by')
 app.disable('etag')

@@ -26,7 +26,8 @@ import {
   sliceQuery,
 } from './rival-parts.js'
 
-const sql = postgres({ max: 10 })
+// Left to itself PostgreSQL plans each list of pages anew, prepared or not.
+const sql = postgres({ max: 10, connection: { plan_cache_mode: 'force_generic_plan' } })
 const app = Fastify({ loggerInstance: log, disableRequestLogging: true })
 
 const tenantOf = keyRing(async (keyHash) => {

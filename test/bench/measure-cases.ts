@@ -1,0 +1,115 @@
+import { CASES, type Case } from './cases.ts'
+import { answerSizes, type Contestant } from './contestants/contestant.ts'
+import { pgbench } from './contestants/pgbench.ts'
+import { bare, type Launch, launchOurs, launchRival, ourCursor, ours, rival } from './contestants/services.ts'
+import { measureEmbedded } from './embedded.ts'
+import { CASES_SIZE, type Filled } from './fill.ts'
+import { fillPostgres } from './fill-postgres.ts'
+import { type Footprint, footprintOf } from './footprint.ts'
+import { type Cell, measureCase, warmUp } from './measure.ts'
+import type { CasesFound, Setting } from './results.ts'
+
+const AGED_CALLERS = 64
+/** Enough to compile every path and fill every cache. */
+const AGEING = { rounds: 1, seconds: 1 }
+
+/** Everybody in every case, freshly started and aged; the embedded database; starts and memory. */
+export const measureCases = async (setting: Setting): Promise<CasesFound> => {
+  const { amount, folder, tell } = setting
+  const cases = CASES.filter(({ name }) => name.includes(amount.only))
+  if (cases.length === 0) throw new Error(`no case is called ${amount.only}`)
+  tell('filling')
+  const scene = await openScene(setting)
+  const cells = [
+    ...(await measureFresh(cases, scene, setting)),
+    ...(await measureAged(cases, scene, setting)),
+  ]
+  const { cells: embedded, sqlite } = await measureEmbedded(cases, CASES_SIZE, { ...amount, folder, tell })
+  const footprints: Footprint[] = []
+  for (const { name, launch, filled } of [
+    ...scene.footed,
+    { name: 'on sqlite', launch: launchOurs(`sqlite:${sqlite.path}`, folder), filled: sqlite.filled },
+    { name: 'on memory, empty', launch: launchOurs('memory:', folder), filled: null },
+  ]) {
+    tell(`footprint ${name}`)
+    const { quick, seconds } = amount
+    footprints.push(await footprintOf({ name, launch, filled }, { starts: quick ? 3 : 7, seconds }))
+  }
+  return { cells, embedded, footprints }
+}
+
+type Scene = {
+  /** The three that are compared; they age. */
+  readonly services: readonly Contestant[]
+  /** The ceiling of the runtime and the floor of the database. */
+  readonly bounds: (cases: readonly Case[]) => Promise<Contestant[]>
+  readonly footed: readonly { readonly name: string; readonly launch: Launch; readonly filled: Filled }[]
+}
+
+/** Everybody has a copy of the database alone, so that nobody works on what another one wrote. */
+const openScene = async ({ database, folder }: Setting): Promise<Scene> => {
+  const original = await database.newDatabase()
+  const filled = await fillPostgres(original.url, CASES_SIZE)
+  const launches = {
+    'prospect-pages': launchOurs((await database.copyOf(original, 'bench_ours')).url, folder),
+    fastify: launchRival('fastify', await database.copyOf(original, 'bench_fastify'), folder),
+    express: launchRival('express', await database.copyOf(original, 'bench_express'), folder),
+  }
+  const program = ours('prospect-pages', launches['prospect-pages'], filled)
+  const floor = pgbench(await database.copyOf(original, 'bench_pgbench'), filled, CASES_SIZE)
+  return {
+    services: [
+      program,
+      rival('fastify', launches.fastify, filled),
+      rival('express', launches.express, filled),
+    ],
+    bounds: async (cases) => {
+      await program.start()
+      const sizes = await answerSizes(program, cases, filled, ourCursor)
+      await program.stop()
+      return [bare(filled, sizes, folder), ...(floor === null ? [] : [floor])]
+    },
+    footed: Object.entries(launches).map(([name, launch]) => ({ name, launch, filled })),
+  }
+}
+
+/** Each case with processes that have done nothing else. */
+const measureFresh = async (
+  cases: readonly Case[],
+  { services, bounds }: Scene,
+  { amount, database: { checkpoint }, tell }: Setting,
+): Promise<Cell[]> => {
+  const contestants = [...services, ...(await bounds(cases))]
+  const plan = { ...amount, age: 'fresh', checkpoint, tell } as const
+  const cells: Cell[] = []
+  for (const one of cases)
+    await whileRunning(contestants, async () => {
+      await warmUp(one, services)
+      cells.push(...(await measureCase(one, contestants, plan)))
+    })
+  return cells
+}
+
+/** Each case with processes that have been through all of them. */
+const measureAged = async (
+  cases: readonly Case[],
+  { services }: Scene,
+  { amount, database: { checkpoint }, tell }: Setting,
+): Promise<Cell[]> => {
+  const cells: Cell[] = []
+  const plan = { ...amount, age: 'aged', callers: [AGED_CALLERS], checkpoint, tell } as const
+  await whileRunning(services, async () => {
+    for (const one of cases) await measureCase(one, services, { ...plan, ...AGEING, tell: () => {} })
+    for (const one of cases) cells.push(...(await measureCase(one, services, plan)))
+  })
+  return cells
+}
+
+const whileRunning = async (contestants: readonly Contestant[], work: () => Promise<void>): Promise<void> => {
+  try {
+    for (const contestant of contestants) await contestant.start()
+    await work()
+  } finally {
+    for (const contestant of contestants) await contestant.stop()
+  }
+}
