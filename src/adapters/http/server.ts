@@ -65,7 +65,8 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
       res.write(body)
       await discard(req)
       res.end()
-    } else res.end(body)
+      // Text of as many bytes as characters is ASCII, which Node writes faster under another name.
+    } else res.end(body, headers['content-length'] === String(body.length) ? 'latin1' : 'utf8')
   }
 
   const server = createServer({
