@@ -110,6 +110,7 @@ export const compose = (config: Config, world: World) => {
   }
 
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
+  const stopping = () => state === 'stopping'
   const api = createApi({
     useCases,
     identify: (apiKey) =>
@@ -142,6 +143,8 @@ export const compose = (config: Config, world: World) => {
     /** Migrates, then serves and publishes. Refuses `unavailable` where the database is away: try again. */
     start: async (): Promise<void> => {
       await store.migrate()
+      // Told to stop meanwhile: what would be opened now nobody would close.
+      if (stopping()) return
       store.watch((signal) => (signal === 'keys' ? keys.forget() : publisher.wake()))
       state = 'serving'
       publisher.start()

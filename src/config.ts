@@ -4,6 +4,7 @@ import { type Fault, refuse } from './core/failures.ts'
 export type Config = {
   readonly host: string
   readonly port: number
+  readonly workers: number
   readonly database: DatabaseAddress
   readonly logLevel: string
   readonly namer: { readonly url: string; readonly model: string; readonly apiKey: string | undefined } | null
@@ -88,6 +89,11 @@ const DAY_MS = 86_400_000
 const SETTINGS = {
   HOST: setting('127.0.0.1', 'address to listen on', text),
   PORT: setting('8080', 'port to listen on; 0 picks a free one', whole(0, 65_535)),
+  WORKERS: setting(
+    '1',
+    'processes that serve that port together; more than 1 on PostgreSQL alone',
+    whole(1, 64),
+  ),
   DATABASE_URL: setting(
     'sqlite:data/prospect-pages.db',
     'postgres://… (14 or newer), sqlite:PATH (the embedded database) or memory: (nothing kept)',
@@ -100,7 +106,11 @@ const SETTINGS = {
   NAMER_MS_MAX: setting('10000', 'time limit of one call to the namer', whole(1, 600_000)),
   NAMER_CALLS_MAX: setting('4', 'calls to the namer at a time', whole(1, 1_000)),
   REQUIRE_IDENTITY: setting('false', 'refuse an activity with neither prospectId nor email', flag),
-  RATE_LIMIT_PER_MINUTE: setting('', 'requests of one key in a minute; empty: no limit', wholeOrNone(1, 1e9)),
+  RATE_LIMIT_PER_MINUTE: setting(
+    '',
+    'requests of one key in a minute, counted by each worker; empty: no limit',
+    wholeOrNone(1, 1e9),
+  ),
   BODY_BYTES_MAX: setting('1048576', 'largest body of a request', whole(1_024, 67_108_864)),
   HEADERS_MS_MAX: setting('10000', 'time limit for the headers of a request', whole(100, 600_000)),
   REQUEST_MS_MAX: setting('30000', 'time limit for a whole request to arrive', whole(100, 600_000)),
@@ -117,7 +127,7 @@ const SETTINGS = {
     'calls of one operation that wait for a list; past it 503',
     whole(1, 1_000_000),
   ),
-  DATABASE_CONNECTIONS_MAX: setting('10', 'connections to PostgreSQL', whole(1, 1_000)),
+  DATABASE_CONNECTIONS_MAX: setting('10', 'connections of each worker to PostgreSQL', whole(1, 1_000)),
   STATEMENT_MS_MAX: setting('5000', 'time limit of one statement', whole(100, 600_000)),
   PUBLISHER_POLL_MS: setting('1000', 'how often the publisher looks by itself', whole(10, 600_000)),
 } as const
@@ -144,10 +154,13 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   const values = Object.fromEntries(names.map((name) => [name, read(name)])) as Values
   if (values.NAMER_URL !== undefined && values.NAMER_MODEL === undefined)
     errors.push({ parameter: 'NAMER_MODEL', detail: 'must be set where NAMER_URL is' })
+  if (values.WORKERS > 1 && values.DATABASE_URL !== undefined && values.DATABASE_URL.kind !== 'postgres')
+    errors.push({ parameter: 'WORKERS', detail: 'can be more than 1 only where DATABASE_URL is PostgreSQL' })
   if (errors.length > 0) refuse('invalid_request', 'The settings are not right.', { errors })
   return {
     host: values.HOST,
     port: values.PORT,
+    workers: values.WORKERS,
     database: values.DATABASE_URL,
     logLevel: values.LOG_LEVEL,
     namer:
