@@ -44,6 +44,7 @@ const openStore = (config: Config, log: Log): Store => {
     lockMsMax: 2_000,
     waitingMax: config.queuedCallsMax,
     waitMsMax: 2_000,
+    ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
   }
   return postgresStore(settings, readMigrations('postgres'), (message) => log.warn(message))
 }

@@ -22,6 +22,8 @@ t.test('without settings the defaults hold, and an empty variable counts as not 
     port: 8080,
     workers: 1,
     database: { kind: 'sqlite', path: 'data/prospect-pages.db' },
+    databasePooler: false,
+    databaseDirectUrl: null,
     logLevel: 'info',
     namer: null,
     namerMsMax: 10_000,
@@ -158,6 +160,26 @@ t.test('several workers need a database that they can share', async (t) => {
     t.strictSame(faultsOf({ WORKERS: '1', DATABASE_URL }), [])
   }
   t.strictSame(namesOf(faultsOf({ WORKERS: '2', DATABASE_URL: 'nonsense' })), ['DATABASE_URL'])
+})
+
+t.test('a pooler stands before PostgreSQL, and only then PostgreSQL has another address', async (t) => {
+  const DATABASE_URL = 'postgres://pooler/db'
+  const DATABASE_DIRECT_URL = POSTGRES
+  const DATABASE_POOLER = 'true'
+  t.match(readConfig({ DATABASE_URL, DATABASE_POOLER }), { databasePooler: true, databaseDirectUrl: null })
+  t.match(readConfig({ DATABASE_URL, DATABASE_POOLER, DATABASE_DIRECT_URL }), {
+    database: { url: DATABASE_URL },
+    databaseDirectUrl: POSTGRES,
+  })
+  for (const other of ['sqlite:x.db', 'memory:'])
+    t.strictSame(namesOf(faultsOf({ DATABASE_URL: other, DATABASE_POOLER })), ['DATABASE_POOLER'], other)
+  t.strictSame(namesOf(faultsOf({ DATABASE_URL, DATABASE_DIRECT_URL })), ['DATABASE_DIRECT_URL'])
+  for (const bad of ['sqlite:x.db', 'memory:', 'postgres', 'localhost', 'mysql://localhost/db'])
+    t.strictSame(
+      namesOf(faultsOf({ DATABASE_URL, DATABASE_POOLER, DATABASE_DIRECT_URL: bad })),
+      ['DATABASE_DIRECT_URL'],
+      bad,
+    )
 })
 
 t.test('flags and log levels are words of a list', async (t) => {

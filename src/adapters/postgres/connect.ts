@@ -10,6 +10,8 @@ export type PostgresSettings = {
   readonly lockMsMax: number
   readonly waitingMax: number
   readonly waitMsMax: number
+  /** Where `url` is a PgBouncer in transaction mode: the address of PostgreSQL itself, if it is known. */
+  readonly pooler?: { readonly directUrl: string | null }
   /** Sees every statement with its parameters before it is sent. For tests. */
   readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
 }
@@ -83,13 +85,21 @@ export const connect = (settings: PostgresSettings) => {
   return { ask, close }
 }
 
-const openConnection = ({ url, statementMsMax, lockMsMax, onStatement }: PostgresSettings): Pool =>
-  openPostgres(url, {
+/**
+ * Behind a pooler each statement may reach another connection: none can rely on what was prepared before, and the
+ * settings of a session, which the pooler refuses, are the role's.
+ */
+const openConnection = (settings: PostgresSettings): Pool => {
+  const { url, statementMsMax, lockMsMax, pooler, onStatement } = settings
+  return openPostgres(url, {
     max: 1,
-    connection: { statement_timeout: statementMsMax, lock_timeout: lockMsMax, ...ONE_PLAN },
+    ...(pooler
+      ? { prepare: false }
+      : { connection: { statement_timeout: statementMsMax, lock_timeout: lockMsMax, ...ONE_PLAN } }),
     onnotice: () => {},
     ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
   })
+}
 
 /**
  * One plan for each statement, made once: a new one for each call costs more than the call. It goes by nested loops
