@@ -2,6 +2,7 @@ import postgres from 'postgres'
 import { DomainFailure } from '../../core/failures.ts'
 import type { Recorded } from '../../core/ports.ts'
 import { gate } from './gate.ts'
+import { withoutSocket } from './without-socket.ts'
 
 export type PostgresSettings = {
   readonly url: string
@@ -133,15 +134,6 @@ export const openPostgres = (url: string, options: Options): Pool => {
     ...options,
     connection: { application_name: 'prospect-pages', TimeZone: 'UTC', ...options.connection },
   }) as unknown as Pool
-}
-
-/** `?host=/folder` names the folder of a socket, as everywhere with PostgreSQL; the driver does not know it. */
-const withoutSocket = (url: string): { address: string; socket?: { path: string } } => {
-  const [, mark = '', folder] = /([?&])host=([^&]*)/.exec(url) ?? []
-  if (folder === undefined) return { address: url }
-  const port = /@[^/]*:(\d+)/.exec(url)?.[1] ?? '5432'
-  const address = url.replace(`${mark}host=${folder}`, mark === '?' ? '?' : '').replace('?&', '?')
-  return { address, socket: { path: `${decodeURIComponent(folder)}/.s.PGSQL.${port}` } }
 }
 
 /** The driver's `end` may never resolve after a lost connection; its own time limit, in seconds, sees to it. */
