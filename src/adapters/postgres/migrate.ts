@@ -1,5 +1,6 @@
 import { type Migration, missingMigrations } from '../../core/migrations.ts'
-import { endPool, isWaiting, openPostgres, type Sql, unavailable } from './connect.ts'
+import { endPool, openPostgres, type Sql, unavailable } from './connect.ts'
+import { isWaiting } from './error-codes.ts'
 
 /** Any number will do, as long as it stays the same. */
 const LOCK = 7_238_114_005
