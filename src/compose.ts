@@ -44,6 +44,7 @@ const openStore = (config: Config, log: Log): Store => {
     lockMsMax: 2_000,
     waitingMax: config.queuedCallsMax,
     waitMsMax: 2_000,
+    ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
   }
   return postgresStore(settings, readMigrations('postgres'), (message) => log.warn(message))
 }
@@ -110,6 +111,7 @@ export const compose = (config: Config, world: World) => {
   }
 
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
+  const stopping = () => state === 'stopping'
   const api = createApi({
     useCases,
     identify: (apiKey) =>
@@ -142,6 +144,8 @@ export const compose = (config: Config, world: World) => {
     /** Migrates, then serves and publishes. Refuses `unavailable` where the database is away: try again. */
     start: async (): Promise<void> => {
       await store.migrate()
+      // Told to stop meanwhile: what would be opened now nobody would close.
+      if (stopping()) return
       store.watch((signal) => (signal === 'keys' ? keys.forget() : publisher.wake()))
       state = 'serving'
       publisher.start()

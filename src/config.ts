@@ -1,10 +1,26 @@
 import { type Fault, refuse } from './core/failures.ts'
+import {
+  type DatabaseAddress,
+  database,
+  flag,
+  httpUrl,
+  oneOf,
+  optional,
+  postgresUrl,
+  secret,
+  text,
+  whole,
+  wholeOrNone,
+} from './setting-values.ts'
 
 /** The settings, from the environment: every one with its default, its check and the line that `--help` shows. */
 export type Config = {
   readonly host: string
   readonly port: number
+  readonly workers: number
   readonly database: DatabaseAddress
+  readonly databasePooler: boolean
+  readonly databaseDirectUrl: string | null
   readonly logLevel: string
   readonly namer: { readonly url: string; readonly model: string; readonly apiKey: string | undefined } | null
   readonly namerMsMax: number
@@ -23,10 +39,6 @@ export type Config = {
   readonly statementMsMax: number
   readonly publisherPollMs: number
 }
-export type DatabaseAddress =
-  | { readonly kind: 'postgres'; readonly url: string }
-  | { readonly kind: 'sqlite'; readonly path: string }
-  | { readonly kind: 'memory' }
 
 type Setting<Value> = {
   readonly default: string
@@ -42,56 +54,25 @@ const setting = <Value>(fallback: string, help: string, read: (text: string) => 
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
-const text = (given: string): string => given
-/** What a header can carry; anything else would be quoted in an error when it is sent. */
-const secret = (given: string): string | undefined => {
-  if (!/^[!-~]*$/.test(given)) throw new Error('must be visible ASCII characters')
-  return optional(given)
-}
-const optional = (given: string): string | undefined => (given === '' ? undefined : given)
-const flag = (given: string): boolean => {
-  if (given !== 'true' && given !== 'false') throw new Error('must be true or false')
-  return given === 'true'
-}
-const oneOf =
-  (allowed: readonly string[]) =>
-  (given: string): string => {
-    if (!allowed.includes(given)) throw new Error(`must be one of ${allowed.join(', ')}`)
-    return given
-  }
-const whole =
-  (min: number, max: number) =>
-  (given: string): number => {
-    if (!/^\d{1,12}$/.test(given) || Number(given) < min || Number(given) > max)
-      throw new Error(`must be a whole number from ${min} to ${max}`)
-    return Number(given)
-  }
-const wholeOrNone = (min: number, max: number) => (given: string) =>
-  given === '' ? null : whole(min, max)(given)
-const httpUrl = (given: string): string | undefined => {
-  if (given === '') return undefined
-  if (!/^https?:\/\/[^\s/@]+(\/[^\s@]*)?$/.test(given) || !URL.canParse(given))
-    throw new Error('must be an http or https address without a name or password')
-  return given
-}
-const database = (given: string): DatabaseAddress => {
-  if (given === 'memory:') return { kind: 'memory' }
-  if (given.startsWith('sqlite:') && given.length > 'sqlite:'.length)
-    return { kind: 'sqlite', path: given.slice('sqlite:'.length) }
-  // Of several hosts the first stands for all here.
-  if (/^postgres(ql)?:\/\/./.test(given) && URL.canParse(given.replace(/,[^/?]*/, '')))
-    return { kind: 'postgres', url: given }
-  throw new Error('must be postgres://…, sqlite:PATH or memory:')
-}
-
 const DAY_MS = 86_400_000
 const SETTINGS = {
   HOST: setting('127.0.0.1', 'address to listen on', text),
   PORT: setting('8080', 'port to listen on; 0 picks a free one', whole(0, 65_535)),
+  WORKERS: setting(
+    '1',
+    'processes that serve that port together; more than 1 on PostgreSQL alone',
+    whole(1, 64),
+  ),
   DATABASE_URL: setting(
     'sqlite:data/prospect-pages.db',
     'postgres://… (14 or newer), sqlite:PATH (the embedded database) or memory: (nothing kept)',
     database,
+  ),
+  DATABASE_POOLER: setting('false', 'DATABASE_URL is a PgBouncer in transaction mode', flag),
+  DATABASE_DIRECT_URL: setting(
+    '',
+    'PostgreSQL itself behind that pooler, to listen and to migrate; without it signals are polled for',
+    postgresUrl,
   ),
   LOG_LEVEL: setting('info', LOG_LEVELS.join(', '), oneOf(LOG_LEVELS)),
   NAMER_URL: setting('', 'base address of a chat-completions server; without it the built-in namer', httpUrl),
@@ -100,7 +81,11 @@ const SETTINGS = {
   NAMER_MS_MAX: setting('10000', 'time limit of one call to the namer', whole(1, 600_000)),
   NAMER_CALLS_MAX: setting('4', 'calls to the namer at a time', whole(1, 1_000)),
   REQUIRE_IDENTITY: setting('false', 'refuse an activity with neither prospectId nor email', flag),
-  RATE_LIMIT_PER_MINUTE: setting('', 'requests of one key in a minute; empty: no limit', wholeOrNone(1, 1e9)),
+  RATE_LIMIT_PER_MINUTE: setting(
+    '',
+    'requests of one key in a minute, counted by each worker; empty: no limit',
+    wholeOrNone(1, 1e9),
+  ),
   BODY_BYTES_MAX: setting('1048576', 'largest body of a request', whole(1_024, 67_108_864)),
   HEADERS_MS_MAX: setting('10000', 'time limit for the headers of a request', whole(100, 600_000)),
   REQUEST_MS_MAX: setting('30000', 'time limit for a whole request to arrive', whole(100, 600_000)),
@@ -117,7 +102,7 @@ const SETTINGS = {
     'calls of one operation that wait for a list; past it 503',
     whole(1, 1_000_000),
   ),
-  DATABASE_CONNECTIONS_MAX: setting('10', 'connections to PostgreSQL', whole(1, 1_000)),
+  DATABASE_CONNECTIONS_MAX: setting('10', 'connections of each worker to PostgreSQL', whole(1, 1_000)),
   STATEMENT_MS_MAX: setting('5000', 'time limit of one statement', whole(100, 600_000)),
   PUBLISHER_POLL_MS: setting('1000', 'how often the publisher looks by itself', whole(10, 600_000)),
 } as const
@@ -128,6 +113,23 @@ type Values = { readonly [N in Name]: ReturnType<(typeof SETTINGS)[N]['read']> }
 /** The names and help lines of all settings, for `--help`. */
 export const settingsHelp = (): readonly { name: string; default: string; help: string }[] =>
   Object.entries(SETTINGS).map(([name, { default: fallback, help }]) => ({ name, default: fallback, help }))
+
+/** Settings that are right each by itself, and not together. One that could not be read is undefined here. */
+const contradictionsIn = (values: Values): Fault[] => {
+  const faults: Fault[] = []
+  const refuseIf = (isWrong: boolean, parameter: Name, detail: string) => {
+    if (isWrong) faults.push({ parameter, detail })
+  }
+  const isOther = values.DATABASE_URL !== undefined && values.DATABASE_URL.kind !== 'postgres'
+  const needsPostgres = 'only where DATABASE_URL is PostgreSQL'
+  refuseIf(values.WORKERS > 1 && isOther, 'WORKERS', `can be more than 1 ${needsPostgres}`)
+  refuseIf(values.DATABASE_POOLER && isOther, 'DATABASE_POOLER', `can be true ${needsPostgres}`)
+  const isPointless = values.DATABASE_POOLER === false && Boolean(values.DATABASE_DIRECT_URL)
+  refuseIf(isPointless, 'DATABASE_DIRECT_URL', 'can be set only where DATABASE_POOLER is true')
+  const lacksModel = values.NAMER_URL !== undefined && values.NAMER_MODEL === undefined
+  refuseIf(lacksModel, 'NAMER_MODEL', 'must be set where NAMER_URL is')
+  return faults
+}
 
 /** The checked settings, or every fault at once. An empty variable counts as not set. */
 export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
@@ -142,13 +144,15 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   }
   const names = Object.keys(SETTINGS) as Name[]
   const values = Object.fromEntries(names.map((name) => [name, read(name)])) as Values
-  if (values.NAMER_URL !== undefined && values.NAMER_MODEL === undefined)
-    errors.push({ parameter: 'NAMER_MODEL', detail: 'must be set where NAMER_URL is' })
+  errors.push(...contradictionsIn(values))
   if (errors.length > 0) refuse('invalid_request', 'The settings are not right.', { errors })
   return {
     host: values.HOST,
     port: values.PORT,
+    workers: values.WORKERS,
     database: values.DATABASE_URL,
+    databasePooler: values.DATABASE_POOLER,
+    databaseDirectUrl: values.DATABASE_DIRECT_URL,
     logLevel: values.LOG_LEVEL,
     namer:
       values.NAMER_URL === undefined || values.NAMER_MODEL === undefined

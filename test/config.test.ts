@@ -20,7 +20,10 @@ t.test('without settings the defaults hold, and an empty variable counts as not 
   t.strictSame(config, {
     host: '127.0.0.1',
     port: 8080,
+    workers: 1,
     database: { kind: 'sqlite', path: 'data/prospect-pages.db' },
+    databasePooler: false,
+    databaseDirectUrl: null,
     logLevel: 'info',
     namer: null,
     namerMsMax: 10_000,
@@ -48,8 +51,11 @@ t.test('what help shows as a default is one', async (t) => {
   t.strictSame(readConfig(shown), readConfig({}))
 })
 
+const POSTGRES = 'postgres://localhost/db'
+
 const BOUNDS: Readonly<Record<string, readonly [min: number, max: number]>> = {
   PORT: [0, 65_535],
+  WORKERS: [1, 64],
   NAMER_MS_MAX: [1, 600_000],
   NAMER_CALLS_MAX: [1, 1_000],
   RATE_LIMIT_PER_MINUTE: [1, 1_000_000_000],
@@ -67,7 +73,8 @@ const BOUNDS: Readonly<Record<string, readonly [min: number, max: number]>> = {
 }
 for (const [name, [min, max]] of Object.entries(BOUNDS))
   t.test(`${name} is a whole number from ${min} to ${max}`, async (t) => {
-    for (const good of [min, max]) t.strictSame(faultsOf({ [name]: String(good) }), [], String(good))
+    const setTo = (value: unknown) => faultsOf({ DATABASE_URL: POSTGRES, [name]: String(value) })
+    for (const good of [min, max]) t.strictSame(setTo(good), [], String(good))
     for (const bad of [
       min - 1,
       max + 1,
@@ -80,7 +87,7 @@ for (const [name, [min, max]] of Object.entries(BOUNDS))
       '９',
       '9'.repeat(400),
     ]) {
-      const [fault, ...more] = faultsOf({ [name]: String(bad) })
+      const [fault, ...more] = setTo(bad)
       t.match(fault, { parameter: name, detail: `must be a whole number from ${min} to ${max}` }, String(bad))
       t.strictSame(more, [])
     }
@@ -144,6 +151,35 @@ t.test('a namer needs an address and a model', async (t) => {
   t.strictSame(namesOf(faultsOf({ NAMER_URL })), ['NAMER_MODEL'])
   for (const bad of ['localhost', '/v1', 'https://', 'ftp://localhost', 'http:///v1', 'http://a b'])
     t.strictSame(namesOf(faultsOf({ NAMER_URL: bad, NAMER_MODEL: 'm' })), ['NAMER_URL'], bad)
+})
+
+t.test('several workers need a database that they can share', async (t) => {
+  t.equal(readConfig({ WORKERS: '2', DATABASE_URL: POSTGRES }).workers, 2)
+  for (const DATABASE_URL of ['', 'sqlite:x.db', 'memory:']) {
+    t.strictSame(namesOf(faultsOf({ WORKERS: '2', DATABASE_URL })), ['WORKERS'], DATABASE_URL)
+    t.strictSame(faultsOf({ WORKERS: '1', DATABASE_URL }), [])
+  }
+  t.strictSame(namesOf(faultsOf({ WORKERS: '2', DATABASE_URL: 'nonsense' })), ['DATABASE_URL'])
+})
+
+t.test('a pooler stands before PostgreSQL, and only then PostgreSQL has another address', async (t) => {
+  const DATABASE_URL = 'postgres://pooler/db'
+  const DATABASE_DIRECT_URL = POSTGRES
+  const DATABASE_POOLER = 'true'
+  t.match(readConfig({ DATABASE_URL, DATABASE_POOLER }), { databasePooler: true, databaseDirectUrl: null })
+  t.match(readConfig({ DATABASE_URL, DATABASE_POOLER, DATABASE_DIRECT_URL }), {
+    database: { url: DATABASE_URL },
+    databaseDirectUrl: POSTGRES,
+  })
+  for (const other of ['sqlite:x.db', 'memory:'])
+    t.strictSame(namesOf(faultsOf({ DATABASE_URL: other, DATABASE_POOLER })), ['DATABASE_POOLER'], other)
+  t.strictSame(namesOf(faultsOf({ DATABASE_URL, DATABASE_DIRECT_URL })), ['DATABASE_DIRECT_URL'])
+  for (const bad of ['sqlite:x.db', 'memory:', 'postgres', 'localhost', 'mysql://localhost/db'])
+    t.strictSame(
+      namesOf(faultsOf({ DATABASE_URL, DATABASE_POOLER, DATABASE_DIRECT_URL: bad })),
+      ['DATABASE_DIRECT_URL'],
+      bad,
+    )
 })
 
 t.test('flags and log levels are words of a list', async (t) => {

@@ -14,6 +14,8 @@ if (isNewEnough) {
   if (process.env['PROSPECT_PAGES_PARENT'] !== undefined && process.channel) {
     process.channel.unref()
     process.once('disconnect', () => process.exit(1))
+    // The workers have a parent of their own.
+    delete process.env['PROSPECT_PAGES_PARENT']
   }
   const { main } = await import('./main.ts')
   await main(process.argv.slice(2))

@@ -1,38 +1,49 @@
+import cluster from 'node:cluster'
 import { createLog, type Log } from '../adapters/log.ts'
 import { compose, realWorld } from '../compose.ts'
 import type { Config } from '../config.ts'
 import { DomainFailure } from '../core/failures.ts'
 import { firstRun } from './first-run.ts'
+import { alone, type Role, urlOf } from './role.ts'
+import { superviseWorkers } from './supervise-workers.ts'
+import { workUnderPrimary } from './worker.ts'
 
 const TRY_AGAIN_MS = 500
 
-/** Migrates, serves and publishes until SIGTERM or SIGINT; a second one of either ends at once. */
+/**
+ * Migrates, serves and publishes until SIGTERM or SIGINT; a second one of either ends at once. With `WORKERS` this
+ * process only supervises, and as many others do that on one port.
+ */
 export const serve = async (config: Config): Promise<void> => {
   const log = createLog(config.logLevel)
+  if (config.workers === 1) await serveHere(config, log, alone(log))
+  else if (cluster.isPrimary) await superviseWorkers(config, log)
+  else await workUnderPrimary((role) => serveHere(config, log, role))
+}
+
+const serveHere = async (config: Config, log: Log, role: Role): Promise<void> => {
   const world = realWorld(config, log)
   const service = compose(config, world)
   const port = await service.listen()
-  const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`
+  const url = urlOf(config.host, port)
   let stop: () => void = () => {}
   const stopped = new Promise<void>((resolve) => {
     stop = resolve
   })
-  const end = async (signal: string) => {
-    process.once('SIGTERM', () => process.exit(1)).once('SIGINT', () => process.exit(1))
-    log.info({ signal }, 'stopping')
+  role.onStop(async () => {
     stop()
     // Whatever hangs, the process ends.
     setTimeout(() => process.exit(1), config.drainMsMax + 10_000).unref()
     await service.close()
-    log.info('stopped')
+    role.stopped()
     log.flush()
     process.exitCode = 0
-  }
-  process.once('SIGTERM', (signal) => void end(signal)).once('SIGINT', (signal) => void end(signal))
-  // Whoever reads this line may send a signal at once.
-  log.info({ host: config.host, port, url, database: config.database.kind }, 'listening')
+  })
+  // Whoever is told may send a signal at once.
+  role.listening({ host: config.host, port, url, database: config.database.kind })
 
   if (!(await startWhenPossible(service.start, stopped, log))) return
+  role.started()
   if (config.database.kind !== 'postgres') {
     const greeting = await firstRun(world, url)
     if (greeting !== null) process.stdout.write(greeting)

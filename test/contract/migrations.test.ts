@@ -203,6 +203,32 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
     )
   })
 
+  t.test(
+    'limits of the role do not hold for a migration, nor for waiting until another one ends',
+    async (t) => {
+      const { address, open } = await newEmpty(t)
+      const sql = openPostgres(address, { max: 1, onnotice: () => {} })
+      t.teardown(() => sql.end())
+      const [{ name } = { name: '' }] = await sql<{ name: string }[]>`select current_database() as name`
+      await sql.unsafe(`alter database ${name} set lock_timeout = '1ms'`)
+      await sql.unsafe(`alter database ${name} set statement_timeout = '1s'`)
+      const other = await sql.reserve()
+      await other`select pg_advisory_lock(7238114005)`
+      const migrating = open(t).migrate()
+      const isWaiting = async () => {
+        for (;;) {
+          const rows = await other`select 1 from pg_locks where locktype = 'advisory' and not granted`
+          if (rows.length > 0) return 'it waits'
+        }
+      }
+      t.equal(await Promise.race([migrating, isWaiting()]), 'it waits')
+      await other`select pg_sleep(0.01)`
+      await other`select pg_advisory_unlock(7238114005)`
+      other.release()
+      await t.resolves(migrating)
+    },
+  )
+
   t.test('a PostgreSQL that does not flush to disk is warned of', async (t) => {
     const { open } = await newEmpty(t)
     const warnings: string[] = []

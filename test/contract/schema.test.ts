@@ -6,9 +6,7 @@ import { type Database, openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { postgresSchema, postgresSchemaLines, schemaFile, sqliteSchema } from '../support/schema.ts'
 import { opened, sqliteKind } from '../support/stores.ts'
-
-// Tenants, the keys, which are found by their hash, and the list of migrations are on every node.
-const EVERYWHERE = ['tenants', 'api_keys', 'schema_migrations']
+import { EVERYWHERE } from '../support/tenancy.ts'
 
 t.test('the schema on SQLite is the one that was reviewed', async (t) => {
   t.equal(await sqliteSchema(), readFileSync(schemaFile('sqlite'), 'utf8'))

@@ -1,7 +1,9 @@
 import postgres from 'postgres'
 import { DomainFailure } from '../../core/failures.ts'
 import type { Recorded } from '../../core/ports.ts'
+import { codeOf, serverSaidNo } from './error-codes.ts'
 import { gate } from './gate.ts'
+import { withoutSocket } from './without-socket.ts'
 
 export type PostgresSettings = {
   readonly url: string
@@ -10,6 +12,8 @@ export type PostgresSettings = {
   readonly lockMsMax: number
   readonly waitingMax: number
   readonly waitMsMax: number
+  /** Where `url` is a PgBouncer in transaction mode: the address of PostgreSQL itself, if it is known. */
+  readonly pooler?: { readonly directUrl: string | null }
   /** Sees every statement with its parameters before it is sent. For tests. */
   readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
 }
@@ -83,13 +87,21 @@ export const connect = (settings: PostgresSettings) => {
   return { ask, close }
 }
 
-const openConnection = ({ url, statementMsMax, lockMsMax, onStatement }: PostgresSettings): Pool =>
-  openPostgres(url, {
+/**
+ * Behind a pooler each statement may reach another connection: none can rely on what was prepared before, and the
+ * settings of a session, which the pooler refuses, are the role's.
+ */
+const openConnection = (settings: PostgresSettings): Pool => {
+  const { url, statementMsMax, lockMsMax, pooler, onStatement } = settings
+  return openPostgres(url, {
     max: 1,
-    connection: { statement_timeout: statementMsMax, lock_timeout: lockMsMax, ...ONE_PLAN },
+    ...(pooler
+      ? { prepare: false }
+      : { connection: { statement_timeout: statementMsMax, lock_timeout: lockMsMax, ...ONE_PLAN } }),
     onnotice: () => {},
     ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
   })
+}
 
 /**
  * One plan for each statement, made once: a new one for each call costs more than the call. It goes by nested loops
@@ -125,15 +137,6 @@ export const openPostgres = (url: string, options: Options): Pool => {
   }) as unknown as Pool
 }
 
-/** `?host=/folder` names the folder of a socket, as everywhere with PostgreSQL; the driver does not know it. */
-const withoutSocket = (url: string): { address: string; socket?: { path: string } } => {
-  const [, mark = '', folder] = /([?&])host=([^&]*)/.exec(url) ?? []
-  if (folder === undefined) return { address: url }
-  const port = /@[^/]*:(\d+)/.exec(url)?.[1] ?? '5432'
-  const address = url.replace(`${mark}host=${folder}`, mark === '?' ? '?' : '').replace('?&', '?')
-  return { address, socket: { path: `${decodeURIComponent(folder)}/.s.PGSQL.${port}` } }
-}
-
 /** The driver's `end` may never resolve after a lost connection; its own time limit, in seconds, sees to it. */
 export const endPool = (sql: Sql, timeoutS: number): Promise<void> =>
   sql.end({ timeout: timeoutS }).catch(() => {})
@@ -151,25 +154,6 @@ export const unavailable = (detail: string, cause?: unknown): DomainFailure => {
   failure.cause = cause
   return failure
 }
-
-const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
-
-/** Errors of the connection, and those by which PostgreSQL says: not now. */
-export const isWaiting = (error: unknown): boolean => {
-  const code = codeOf(error)
-  return AWAY_CLASSES.has(code.slice(0, 2)) || CONNECTION_CODES.test(code)
-}
-/**
- * PostgreSQL itself refused the statement for what it says, so nothing of it was done. After anything else, a fault
- * of the connection above all, nobody knows.
- */
-const serverSaidNo = (error: unknown): boolean =>
-  error instanceof postgres.PostgresError && !isWaiting(error) && !NOT_NOW_CODES.has(codeOf(error))
-/** A lock not got, a standby, no such database, a wrong password, completion unknown, a fault inside. */
-const NOT_NOW_CODES = new Set(['55P03', '25006', '3D000', '28P01', '40003', 'XX000'])
-/** 08 connection, 53 out of something, 57 stopped by a limit or an operator, 58 a fault of the system. */
-const AWAY_CLASSES = new Set(['08', '53', '57', '58'])
-const CONNECTION_CODES = /^(CONNECT|CONNECTION_|ECONN|EPIPE|ENOENT|EAI_|ENOTFOUND|ETIMEDOUT|EHOST|ENET)/
 
 /**
  * Somebody else got there first: an email or an idempotency key was taken (23505), a blank email was filled (23514,

@@ -1,5 +1,6 @@
 import { type Migration, missingMigrations } from '../../core/migrations.ts'
-import { endPool, isWaiting, openPostgres, type Sql, unavailable } from './connect.ts'
+import { endPool, openPostgres, type Sql, unavailable } from './connect.ts'
+import { isWaiting } from './error-codes.ts'
 
 /** Any number will do, as long as it stays the same. */
 const LOCK = 7_238_114_005
@@ -9,13 +10,15 @@ export type Warn = (message: string) => void
 /**
  * Brings the schema up to date, in one transaction under a lock, so that several processes may start at once.
  * Refuses a database that is newer, or a PostgreSQL older than 14; warns of settings that can lose a committed write.
+ * Works through a pooler too, with `prepare: false`.
  */
 export const migratePostgres = async (
   url: string,
   migrations: readonly Migration[],
   warn: Warn,
+  options: { readonly prepare?: boolean } = {},
 ): Promise<void> => {
-  const sql = openPostgres(url, { max: 1, connection: { statement_timeout: 0 }, onnotice: () => {} })
+  const sql = openPostgres(url, { max: 1, onnotice: () => {}, ...options })
   try {
     await checkServer(sql, warn)
     if (await isUpToDate(sql, migrations)) return
@@ -33,6 +36,9 @@ export const migratePostgres = async (
  */
 const migrateOn = async (sql: Sql, migrations: readonly Migration[]): Promise<void> => {
   await sql`begin`
+  // A migration takes the time that it takes, and so does another process that migrates just now.
+  await sql`set local statement_timeout = 0`
+  await sql`set local lock_timeout = 0`
   await sql`select pg_advisory_xact_lock(${LOCK})`
   await sql`
     create table if not exists schema_migrations (

@@ -5,10 +5,10 @@ const TELL_PAUSE_MS = 200
 const LISTEN_AGAIN_MS = 500
 
 /**
- * What processes on one database tell each other, by LISTEN and NOTIFY. Whoever cannot listen just now assumes every
- * half second that something was said.
+ * What processes on one database tell each other, by LISTEN and NOTIFY. Whoever cannot listen just now, or has no
+ * address at which that is possible, assumes every half second that something was said.
  */
-export const postgresSignals = (url: string, ask: Ask) => {
+export const postgresSignals = (url: string | null, ask: Ask) => {
   let listening: Sql | undefined
   let tellHere: (signal: Signal) => void = () => {}
   let again: NodeJS.Timeout | undefined
@@ -24,6 +24,10 @@ export const postgresSignals = (url: string, ask: Ask) => {
     const assumeAll = () => {
       told('keys')
       told('versions')
+    }
+    if (url === null) {
+      again = setInterval(assumeAll, LISTEN_AGAIN_MS)
+      return
     }
     const listen = () => {
       again = undefined

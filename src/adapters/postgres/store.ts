@@ -18,7 +18,9 @@ export const postgresStore = (
   warn: Warn = () => {},
 ): Store => {
   const { ask, close } = connect(settings)
-  const signals = postgresSignals(settings.url, ask)
+  const { url, pooler } = settings
+  const directUrl = pooler === undefined ? url : pooler.directUrl
+  const signals = postgresSignals(directUrl, ask)
   const pages = postgresPages(ask)
 
   return {
@@ -35,7 +37,10 @@ export const postgresStore = (
     versions: postgresVersions(ask),
     apiKeys: postgresApiKeys(ask),
     tenants: postgresTenants(ask),
-    migrate: () => migratePostgres(settings.url, migrations, warn),
+    migrate: () =>
+      directUrl === null
+        ? migratePostgres(url, migrations, warn, { prepare: false })
+        : migratePostgres(directUrl, migrations, warn),
     ready: async () => {
       const applied = await ask(appliedIn)
       if (applied !== migrations.length)

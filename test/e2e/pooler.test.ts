@@ -1,0 +1,111 @@
+import t, { type Test } from 'tap'
+import { SERVER_CONNECTIONS, startPgbouncer, whyNoPgbouncer } from '../support/pgbouncer.ts'
+import {
+  answerOf,
+  caller,
+  databaseKinds,
+  type Environment,
+  seedByCommands,
+  startProgram,
+  until,
+} from '../support/program.ts'
+
+t.setTimeout(180_000)
+const CALLERS = 40
+const CALLS_EACH = 10
+
+const [kind] = databaseKinds().filter(({ name }) => name === 'postgres')
+if (kind === undefined) throw new Error('there is a kind on PostgreSQL')
+const why = kind.skip ?? whyNoPgbouncer()
+if (why !== null) process.stderr.write(`${why}\n`)
+
+/** A server behind a pooler, over a new database that was migrated by the first command that came along. */
+const setting = async (t: Test, knowsDirect: boolean) => {
+  const { env: direct, rows } = await kind.open(t)
+  const directUrl = String(direct['DATABASE_URL'])
+  const pooler = await startPgbouncer(new URL(directUrl).searchParams.get('host') ?? '')
+  t.teardown(pooler.stop)
+  const env: Environment = {
+    DATABASE_URL: pooler.urlOf(directUrl),
+    DATABASE_POOLER: 'true',
+    ...(knowsDirect && { DATABASE_DIRECT_URL: directUrl }),
+  }
+  const seeded = await seedByCommands(env)
+  const server = await startProgram(t, env)
+  await server.ready()
+  const pagesPath = `/v0/page_groups/${seeded.pageGroupId}/pages`
+  return { ...seeded, env, rows, server, pagesPath, call: caller(server.url, seeded.apiKey) }
+}
+
+t.test('behind a pooler in transaction mode', { skip: why ?? false }, async (t) => {
+  t.teardown(kind.end)
+  for (const knowsDirect of [true, false])
+    t.test(`${knowsDirect ? 'with' : 'without'} an address of PostgreSQL itself`, async (t) => {
+      const { call, server, rows, env, pagesPath, pageGroupId, apiKeyId } = await setting(t, knowsDirect)
+
+      t.test('the five operations answer, and a created page is published', async (t) => {
+        const logged = await call('POST', '/v0/prospect_logs', { source: 'crm', payload: { a: 1 } })
+        t.match(logged, { status: 201, body: { createdProspect: true } })
+        const created = await call('POST', pagesPath, { supplementaryContext: 'The spring sale' })
+        t.match(created, { status: 201, body: { status: 'processing' } })
+        const { pageId } = created.body
+        const groups = await call('GET', '/v0/page_groups')
+        t.match(groups, { status: 200, body: { items: [{ pageGroupId, pagesCount: 1 }] } })
+        t.match(await call('GET', pagesPath), { status: 200, body: { items: [{ pageId }] } })
+        const isPublished = async () => (await call('GET', `${pagesPath}/${pageId}`)).body.publishedVersion
+        t.match(await until('it is published', isPublished), { versionNumber: 1 })
+      })
+
+      t.test('every caller of many gets its own answer', async (t) => {
+        const one = async (name: string) => {
+          const email = `${name}@example.com`
+          const source = `source ${name}`
+          const receipt = await call('POST', '/v0/prospect_logs', { source, payload: { name }, email })
+          t.match(receipt, { status: 201, body: { source } })
+          const created = await call('POST', pagesPath, { supplementaryContext: name })
+          t.equal(created.status, 201)
+          const path = `${pagesPath}/${created.body.pageId}`
+          t.match((await call('GET', path)).body, { pageId: created.body.pageId, supplementaryContext: name })
+          return [receipt.body.prospectLogId, source, email, `{"name":"${name}"}`]
+        }
+        const many = Array.from({ length: CALLERS }, async (_, caller) => {
+          const receipts = []
+          for (let n = 0; n < CALLS_EACH; n++) receipts.push(await one(`${caller}.${n}`))
+          return receipts
+        })
+        const receipts = (await Promise.all(many)).flat().sort()
+        const kept = await rows<Record<string, string>>(`
+          select prospect_log_id, source, email, payload::text as payload from prospect_logs
+          where email is not null order by prospect_log_id`)
+        t.strictSame(
+          kept.map((row) => Object.values(row)),
+          receipts,
+        )
+      })
+
+      t.test('the callers share a few connections, and one listens past the pooler if any', async (t) => {
+        const connections = await rows<{ query: string }>(`
+          select query from pg_stat_activity
+          where datname = current_database() and application_name = 'prospect-pages'
+            and pid <> pg_backend_pid()`)
+        const listening = connections.filter(({ query }) => /^\s*listen/i.test(query))
+        t.equal(listening.length, knowsDirect ? 1 : 0)
+        t.ok(connections.length - listening.length <= SERVER_CONNECTIONS, `${connections.length}`)
+      })
+
+      t.test('a revoked key is refused within a second', async () => {
+        await answerOf(['keys', 'revoke', apiKeyId], env)
+        const isRefused = async () => (await call('GET', '/v0/page_groups')).status === 401
+        await until('it is refused', isRefused, { tries: 20, pauseMs: 50 })
+      })
+
+      t.test('the server ends with 0', async (t) => {
+        t.equal(await server.stop(), 0)
+        t.strictSame(
+          server.logs().filter(({ level, msg }) => level >= 40 && !msg.startsWith('fsync')),
+          [],
+          'and nothing went wrong meanwhile',
+        )
+      })
+    })
+})

@@ -1,0 +1,116 @@
+/** Whether a statement can run where tables are distributed by tenant, and reaches nobody else's rows. */
+
+/** On every machine: tenants, the keys, which are found by their hash, and the list of migrations. */
+export const EVERYWHERE = ['tenants', 'api_keys', 'schema_migrations']
+
+/** Anything else may be volatile. A name with the bracket close to it is a call; `any` and `in` are not. */
+const FUNCTIONS = new Set(['unnest', 'coalesce', 'array_to_string', 'any'])
+const CLAIM = /where status = 'processing' and claimable_at <= \$\d+( |$)/
+
+/** What is wrong with it, in words. */
+export const tenancyFaults = (text: string, tables: readonly string[]): string[] => {
+  const sql = text.trim().replaceAll(/\s+/g, ' ')
+  const named = sql.match(new RegExp(`\\b(${tables.join('|')})\\b`, 'g'))?.length ?? 0
+  // A signal, say.
+  if (named === 0) return []
+  const faults: string[] = []
+  if (/ for (no key |key )?(update|share)| skip locked/.test(sql)) faults.push('locks rows by hand')
+  if (/\bcurrent_(timestamp|date|time)\b|\blocaltime/.test(sql)) faults.push('asks the clock')
+  for (const [, name = ''] of sql.matchAll(/([a-z_]\w*)\(/g))
+    if (!FUNCTIONS.has(name)) faults.push(`calls ${name}`)
+  const scopes = scopesOf(sql)
+  const seen = scopes.flatMap((scope) => referencesIn(scope, tables))
+  if (named !== seen.length)
+    faults.push(`names tables ${named} times, of which ${seen.length} are understood`)
+  for (const reference of seen) faults.push(...faultsOf(reference))
+  return faults
+}
+
+/** A select, or one side of a union, without the brackets in it; brackets are left as `()`. */
+type Scope = { readonly text: string; readonly outer: Scope | null; readonly inserted: Set<string> }
+type Reference = {
+  readonly verb: string
+  readonly table: string
+  readonly alias: string
+  readonly scope: Scope
+}
+
+const scopesOf = (sql: string, outer: Scope | null = null): Scope[] => {
+  let depth = 0
+  let flat = ''
+  let inner = ''
+  const inners: { readonly text: string; readonly part: number }[] = []
+  let part = 0
+  for (const mark of sql) {
+    if (mark === ')') depth--
+    if (mark === ')' && depth === 0) {
+      if (/^ ?(with|select|insert|update) /.test(inner)) inners.push({ text: inner, part })
+      else flat += inner
+      inner = ''
+    }
+    if (depth === 0) flat += mark
+    else inner += mark
+    if (mark === '(') depth++
+    if (flat.endsWith(' union all ')) {
+      part++
+      flat = `${flat.slice(0, -' union all '.length)}\n`
+    }
+  }
+  // What a common table expression holds that only unnests arrays with a tenant_id in them.
+  const inserted = new Set(outer?.inserted)
+  for (const [, name = ''] of sql.matchAll(
+    /(\w+) as \( ?select \* from unnest\([^)]*\) as \w+ \(tenant_id,/g,
+  ))
+    inserted.add(name)
+  const parts = flat.split('\n').map((text) => ({ text: text.trim(), outer, inserted }))
+  return [...parts, ...inners.flatMap(({ text, part }) => scopesOf(text.trim(), parts[part] ?? null))]
+}
+
+const referencesIn = (scope: Scope, tables: readonly string[]): Reference[] => {
+  const places = new RegExp(
+    `(from|join|insert into|update|,) (${tables.join('|')})\\b(?: as)?(?: (?!set|where|on|order|left|cross|join|limit)([a-z]+))?`,
+    'g',
+  )
+  return [...scope.text.matchAll(places)].map(([, verb = '', table = '', alias = table]) => ({
+    ...{ verb, table, alias, scope },
+  }))
+}
+
+const faultsOf = ({ verb, table, alias, scope }: Reference): string[] => {
+  if (EVERYWHERE.includes(table)) return []
+  const { text } = scope
+  if (verb === 'insert into') {
+    const isOfArrays = /^.*?\(tenant_id, .*?select tenant_id, .* from (\w+)/.exec(text)?.[1] ?? ''
+    const fine = isOfArrays === 'unnest' || scope.inserted.has(isOfArrays)
+    const conflict = /on conflict \((\w+)/.exec(text)?.[1] ?? 'tenant_id'
+    return fine && conflict === 'tenant_id' ? [] : [`inserts into ${table} not from arrays by tenant`]
+  }
+  if (table === 'page_versions' && CLAIM.test(text) && !/ join | union /.test(text)) return []
+  const limited = / limit /.test(text)
+  return isBound(alias, scope, limited)
+    ? []
+    : [`reads ${table} of ${limited ? 'perhaps several tenants, with a limit' : 'any tenant'}`]
+}
+
+/** Its tenant is that of a parameter, or of something else whose tenant is. */
+const isBound = (
+  alias: string,
+  scope: Scope,
+  byParameterAlone: boolean,
+  asked: readonly string[] = [],
+): boolean => {
+  const { text, outer } = scope
+  if (new RegExp(`\\b${alias}\\.tenant_id = \\$\\d+`).test(text)) return true
+  if (byParameterAlone || asked.includes(alias)) return false
+  const others = [...text.matchAll(new RegExp(`\\b${alias}\\.tenant_id = (\\w+)\\.tenant_id`, 'g'))]
+  return others.some(
+    ([, other = '']) =>
+      isSource(other, scope, [...asked, alias]) || (outer !== null && isSource(other, outer, asked)),
+  )
+}
+
+const isSource = (alias: string, scope: Scope, asked: readonly string[]): boolean =>
+  new RegExp(`unnest\\(.*\\) as ${alias} \\((\\w+, )*tenant_id\\b`).test(scope.text) ||
+  // A select in brackets: what it reads was looked at by itself.
+  new RegExp(`\\(\\) ${alias}\\b`).test(scope.text) ||
+  isBound(alias, scope, false, asked)
