@@ -106,36 +106,34 @@ overStores(
         t.strictSame(found, [])
       })
 
-    t.test(
-      'a plan made while the tables were empty reads only what is answered once they are full',
-      async (t) => {
-        const tested = await opened(t, kind)
-        const sql = openPostgres(String(tested.address), { max: 1, onnotice: () => {}, connection: ONE_PLAN })
-        t.teardown(() => sql.end())
-        await keepStatistics(sql)
-        const names = new Map<string, string>()
-        const executed = ({ text, parameters }: Sent) => executionOf(names.get(text) ?? '', parameters)
-        for (const { act } of actsOn(tested.store, WANTED))
-          for (const sent of await sentBy(tested, () => act().catch(() => 'not there yet')))
-            if (!names.has(sent.text)) {
-              names.set(sent.text, `old_${names.size}`)
-              await sql.unsafe(`prepare ${names.get(sent.text)} as ${sent.text}`)
-              await explained(sql, executed(sent))
-            }
-        t.ok(names.size >= 8)
-        await fill(sql, '', '')
-        const found: string[] = []
-        for (const { name, act, rowsMax, undo } of actsOn(tested.store, WANTED)) {
-          const statements = await sentBy(tested, act)
-          if (undo !== undefined) await sql.unsafe(undo)
-          for (const sent of statements.filter(({ text }) => names.has(text))) {
-            const faults = faultsOf(await explained(sql, executed(sent)), rowsMax)
-            if (faults.length > 0) found.push(`${name}: ${faults.join('; ')}`)
+    t.test('a plan made while the tables were empty walks along indexes once they are full', async (t) => {
+      const tested = await opened(t, kind)
+      const sql = openPostgres(String(tested.address), { max: 1, onnotice: () => {}, connection: ONE_PLAN })
+      t.teardown(() => sql.end())
+      await keepStatistics(sql)
+      const names = new Map<string, string>()
+      const executed = ({ text, parameters }: Sent) => executionOf(names.get(text) ?? '', parameters)
+      for (const { act } of actsOn(tested.store, WANTED))
+        for (const sent of await sentBy(tested, () => act().catch(() => 'not there yet')))
+          if (!names.has(sent.text)) {
+            names.set(sent.text, `old_${names.size}`)
+            await sql.unsafe(`prepare ${names.get(sent.text)} as ${sent.text}`)
+            await explained(sql, executed(sent))
           }
+      t.ok(names.size >= 8)
+      await fill(sql, '', '')
+      const found: string[] = []
+      for (const { name, act, undo } of actsOn(tested.store, WANTED)) {
+        const statements = await sentBy(tested, act)
+        if (undo !== undefined) await sql.unsafe(undo)
+        for (const sent of statements.filter(({ text }) => names.has(text))) {
+          const nodes = [...nodesOf(await explained(sql, executed(sent)))]
+          const scans = nodes.filter((node) => node['Node Type'] === 'Seq Scan')
+          for (const scan of scans) found.push(`${name}: ${scan['Relation Name']}`)
         }
-        t.strictSame(found, [])
-      },
-    )
+      }
+      t.strictSame(found, [])
+    })
   },
   ['postgres'],
 )

@@ -3,7 +3,7 @@ import { type Caller, requireScope } from '../../core/identify.ts'
 import { writeJson } from '../../core/write-json.ts'
 import { type OpenRoute, openRoutes } from './open-routes.ts'
 import { headersOf, type ProblemCode, problemOf } from './problems.ts'
-import type { RateLimit } from './rate-limit.ts'
+import { limitRate, type RateLimit } from './rate-limit.ts'
 import {
   type ApiRequest,
   type ApiResponse,
@@ -145,16 +145,6 @@ const allowOf = ({ routes }: Match<AnyRoute>): string =>
     .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
     .join(', ')
     .concat(', OPTIONS')
-
-const limitRate = (rateLimit: RateLimit | null, { apiKeyId }: Caller, alwaysSent: Headers): void => {
-  const rate = rateLimit?.(apiKeyId)
-  if (rate === undefined) return
-  Object.assign(alwaysSent, rate.headers)
-  if (rate.retryAfterS !== null)
-    refuse('rate_limited', 'This key has made as many requests as it may in a minute.', {
-      retryAfterS: rate.retryAfterS,
-    })
-}
 
 /** Query, headers and body against the shapes of the route; all their faults at once. */
 const check = async (

@@ -1,3 +1,6 @@
+import { refuse } from '../../core/failures.ts'
+import type { Caller } from '../../core/identify.ts'
+
 /** Counts one request of a key: whether it may go on, and what every answer to it says of the limit. */
 export type RateLimit = (apiKeyId: string) => {
   readonly retryAfterS: number | null
@@ -40,4 +43,19 @@ export const createRateLimit = (perMinute: number, stopwatch: () => number): Rat
       },
     }
   }
+}
+
+/** Refuses `rate_limited` where the caller's key has had its share; `headers` gets what is said of the limit. */
+export const limitRate = (
+  rateLimit: RateLimit | null,
+  { apiKeyId }: Caller,
+  headers: Record<string, string>,
+): void => {
+  const rate = rateLimit?.(apiKeyId)
+  if (rate === undefined) return
+  Object.assign(headers, rate.headers)
+  if (rate.retryAfterS !== null)
+    refuse('rate_limited', 'This key has made as many requests as it may in a minute.', {
+      retryAfterS: rate.retryAfterS,
+    })
 }

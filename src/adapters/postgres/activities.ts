@@ -5,7 +5,8 @@ import type {
   StoredProspect,
   StoredReceipt,
 } from '../../core/ports.ts'
-import { type Ask, plainArray, recordedUnlessOvertaken, textArray } from './connect.ts'
+import { plainArray, textArray } from './arrays.ts'
+import { type Ask, recordedUnlessOvertaken } from './connect.ts'
 
 type RecallRow =
   | (StoredProspect & { readonly prospectLogId: null })

@@ -1,5 +1,6 @@
 import type { ApiKeys, StoredApiKey } from '../../core/ports.ts'
-import { type Ask, type Sql, textArray } from './connect.ts'
+import { textArray } from './arrays.ts'
+import type { Ask, Sql } from './connect.ts'
 
 type KeyRow = Omit<StoredApiKey, 'scopes'> & { readonly scopes: string }
 

@@ -20,6 +20,7 @@ export type PostgresSettings = {
 export type Sql = postgres.Sql
 /** `close` ends whatever is connected, also after an `end`; the driver has it, its types do not. */
 type Pool = Sql & { readonly close: () => Promise<void> }
+type Connection = { readonly pool: Pool; readonly until: number }
 type Statement<Rows> = (sql: Sql) => PromiseLike<Rows>
 
 /** Sends one statement and answers its rows. Refuses `unavailable` where the database cannot answer in time. */
@@ -28,6 +29,8 @@ export type Ask = <Rows>(statement: Statement<Rows>) => Promise<Rows>
 /** A statement that has not answered by its own limit is given this long for the limit itself to arrive. */
 const GRACE_MS = 1_000
 const END_AGAIN_MS = 10_000
+/** Not all at the same moment. */
+const lifeMs = (): number => 60_000 * (1 + Math.random())
 
 /**
  * Connections to PostgreSQL behind a gate: at most as many statements under way as there are connections, a bounded
@@ -35,33 +38,43 @@ const END_AGAIN_MS = 10_000
  * died: each has a deadline of ours, and the connection that missed it is replaced.
  *
  * Each connection is a pool of one of the driver's. A pool of several that are not all busy at some time or other grows
- * slower with every statement: it looks for a connection among all the places where one has ever stood.
+ * slower with every statement: it looks for a connection among all the places where one has ever stood. And each is
+ * replaced after a minute or two: a plan made when the tables were empty need not be the one to have later.
  */
 export const connect = (settings: PostgresSettings) => {
-  const connections = new Set<Pool>()
-  const free: Pool[] = []
+  const connections = new Set<Connection>()
+  const free: Connection[] = []
+  let closed = false
   const enter = gate({
     underWayMax: settings.connectionsMax,
     waitingMax: settings.waitingMax,
     waitMsMax: settings.waitMsMax,
   })
 
-  const open = (): Pool => {
-    const connection = openConnection(settings)
+  const open = (): Connection => {
+    const connection = { pool: openConnection(settings), until: performance.now() + lifeMs() }
     connections.add(connection)
     return connection
   }
-  const discard = (connection: Pool) => {
+  const discard = (connection: Connection) => {
     connections.delete(connection)
     // The driver may connect once more after its end.
-    void endPool(connection, 0).then(() =>
-      setTimeout(() => void connection.close().catch(() => {}), END_AGAIN_MS).unref(),
+    void endPool(connection.pool, 0).then(() =>
+      setTimeout(() => void connection.pool.close().catch(() => {}), END_AGAIN_MS).unref(),
     )
+  }
+  const take = (): Connection => {
+    const connection = free.pop()
+    if (connection === undefined) return open()
+    if (performance.now() < connection.until) return connection
+    discard(connection)
+    return open()
   }
 
   const ask: Ask = async (statement) => {
+    if (closed) throw unavailable('The service is stopping.')
     const leave = await enter()
-    const connection = free.pop() ?? open()
+    const connection = take()
     let timer: NodeJS.Timeout | undefined
     let isLate = false
     try {
@@ -71,7 +84,7 @@ export const connect = (settings: PostgresSettings) => {
           reject(unavailable('The database did not answer in time.'))
         }, settings.statementMsMax + GRACE_MS)
       })
-      return await Promise.race([statement(connection), deadline])
+      return await Promise.race([statement(connection.pool), deadline])
     } catch (error) {
       throw serverSaidNo(error) ? error : unavailable('The database cannot answer now.', error)
     } finally {
@@ -82,7 +95,8 @@ export const connect = (settings: PostgresSettings) => {
     }
   }
   const close = async (): Promise<void> => {
-    await Promise.all([...connections].map((connection) => endPool(connection, 5)))
+    closed = true
+    await Promise.all([...connections].map(({ pool }) => endPool(pool, 5)))
   }
   return { ask, close }
 }
@@ -95,6 +109,7 @@ const openConnection = (settings: PostgresSettings): Pool => {
   const { url, statementMsMax, lockMsMax, pooler, onStatement } = settings
   return openPostgres(url, {
     max: 1,
+    max_lifetime: null,
     ...(pooler
       ? { prepare: false }
       : { connection: { statement_timeout: statementMsMax, lock_timeout: lockMsMax, ...ONE_PLAN } }),
@@ -109,10 +124,10 @@ const openConnection = (settings: PostgresSettings): Pool => {
  */
 export const ONE_PLAN = {
   plan_cache_mode: 'force_generic_plan',
-  enable_seqscan: false,
-  enable_hashjoin: false,
-  enable_mergejoin: false,
-  jit: false,
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
 } as const
 
 type Options = postgres.Options<Record<string, never>> & {
@@ -174,18 +189,3 @@ export const recordedUnlessOvertaken = (write: Promise<unknown>): Promise<Record
       throw error
     },
   )
-
-/** A list of texts as PostgreSQL writes an array: `{"a","b",NULL}`. */
-export const textArray = (texts: readonly (string | null)[]): string => {
-  let array = '{'
-  for (const text of texts) {
-    if (array.length > 1) array += ','
-    array += text === null ? 'NULL' : `"${needsEscape.test(text) ? text.replace(escapes, '\\$&') : text}"`
-  }
-  return `${array}}`
-}
-const needsEscape = /["\\]/
-const escapes = /["\\]/g
-
-/** The same for numbers and booleans, which need no quotes. */
-export const plainArray = (values: readonly (number | boolean)[]): string => `{${values.join(',')}}`

@@ -1,7 +1,8 @@
 import type { PageGroups, PageGroupsWant, StoredPageGroup } from '../../core/ports.ts'
 import type { RawJson } from '../../shapes/json.ts'
+import { plainArray, textArray } from './arrays.ts'
 import { byTenant } from './by-tenant.ts'
-import { type Ask, plainArray, type Sql, textArray } from './connect.ts'
+import type { Ask, Sql } from './connect.ts'
 
 type PageGroupRow = Omit<StoredPageGroup, 'actions' | 'footerLinks' | 'scripts'> & {
   readonly actions: string

@@ -1,29 +1,14 @@
-import type {
-  FoundPage,
-  KnownPages,
-  NewPageRow,
-  Pages,
-  PageWants,
-  StoredPage,
-  StoredVersion,
-} from '../../core/ports.ts'
+import type { FoundPage, KnownPages, NewPageRow, Pages, PageWants, StoredPage } from '../../core/ports.ts'
+import { plainArray, textArray } from './arrays.ts'
 import { byTenant } from './by-tenant.ts'
-import { type Ask, plainArray, recordedUnlessOvertaken, textArray } from './connect.ts'
+import { type Ask, recordedUnlessOvertaken } from './connect.ts'
+import { type FoundRow, foundPage } from './found-page.ts'
 
 type RecallRow =
   | (KnownPages['groups'][number] & { readonly pageId: null })
   | (KnownPages['pages'][number] & { readonly pageId: string })
 type RecallWant = PageWants['groups'][number] & { readonly idempotencyKey?: string }
 type ListedRow = StoredPage & { readonly want: number; readonly pageId: string | null }
-type VersionColumns<Prefix extends string> = {
-  readonly [Name in keyof StoredVersion as `${Prefix}${Capitalize<Name>}`]: StoredVersion[Name] | null
-}
-type FoundRow = Omit<StoredPage, 'pageId'> & {
-  readonly want: number
-  readonly pageId: string | null
-  readonly supplementaryContext: string | null
-} & VersionColumns<'published'> &
-  VersionColumns<'latest'>
 
 export const postgresPages = (ask: Ask): Pages => ({
   recall: async ({ groups, keys }) => {
@@ -161,7 +146,8 @@ export const postgresPages = (ask: Ask): Pages => ({
             and latest.page_id = p.page_id and latest.version_id = p.latest_version_id`,
     )
     const found: FoundPage[] = wants.map(() => 'page_group_not_found')
-    for (const row of rows) found[row.want] = row.pageId === null ? 'page_not_found' : pageOf(row, row.pageId)
+    for (const row of rows)
+      found[row.want] = row.pageId === null ? 'page_not_found' : foundPage(row, row.pageId)
     return found
   },
 })
@@ -176,31 +162,3 @@ const countsOf = (pages: readonly NewPageRow[]) =>
       ? []
       : [{ tenantId: first.tenantId, pageGroupId: first.pageGroupId, added: group.length }]
   })
-
-const pageOf = (row: FoundRow, pageId: string): FoundPage => ({
-  tenantId: row.tenantId,
-  pageGroupId: row.pageGroupId,
-  pageId,
-  customName: row.customName,
-  computedName: row.computedName,
-  supplementaryContext: row.supplementaryContext,
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-  published:
-    row.publishedVersionId === null
-      ? null
-      : ({
-          versionId: row.publishedVersionId,
-          versionNumber: row.publishedVersionNumber,
-          status: row.publishedStatus,
-          publishedAt: row.publishedPublishedAt,
-          failureReason: row.publishedFailureReason,
-        } as StoredVersion),
-  latest: {
-    versionId: row.latestVersionId,
-    versionNumber: row.latestVersionNumber,
-    status: row.latestStatus,
-    publishedAt: row.latestPublishedAt,
-    failureReason: row.latestFailureReason,
-  } as StoredVersion,
-})

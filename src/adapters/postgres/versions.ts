@@ -1,5 +1,6 @@
 import type { ClaimedVersion, NamingContext, Settlement, Versions } from '../../core/ports.ts'
-import { type Ask, plainArray, textArray } from './connect.ts'
+import { plainArray, textArray } from './arrays.ts'
+import type { Ask } from './connect.ts'
 
 type ContextRow = NamingContext & { readonly pageId: string }
 
