@@ -2,11 +2,20 @@ import pino from 'pino'
 
 export type Log = pino.Logger
 
-/** JSON lines on stderr. Written behind the back of requests: call `flush` before the process ends. */
-export const createLog = (level: string): Log =>
+const LATE_MS_MAX = 100
+
+/**
+ * JSON lines on stderr. A service has them written behind the back of requests, many at once and none later than
+ * `LATE_MS_MAX`: it calls `flush` before the process ends.
+ */
+export const createLog = (level: string, written: 'at once' | 'soon' = 'soon'): Log =>
   pino(
     { level, timestamp: createTimestamp(), serializers: { err: described } },
-    pino.destination({ dest: 2, sync: false }),
+    pino.destination(
+      written === 'at once'
+        ? { dest: 2, sync: true }
+        : { dest: 2, sync: false, minLength: 4_096, periodicFlush: LATE_MS_MAX },
+    ),
   )
 
 /** The member `time` of a line. Under load many lines share a millisecond. */

@@ -67,14 +67,13 @@ const runCommand = async (command: Command, argv: readonly string[]): Promise<vo
   const job = command.prepare(values, operands)
   const config = readConfig(process.env)
   if (config.database.kind === 'memory') wrongUse('DATABASE_URL is memory: nothing would be kept')
-  const world = realWorld(config, createLog('warn'))
+  const world = realWorld(config, createLog('warn', 'at once'))
   try {
     await world.store.migrate()
     const answer = await job(world)
     for (const one of Array.isArray(answer) ? answer : [answer]) print(`${writeJson(one)}\n`)
   } finally {
     await world.store.close()
-    world.log.flush()
     // Whatever the driver still holds on to, a command ends.
     setTimeout(() => process.exit(), 5_000).unref()
   }
