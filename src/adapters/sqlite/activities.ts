@@ -26,16 +26,16 @@ const ADD_LOG = `
 export const sqliteActivities = (database: Database): Activities => ({
   recall: async ({ prospects, emails, keys }) => ({
     prospects: [
-      ...prospects.flatMap((want) =>
-        database.all<StoredProspect>(PROSPECT_BY_ID, want.tenantId, want.prospectId),
+      ...prospects.flatMap(
+        (want) => database.get<StoredProspect>(PROSPECT_BY_ID, want.tenantId, want.prospectId) ?? [],
       ),
-      ...emails.flatMap((want) =>
-        database.all<StoredProspect>(PROSPECT_BY_EMAIL, want.tenantId, want.emailHash),
+      ...emails.flatMap(
+        (want) => database.get<StoredProspect>(PROSPECT_BY_EMAIL, want.tenantId, want.emailHash) ?? [],
       ),
     ],
     receipts: keys
-      .flatMap((want) =>
-        database.all<StoredReceipt>(RECEIPT, want.tenantId, want.source, want.idempotencyKey),
+      .flatMap(
+        (want) => database.get<StoredReceipt>(RECEIPT, want.tenantId, want.source, want.idempotencyKey) ?? [],
       )
       .map((receipt) => ({ ...receipt, createdProspect: Boolean(receipt.createdProspect) })),
   }),
