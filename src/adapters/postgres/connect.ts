@@ -86,7 +86,8 @@ export const connect = (settings: PostgresSettings) => {
       })
       return await Promise.race([statement(connection.pool), deadline])
     } catch (error) {
-      throw serverSaidNo(error) ? error : unavailable('The database cannot answer now.', error)
+      if (isLate || serverSaidNo(error)) throw error
+      throw unavailable('The database cannot answer now.', error)
     } finally {
       clearTimeout(timer)
       if (isLate) discard(connection)
