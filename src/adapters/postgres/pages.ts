@@ -46,24 +46,15 @@ export const postgresPages = (ask: Ask): Pages => ({
 
   record: async (pages) => {
     const counts = countsOf(pages)
+    const tenantIds = textArray(pages.map((page) => page.tenantId))
+    const groupIds = textArray(pages.map((page) => page.pageGroupId))
+    const pageIds = textArray(pages.map((page) => page.pageId))
+    const versionIds = textArray(pages.map((page) => page.versionId))
+    const createdAts = textArray(pages.map((page) => page.createdAt))
     return recordedUnlessOvertaken(
       ask(
         (sql) => sql`
-        with page as (
-          select * from unnest(${textArray(pages.map((page) => page.tenantId))}::text[],
-            ${textArray(pages.map((page) => page.pageGroupId))}::text[],
-            ${textArray(pages.map((page) => page.pageId))}::text[],
-            ${textArray(pages.map((page) => page.customName))}::text[],
-            ${textArray(pages.map((page) => page.computedName))}::text[],
-            ${textArray(pages.map((page) => page.supplementaryContext))}::text[],
-            ${textArray(pages.map((page) => page.idempotencyKey))}::text[],
-            ${textArray(pages.map((page) => page.requestHash))}::text[],
-            ${textArray(pages.map((page) => page.versionId))}::text[],
-            ${plainArray(pages.map((page) => page.versionNumber))}::int[],
-            ${textArray(pages.map((page) => page.createdAt))}::timestamptz[])
-            as page (tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
-              idempotency_key, request_hash, version_id, version_number, created_at)
-        ), counted as (
+        with counted as (
           insert into page_counts as c (tenant_id, page_group_id, pages_count)
           select tenant_id, page_group_id, added
           from unnest(${textArray(counts.map((count) => count.tenantId))}::text[],
@@ -75,13 +66,22 @@ export const postgresPages = (ask: Ask): Pages => ({
           insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
             claimable_at, created_at)
           select tenant_id, page_id, version_id, page_group_id, version_number, 'processing', created_at, created_at
-          from page
+          from unnest(${tenantIds}::text[], ${pageIds}::text[], ${versionIds}::text[], ${groupIds}::text[],
+            ${plainArray(pages.map((page) => page.versionNumber))}::int[], ${createdAts}::timestamptz[])
+            as version (tenant_id, page_id, version_id, page_group_id, version_number, created_at)
         )
         insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
           latest_version_id, idempotency_key, request_hash, created_at, updated_at)
         select tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
           version_id, idempotency_key, request_hash, created_at, created_at
-        from page
+        from unnest(${tenantIds}::text[], ${groupIds}::text[], ${pageIds}::text[],
+          ${textArray(pages.map((page) => page.customName))}::text[],
+          ${textArray(pages.map((page) => page.computedName))}::text[],
+          ${textArray(pages.map((page) => page.supplementaryContext))}::text[], ${versionIds}::text[],
+          ${textArray(pages.map((page) => page.idempotencyKey))}::text[],
+          ${textArray(pages.map((page) => page.requestHash))}::text[], ${createdAts}::timestamptz[])
+          as page (tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context, version_id,
+            idempotency_key, request_hash, created_at)
         order by tenant_id, page_group_id, idempotency_key, page_id`,
       ),
     )
