@@ -140,7 +140,7 @@ export const compose = (config: Config, world: World) => {
   return {
     api,
     useCases,
-    listen: () => http.listen(config.host, config.port),
+    listen: () => http.listen(config.host, config.port, config.workers > 1),
     /** Migrates, then serves and publishes. Refuses `unavailable` where the database is away: try again. */
     start: async (): Promise<void> => {
       await store.migrate()

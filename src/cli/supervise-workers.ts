@@ -1,4 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import type { Log } from '../adapters/log.ts'
 import type { Config } from '../config.ts'
 import { DomainFailure } from '../core/failures.ts'
@@ -23,12 +25,13 @@ type Refusal = Extract<Report, { kind: 'refused' }>
  * Keeps `WORKERS` processes serving on one port; this one serves nothing. A worker that ends is replaced, unless all
  * are to stop. What keeps the first from starting at all, a taken port or a database that refuses, is thrown, once.
  */
-export const superviseWorkers = (config: Config, log: Log): Promise<void> =>
-  new Promise((resolve, reject) => {
+export const superviseWorkers = async (config: Config, log: Log): Promise<void> => {
+  const port = await freePort(config.host, config.port)
+  await new Promise<void>((resolve, reject) => {
     const living = new Set<Worker>()
     const listening = new Set<Worker>()
     const replacing = new Set<NodeJS.Timeout>()
-    let announcedPort: number | null = null
+    let isAnnounced = false
     let hasStarted = false
     let stopping = false
     let orderly = true
@@ -51,24 +54,24 @@ export const superviseWorkers = (config: Config, log: Log): Promise<void> =>
     }
 
     const fork = (replaces: number | null) => {
-      const worker = cluster.fork()
+      const worker = cluster.fork({ PORT: String(port) })
       const bornMs = performance.now()
       const { pid } = worker.process
       let refusal: Refusal | null = null
       living.add(worker)
       worker.on('message', (report: Report) => {
         if (report.kind === 'refused') refusal = report
-        else hasStarted = true
+        else if (report.kind === 'started') hasStarted = true
+        else nowListening()
       })
-      worker.once('listening', ({ port }) => {
+      const nowListening = () => {
         listening.add(worker)
         if (replaces !== null) log.info({ workerPid: pid, replaces }, 'a worker took the place of another')
-        // A port that was picked is another one where all workers were gone at once.
-        if (port === announcedPort || listening.size < config.workers) return
-        announcedPort = port
+        if (isAnnounced || listening.size < config.workers) return
+        isAnnounced = true
         const { host, database, workers } = config
         log.info({ host, port, url: urlOf(host, port), database: database.kind, workers }, 'listening')
-      })
+      }
       const ended = (end: End) => {
         if (!living.delete(worker)) return
         const hadListened = listening.delete(worker)
@@ -78,8 +81,7 @@ export const superviseWorkers = (config: Config, log: Log): Promise<void> =>
           return stoppedIfNone()
         }
         if (refusal !== null && !hasStarted) return fail(errorOf(refusal))
-        if (!hadListened && announcedPort === null)
-          return fail(new Error(`A worker ended at once: ${wordOf(end)}.`))
+        if (!hadListened && !isAnnounced) return fail(new Error(`A worker ended at once: ${wordOf(end)}.`))
         shortLives = performance.now() - bornMs < CALM_MS ? shortLives + 1 : 0
         const pauseMs = pauseMsAfter(shortLives)
         const why = { workerPid: pid, ...end, ...(refusal && { detail: refusal.detail }), pauseMs }
@@ -111,9 +113,19 @@ export const superviseWorkers = (config: Config, log: Log): Promise<void> =>
         process.exit(1)
       },
     )
-    cluster.schedulingPolicy = cluster.SCHED_RR
+    cluster.schedulingPolicy = cluster.SCHED_NONE
     for (let number = 0; number < config.workers; number++) fork(null)
   })
+}
+
+/** The port, or a free one for 0. Throws where somebody else listens on it, which those who share a port do not notice. */
+const freePort = async (host: string, port: number): Promise<number> => {
+  const trial = createServer().listen(port, host)
+  await once(trial, 'listening')
+  const { port: free } = trial.address() as AddressInfo
+  await new Promise((resolve) => trial.close(resolve))
+  return free
+}
 
 const wordOf = ({ code, signal }: End): string => signal ?? `exit code ${code}`
 

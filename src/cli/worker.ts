@@ -2,8 +2,9 @@ import cluster from 'node:cluster'
 import { DomainFailure, type FailureKind } from '../core/failures.ts'
 import type { Role } from './role.ts'
 
-/** What a worker tells the primary; that it listens is told by `node:cluster`. */
+/** What a worker tells the primary. */
 export type Report =
+  | { readonly kind: 'listening' }
   | { readonly kind: 'started' }
   | { readonly kind: 'refused'; readonly failure: FailureKind | null; readonly detail: string }
 
@@ -16,7 +17,7 @@ const tell = (report: Report, then: () => void = () => {}): void => {
 export const workUnderPrimary = async (serve: (role: Role) => Promise<void>): Promise<void> => {
   try {
     await serve({
-      listening: () => {},
+      listening: () => tell({ kind: 'listening' }),
       started: () => tell({ kind: 'started' }),
       onStop: onFirstCall,
       // Ends the last thing that keeps the process alive.

@@ -131,10 +131,13 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
         return true
       }
       await until('every worker refuses it', refusedInARow, { tries: 20, pauseMs: 50 })
-      await until('the logs tell so of each', async () => {
-        const refusing = server.logs().filter(({ status }) => status === 401)
-        return new Set(refusing.map(({ pid }) => pid)).size === WORKERS
-      })
+      await t.resolves(
+        until('each of them has refused it', async () => {
+          await call('GET', '/v0/page_groups', undefined, FRESH)
+          const refusing = server.logs().filter(({ status }) => status === 401)
+          return new Set(refusing.map(({ pid }) => pid)).size === WORKERS
+        }),
+      )
     })
 
     t.test('pages created through any worker are published, each once', async (t) => {

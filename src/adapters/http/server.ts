@@ -86,11 +86,14 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
 
   return {
     server,
-    /** Resolves with the port: the one asked for, or a free one for 0. */
-    listen: (host: string, port: number): Promise<number> =>
+    /**
+     * Resolves with the port: the one asked for, or a free one for 0. Where it is shared, other processes may listen on
+     * it at the same time, and the system spreads the connections.
+     */
+    listen: (host: string, port: number, isShared = false): Promise<number> =>
       new Promise((resolve, reject) => {
         server.once('error', reject)
-        server.listen(port, host, () => {
+        server.listen({ host, port, ...(isShared && SHARED) }, () => {
           server.off('error', reject)
           resolve(portOf(server))
         })
@@ -110,6 +113,12 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
     },
   }
 }
+
+/**
+ * Each process accepts for itself. Where the system cannot do that, the handle of `node:cluster` is shared; not its
+ * round robin, in which a connection on its way to a process that dies hangs for ever.
+ */
+const SHARED = process.platform === 'linux' ? { reusePort: true, exclusive: true } : {}
 
 const portOf = (server: Server): number => {
   const address = server.address()
