@@ -3,20 +3,47 @@ import pino from 'pino'
 export type Log = pino.Logger
 
 const LATE_MS_MAX = 100
+const LINES_MAX = 256
 
 /**
  * JSON lines on stderr. A service has them written behind the back of requests, many at once and none later than
  * `LATE_MS_MAX`: it calls `flush` before the process ends.
  */
-export const createLog = (level: string, written: 'at once' | 'soon' = 'soon'): Log =>
-  pino(
-    { level, timestamp: createTimestamp(), serializers: { err: described } },
-    pino.destination(
-      written === 'at once'
-        ? { dest: 2, sync: true }
-        : { dest: 2, sync: false, minLength: 4_096, periodicFlush: LATE_MS_MAX },
-    ),
+export const createLog = (level: string, written: 'at once' | 'soon' = 'soon'): Log => {
+  const stderr = pino.destination({ dest: 2, sync: written === 'at once' })
+  const stream = written === 'at once' || level === 'silent' ? stderr : manyAtOnce(stderr)
+  return pino({ level, timestamp: createTimestamp(), serializers: { err: described } }, stream)
+}
+
+/** The destination measures all that it holds anew for each line that it is given: it gets few and long ones. */
+const manyAtOnce = (destination: ReturnType<typeof pino.destination>): pino.DestinationStream => {
+  let lines: string[] = []
+  let timer: NodeJS.Timeout | undefined
+  const pass = () => {
+    clearTimeout(timer)
+    timer = undefined
+    if (lines.length === 0) return
+    destination.write(lines.join(''))
+    lines = []
+  }
+  // Before the destination's own listeners, which write what it holds and close it.
+  process.prependListener('beforeExit', pass).prependListener('exit', pass)
+  return Object.assign(
+    {
+      write: (line: string) => {
+        lines.push(line)
+        if (lines.length >= LINES_MAX) pass()
+        else timer ??= setTimeout(pass, LATE_MS_MAX).unref()
+      },
+    },
+    {
+      flush: (done?: (error?: Error) => void) => {
+        pass()
+        destination.flush(done)
+      },
+    },
   )
+}
 
 /** The member `time` of a line. Under load many lines share a millisecond. */
 const createTimestamp = () => {

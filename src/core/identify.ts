@@ -23,12 +23,18 @@ const MARKED_KEYS_MAX = 10_000
 export const identify = ({ apiKeys, clock }: Deps) => {
   const lastMarked = new Map<string, number>()
 
+  const remember = (apiKeyId: string, marked: number): number => {
+    if (lastMarked.size >= MARKED_KEYS_MAX) lastMarked.clear()
+    lastMarked.set(apiKeyId, marked)
+    return marked
+  }
+
   /** When a key was last used is nice to know to the hour: nobody waits for it, and a loss of it harms nobody. */
   const markUsed = ({ apiKeyId, lastUsedAt }: StoredApiKey, now: number) => {
-    const marked = lastMarked.get(apiKeyId) ?? Date.parse(lastUsedAt ?? isoTime(0))
+    const marked =
+      lastMarked.get(apiKeyId) ?? remember(apiKeyId, lastUsedAt === null ? 0 : Date.parse(lastUsedAt))
     if (now - marked < HOUR_MS) return
-    if (lastMarked.size >= MARKED_KEYS_MAX) lastMarked.clear()
-    lastMarked.set(apiKeyId, now)
+    remember(apiKeyId, now)
     apiKeys.markUsed(apiKeyId, isoTime(now)).catch(() => {})
   }
 

@@ -4,7 +4,7 @@
 export const EVERYWHERE = ['tenants', 'api_keys', 'schema_migrations']
 
 /** Anything else may be volatile. A name with the bracket close to it is a call; `any` and `in` are not. */
-const FUNCTIONS = new Set(['unnest', 'coalesce', 'array_to_string', 'any'])
+const FUNCTIONS = new Set(['unnest', 'coalesce', 'nullif', 'array_to_string', 'any'])
 const CLAIM = /where status = 'processing' and claimable_at <= \$\d+( |$)/
 
 /** What is wrong with it, in words. */
@@ -27,7 +27,7 @@ export const tenancyFaults = (text: string, tables: readonly string[]): string[]
 }
 
 /** A select, or one side of a union, without the brackets in it; brackets are left as `()`. */
-type Scope = { readonly text: string; readonly outer: Scope | null; readonly inserted: Set<string> }
+type Scope = { readonly text: string; readonly outer: Scope | null }
 type Reference = {
   readonly verb: string
   readonly table: string
@@ -56,13 +56,7 @@ const scopesOf = (sql: string, outer: Scope | null = null): Scope[] => {
       flat = `${flat.slice(0, -' union all '.length)}\n`
     }
   }
-  // What a common table expression holds that only unnests arrays with a tenant_id in them.
-  const inserted = new Set(outer?.inserted)
-  for (const [, name = ''] of sql.matchAll(
-    /(\w+) as \( ?select \* from unnest\([^)]*\) as \w+ \(tenant_id,/g,
-  ))
-    inserted.add(name)
-  const parts = flat.split('\n').map((text) => ({ text: text.trim(), outer, inserted }))
+  const parts = flat.split('\n').map((text) => ({ text: text.trim(), outer }))
   return [...parts, ...inners.flatMap(({ text, part }) => scopesOf(text.trim(), parts[part] ?? null))]
 }
 
@@ -80,8 +74,7 @@ const faultsOf = ({ verb, table, alias, scope }: Reference): string[] => {
   if (EVERYWHERE.includes(table)) return []
   const { text } = scope
   if (verb === 'insert into') {
-    const isOfArrays = /^.*?\(tenant_id, .*?select tenant_id, .* from (\w+)/.exec(text)?.[1] ?? ''
-    const fine = isOfArrays === 'unnest' || scope.inserted.has(isOfArrays)
+    const fine = /^.*?\(tenant_id, .*?select tenant_id, .* from unnest\b/.test(text)
     const conflict = /on conflict \((\w+)/.exec(text)?.[1] ?? 'tenant_id'
     return fine && conflict === 'tenant_id' ? [] : [`inserts into ${table} not from arrays by tenant`]
   }

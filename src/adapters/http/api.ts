@@ -51,6 +51,7 @@ export type Api = (request: ApiRequest) => Promise<ApiResponse>
  */
 export const createApi = (deps: Deps): Api => {
   const match = createRouter<AnyRoute>([...ROUTES, ...openRoutes(deps.ready)])
+  const textOf = createTextOf()
   let inFlight = 0
 
   const answer = async (
@@ -98,7 +99,7 @@ export const createApi = (deps: Deps): Api => {
     } finally {
       inFlight--
     }
-    const ms = performance.now() - began
+    const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null
     deps.onAnswered({ requestId, method: request.method, route, status: draft.status, code, ms })
     const response = responseOf(draft, headers)
@@ -121,14 +122,17 @@ const ALWAYS: Headers = { 'cache-control': 'no-store', 'x-content-type-options':
 const JSON_HEADERS: Headers = { 'content-type': 'application/json' }
 const json = (status: number, body: string): Draft => ({ status, headers: JSON_HEADERS, body })
 
-const texts = new WeakMap<object, string>()
-/** Callers who asked for the same at the same moment share an answer; it is written once. */
-const textOf = (answer: object, { write = JSON.stringify }: Route): string => {
-  const written = texts.get(answer)
-  if (written !== undefined) return written
-  const text = write(answer)
-  texts.set(answer, text)
-  return text
+/** Callers who asked for the same at the same moment share an answer, and get it one after another: it is written once. */
+const createTextOf = () => {
+  let last: object | undefined
+  let text = ''
+  return (answer: object, { write = JSON.stringify }: Route): string => {
+    if (answer !== last) {
+      text = write(answer)
+      last = answer
+    }
+    return text
+  }
 }
 
 const problem = (code: ProblemCode, requestId: string, failure: DomainFailure | null): Draft => {

@@ -1,40 +1,51 @@
-import type { FoundPage, StoredPage, StoredVersion } from '../../core/ports.ts'
+import type { PageWant, StoredPageWithVersions, StoredVersion } from '../../core/ports.ts'
 
 type VersionColumns<Prefix extends string> = {
   readonly [Name in keyof StoredVersion as `${Prefix}${Capitalize<Name>}`]: StoredVersion[Name] | null
 }
-/** A page with both its versions in one row; `pageId` null where there is none. */
-export type FoundRow = Omit<StoredPage, 'pageId'> & {
+/**
+ * A page with both its versions in one row; `pageId` null where there is none. Where the published version is the
+ * latest, it is not looked up again: only its id is there.
+ */
+export type FoundRow = Omit<StoredPageWithVersions, keyof PageWant | 'published' | 'latest'> & {
   readonly want: number
   readonly pageId: string | null
-  readonly supplementaryContext: string | null
 } & VersionColumns<'published'> &
   VersionColumns<'latest'>
 
-export const foundPage = (row: FoundRow, pageId: string): FoundPage => ({
-  tenantId: row.tenantId,
-  pageGroupId: row.pageGroupId,
-  pageId,
-  customName: row.customName,
-  computedName: row.computedName,
-  supplementaryContext: row.supplementaryContext,
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-  published:
-    row.publishedVersionId === null
-      ? null
-      : ({
-          versionId: row.publishedVersionId,
-          versionNumber: row.publishedVersionNumber,
-          status: row.publishedStatus,
-          publishedAt: row.publishedPublishedAt,
-          failureReason: row.publishedFailureReason,
-        } as StoredVersion),
-  latest: {
+export const foundPage = (
+  row: FoundRow,
+  { tenantId, pageGroupId, pageId }: PageWant,
+): StoredPageWithVersions => {
+  const latest = {
     versionId: row.latestVersionId,
     versionNumber: row.latestVersionNumber,
     status: row.latestStatus,
     publishedAt: row.latestPublishedAt,
     failureReason: row.latestFailureReason,
-  } as StoredVersion,
-})
+  } as StoredVersion
+  return {
+    tenantId,
+    pageGroupId,
+    pageId,
+    customName: row.customName,
+    computedName: row.computedName,
+    supplementaryContext: row.supplementaryContext,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    published: publishedOf(row, latest),
+    latest,
+  }
+}
+
+const publishedOf = (row: FoundRow, latest: StoredVersion): StoredVersion | null => {
+  if (row.publishedVersionId === null) return null
+  if (row.publishedVersionId === latest.versionId) return latest
+  return {
+    versionId: row.publishedVersionId,
+    versionNumber: row.publishedVersionNumber,
+    status: row.publishedStatus,
+    publishedAt: row.publishedPublishedAt,
+    failureReason: row.publishedFailureReason,
+  } as StoredVersion
+}

@@ -123,9 +123,8 @@ export const postgresPages = (ask: Ask): Pages => ({
   find: async (wants) => {
     const rows = await ask(
       (sql) => sql<FoundRow[]>`
-        select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
-          p.supplementary_context, p.created_at, p.updated_at,
-          published.version_id as published_version_id, published.version_number as published_version_number,
+        select want.number as want, p.page_id, p.custom_name, p.computed_name, p.supplementary_context, p.created_at,
+          p.updated_at, p.published_version_id, published.version_number as published_version_number,
           published.status as published_status, published.published_at as published_published_at,
           published.failure_reason as published_failure_reason,
           latest.version_id as latest_version_id, latest.version_number as latest_version_number,
@@ -141,14 +140,17 @@ export const postgresPages = (ask: Ask): Pages => ({
           left join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
             and p.page_id = want.page_id
           left join page_versions published on published.tenant_id = p.tenant_id
-            and published.page_id = p.page_id and published.version_id = p.published_version_id
+            and published.page_id = p.page_id
+            and published.version_id = nullif(p.published_version_id, p.latest_version_id)
           left join page_versions latest on latest.tenant_id = p.tenant_id
             and latest.page_id = p.page_id and latest.version_id = p.latest_version_id`,
     )
-    const found: FoundPage[] = wants.map(() => 'page_group_not_found')
-    for (const row of rows)
-      found[row.want] = row.pageId === null ? 'page_not_found' : foundPage(row, row.pageId)
-    return found
+    const rowOf = new Map(rows.map((row) => [row.want, row]))
+    return wants.map((want, number): FoundPage => {
+      const row = rowOf.get(number)
+      if (row === undefined) return 'page_group_not_found'
+      return row.pageId === null ? 'page_not_found' : foundPage(row, want)
+    })
   },
 })
 
