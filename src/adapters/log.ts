@@ -16,7 +16,7 @@ export const createLog = (level: string, written: 'at once' | 'soon' = 'soon'): 
 }
 
 /** The destination measures all that it holds anew for each line that it is given: it gets few and long ones. */
-const manyAtOnce = (destination: ReturnType<typeof pino.destination>): pino.DestinationStream => {
+const manyAtOnce = (destination: ReturnType<typeof pino.destination>) => {
   let lines: string[] = []
   let timer: NodeJS.Timeout | undefined
   const pass = () => {
@@ -28,21 +28,17 @@ const manyAtOnce = (destination: ReturnType<typeof pino.destination>): pino.Dest
   }
   // Before the destination's own listeners, which write what it holds and close it.
   process.prependListener('beforeExit', pass).prependListener('exit', pass)
-  return Object.assign(
-    {
-      write: (line: string) => {
-        lines.push(line)
-        if (lines.length >= LINES_MAX) pass()
-        else timer ??= setTimeout(pass, LATE_MS_MAX).unref()
-      },
+  return {
+    write: (line: string) => {
+      lines.push(line)
+      if (lines.length >= LINES_MAX) pass()
+      else timer ??= setTimeout(pass, LATE_MS_MAX).unref()
     },
-    {
-      flush: (done?: (error?: Error) => void) => {
-        pass()
-        destination.flush(done)
-      },
+    flush: (done?: (error?: Error) => void) => {
+      pass()
+      destination.flush(done)
     },
-  )
+  }
 }
 
 /** The member `time` of a line. Under load many lines share a millisecond. */

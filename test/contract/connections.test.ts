@@ -66,6 +66,17 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
     t.not(await backendOf(ask), frozen)
   })
 
+  t.test('a statement that waited while all was closed is refused, and opens nothing', async (t) => {
+    const { ask, close, connected } = await setting(t, { connectionsMax: 1 })
+    const underWay = ask((sql) => sql`select pg_sleep(0.1)`)
+    const waiting = noOf(backendOf(ask))
+    await new Promise(setImmediate)
+    await close()
+    await t.resolves(underWay)
+    t.match(await waiting, { kind: 'unavailable' })
+    t.strictSame(await connected(), [])
+  })
+
   t.test('once it is closed nothing is sent any more', async (t) => {
     const { ask, close, connected } = await setting(t)
     await backendOf(ask)

@@ -170,7 +170,7 @@ const check = async (
       params,
       query: outputOf(query),
       body: NONE,
-      members: new Map(),
+      members: NO_MEMBERS,
       idempotencyKey: undefined,
     }
   }
@@ -190,6 +190,7 @@ const check = async (
 }
 
 const NONE = undefined as never
+const NO_MEMBERS: CheckedRequest<never, never>['members'] = new Map()
 const NOTHING: Checked<unknown> = { value: undefined, faults: [] }
 /** Called where there are no faults; each route knows the type of its own values. */
 const outputOf = (checked: Checked<unknown>): never => (checked as unknown as { value: never }).value

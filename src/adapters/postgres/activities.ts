@@ -6,7 +6,8 @@ import type {
   StoredReceipt,
 } from '../../core/ports.ts'
 import { plainArray, textArray } from './arrays.ts'
-import { type Ask, recordedUnlessOvertaken } from './connect.ts'
+import type { Ask } from './connect.ts'
+import { recordedUnlessOvertaken } from './error-codes.ts'
 
 type RecallRow =
   | (StoredProspect & { readonly prospectLogId: null })

@@ -3,7 +3,7 @@ type Numbered<Want> = Want & { readonly number: number }
 
 /**
  * Answers wants tenant by tenant, each tenant's by statements of its own: no statement of a list leaves its tenant, so
- * it also runs where tenants live on different machines. Of equal tenants there is mostly one.
+ * it also runs where tenants live on different machines.
  */
 export const byTenant = async <Want extends OfTenant, Row>(
   wants: readonly Want[],

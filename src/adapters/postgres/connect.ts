@@ -1,7 +1,6 @@
 import postgres from 'postgres'
 import { DomainFailure } from '../../core/failures.ts'
-import type { Recorded } from '../../core/ports.ts'
-import { codeOf, serverSaidNo } from './error-codes.ts'
+import { serverSaidNo } from './error-codes.ts'
 import { gate } from './gate.ts'
 import { withoutSocket } from './without-socket.ts'
 
@@ -72,8 +71,11 @@ export const connect = (settings: PostgresSettings) => {
   }
 
   const ask: Ask = async (statement) => {
-    if (closed) throw unavailable('The service is stopping.')
     const leave = await enter()
+    if (closed) {
+      leave()
+      throw unavailable('The service is stopping.')
+    }
     const connection = take()
     let timer: NodeJS.Timeout | undefined
     let isLate = false
@@ -170,23 +172,3 @@ export const unavailable = (detail: string, cause?: unknown): DomainFailure => {
   failure.cause = cause
   return failure
 }
-
-/**
- * Somebody else got there first: an email or an idempotency key was taken (23505), a blank email was filled (23514,
- * by that one constraint), or two writes waited for each other (40P01, 40001). Nothing was saved.
- */
-const isOvertaken = (error: unknown): boolean => {
-  const code = codeOf(error)
-  if (code === '23514')
-    return (error as { constraint_name?: string }).constraint_name === 'prospects_email_hash_is_one'
-  return code === '23505' || code === '40P01' || code === '40001'
-}
-
-export const recordedUnlessOvertaken = (write: Promise<unknown>): Promise<Recorded> =>
-  write.then(
-    () => 'recorded',
-    (error) => {
-      if (isOvertaken(error)) return 'overtaken'
-      throw error
-    },
-  )

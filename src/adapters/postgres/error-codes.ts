@@ -1,7 +1,8 @@
 import postgres from 'postgres'
+import type { Recorded } from '../../core/ports.ts'
 
 /** The code of PostgreSQL or of the driver. */
-export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
 /** Errors of the connection, and those by which PostgreSQL says: not now. */
 export const isWaiting = (error: unknown): boolean => {
@@ -19,3 +20,23 @@ const NOT_NOW_CODES = new Set(['55P03', '25006', '3D000', '28P01', '40003', 'XX0
 /** 08 connection, 53 out of something, 57 stopped by a limit or an operator, 58 a fault of the system. */
 const AWAY_CLASSES = new Set(['08', '53', '57', '58'])
 const CONNECTION_CODES = /^(CONNECT|CONNECTION_|ECONN|EPIPE|ENOENT|EAI_|ENOTFOUND|ETIMEDOUT|EHOST|ENET)/
+
+/**
+ * Somebody else got there first: an email or an idempotency key was taken (23505), a blank email was filled (23514,
+ * by that one constraint), or two writes waited for each other (40P01, 40001). Nothing was saved.
+ */
+const isOvertaken = (error: unknown): boolean => {
+  const code = codeOf(error)
+  if (code === '23514')
+    return (error as { constraint_name?: string }).constraint_name === 'prospects_email_hash_is_one'
+  return code === '23505' || code === '40P01' || code === '40001'
+}
+
+export const recordedUnlessOvertaken = (write: Promise<unknown>): Promise<Recorded> =>
+  write.then(
+    () => 'recorded',
+    (error) => {
+      if (isOvertaken(error)) return 'overtaken'
+      throw error
+    },
+  )

@@ -1,7 +1,8 @@
 import type { FoundPage, KnownPages, NewPageRow, Pages, PageWants, StoredPage } from '../../core/ports.ts'
 import { plainArray, textArray } from './arrays.ts'
 import { byTenant } from './by-tenant.ts'
-import { type Ask, recordedUnlessOvertaken } from './connect.ts'
+import type { Ask } from './connect.ts'
+import { recordedUnlessOvertaken } from './error-codes.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 
 type RecallRow =
