@@ -26,6 +26,9 @@ import { rememberApiKeys } from './core/remember-api-keys.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 const LIST_LENGTH_MAX = 200
+/** Pages that are read may be as heavy as a body may be. */
+const READ_PAGES_MAX = 64
+const LIST_CHARACTERS_MAX = 4_194_304
 const REMEMBERED_KEYS = { keysMax: 10_000, msMax: 30_000 }
 const PUBLISHER_REST_MS = 10
 /** A lease outlives the call to the namer by this. */
@@ -63,14 +66,27 @@ export const composeUseCases = (
   config: Pick<Config, 'requireIdentity' | 'queuedCallsMax'>,
   listsUnderWayMax: number,
 ): UseCases => {
-  const limits = { listLengthMax: LIST_LENGTH_MAX, listsUnderWayMax, queuedMax: config.queuedCallsMax }
-  const { requireIdentity } = config
+  const limits = {
+    listLengthMax: LIST_LENGTH_MAX,
+    listWeightMax: LIST_CHARACTERS_MAX,
+    listsUnderWayMax,
+    queuedMax: config.queuedCallsMax,
+  }
+  const lineOf = ({ tenantId }: { readonly tenantId: string }) => tenantId
+  const read = { lineOf, sameAs: JSON.stringify }
   return {
-    logProspectActivity: gather(logProspectActivities({ store, clock, newId, requireIdentity }), limits),
-    listPageGroups: listPageGroups({ slice: gather(slicesOfPageGroups({ store }), limits, JSON.stringify) }),
-    listPages: listPages({ slice: gather(slicesOfPages({ store }), limits, JSON.stringify) }),
-    getPage: gather(getPages({ store }), limits, JSON.stringify),
-    createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), limits),
+    logProspectActivity: gather(
+      logProspectActivities({ store, clock, newId, requireIdentity: config.requireIdentity }),
+      limits,
+      { lineOf, weightOf: ({ payload, email }) => payload.rawJson.length + (email?.length ?? 0) },
+    ),
+    listPageGroups: listPageGroups({ slice: gather(slicesOfPageGroups({ store }), limits, read) }),
+    listPages: listPages({ slice: gather(slicesOfPages({ store }), limits, read) }),
+    getPage: gather(getPages({ store }), { ...limits, listLengthMax: READ_PAGES_MAX }, read),
+    createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), limits, {
+      lineOf,
+      weightOf: ({ supplementaryContext }) => supplementaryContext?.length ?? 0,
+    }),
   }
 }
 
