@@ -3,6 +3,7 @@ import { createApi } from './adapters/http/api.ts'
 import { createRateLimit } from './adapters/http/rate-limit.ts'
 import type { UseCases } from './adapters/http/routes.ts'
 import { createHttpServer } from './adapters/http/server.ts'
+import { limitWrongKeys } from './adapters/http/wrong-keys.ts'
 import { createNewId } from './adapters/ids.ts'
 import type { Log } from './adapters/log.ts'
 import { memoryStore } from './adapters/memory/store.ts'
@@ -12,6 +13,7 @@ import { createPublisher } from './adapters/publisher.ts'
 import { readMigrations } from './adapters/read-migrations.ts'
 import { sqliteStore } from './adapters/sqlite/store.ts'
 import type { Config } from './config.ts'
+import { apiKeyHash, isApiKeyText } from './core/api-key-text.ts'
 import { createPagesWithVersion } from './core/create-page-with-version.ts'
 import { refuse } from './core/failures.ts'
 import { gather } from './core/gather.ts'
@@ -101,6 +103,16 @@ export const compose = (config: Config, world: World) => {
 
   const keys = rememberApiKeys(store.apiKeys.findByHash, stopwatch, REMEMBERED_KEYS)
   const identifyKnown = identify({ apiKeys: { ...store.apiKeys, findByHash: keys.findByHash }, clock })
+  const wasRight = (apiKey: string) => isApiKeyText(apiKey) && keys.wasRight(apiKeyHash(apiKey))
+  const identifyCaller =
+    config.wrongKeysPerMinute === null
+      ? identifyKnown
+      : limitWrongKeys({
+          identify: identifyKnown,
+          wasRight,
+          perMinute: config.wrongKeysPerMinute,
+          stopwatch,
+        })
 
   const publisher = createPublisher({
     publish: publishVersions({
@@ -130,13 +142,14 @@ export const compose = (config: Config, world: World) => {
   const stopping = () => state === 'stopping'
   const api = createApi({
     useCases,
-    identify: (apiKey) =>
+    identify: (apiKey, address) =>
       state === 'starting'
         ? refuse('unavailable', 'The service is starting.', { retryAfterS: 1 })
-        : identifyKnown(apiKey),
+        : identifyCaller(apiKey, address),
     rateLimit:
       config.rateLimitPerMinute === null ? null : createRateLimit(config.rateLimitPerMinute, stopwatch),
     requestsInFlightMax: config.requestsInFlightMax,
+    bodyBytesHeldMax: config.bodyBytesHeldMax,
     newRequestId,
     ready: () =>
       state === 'serving'

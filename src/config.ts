@@ -4,6 +4,7 @@ import {
   database,
   flag,
   httpUrl,
+  noneOr,
   oneOf,
   optional,
   postgresUrl,
@@ -27,12 +28,15 @@ export type Config = {
   readonly namerCallsMax: number
   readonly requireIdentity: boolean
   readonly rateLimitPerMinute: number | null
+  readonly wrongKeysPerMinute: number | null
   readonly bodyBytesMax: number
+  readonly bodyBytesHeldMax: number
   readonly headersMsMax: number
   readonly requestMsMax: number
   readonly keepAliveMs: number
   readonly drainMsMax: number
   readonly connectionsMax: number
+  readonly unsentBytesMax: number
   readonly requestsInFlightMax: number
   readonly queuedCallsMax: number
   readonly databaseConnectionsMax: number
@@ -86,7 +90,17 @@ const SETTINGS = {
     'requests of one key in a minute, counted by each worker; empty: no limit',
     wholeOrNone(1, 1e9),
   ),
+  WRONG_KEYS_PER_MINUTE: setting(
+    '60',
+    'wrong keys of one address in a minute, counted by each worker; past it 429; none: no limit',
+    noneOr(whole(1, 1e9)),
+  ),
   BODY_BYTES_MAX: setting('1048576', 'largest body of a request', whole(1_024, 67_108_864)),
+  BODY_BYTES_HELD_MAX: setting(
+    '67108864',
+    'bytes of bodies that wait for their answer; a tenant may hold as many as are left; past it 503',
+    whole(2_048, 1e11),
+  ),
   HEADERS_MS_MAX: setting('10000', 'time limit for the headers of a request', whole(100, 600_000)),
   REQUEST_MS_MAX: setting('30000', 'time limit for a whole request to arrive', whole(100, 600_000)),
   KEEP_ALIVE_MS: setting(
@@ -96,7 +110,16 @@ const SETTINGS = {
   ),
   DRAIN_MS_MAX: setting('10000', 'how long requests under way may take after SIGTERM', whole(0, 600_000)),
   CONNECTIONS_MAX: setting('10000', 'connections at a time', whole(1, 1_000_000)),
-  REQUESTS_IN_FLIGHT_MAX: setting('2000', 'requests under way at a time; past it 503', whole(1, 1_000_000)),
+  UNSENT_BYTES_MAX: setting(
+    '67108864',
+    'bytes of answers that callers have not taken; past it the slowest are disconnected',
+    whole(1_048_576, 1e11),
+  ),
+  REQUESTS_IN_FLIGHT_MAX: setting(
+    '2000',
+    'requests under way; a tenant may have as many as are left; past it 503',
+    whole(1, 1_000_000),
+  ),
   QUEUED_CALLS_MAX: setting(
     '2000',
     'calls of one operation that wait for a list; past it 503',
@@ -123,6 +146,11 @@ const contradictionsIn = (values: Values): Fault[] => {
   const isOther = values.DATABASE_URL !== undefined && values.DATABASE_URL.kind !== 'postgres'
   const needsPostgres = 'only where DATABASE_URL is PostgreSQL'
   refuseIf(values.WORKERS > 1 && isOther, 'WORKERS', `can be more than 1 ${needsPostgres}`)
+  refuseIf(
+    values.BODY_BYTES_HELD_MAX < 2 * values.BODY_BYTES_MAX,
+    'BODY_BYTES_HELD_MAX',
+    'must be at least twice BODY_BYTES_MAX',
+  )
   refuseIf(values.DATABASE_POOLER && isOther, 'DATABASE_POOLER', `can be true ${needsPostgres}`)
   const isPointless = values.DATABASE_POOLER === false && Boolean(values.DATABASE_DIRECT_URL)
   refuseIf(isPointless, 'DATABASE_DIRECT_URL', 'can be set only where DATABASE_POOLER is true')
@@ -162,12 +190,15 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     namerCallsMax: values.NAMER_CALLS_MAX,
     requireIdentity: values.REQUIRE_IDENTITY,
     rateLimitPerMinute: values.RATE_LIMIT_PER_MINUTE,
+    wrongKeysPerMinute: values.WRONG_KEYS_PER_MINUTE,
     bodyBytesMax: values.BODY_BYTES_MAX,
+    bodyBytesHeldMax: values.BODY_BYTES_HELD_MAX,
     headersMsMax: values.HEADERS_MS_MAX,
     requestMsMax: values.REQUEST_MS_MAX,
     keepAliveMs: values.KEEP_ALIVE_MS,
     drainMsMax: values.DRAIN_MS_MAX,
     connectionsMax: values.CONNECTIONS_MAX,
+    unsentBytesMax: values.UNSENT_BYTES_MAX,
     requestsInFlightMax: values.REQUESTS_IN_FLIGHT_MAX,
     queuedCallsMax: values.QUEUED_CALLS_MAX,
     databaseConnectionsMax: values.DATABASE_CONNECTIONS_MAX,
