@@ -1,6 +1,7 @@
 import t from 'tap'
-import { readConfig, settingsHelp } from '../src/config.ts'
+import { readConfig } from '../src/config.ts'
 import { DomainFailure, type Fault } from '../src/core/failures.ts'
+import { settingsHelp } from '../src/settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

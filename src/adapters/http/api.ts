@@ -1,23 +1,13 @@
 import { DomainFailure, refuse } from '../../core/failures.ts'
 import { type Caller, requireScope } from '../../core/identify.ts'
 import { writeJson } from '../../core/write-json.ts'
+import { check } from './check.ts'
 import { type OpenRoute, openRoutes } from './open-routes.ts'
 import { headersOf, type ProblemCode, problemOf } from './problems.ts'
 import { limitRate, type RateLimit } from './rate-limit.ts'
-import {
-  type ApiRequest,
-  type ApiResponse,
-  type Checked,
-  checkBody,
-  checkIdempotencyKey,
-  checkQuery,
-  headerOf,
-  readJson,
-  refuseFaults,
-  splitTarget,
-} from './requests.ts'
+import { type ApiRequest, type ApiResponse, headerOf, splitTarget } from './requests.ts'
 import { createRouter, type Match } from './router.ts'
-import { type CheckedRequest, ROUTES, type Route, type UseCases } from './routes.ts'
+import { ROUTES, type Route, type UseCases } from './routes.ts'
 import { createShares } from './shares.ts'
 
 /** What is told of each request once it is answered. Nothing of it identifies a prospect or a key. */
@@ -166,58 +156,4 @@ const allowOf = ({ routes }: Match<AnyRoute>): string =>
     .join(', ')
     .concat(', OPTIONS')
 
-/** What is known of a request before its query, headers and body are looked at. */
-type Found = {
-  readonly tenantId: string
-  readonly params: Readonly<Record<string, string>>
-  readonly query: string
-  /** Told of the bytes of the body as they come; refuses `unavailable` where there are too many. */
-  readonly holdBytes: (bytes: number) => void
-}
-
-/** Query, headers and body against the shapes of the route; all their faults at once. */
-const check = async (
-  route: Route,
-  request: ApiRequest,
-  { tenantId, params, query: rawQuery, holdBytes }: Found,
-): Promise<CheckedRequest<never, never>> => {
-  const query: Checked<unknown> = route.query ? checkQuery(route.query, rawQuery) : NOTHING
-  const repeated = (request.repeatedHeaders ?? []).map((parameter) => ({
-    detail: 'must not be given more than once',
-    parameter,
-  }))
-  if (route.body === undefined) {
-    refuseFaults([...query.faults, ...repeated])
-    return {
-      tenantId,
-      params,
-      query: outputOf(query),
-      body: NONE,
-      members: NO_MEMBERS,
-      idempotencyKey: undefined,
-    }
-  }
-  const key = checkIdempotencyKey(request)
-  const read =
-    (await readJson(request, holdBytes)) ?? (route.bodyOptional ? { text: '{}', value: {} } : noBody())
-  const body = checkBody(route.body, read)
-  refuseFaults([...query.faults, ...repeated, ...key.faults, ...body.faults])
-  const { members } = body
-  return {
-    tenantId,
-    params,
-    query: outputOf(query),
-    body: outputOf(body),
-    members,
-    idempotencyKey: outputOf(key),
-  }
-}
-
-const NONE = undefined as never
-const NO_MEMBERS: CheckedRequest<never, never>['members'] = new Map()
-const NOTHING: Checked<unknown> = { value: undefined, faults: [] }
-/** Called where there are no faults; each route knows the type of its own values. */
-const outputOf = (checked: Checked<unknown>): never => (checked as unknown as { value: never }).value
-
 const tooMany = (detail: string): never => refuse('unavailable', detail, { retryAfterS: 1 })
-const noBody = (): never => refuse('invalid_json', 'The body is missing; it must be a JSON object.')
