@@ -22,4 +22,3 @@ export const createShares = (amountMax: number) => {
     },
   }
 }
-export type Shares = ReturnType<typeof createShares>
