@@ -32,7 +32,7 @@ const serve = async (
     api,
     limits: { ...LIMITS, ...limits },
     newRequestId,
-    onBadMessage: (requestId, detail) => badMessages.push(`${requestId}: ${detail}`),
+    onBadMessage: (requestId, { message }) => badMessages.push(`${requestId}: ${message}`),
   })
   const port = await http.listen('127.0.0.1', 0)
   t.teardown(() => http.drain(0))
@@ -447,4 +447,45 @@ t.test('a server that ends does not wait for an answer that never comes', async 
   await http.drain(50)
   await underWay.fault()
   t.equal(http.server.listening, false)
+})
+
+t.test('what is not HTTP is told after the answers to what came before it', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const { dial, textOf } = await serve(t, {
+    storeAs: (store) => ({
+      ...store,
+      pageGroups: {
+        ...store.pageGroups,
+        list: async (wants) => {
+          await held.promise
+          return store.pageGroups.list(wants)
+        },
+      },
+    }),
+  })
+  const line = dial().say(`${textOf('GET /v0/page_groups')}${textOf('GET /healthz')}HELLO\r\n\r\n`)
+  setTimeout(held.resolve, 50)
+  t.strictSame(codesOf(await line.closed()), [200, 200, 'invalid_request'])
+})
+
+t.test(
+  'too many requests at once on one connection: the next one is refused, and the rest not begun',
+  async (t) => {
+    const { dial, logOf, store } = await serve(t)
+    const answers = await dial()
+      .say(Array.from({ length: 40 }, () => logOf(ACTIVITY)).join(''))
+      .closed()
+    t.strictSame(codesOf(answers), [...Array.from({ length: 32 }, () => 201), 'unavailable'])
+    t.match(answers.at(-1)?.headers, { connection: 'close', 'retry-after': '1' })
+    t.equal(store.kept.logs().length, 32)
+  },
+)
+
+t.test('as many requests as one likes on one connection, each after some answer', async (t) => {
+  const { dial, textOf } = await serve(t)
+  const line = dial()
+  for (let asked = 20; asked <= 200; asked += 20) {
+    line.say(Array.from({ length: 20 }, () => textOf('GET /healthz')).join(''))
+    t.equal((await line.answers(asked)).length, asked)
+  }
 })
