@@ -39,11 +39,10 @@ const CASES: Readonly<Record<string, Case>> = {
   'an activity of a prospect': ({ prospect }) => logged({ prospectId: prospect }),
   'an activity of an email': ({ email }) => logged({ email }),
   'an activity with an idempotency key': ({ keys }) => logged({ idempotencyKey: keys[0] }),
-  'another activity with an idempotency key': ({ keys }) =>
-    logged({ type: 'other' }, { 'idempotency-key': keys[1] }),
-  'page groups after one': ({ group }) => [`GET /v0/page_groups?${at('page_groups?', group)}`],
-  'archived page groups after one': ({ archived }) => [
-    `GET /v0/page_groups?status=archived&${at('page_groups?archived', archived)}`,
+  'the same activity with an idempotency key': ({ keys }) => logged({}, { 'idempotency-key': keys[1] }),
+  'page groups after one': ({ archived }) => [`GET /v0/page_groups?${at('page_groups?', archived)}`],
+  'archived page groups after one': ({ deleted }) => [
+    `GET /v0/page_groups?status=archived&${at('page_groups?archived', deleted)}`,
   ],
   'the pages of a group': ({ group }) => [`GET /v0/page_groups/${group}/pages`],
   'the pages of an archived group': ({ archived }) => [`GET /v0/page_groups/${archived}/pages`],
@@ -66,14 +65,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'a page for the own group with an idempotency key': ({ keys }, own) => created(own.group, keys[2]),
 }
 /** Where the owner too is answered as if there were nothing, or is told before anything is looked for. */
-const ALIKE_FOR_OWNER = [
-  'the own pages after one of somebody else',
-  'a page in the own group',
-  'the own page in a group',
-  'a page for a deleted group',
-  'a wrong page for a group',
-  'a page for the own group with an idempotency key',
-]
+const ALIKE_FOR_OWNER = ['a page for a deleted group', 'a wrong page for a group']
 
 const openService = async (t: Test, kind: StoreKind) => {
   const { store, statements } = await opened(t, kind)
@@ -110,8 +102,8 @@ const openService = async (t: Test, kind: StoreKind) => {
     const texts = (statements() ?? [])
       .slice(before)
       .map(({ text }) => text)
-      // Told to other processes some time after a page was created.
-      .filter((text) => !text.includes('pg_notify'))
+      // Nobody waits for these: what is told to other processes, and when a key was used.
+      .filter((text) => !/pg_notify|set last_used_at/.test(text))
     return { ...withoutIds(answer), texts }
   }
   return { newTenant, asked, newId: scene.newId, called }
@@ -138,15 +130,18 @@ const noting = (store: Store, called: Set<string>): Store =>
 
 /** All of an answer but what is new in each: the id of the request, and ids that were made for it. */
 const withoutIds = ({ status, headers, body }: Answer) => {
-  const same = (text: string) => text.replaceAll(/request-\d+/g, 'request').replaceAll(/_[a-z0-9]{26}/g, '_…')
-  const { 'content-length': length, ...others } = headers
-  // A request id may be longer than another.
-  const lengthened = length === undefined ? null : Number(length) - String(headers['x-request-id']).length
-  return { status, headers: same(JSON.stringify(others)), lengthened, body: same(body), told: body }
+  const requestId = String(headers['x-request-id'])
+  const same = (text: string) => text.replaceAll(requestId, 'request').replaceAll(/_[a-z0-9]{26}/g, '_…')
+  // A problem names the request.
+  const length = Number(headers['content-length']) - (status >= 400 ? requestId.length : 0)
+  const rest = { ...headers, 'content-length': `${length}` }
+  return { status, headers: same(JSON.stringify(rest)), body: same(body), told: body }
 }
 
 overStores(async (t, kind) => {
   const { newTenant, asked, newId, called } = await openService(t, kind)
+  // What the stranger has is older, so that it is there after the cursors of the others.
+  const stranger = await newTenant()
   const owner = await newTenant()
   const nobodys: Named = {
     group: newId('pagegroup'),
@@ -157,7 +152,6 @@ overStores(async (t, kind) => {
     email: `${newId('tenant')}@example.com`,
     keys: [1, 2, 3, 4].map((number) => `${number} of ${newId('tenant')}`) as unknown as Named['keys'],
   }
-  const stranger = await newTenant()
 
   for (const [name, request] of Object.entries(CASES))
     t.test(`${name}: somebody else’s is answered as one that nobody has`, async (t) => {
