@@ -73,12 +73,12 @@ const openService = async (t: Test, kind: StoreKind) => {
   const scene = await openScene({ storeAs: () => noting(store, called) })
   const deps = { store, clock: scene.clock, newId: scene.newId }
 
-  const newTenant = async () => {
-    const { tenantId } = await createTenant(deps)({ name: 'A tenant' })
+  const newTenant = async (name: string) => {
+    const { tenantId } = await createTenant(deps)({ name })
     const { apiKey } = await issueApiKey(deps)({ tenantId, name: null, scopes: [], lifeMs: null })
     const call = (...[operation, sent = {}]: Request) => scene.call(operation, { ...sent, key: apiKey })
     const newGroup = async (title: string) =>
-      (await createPageGroup(deps)({ tenantId, name: title, title })).pageGroupId
+      (await createPageGroup(deps)({ tenantId, name, title })).pageGroupId
     const [group, archived, deleted] = [await newGroup('One'), await newGroup('Two'), await newGroup('Three')]
     await updatePageGroup(deps)(archived, { status: 'archived' })
     await updatePageGroup(deps)(deleted, { status: 'deleted' })
@@ -141,8 +141,8 @@ const withoutIds = ({ status, headers, body }: Answer) => {
 overStores(async (t, kind) => {
   const { newTenant, asked, newId, called } = await openService(t, kind)
   // What the stranger has is older, so that it is there after the cursors of the others.
-  const stranger = await newTenant()
-  const owner = await newTenant()
+  const stranger = await newTenant('Stranger')
+  const owner = await newTenant('Owner')
   const nobodys: Named = {
     group: newId('pagegroup'),
     archived: newId('pagegroup'),
