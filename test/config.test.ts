@@ -176,9 +176,20 @@ t.test(
       'postgres:///db?host=/run',
     ]
     for (const DATABASE_URL of fine) t.strictSame(faultsOf({ DATABASE_URL }), [], DATABASE_URL)
-    for (const password of ['a@secret', 'a@secret,b', '1/secret', '1?secret', '1#secret', '/secret']) {
+    for (const password of [
+      'a@secret',
+      'a@secret,b',
+      '1/secret',
+      '1?secret',
+      '1#secret',
+      '/secret',
+      '%zzsecret',
+    ]) {
       const [fault, ...more] = faultsOf({ DATABASE_URL: `postgres://u:${password}@h/db` })
-      t.match(fault, { parameter: 'DATABASE_URL', detail: /@ is written %40, \/ %2F, \? %3F and # %23$/ })
+      t.match(fault, {
+        parameter: 'DATABASE_URL',
+        detail: /@ is written %40, \/ %2F, \? %3F, # %23 and % %25$/,
+      })
       t.notMatch(JSON.stringify(fault), 'secret', password)
       t.strictSame(more, [])
     }
