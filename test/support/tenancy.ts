@@ -15,6 +15,7 @@ export const tenancyFaults = (text: string, tables: readonly string[]): string[]
   if (named === 0) return []
   const faults: string[] = []
   if (/ for (no key |key )?(update|share)| skip locked/.test(sql)) faults.push('locks rows by hand')
+  if (/ or /.test(sql)) faults.push('says or, behind which a tenant need not hold')
   if (/\bcurrent_(timestamp|date|time)\b|\blocaltime/.test(sql)) faults.push('asks the clock')
   for (const [, name = ''] of sql.matchAll(/([a-z_]\w*)\(/g))
     if (!FUNCTIONS.has(name)) faults.push(`calls ${name}`)
