@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { FAULTS } from '../support/faulty.ts'
 import {
   answerOf,
   caller,
   databaseKinds,
+  newFolder,
   type Program,
   runCommand,
   seed,
@@ -184,6 +186,23 @@ for (const kind of databaseKinds())
       tellsNothing(t, 'the list of keys', listed.stdout + listed.stderr, secrets)
     })
   })
+
+/** What a driver's error may carry, thrown where nobody catches it. */
+const BUG = `Object.assign(new Error('a bug'), { detail: '${WORD}', parameters: ['${EMAIL}'] })`
+
+t.test('a fault that nobody catches ends the process, and tells no more than any other', async (t) => {
+  for (const act of [`throw ${BUG}`, `Promise.reject(${BUG})`]) {
+    const script = join(newFolder(t), 'bug.mjs')
+    writeFileSync(script, `setTimeout(() => { ${act} }, 1_000)`)
+    const env = { DATABASE_URL: 'memory:', NODE_OPTIONS: `--import=${script}` }
+    const server = await startProgram(t, env)
+    const last = () => server.logs().at(-1)
+    await until('it has ended', () => last()?.level === 60)
+    t.match(last(), { msg: /nobody caught/, err: { message: 'a bug' } })
+    t.equal(await server.stop(), 1)
+    tellsNothing(t, 'the lines', server.stderr(), CALLERS_TEXTS)
+  }
+})
 
 /** Nobody is at any of these addresses, or they are none. */
 const WRONG_ADDRESSES = [
