@@ -210,7 +210,12 @@ export type Settlement =
       readonly computedName: string | null
     })
   | (SettledVersion & { readonly status: 'failed'; readonly reason: string })
-  | (SettledVersion & { readonly status: 'processing'; readonly claimableAt: Timestamp })
+  | (SettledVersion & {
+      readonly status: 'processing'
+      readonly claimableAt: Timestamp
+      /** False where a stop ended the attempt: then it is as if it had not been made. */
+      readonly counts: boolean
+    })
 export type Versions = {
   /**
    * Takes up to `max` versions in `processing` that are claimable at `now`, those that have waited longest first.
