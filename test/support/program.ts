@@ -21,6 +21,7 @@ export type Environment = Readonly<Record<string, string>>
 export type LogLine = { readonly level: number; readonly msg: string } & Readonly<Record<string, unknown>>
 export type Program = {
   readonly url: string
+  readonly pid: number
   readonly stdout: () => string
   readonly stderr: () => string
   /** The lines on stderr; throws where one is not JSON. */
@@ -90,6 +91,7 @@ export const startProgram = async (t: Owner, env: Environment, cwd?: string): Pr
   })
   return {
     url,
+    pid: child.pid ?? 0,
     stdout: () => said.stdout,
     stderr: () => said.stderr,
     logs: () => linesOf<LogLine>(said.stderr),

@@ -1,0 +1,70 @@
+import { type TestedDatabase, until } from '../support/program.ts'
+import type { Traffic } from './traffic.ts'
+
+type Kept = { readonly key: string; readonly id: string }
+
+const KEPT = `
+  select idempotency_key as key, prospect_log_id as id from prospect_logs
+  union all select idempotency_key, page_id from pages`
+
+/** Acknowledged writes that are not there under the id that was told. Cheap enough for every round. */
+export const lostOf = async (
+  { acknowledged }: Pick<Traffic, 'acknowledged'>,
+  { rows }: TestedDatabase,
+): Promise<string[]> => {
+  const kept = new Set((await rows<Kept>(KEPT)).map(({ key, id }) => `${key} ${id}`))
+  return [...acknowledged].flatMap(([key, ids]) =>
+    [...ids].filter((id) => !kept.has(`${key} ${id}`)).map((id) => `lost: ${key}, told to be ${id}`),
+  )
+}
+
+/**
+ * What is wrong with what was kept, in words, once every write is acknowledged: each is there once, under the one id
+ * that was told, and nothing else is; groups count their pages; each email is one prospect.
+ */
+export const keptFaults = async (traffic: Traffic, database: TestedDatabase): Promise<string[]> => {
+  const { acknowledged, unacknowledged, emails } = traffic
+  const { rows } = database
+  const faults = await lostOf(traffic, database)
+  for (const key of unacknowledged.keys()) faults.push(`never acknowledged: ${key}`)
+  for (const [key, ids] of acknowledged)
+    if (ids.size > 1) faults.push(`told under several ids: ${key}, ${[...ids].join(', ')}`)
+
+  const seen = new Set<string>()
+  for (const { key } of await rows<Kept>(KEPT)) {
+    if (seen.has(key)) faults.push(`there twice: ${key}`)
+    if (!acknowledged.has(key)) faults.push(`nobody sent it: ${key}`)
+    seen.add(key)
+  }
+  const counts = await rows<{ id: string; told: number; kept: number }>(`
+    select g.page_group_id as id,
+      (select c.pages_count from page_counts c where c.page_group_id = g.page_group_id) as told,
+      (select count(*) from pages p where p.page_group_id = g.page_group_id) as kept
+    from page_groups g`)
+  for (const { id, told, kept } of counts)
+    if (Number(told) !== Number(kept)) faults.push(`${id} has ${kept} pages and tells of ${told}`)
+
+  const [prospects] = await rows<{ kept: number; created: number }>(`
+    select (select count(*) from prospects) as kept,
+      (select count(*) from prospect_logs where created_prospect) as created`)
+  for (const [what, count] of Object.entries(prospects ?? {}))
+    if (Number(count) !== emails.size) faults.push(`${emails.size} persons, prospects ${what}: ${count}`)
+  return faults
+}
+
+/** What is wrong with the versions, in words, once none of them is under way: waits for that, a bounded time. */
+export const versionFaults = async ({ rows }: TestedDatabase, waitMsMax: number): Promise<string[]> => {
+  const WAITING = "select version_id as id from page_versions where status = 'processing'"
+  await until('no version is under way', async () => (await rows(WAITING)).length === 0, {
+    tries: Math.ceil(waitMsMax / 100),
+    pauseMs: 100,
+  })
+  const odd = await rows<{ id: string; versions: number; published: number }>(`
+    select p.page_id as id, count(v.version_id) as versions,
+      count(case when v.status = 'failed' or v.version_id = p.published_version_id then 1 end) as published
+    from pages p left join page_versions v on v.tenant_id = p.tenant_id and v.page_id = p.page_id
+    group by p.page_id
+    having count(v.version_id) <> 1
+      or count(case when v.status = 'failed' or v.version_id = p.published_version_id then 1 end) <> 1`)
+  return odd.map(({ id, versions, published }) => `${id}: ${versions} versions, ${published} of them settled`)
+}

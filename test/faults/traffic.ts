@@ -1,0 +1,138 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Answer, type Call, createCaller } from './call.ts'
+
+/** A write under an idempotency key of its own, which is sent until it is acknowledged. */
+export type Write = Call & { readonly key: string; readonly kind: 'activity' | 'page' }
+/** An answer to a write, or to a read, which has no key. */
+export type Seen = Answer & {
+  readonly key: string | null
+  readonly kind: Write['kind'] | 'read'
+  /** When it came, by `performance.now()`. */
+  readonly at: number
+}
+type Target = {
+  readonly apiKey: string
+  readonly pageGroupIds: readonly string[]
+  /** A call that has no answer by then is given up; longer than any answer may take. */
+  readonly answerMsMax?: number
+}
+type Flow = {
+  readonly callers?: number
+  readonly writesMax?: number
+  /** What is written: all kinds in turn, unless named. */
+  readonly kinds?: readonly Write['kind'][]
+}
+export type Traffic = ReturnType<typeof createTraffic>
+
+const WRITES_MAX = 20_000
+const TRIES_MAX = 100
+/** After a no, a caller waits this long. */
+const PAUSE_MS = 50
+/** So many activities in a row are of one person. */
+const ACTIVITIES_OF_ONE = 3
+const READ_EVERY = 8
+
+/** Bounded load of activities and page creations, with a record of every answer. */
+export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Target) => {
+  const { call, close } = createCaller(apiKey, answerMsMax)
+  const answers: Seen[] = []
+  /** The ids that were acknowledged for each key; more than one is a fault. */
+  const acknowledged = new Map<string, Set<string>>()
+  const unacknowledged = new Map<string, Write>()
+  const emails = new Set<string>()
+  let writes = 0
+  let replayed = 0
+
+  const newWrite = (caller: number, kinds: readonly Write['kind'][]): Write => {
+    const number = ++writes
+    const kind = kinds[number % kinds.length] ?? 'activity'
+    const key = `${kind} ${number} of caller ${caller}`
+    if (kind === 'page') {
+      const path = `/v0/page_groups/${pageGroupIds[(number >> 1) % pageGroupIds.length]}/pages`
+      const headers = { 'idempotency-key': key }
+      return { key, kind, method: 'POST', path, headers, body: { supplementaryContext: key } }
+    }
+    const email = `person-${Math.floor(number / ACTIVITIES_OF_ONE)}@example.com`
+    emails.add(email)
+    const body = { source: 'faults', email, payload: { number }, idempotencyKey: key }
+    return { key, kind, method: 'POST', path: '/v0/prospect_logs', body }
+  }
+
+  const send = async (url: string, write: Write): Promise<Answer> => {
+    unacknowledged.set(write.key, write)
+    const answer = await call(url, write)
+    answers.push({ ...answer, key: write.key, kind: write.kind, at: performance.now() })
+    if (answer.status === 201) {
+      unacknowledged.delete(write.key)
+      const ids = acknowledged.get(write.key) ?? new Set()
+      acknowledged.set(write.key, ids.add(String(answer.body?.[ID_NAMES[write.kind]])))
+      if (answer.replayed) replayed++
+    }
+    return answer
+  }
+
+  const read = async (url: string, path: string): Promise<void> => {
+    const answer = await call(url, { method: 'GET', path })
+    answers.push({ ...answer, key: null, kind: 'read', at: performance.now() })
+  }
+
+  return {
+    answers,
+    acknowledged,
+    unacknowledged,
+    emails,
+    /** Sent again and found to be there already. */
+    replayed: () => replayed,
+    /**
+     * Callers that write, and now and then read, until they are stopped. Every other one sends what was not
+     * acknowledged again at once; the rest goes on, and leaves it for `repeat`.
+     */
+    flow: (url: string, { callers = 8, writesMax = WRITES_MAX, kinds = ['activity', 'page'] }: Flow = {}) => {
+      let stopped = false
+      let left = writesMax
+      const caller = async (_: unknown, number: number): Promise<void> => {
+        let lastPage = '/v0/page_groups'
+        while (!stopped && left-- > 0) {
+          const write = newWrite(number, kinds)
+          for (;;) {
+            const { status, body } = await send(url, write)
+            if (status === 201 && write.kind === 'page') lastPage = `${write.path}/${body?.['pageId']}`
+            if (status === 201 || stopped) break
+            await pause(PAUSE_MS)
+            if (number % 2 === 0) break
+          }
+          if (!stopped && writes % READ_EVERY === 0) await read(url, lastPage)
+        }
+      }
+      const all = Promise.all(Array.from({ length: callers }, caller))
+      return {
+        /** Resolves once every answer has come. */
+        stop: async (): Promise<void> => {
+          stopped = true
+          await all
+        },
+        /** Resolves once `writesMax` is reached. */
+        done: async (): Promise<void> => {
+          await all
+        },
+      }
+    },
+    /** Sends what was not acknowledged again, with its key, until it is; throws where one never is. */
+    repeat: async (url: string, callers = 16): Promise<void> => {
+      const waiting = [...unacknowledged.values()]
+      const caller = async (): Promise<void> => {
+        for (let write = waiting.shift(); write !== undefined; write = waiting.shift()) {
+          let tries = 0
+          while ((await send(url, write)).status !== 201) {
+            if (++tries === TRIES_MAX) throw new Error(`${write.key} is never acknowledged`)
+            await pause(PAUSE_MS)
+          }
+        }
+      }
+      await Promise.all(Array.from({ length: callers }, caller))
+    },
+    close,
+  }
+}
+
+const ID_NAMES = { activity: 'prospectLogId', page: 'pageId' } as const
