@@ -19,7 +19,10 @@ t.test(
   async (t) => {
     t.test('that of its tables: it refuses what needs room', async (t) => {
       const disk = mountSmallDisk(t, TABLES_MB)
-      if (disk === null) return t.pass(NOT_MOUNTED, { skip: NOT_MOUNTED })
+      if (disk === null) {
+        t.pass(NOT_MOUNTED, { skip: NOT_MOUNTED })
+        return
+      }
       const location = join(disk.folder, 'tables')
       mkdirSync(location)
       chownSync(location, UNPRIVILEGED, UNPRIVILEGED)
@@ -37,7 +40,10 @@ t.test(
 
     t.test('that of its log: it falls over, and is started again when there is room', async (t) => {
       const disk = mountSmallDisk(t, CLUSTER_MB)
-      if (disk === null) return t.pass(NOT_MOUNTED, { skip: NOT_MOUNTED })
+      if (disk === null) {
+        t.pass(NOT_MOUNTED, { skip: NOT_MOUNTED })
+        return
+      }
       const postgres = await startPostgres({ within: disk.folder, initdb: ['--wal-segsize=1'] })
       t.teardown(postgres.stop)
       const scene = await openScene(t, postgres)

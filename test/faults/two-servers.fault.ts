@@ -60,7 +60,7 @@ t.test('two servers with their publishers', { skip: whyNoPostgres() ?? false }, 
     }
     const { env, database, traffic, serve } = await setting(t, postgres, naming)
     const frozen = await serve({ ...env, NAMER_URL: `${namer.url}/frozen` })
-    namer.onAsked = () => process.kill(frozen.pid, 'SIGSTOP')
+    namer.hold(() => process.kill(frozen.pid, 'SIGSTOP'))
     t.teardown(async () => {
       process.kill(frozen.pid, 'SIGCONT')
     })
@@ -77,7 +77,7 @@ t.test('two servers with their publishers', { skip: whyNoPostgres() ?? false }, 
     await flow.stop()
     const before = await database.rows(HELD)
 
-    for (const response of namer.held) answer(response, 'Named too late')
+    namer.letGo('Named too late')
     process.kill(frozen.pid, 'SIGCONT')
     await first.stop()
     await pause(NAMER_MS_MAX * 2)
@@ -119,22 +119,32 @@ const setting = async (t: Test, postgres: ThrowawayPostgres, settings: Environme
   return { env: { ...database.env, ...settings }, database, traffic, serve }
 }
 
-/** A naming server that answers the one at once, and holds what the other asks after telling of it. */
+/** A naming server; while it holds what the first asks, it tells of each call. The other is answered at once. */
 const startNamer = async (t: Test) => {
-  const namer = { url: '', held: [] as ServerResponse[], onAsked: () => {} }
+  const held: ServerResponse[] = []
+  let onHeld: (() => void) | null = null
   const server = createServer((request, response) => {
     request.resume()
-    if (request.url?.startsWith('/other')) return answer(response, 'Named in time')
-    namer.held.push(response)
-    namer.onAsked()
+    if (onHeld === null || request.url?.startsWith('/other')) return answer(response, 'Named in time')
+    held.push(response)
+    onHeld()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {
     server.closeAllConnections()
     server.close()
   })
-  namer.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return namer
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    held,
+    hold: (told: () => void) => {
+      onHeld = told
+    },
+    letGo: (content: string) => {
+      onHeld = null
+      for (const response of held) answer(response, content)
+    },
+  }
 }
 
 const answer = (response: ServerResponse, content: string): void => {
