@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { type Ask, connect, openPostgres, type Sql } from '../../src/adapters/postgres/connect.ts'
 import { noOf } from '../core/scene.ts'
@@ -173,6 +174,21 @@ t.test('after a long absence of the database a statement waits for no long pause
   t.ok((await backendOf(ask)) > 0)
   t.ok(performance.now() - began < 2_000)
 })
+
+t.test(
+  'no source file opens a transaction by the driver, which can throw where nobody catches it',
+  async (t) => {
+    const folder = new URL('../../src/', import.meta.url)
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.ts'),
+    )
+    t.ok(files.length > 50)
+    t.strictSame(
+      files.filter((name) => /\.begin\(/.test(readFileSync(new URL(name, folder), 'utf8'))),
+      [],
+    )
+  },
+)
 
 /** Until a statement of ours is under way. */
 const untilBusy = (sql: Sql): Promise<unknown> =>

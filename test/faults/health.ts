@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Test } from 'tap'
 import { createCaller } from './call.ts'
 
 const EVERY_MS = 100
 const ANSWER_MS_MAX = 2_000
 
 /** Asks again and again whether the process lives; `stop` answers what else than yes it said, in words. */
-export const watchHealth = (url: string) => {
+export const watchHealth = (t: Test, url: string) => {
   const { call, close } = createCaller('', 10_000)
   const faults: string[] = []
   let stopped = false
@@ -17,12 +18,12 @@ export const watchHealth = (url: string) => {
     }
   }
   const watching = watch()
-  return {
-    stop: async (): Promise<string[]> => {
-      stopped = true
-      await watching
-      close()
-      return faults
-    },
+  const stop = async (): Promise<string[]> => {
+    stopped = true
+    await watching
+    close()
+    return faults
   }
+  t.teardown(stop)
+  return { stop }
 }

@@ -17,7 +17,7 @@ t.test('the database comes long after the server', { skip: whyNoPostgres() ?? fa
   await postgres.halt()
 
   const server = await startProgram(t, env)
-  const health = watchHealth(server.url)
+  const health = watchHealth(t, server.url)
   const flow = traffic.flow(server.url)
   const comesAt = performance.now() + LATE_MS
   while (performance.now() < comesAt) {

@@ -60,7 +60,7 @@ export const underHarm = async (t: Test, name: string, scene: Scene, harm: Harm)
   const { env, traffic } = scene
   const server = await startProgram(t, env)
   await server.ready()
-  const health = watchHealth(server.url)
+  const health = watchHealth(t, server.url)
   const flow = traffic.flow(server.url, { callers: CALLERS })
   await served(scene, performance.now())
   const backAt = await harm(scene)

@@ -38,6 +38,7 @@ const READ_EVERY = 8
 /** Bounded load of activities and page creations, with a record of every answer. */
 export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Target) => {
   const { call, close } = createCaller(apiKey, answerMsMax)
+  let closed = false
   const answers: Seen[] = []
   /** The ids that were acknowledged for each key; more than one is a fault. */
   const acknowledged = new Map<string, Set<string>>()
@@ -104,12 +105,12 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
       let left = writesMax
       const caller = async (_: unknown, number: number): Promise<void> => {
         let lastPage = '/v0/page_groups'
-        for (let sent = 1; !stopped && left-- > 0; sent++) {
+        for (let sent = 1; !stopped && !closed && left-- > 0; sent++) {
           const write = newWrite(number, kinds)
           for (;;) {
             const { status, body } = await send(url, write)
             if (status === 201 && write.kind === 'page') lastPage = `${write.path}/${body?.['pageId']}`
-            if (status === 201 || stopped) break
+            if (status === 201 || stopped || closed) break
             await pause(PAUSE_MS)
             if (number % 2 === 0 || write.kind === 'keyless') break
           }
@@ -143,7 +144,11 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
       }
       await Promise.all(Array.from({ length: callers }, caller))
     },
-    close,
+    /** Whatever is under way ends. */
+    close: (): void => {
+      closed = true
+      close()
+    },
   }
 }
 
