@@ -1,7 +1,9 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { type Ask, connect, openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { type Ask, connect, openPostgres, type Sql } from '../../src/adapters/postgres/connect.ts'
 import { noOf } from '../core/scene.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { until } from '../support/program.ts'
 import { POSTGRES_SETTINGS } from '../support/stores.ts'
 
 const MINUTES_2 = 120_000
@@ -22,7 +24,7 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
         where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`
       return rows.map(({ pid }) => pid)
     }
-    return { ask, close, connected }
+    return { ask, close, connected, sql }
   }
 
   t.test('a connection serves one statement after another', async (t) => {
@@ -77,6 +79,74 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
     t.strictSame(await connected(), [])
   })
 
+  t.test('more statements than connections wait in order, a bounded number, a bounded time', async (t) => {
+    const { ask } = await setting(t, { connectionsMax: 1, waitingMax: 1, waitMsMax: 100 })
+    const underWay = ask((sql) => sql`select pg_sleep(3)`)
+    const waits = noOf(backendOf(ask))
+    const refused = await Promise.race([noOf(backendOf(ask)), waits.then(() => 'it was not refused at once')])
+    t.match(refused, { kind: 'unavailable', facts: { retryAfterS: 1 } })
+    t.match(await waits, { kind: 'unavailable', message: 'Too many statements wait for the database.' })
+    await t.resolves(underWay)
+  })
+
+  t.test('a statement past its own limit, or past that of a lock, is refused as unavailable', async (t) => {
+    const { ask, sql } = await setting(t, { statementMsMax: 1_000, lockMsMax: 100 })
+    t.match(await noOf(ask((sql) => sql`select pg_sleep(30)`)), { kind: 'unavailable' })
+    await sql`create table locked (id int)`
+    const other = await sql.reserve()
+    await other`begin`
+    await other`lock table locked in access exclusive mode`
+    const began = performance.now()
+    t.match(await noOf(ask((sql) => sql`select from locked`)), { kind: 'unavailable' })
+    t.ok(performance.now() - began < 1_000, 'the limit of the lock is the shorter one')
+    await other`rollback`
+    other.release()
+    await t.resolves(ask((sql) => sql`select from locked`))
+  })
+
+  t.test('statements whose backends are ended are refused, and the next ones answered soon', async (t) => {
+    // A connection that had to wait for a limit would show.
+    const { ask, sql } = await setting(t, { connectionsMax: 4, statementMsMax: 30_000 })
+    for (let round = 0; round < 50; round++) {
+      const asked = Array.from({ length: 8 }, () => backendOf(ask).catch(() => 0))
+      await sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`
+      await Promise.all(asked)
+    }
+    const began = performance.now()
+    const pids = await Promise.all(Array.from({ length: 8 }, () => backendOf(ask).catch(() => 0)))
+    t.ok(pids.some((pid) => pid > 0))
+    t.ok(performance.now() - began < 2_500, 'none waited for a limit')
+  })
+
+  t.test('a write whose answer was lost is not sent again', async (t) => {
+    const { ask, sql } = await setting(t)
+    await sql`create table written (backend int)`
+    const write = ask(
+      (sql) => sql`
+      with slept as (select pg_sleep(0.5)) insert into written select pg_backend_pid() from slept`,
+    )
+    const no = noOf(write)
+    await untilBusy(sql)
+    await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`
+    t.match(await no, { kind: 'unavailable' })
+    await backendOf(ask)
+    t.strictSame([...(await sql`select from written`)], [])
+  })
+
+  t.test('to close is over in seconds, though a statement never answers', async (t) => {
+    const { ask, close } = await setting(t)
+    const frozen = await backendOf(ask)
+    process.kill(frozen, 'SIGSTOP')
+    t.teardown(() => process.kill(frozen, 'SIGCONT'))
+    const no = noOf(backendOf(ask))
+    await close()
+    t.match(await no, { kind: 'unavailable' })
+  })
+
   t.test('once it is closed nothing is sent any more', async (t) => {
     const { ask, close, connected } = await setting(t)
     await backendOf(ask)
@@ -85,6 +155,50 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
     t.strictSame(await connected(), [])
   })
 })
+
+t.test('after a long absence of the database a statement waits for no long pause', async (t) => {
+  const why = whyNoPostgres()
+  if (why !== null) {
+    t.pass(why, { skip: why })
+    return
+  }
+  const server = await startPostgres()
+  t.teardown(server.stop)
+  const { ask, close } = connect({ ...POSTGRES_SETTINGS, connectionsMax: 1, url: await server.newDatabase() })
+  t.teardown(close)
+  await backendOf(ask)
+  await server.halt()
+  for (let tries = 0; tries < 12; tries++) t.match(await noOf(backendOf(ask)), { kind: 'unavailable' })
+  await server.start()
+  const began = performance.now()
+  t.ok((await backendOf(ask)) > 0)
+  t.ok(performance.now() - began < 2_000)
+})
+
+t.test(
+  'no source file opens a transaction by the driver, which can throw where nobody catches it',
+  async (t) => {
+    const folder = new URL('../../src/', import.meta.url)
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.ts'),
+    )
+    t.ok(files.length > 50)
+    t.strictSame(
+      files.filter((name) => /\.begin\(/.test(readFileSync(new URL(name, folder), 'utf8'))),
+      [],
+    )
+  },
+)
+
+/** Until a statement of ours is under way. */
+const untilBusy = (sql: Sql): Promise<unknown> =>
+  until('a statement is under way', async () => {
+    const [row] = await sql<{ busy: number }[]>`
+      select count(*)::int as busy from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and state = 'active'
+        and wait_event = 'PgSleep'`
+    return row?.busy
+  })
 
 /** The process of PostgreSQL that answered. */
 const backendOf = async (ask: Ask): Promise<number> => {

@@ -1,8 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Answer, type Call, createCaller } from './call.ts'
 
-/** A write under an idempotency key of its own, which is sent until it is acknowledged. */
-export type Write = Call & { readonly key: string; readonly kind: 'activity' | 'page' }
+/**
+ * A write under an idempotency key of its own, which is sent until it is acknowledged; or one that is `keyless`, which
+ * is sent once, and whose type is what it is known by.
+ */
+export type Write = Call & { readonly key: string; readonly kind: 'activity' | 'page' | 'keyless' }
 /** An answer to a write, or to a read, which has no key. */
 export type Seen = Answer & {
   readonly key: string | null
@@ -28,19 +31,22 @@ const WRITES_MAX = 20_000
 const TRIES_MAX = 100
 /** After a no, a caller waits this long. */
 const PAUSE_MS = 50
-/** So many activities in a row are of one person. */
-const ACTIVITIES_OF_ONE = 3
+/** So many writes in a row are of one person; the first of them has a key. */
+const WRITES_OF_ONE = 6
 const READ_EVERY = 8
 
 /** Bounded load of activities and page creations, with a record of every answer. */
 export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Target) => {
   const { call, close } = createCaller(apiKey, answerMsMax)
+  let closed = false
   const answers: Seen[] = []
   /** The ids that were acknowledged for each key; more than one is a fault. */
   const acknowledged = new Map<string, Set<string>>()
   const unacknowledged = new Map<string, Write>()
+  /** What nobody can repeat: it was done once, or not at all. */
+  const uncertain = new Set<string>()
   const emails = new Set<string>()
-  let writes = 0
+  let writes = -1
   let replayed = 0
 
   const newWrite = (caller: number, kinds: readonly Write['kind'][]): Write => {
@@ -48,22 +54,25 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
     const kind = kinds[number % kinds.length] ?? 'activity'
     const key = `${kind} ${number} of caller ${caller}`
     if (kind === 'page') {
-      const path = `/v0/page_groups/${pageGroupIds[(number >> 1) % pageGroupIds.length]}/pages`
+      const path = `/v0/page_groups/${pageGroupIds[number % pageGroupIds.length]}/pages`
       const headers = { 'idempotency-key': key }
       return { key, kind, method: 'POST', path, headers, body: { supplementaryContext: key } }
     }
-    const email = `person-${Math.floor(number / ACTIVITIES_OF_ONE)}@example.com`
+    const email = `person-${Math.floor(number / WRITES_OF_ONE)}@example.com`
     emails.add(email)
-    const body = { source: 'faults', email, payload: { number }, idempotencyKey: key }
+    const known = kind === 'keyless' ? { type: key } : { idempotencyKey: key }
+    const body = { source: 'faults', email, payload: { number }, ...known }
     return { key, kind, method: 'POST', path: '/v0/prospect_logs', body }
   }
 
   const send = async (url: string, write: Write): Promise<Answer> => {
-    unacknowledged.set(write.key, write)
+    if (write.kind === 'keyless') uncertain.add(write.key)
+    else unacknowledged.set(write.key, write)
     const answer = await call(url, write)
     answers.push({ ...answer, key: write.key, kind: write.kind, at: performance.now() })
     if (answer.status === 201) {
       unacknowledged.delete(write.key)
+      uncertain.delete(write.key)
       const ids = acknowledged.get(write.key) ?? new Set()
       acknowledged.set(write.key, ids.add(String(answer.body?.[ID_NAMES[write.kind]])))
       if (answer.replayed) replayed++
@@ -80,6 +89,7 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
     answers,
     acknowledged,
     unacknowledged,
+    uncertain,
     emails,
     /** Sent again and found to be there already. */
     replayed: () => replayed,
@@ -87,21 +97,24 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
      * Callers that write, and now and then read, until they are stopped. Every other one sends what was not
      * acknowledged again at once; the rest goes on, and leaves it for `repeat`.
      */
-    flow: (url: string, { callers = 8, writesMax = WRITES_MAX, kinds = ['activity', 'page'] }: Flow = {}) => {
+    flow: (
+      url: string,
+      { callers = 8, writesMax = WRITES_MAX, kinds = ['activity', 'page', 'keyless'] }: Flow = {},
+    ) => {
       let stopped = false
       let left = writesMax
       const caller = async (_: unknown, number: number): Promise<void> => {
         let lastPage = '/v0/page_groups'
-        while (!stopped && left-- > 0) {
+        for (let sent = 1; !stopped && !closed && left-- > 0; sent++) {
           const write = newWrite(number, kinds)
           for (;;) {
             const { status, body } = await send(url, write)
             if (status === 201 && write.kind === 'page') lastPage = `${write.path}/${body?.['pageId']}`
-            if (status === 201 || stopped) break
+            if (status === 201 || stopped || closed) break
             await pause(PAUSE_MS)
-            if (number % 2 === 0) break
+            if (number % 2 === 0 || write.kind === 'keyless') break
           }
-          if (!stopped && writes % READ_EVERY === 0) await read(url, lastPage)
+          if (!stopped && sent % READ_EVERY === 0) await read(url, lastPage)
         }
       }
       const all = Promise.all(Array.from({ length: callers }, caller))
@@ -131,8 +144,12 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
       }
       await Promise.all(Array.from({ length: callers }, caller))
     },
-    close,
+    /** Whatever is under way ends. */
+    close: (): void => {
+      closed = true
+      close()
+    },
   }
 }
 
-const ID_NAMES = { activity: 'prospectLogId', page: 'pageId' } as const
+const ID_NAMES = { activity: 'prospectLogId', keyless: 'prospectLogId', page: 'pageId' } as const

@@ -17,15 +17,19 @@ import postgres from 'postgres'
 /** A PostgreSQL of the test's own: on a socket, with flushes off unless asked for. */
 export type ThrowawayPostgres = {
   readonly version: string
+  /** Of the process that all others of it come from. */
+  readonly pid: () => number
+  readonly isRunning: () => boolean
   /** A new, empty database in it, as a `DATABASE_URL`. */
-  readonly newDatabase: () => Promise<string>
+  readonly newDatabase: (options?: string) => Promise<string>
   /** Stops it, at once or as a machine that fails; its files are kept for `start`. */
   readonly halt: (signal?: 'SIGINT' | 'SIGQUIT') => Promise<void>
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
-const UNPRIVILEGED = 65_534
+/** Whom PostgreSQL runs as where the tests run as root. */
+export const UNPRIVILEGED = 65_534
 
 /**
  * Where the programs of PostgreSQL are: `POSTGRES_BIN`, else the newest that the machine has, else the ones that come
@@ -63,10 +67,24 @@ export const whyNoPostgres = (): string | null => {
   return 'NO POSTGRESQL HERE: nothing of this suite was tested on it'
 }
 
-export const startPostgres = async ({ durable = false } = {}): Promise<ThrowawayPostgres> => {
+type Options = {
+  readonly durable?: boolean
+  readonly connectionsMax?: number
+  /** Where its folder is made. */
+  readonly within?: string
+  /** More arguments of `initdb`. */
+  readonly initdb?: readonly string[]
+}
+
+export const startPostgres = async ({
+  durable = false,
+  connectionsMax = 200,
+  within = tmpdir(),
+  initdb = [],
+}: Options = {}): Promise<ThrowawayPostgres> => {
   const bin = postgresBin()
   if (bin === null) throw new Error('there is no PostgreSQL here')
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'prospect-pages-'))
+  const folder = mkdtempSync(join(realpathSync(within), 'prospect-pages-'))
   const data = join(folder, 'data')
   // PostgreSQL refuses to run as root.
   const asRoot = process.getuid?.() === 0
@@ -75,14 +93,27 @@ export const startPostgres = async ({ durable = false } = {}): Promise<Throwaway
   accessSync(join(bin, 'postgres'), constants.X_OK)
   const env = { ...process.env, LC_ALL: 'C.UTF-8', TZ: 'UTC' }
   await finished(
-    spawn(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
-      ...user,
-      env,
-      cwd: folder,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    }),
+    spawn(
+      join(bin, 'initdb'),
+      ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', ...initdb],
+      {
+        ...user,
+        env,
+        cwd: folder,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    ),
   )
-  const flags = ['-D', data, '-k', folder, '-c', 'listen_addresses=', '-c', 'max_connections=200']
+  const flags = [
+    '-D',
+    data,
+    '-k',
+    folder,
+    '-c',
+    'listen_addresses=',
+    '-c',
+    `max_connections=${connectionsMax}`,
+  ]
   if (!durable) flags.push('-c', 'fsync=off')
 
   let server: ReturnType<typeof spawn> | undefined
@@ -120,10 +151,12 @@ export const startPostgres = async ({ durable = false } = {}): Promise<Throwaway
 
   return {
     version: row?.version ?? '',
-    newDatabase: async () => {
+    pid: () => server?.pid ?? 0,
+    isRunning: () => server?.exitCode === null && server.signalCode === null,
+    newDatabase: async (options = '') => {
       const name = `test_${process.pid}_${++databases}`
       const sql = postgres({ path, user: 'postgres', database: 'postgres', max: 1, onnotice: () => {} })
-      await sql.unsafe(`create database ${name}`)
+      await sql.unsafe(`create database ${name} ${options}`)
       await sql.end()
       return `postgres://postgres@localhost/${name}?host=${encodeURIComponent(folder)}`
     },

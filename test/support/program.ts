@@ -230,22 +230,24 @@ const postgresKind = (): DatabaseKind => {
   return {
     name: 'postgres',
     skip,
-    open: async () => {
-      const url = await (await server()).newDatabase()
-      const rows = async <Row>(sql: string): Promise<Row[]> => {
-        const connection = openPostgres(url, { max: 1, onnotice: () => {} })
-        try {
-          return [...(await connection.unsafe(sql))] as Row[]
-        } finally {
-          await connection.end()
-        }
-      }
-      return { env: { DATABASE_URL: url }, rows }
-    },
+    open: async () => databaseAt(await (await server()).newDatabase()),
     server,
     end: async () => (await started)?.stop(),
   }
 }
+
+/** A database of PostgreSQL, by its address. */
+export const databaseAt = (url: string): TestedDatabase => ({
+  env: { DATABASE_URL: url },
+  rows: async <Row>(sql: string): Promise<Row[]> => {
+    const connection = openPostgres(url, { max: 1, onnotice: () => {} })
+    try {
+      return [...(await connection.unsafe(sql))] as Row[]
+    } finally {
+      await connection.end()
+    }
+  },
+})
 
 /** A folder of the test's own, removed with it. */
 export const newFolder = (t: Owner): string => {

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { type Harm, openScene, underHarm } from './postgres-scene.ts'
+
+const RESTARTS = 3
+const BETWEEN_MS = 700
+const AWAY_MS = 10_000
+const FROZEN_MS = 8_000
+
+t.setTimeout(0)
+t.test('a PostgreSQL that goes away under load', { skip: whyNoPostgres() ?? false }, async (t) => {
+  const postgres = await startPostgres()
+  t.teardown(postgres.stop)
+
+  const harms: Readonly<Record<string, Harm>> = {
+    'restarted at once': () => restarts(postgres, 'SIGINT'),
+    'restarted after a crash': () => restarts(postgres, 'SIGQUIT'),
+    'stopped for ten seconds': async () => {
+      await postgres.halt()
+      await pause(AWAY_MS)
+      await postgres.start()
+      return performance.now()
+    },
+    'frozen, and continued': async () => {
+      const frozen = processesOf(postgres.pid())
+      for (const pid of frozen) process.kill(pid, 'SIGSTOP')
+      await pause(FROZEN_MS)
+      for (const pid of frozen) process.kill(pid, 'SIGCONT')
+      return performance.now()
+    },
+  }
+  for (const [name, harm] of Object.entries(harms))
+    t.test(name, async (t) => underHarm(t, name, await openScene(t, postgres), harm))
+})
+
+const restarts = async (postgres: ThrowawayPostgres, signal: 'SIGINT' | 'SIGQUIT'): Promise<number> => {
+  for (let restart = 0; restart < RESTARTS; restart++) {
+    if (restart > 0) await pause(BETWEEN_MS)
+    await postgres.halt(signal)
+    await postgres.start()
+  }
+  return performance.now()
+}
+
+/** The first process and its children, where Linux tells of them. */
+const processesOf = (pid: number): number[] => {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return [pid, ...children.split(' ').filter(Boolean).map(Number)]
+}
