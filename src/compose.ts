@@ -3,6 +3,7 @@ import { createApi } from './adapters/http/api.ts'
 import { createRateLimit } from './adapters/http/rate-limit.ts'
 import type { UseCases } from './adapters/http/routes.ts'
 import { createHttpServer } from './adapters/http/server.ts'
+import { limitWrongKeys } from './adapters/http/wrong-keys.ts'
 import { createNewId } from './adapters/ids.ts'
 import type { Log } from './adapters/log.ts'
 import { memoryStore } from './adapters/memory/store.ts'
@@ -12,6 +13,7 @@ import { createPublisher } from './adapters/publisher.ts'
 import { readMigrations } from './adapters/read-migrations.ts'
 import { sqliteStore } from './adapters/sqlite/store.ts'
 import type { Config } from './config.ts'
+import { apiKeyHash, isApiKeyText } from './core/api-key-text.ts'
 import { createPagesWithVersion } from './core/create-page-with-version.ts'
 import { refuse } from './core/failures.ts'
 import { gather } from './core/gather.ts'
@@ -26,6 +28,9 @@ import { rememberApiKeys } from './core/remember-api-keys.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 const LIST_LENGTH_MAX = 200
+/** Pages that are read may be as heavy as a body may be. */
+const READ_PAGES_MAX = 64
+const LIST_CHARACTERS_MAX = 4_194_304
 const REMEMBERED_KEYS = { keysMax: 10_000, msMax: 30_000 }
 const PUBLISHER_REST_MS = 10
 /** A lease outlives the call to the namer by this. */
@@ -63,14 +68,27 @@ export const composeUseCases = (
   config: Pick<Config, 'requireIdentity' | 'queuedCallsMax'>,
   listsUnderWayMax: number,
 ): UseCases => {
-  const limits = { listLengthMax: LIST_LENGTH_MAX, listsUnderWayMax, queuedMax: config.queuedCallsMax }
-  const { requireIdentity } = config
+  const limits = {
+    listLengthMax: LIST_LENGTH_MAX,
+    listWeightMax: LIST_CHARACTERS_MAX,
+    listsUnderWayMax,
+    queuedMax: config.queuedCallsMax,
+  }
+  const lineOf = ({ tenantId }: { readonly tenantId: string }) => tenantId
+  const read = { lineOf, sameAs: JSON.stringify }
   return {
-    logProspectActivity: gather(logProspectActivities({ store, clock, newId, requireIdentity }), limits),
-    listPageGroups: listPageGroups({ slice: gather(slicesOfPageGroups({ store }), limits, JSON.stringify) }),
-    listPages: listPages({ slice: gather(slicesOfPages({ store }), limits, JSON.stringify) }),
-    getPage: gather(getPages({ store }), limits, JSON.stringify),
-    createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), limits),
+    logProspectActivity: gather(
+      logProspectActivities({ store, clock, newId, requireIdentity: config.requireIdentity }),
+      limits,
+      { lineOf, weightOf: ({ payload, email }) => payload.rawJson.length + (email?.length ?? 0) },
+    ),
+    listPageGroups: listPageGroups({ slice: gather(slicesOfPageGroups({ store }), limits, read) }),
+    listPages: listPages({ slice: gather(slicesOfPages({ store }), limits, read) }),
+    getPage: gather(getPages({ store }), { ...limits, listLengthMax: READ_PAGES_MAX }, read),
+    createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), limits, {
+      lineOf,
+      weightOf: ({ supplementaryContext }) => supplementaryContext?.length ?? 0,
+    }),
   }
 }
 
@@ -85,6 +103,16 @@ export const compose = (config: Config, world: World) => {
 
   const keys = rememberApiKeys(store.apiKeys.findByHash, stopwatch, REMEMBERED_KEYS)
   const identifyKnown = identify({ apiKeys: { ...store.apiKeys, findByHash: keys.findByHash }, clock })
+  const wasRight = (apiKey: string) => isApiKeyText(apiKey) && keys.wasRight(apiKeyHash(apiKey))
+  const identifyCaller =
+    config.wrongKeysPerMinute === null
+      ? identifyKnown
+      : limitWrongKeys({
+          identify: identifyKnown,
+          wasRight,
+          perMinute: config.wrongKeysPerMinute,
+          stopwatch,
+        })
 
   const publisher = createPublisher({
     publish: publishVersions({
@@ -114,13 +142,14 @@ export const compose = (config: Config, world: World) => {
   const stopping = () => state === 'stopping'
   const api = createApi({
     useCases,
-    identify: (apiKey) =>
+    identify: (apiKey, address) =>
       state === 'starting'
         ? refuse('unavailable', 'The service is starting.', { retryAfterS: 1 })
-        : identifyKnown(apiKey),
+        : identifyCaller(apiKey, address),
     rateLimit:
       config.rateLimitPerMinute === null ? null : createRateLimit(config.rateLimitPerMinute, stopwatch),
     requestsInFlightMax: config.requestsInFlightMax,
+    bodyBytesHeldMax: config.bodyBytesHeldMax,
     newRequestId,
     ready: () =>
       state === 'serving'

@@ -31,6 +31,11 @@ export const whole =
   }
 export const wholeOrNone = (min: number, max: number) => (given: string) =>
   given === '' ? null : whole(min, max)(given)
+/** `none` is no value; an empty text would be the default. */
+export const noneOr =
+  <Value>(read: (given: string) => Value) =>
+  (given: string) =>
+    given === 'none' ? null : read(given)
 export const httpUrl = (given: string): string | undefined => {
   if (given === '') return undefined
   if (!/^https?:\/\/[^\s/@]+(\/[^\s@]*)?$/.test(given) || !URL.canParse(given))

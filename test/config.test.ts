@@ -1,6 +1,7 @@
 import t from 'tap'
-import { readConfig, settingsHelp } from '../src/config.ts'
+import { readConfig } from '../src/config.ts'
 import { DomainFailure, type Fault } from '../src/core/failures.ts'
+import { settingsHelp } from '../src/settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -30,12 +31,15 @@ t.test('without settings the defaults hold, and an empty variable counts as not 
     namerCallsMax: 4,
     requireIdentity: false,
     rateLimitPerMinute: null,
+    wrongKeysPerMinute: 60,
     bodyBytesMax: 1_048_576,
+    bodyBytesHeldMax: 67_108_864,
     headersMsMax: 10_000,
     requestMsMax: 30_000,
     keepAliveMs: 65_000,
     drainMsMax: 10_000,
     connectionsMax: 10_000,
+    unsentBytesMax: 67_108_864,
     requestsInFlightMax: 2_000,
     queuedCallsMax: 2_000,
     databaseConnectionsMax: 10,
@@ -53,18 +57,27 @@ t.test('what help shows as a default is one', async (t) => {
 
 const POSTGRES = 'postgres://localhost/db'
 
+/** What goes together with either end of the others' bounds. */
+const FITTING = {
+  DATABASE_URL: POSTGRES,
+  BODY_BYTES_MAX: '1024',
+  BODY_BYTES_HELD_MAX: '100000000000',
+}
 const BOUNDS: Readonly<Record<string, readonly [min: number, max: number]>> = {
   PORT: [0, 65_535],
   WORKERS: [1, 64],
   NAMER_MS_MAX: [1, 600_000],
   NAMER_CALLS_MAX: [1, 1_000],
   RATE_LIMIT_PER_MINUTE: [1, 1_000_000_000],
+  WRONG_KEYS_PER_MINUTE: [1, 1_000_000_000],
   BODY_BYTES_MAX: [1_024, 67_108_864],
+  BODY_BYTES_HELD_MAX: [2_048, 100_000_000_000],
   HEADERS_MS_MAX: [100, 600_000],
   REQUEST_MS_MAX: [100, 600_000],
   KEEP_ALIVE_MS: [1, 86_400_000],
   DRAIN_MS_MAX: [0, 600_000],
   CONNECTIONS_MAX: [1, 1_000_000],
+  UNSENT_BYTES_MAX: [1_048_576, 100_000_000_000],
   REQUESTS_IN_FLIGHT_MAX: [1, 1_000_000],
   QUEUED_CALLS_MAX: [1, 1_000_000],
   DATABASE_CONNECTIONS_MAX: [1, 1_000],
@@ -73,7 +86,7 @@ const BOUNDS: Readonly<Record<string, readonly [min: number, max: number]>> = {
 }
 for (const [name, [min, max]] of Object.entries(BOUNDS))
   t.test(`${name} is a whole number from ${min} to ${max}`, async (t) => {
-    const setTo = (value: unknown) => faultsOf({ DATABASE_URL: POSTGRES, [name]: String(value) })
+    const setTo = (value: unknown) => faultsOf({ ...FITTING, [name]: String(value) })
     for (const good of [min, max]) t.strictSame(setTo(good), [], String(good))
     for (const bad of [
       min - 1,
@@ -92,6 +105,19 @@ for (const [name, [min, max]] of Object.entries(BOUNDS))
       t.strictSame(more, [])
     }
   })
+
+t.test('no limit of wrong keys is a word, for an empty setting is the default', async (t) => {
+  t.equal(readConfig({ WRONG_KEYS_PER_MINUTE: 'none' }).wrongKeysPerMinute, null)
+  t.equal(readConfig({ WRONG_KEYS_PER_MINUTE: '' }).wrongKeysPerMinute, 60)
+})
+
+t.test('one body must find its place among those that are held, whoever else holds some', async (t) => {
+  const settings = { BODY_BYTES_MAX: '1000000', BODY_BYTES_HELD_MAX: '1999999' }
+  t.strictSame(faultsOf(settings), [
+    { parameter: 'BODY_BYTES_HELD_MAX', detail: 'must be at least twice BODY_BYTES_MAX' },
+  ])
+  t.strictSame(faultsOf({ ...settings, BODY_BYTES_HELD_MAX: '2000000' }), [])
+})
 
 t.test('every setting but free text is checked', async (t) => {
   const freeText = ['HOST', 'NAMER_MODEL', 'NAMER_API_KEY']

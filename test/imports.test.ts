@@ -22,9 +22,10 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^adapters\/log\.ts$/, /^(core\/|node:|pino$)/],
   [/^adapters\/[^/]+\.ts$/, /^(core\/|shapes\/|node:)/],
   [/^compose\.ts$/, /./],
-  [/^config\.ts$/, /^(core\/|setting-values\.ts$)/],
+  [/^config\.ts$/, /^(core\/|settings\.ts$)/],
+  [/^settings\.ts$/, /^setting-values\.ts$/],
   [/^setting-values\.ts$/, /^$/],
-  [/^cli\//, /^(cli\/|compose\.ts$|config\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/],
+  [/^cli\//, /^(cli\/|compose\.ts$|config\.ts$|settings\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/],
   [/^index\.ts$/, /^(core\/|shapes\/|adapters\/memory\/store\.ts$)/],
 ]
 

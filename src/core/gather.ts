@@ -1,9 +1,19 @@
 import { DomainFailure, type Outcome } from './failures.ts'
+import { fairQueue } from './fair-queue.ts'
 
 export type GatherLimits = {
   readonly listLengthMax: number
+  /** Of all members together, as `weightOf` tells it; a member that is heavier goes alone. */
+  readonly listWeightMax: number
   readonly listsUnderWayMax: number
   readonly queuedMax: number
+}
+type Ways<Input> = {
+  /** Inputs of one line are taken in order; lines take turns, so that nobody waits behind all of another's. */
+  readonly lineOf: (input: Input) => string
+  readonly weightOf?: (input: Input) => number
+  /** The text by which two inputs are the same. */
+  readonly sameAs?: (input: Input) => string
 }
 type Caller<Answer> = {
   readonly resolve: (answer: Answer) => void
@@ -25,10 +35,15 @@ type Member<Input, Answer> = { readonly input: Input; readonly callers: Caller<A
  */
 export const gather = <Input, Answer>(
   run: (inputs: readonly Input[]) => Promise<readonly Outcome<Answer>[]>,
-  { listLengthMax, listsUnderWayMax, queuedMax }: GatherLimits,
-  sameAs?: (input: Input) => string,
+  { listLengthMax, listWeightMax, listsUnderWayMax, queuedMax }: GatherLimits,
+  { lineOf, weightOf = () => 0, sameAs }: Ways<Input>,
 ): ((input: Input) => Promise<Answer>) => {
-  let queue: Member<Input, Answer>[] = []
+  const queue = fairQueue<Member<Input, Answer>>()
+  const bounds = {
+    lengthMax: listLengthMax,
+    weightMax: listWeightMax,
+    weightOf: ({ input }: Member<Input, Answer>) => weightOf(input),
+  }
   const joinable = new Map<string, Member<Input, Answer>>()
   let queued = 0
   let listsUnderWay = 0
@@ -36,9 +51,8 @@ export const gather = <Input, Answer>(
 
   const start = () => {
     starting = false
-    while (queue.length > 0 && listsUnderWay < listsUnderWayMax) {
-      const list = queue.length <= listLengthMax ? queue : queue.slice(0, listLengthMax)
-      queue = queue.length <= listLengthMax ? [] : queue.slice(listLengthMax)
+    while (queue.length() > 0 && listsUnderWay < listsUnderWayMax) {
+      const list = queue.take(bounds)
       joinable.clear()
       for (const { callers } of list) queued -= callers.length
       listsUnderWay++
@@ -50,7 +64,7 @@ export const gather = <Input, Answer>(
   }
 
   const startSoon = () => {
-    if (starting || queue.length === 0 || listsUnderWay >= listsUnderWayMax) return
+    if (starting || queue.length() === 0 || listsUnderWay >= listsUnderWayMax) return
     starting = true
     setImmediate(start)
   }
@@ -83,7 +97,7 @@ export const gather = <Input, Answer>(
     const same = text === undefined ? undefined : joinable.get(text)
     if (same !== undefined) return same
     const member = { input, callers: [] }
-    queue.push(member)
+    queue.push(lineOf(input), member)
     if (text !== undefined) joinable.set(text, member)
     return member
   }

@@ -1,7 +1,7 @@
 import type { ApiKeys, StoredApiKey } from './ports.ts'
 
 type Limits = { readonly keysMax: number; readonly msMax: number }
-type Remembered = { readonly key: Promise<StoredApiKey | null>; readonly until: number }
+type Remembered = { readonly key: Promise<StoredApiKey | null>; until: number; wasRight: boolean }
 
 /**
  * Keeps keys in memory, so that a request costs no look-up. What it remembers is forgotten on a signal that keys have
@@ -17,12 +17,21 @@ export const rememberApiKeys = (
 
   const lookUp = (keyHash: string): Promise<StoredApiKey | null> => {
     if (remembered.size >= keysMax) remembered.clear()
-    const entry = { key: findByHash(keyHash), until: stopwatch() + msMax }
+    const wasRight = remembered.get(keyHash)?.wasRight ?? false
+    const entry: Remembered = { key: findByHash(keyHash), until: stopwatch() + msMax, wasRight }
     remembered.set(keyHash, entry)
-    const drop = () => {
-      if (remembered.get(keyHash) === entry) remembered.delete(keyHash)
-    }
-    entry.key.then((key) => key === null && drop(), drop)
+    const isCurrent = () => remembered.get(keyHash) === entry
+    entry.key.then(
+      (key) => {
+        entry.wasRight = key !== null
+        if (key === null && isCurrent()) remembered.delete(keyHash)
+      },
+      // Nobody knows: it stays what it was, and is looked up again.
+      () => {
+        entry.until = 0
+        if (!wasRight && isCurrent()) remembered.delete(keyHash)
+      },
+    )
     return entry.key
   }
 
@@ -31,6 +40,10 @@ export const rememberApiKeys = (
       const entry = remembered.get(keyHash)
       return entry !== undefined && stopwatch() < entry.until ? entry.key : lookUp(keyHash)
     },
-    forget: () => remembered.clear(),
+    /** Whether a key existed when it was last looked up, be that forgotten since. */
+    wasRight: (keyHash: string): boolean => remembered.get(keyHash)?.wasRight ?? false,
+    forget: () => {
+      for (const entry of remembered.values()) entry.until = 0
+    },
   }
 }

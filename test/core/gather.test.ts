@@ -2,8 +2,9 @@ import t from 'tap'
 import { DomainFailure, type Outcome } from '../../src/core/failures.ts'
 import { type GatherLimits, gather } from '../../src/core/gather.ts'
 
+type Ways = Parameters<typeof gather<string, string>>[2]
 type Run = (inputs: readonly string[]) => Promise<readonly Outcome<string>[]>
-const LIMITS: GatherLimits = { listLengthMax: 100, listsUnderWayMax: 1, queuedMax: 100 }
+const LIMITS: GatherLimits = { listLengthMax: 100, listWeightMax: 100, listsUnderWayMax: 1, queuedMax: 100 }
 const upper: Run = async (inputs) => inputs.map((input) => input.toUpperCase())
 const unavailable = new DomainFailure('unavailable', 'Too many requests are waiting.', { retryAfterS: 1 })
 /** Lets happen what can happen without anything from outside. */
@@ -12,11 +13,7 @@ const settled = async () => {
 }
 
 /** Gathers, and keeps the lists that were run. */
-const setting = (
-  run: Run = upper,
-  limits: Partial<GatherLimits> = {},
-  sameAs?: (input: string) => string,
-) => {
+const setting = (run: Run = upper, limits: Partial<GatherLimits> = {}, ways: Partial<Ways> = {}) => {
   const lists: string[][] = []
   const call = gather<string, string>(
     (inputs) => {
@@ -24,7 +21,7 @@ const setting = (
       return run(inputs)
     },
     { ...LIMITS, ...limits },
-    sameAs,
+    { lineOf: () => '', ...ways },
   )
   return { call, lists }
 }
@@ -146,14 +143,14 @@ t.test('after a list that failed, it goes on', async (t) => {
 })
 
 t.test('equal calls that wait for one list are one member of it, and each gets the answer', async (t) => {
-  const { call, lists } = setting(upper, {}, (input) => input)
+  const { call, lists } = setting(upper, {}, { sameAs: (input) => input })
   t.strictSame(await Promise.all(['a', 'b', 'a', 'a'].map(call)), ['A', 'B', 'A', 'A'])
   t.strictSame(lists, [['a', 'b']])
 })
 
 t.test('a call never shares the answer of a list that was under way before it', async (t) => {
   const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, {}, (input) => input)
+  const { call, lists } = setting(run, {}, { sameAs: (input) => input })
   const first = call('a')
   await settled()
   const later = Promise.all([call('a'), call('a')])
@@ -169,7 +166,7 @@ t.test('a call never shares the answer of a list that was under way before it', 
 
 t.test('what was left over for a later list is never joined after the first has started', async (t) => {
   const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, { listLengthMax: 1 }, (input) => input)
+  const { call, lists } = setting(run, { listLengthMax: 1 }, { sameAs: (input) => input })
   const answers = [call('a'), call('b')]
   await settled()
   answers.push(call('b'))
@@ -186,10 +183,30 @@ t.test('equal calls fail together, and each counts in the bound of those who wai
   const { call } = setting(
     async (inputs) => inputs.map(() => no),
     { queuedMax: 2 },
-    (input) => input,
+    { sameAs: (input) => input },
   )
   const answers = [call('a'), call('a')]
   await t.rejects(call('a'), unavailable)
   t.match(await Promise.allSettled(answers), [{ reason: no }, { reason: no }])
   await t.rejects(call('a'), no)
+})
+
+t.test('lines take turns: who comes later does not wait behind all that another sent', async (t) => {
+  const { call, lists } = setting(upper, { listLengthMax: 4 }, { lineOf: (input) => input.slice(0, 1) })
+  const inputs = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'b1', 'b2', 'c1']
+  t.strictSame(
+    await Promise.all(inputs.map(call)),
+    inputs.map((input) => input.toUpperCase()),
+  )
+  t.strictSame(lists, [['a1', 'b1', 'c1', 'a2'], ['b2', 'a3', 'a4', 'a5'], ['a6']])
+})
+
+t.test('a list is no heavier than may be; what is heavier than that goes alone', async (t) => {
+  const { call, lists } = setting(upper, { listWeightMax: 5 }, { weightOf: (input) => input.length })
+  const inputs = ['aa', 'bbb', 'c', 'dddddddd', 'e', '', 'fffff']
+  t.strictSame(
+    await Promise.all(inputs.map(call)),
+    inputs.map((input) => input.toUpperCase()),
+  )
+  t.strictSame(lists, [['aa', 'bbb'], ['c'], ['dddddddd'], ['e', ''], ['fffff']])
 })

@@ -78,3 +78,16 @@ t.test('it keeps a bounded number of keys', async (t) => {
   for (const keyHash of ['a', 'b', 'c', 'a']) await findByHash(keyHash)
   t.strictSame(asked, ['a', 'b', 'c', 'a'])
 })
+
+t.test('that a key was right is known also when it must be looked up again', async (t) => {
+  const { findByHash, forget, state, wasRight } = setting()
+  t.equal(wasRight('a'), false)
+  await findByHash('a')
+  await findByHash('missing')
+  t.strictSame([wasRight('a'), wasRight('missing')], [true, false])
+  forget()
+  t.equal(wasRight('a'), true)
+  state.fails = true
+  await t.rejects(findByHash('a'), /the database is away/)
+  t.equal(wasRight('a'), true)
+})

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { settingsHelp } from '../../src/config.ts'
+import { settingsHelp } from '../../src/settings.ts'
 import {
   answerOf,
   caller,

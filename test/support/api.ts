@@ -25,7 +25,8 @@ export type Sent = {
   /** A body from a value, or as it is. */
   readonly json?: unknown
   readonly body?: string | Uint8Array
-  readonly readBody?: () => Promise<Uint8Array>
+  readonly readBody?: ApiRequest['readBody']
+  readonly address?: string
 }
 /** An answer, and its body as a value; an empty object where it has none. */
 export type Answer = ApiResponse & { readonly json: Readonly<Record<string, unknown>> }
@@ -33,6 +34,7 @@ export type Answer = ApiResponse & { readonly json: Readonly<Record<string, unkn
 type Options = {
   readonly rateLimitPerMinute: number | null
   readonly requestsInFlightMax: number
+  readonly bodyBytesHeldMax: number
   readonly requireIdentity: boolean
   readonly ready: () => Promise<void>
   /** The store that the API sees instead of the one that the scene is set in. */
@@ -43,6 +45,7 @@ type Options = {
 export const openScene = async ({
   rateLimitPerMinute = null,
   requestsInFlightMax = 100,
+  bodyBytesHeldMax = 1e9,
   requireIdentity = false,
   ready = async () => {},
   storeAs = (store) => store,
@@ -62,6 +65,7 @@ export const openScene = async ({
       identify: identify({ apiKeys: seen.apiKeys, clock }),
       rateLimit: rateLimitPerMinute === null ? null : createRateLimit(rateLimitPerMinute, clock),
       requestsInFlightMax,
+      bodyBytesHeldMax,
       newRequestId,
       ready,
       onAnswered: (told) => answered.push(told),
@@ -146,7 +150,13 @@ export const caller =
         ...sent.headers,
       },
       repeatedHeaders,
-      readBody: sent.readBody ?? (async () => bytes ?? new Uint8Array()),
+      address: sent.address,
+      readBody:
+        sent.readBody ??
+        (async (hold) => {
+          hold(bytes?.length ?? 0)
+          return bytes ?? new Uint8Array()
+        }),
     })
     return { ...response, json: response.body === '' ? {} : JSON.parse(response.body) }
   }
@@ -173,6 +183,13 @@ export const failing = <Port extends object>(port: Port, why: Error): Port =>
   Object.fromEntries(Object.keys(port).map((verb) => [verb, () => Promise.reject(why)])) as Port
 
 export const DATABASE_AWAY = new DomainFailure('unavailable', 'The database is away.', { retryAfterS: 5 })
+
+/** Sent with every answer, whatever it is. */
+export const SECURITY_HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+}
 
 /** What `detail` says of faults that `errors` lists. */
 export const SEE_ERRORS = 'The request is not of the right shape: see `errors`.'

@@ -1,23 +1,14 @@
 import { DomainFailure, refuse } from '../../core/failures.ts'
 import { type Caller, requireScope } from '../../core/identify.ts'
 import { writeJson } from '../../core/write-json.ts'
+import { check } from './check.ts'
 import { type OpenRoute, openRoutes } from './open-routes.ts'
 import { headersOf, type ProblemCode, problemOf } from './problems.ts'
 import { limitRate, type RateLimit } from './rate-limit.ts'
-import {
-  type ApiRequest,
-  type ApiResponse,
-  type Checked,
-  checkBody,
-  checkIdempotencyKey,
-  checkQuery,
-  headerOf,
-  readJson,
-  refuseFaults,
-  splitTarget,
-} from './requests.ts'
+import { type ApiRequest, type ApiResponse, headerOf, splitTarget } from './requests.ts'
 import { createRouter, type Match } from './router.ts'
-import { type CheckedRequest, ROUTES, type Route, type UseCases } from './routes.ts'
+import { ROUTES, type Route, type UseCases } from './routes.ts'
+import { createShares } from './shares.ts'
 
 /** What is told of each request once it is answered. Nothing of it identifies a prospect or a key. */
 export type Answered = {
@@ -31,9 +22,12 @@ export type Answered = {
 }
 type Deps = {
   readonly useCases: UseCases
-  readonly identify: (apiKey: string | undefined) => Promise<Caller>
+  readonly identify: (apiKey: string | undefined, address: string | undefined) => Promise<Caller>
   readonly rateLimit: RateLimit | null
+  /** Of all tenants; each may have as many as are left. */
   readonly requestsInFlightMax: number
+  /** Bytes of bodies that are held at a time, from their arrival to the answer; divided in the same way. */
+  readonly bodyBytesHeldMax: number
   readonly newRequestId: () => string
   /** Refuses with `unavailable` where the service is not ready. */
   readonly ready: () => Promise<void>
@@ -52,7 +46,8 @@ export type Api = (request: ApiRequest) => Promise<ApiResponse>
 export const createApi = (deps: Deps): Api => {
   const match = createRouter<AnyRoute>([...ROUTES, ...openRoutes(deps.ready)])
   const textOf = createTextOf()
-  let inFlight = 0
+  const inFlight = createShares(deps.requestsInFlightMax)
+  const bodyBytes = createShares(deps.bodyBytesHeldMax)
 
   const answer = async (
     request: ApiRequest,
@@ -68,16 +63,26 @@ export const createApi = (deps: Deps): Api => {
       return refuse('method_not_allowed', `The path has ${allow}.`, { allow })
     }
     if ('open' in route) return json(200, writeJson(await route.open(matched.params)))
-    if (inFlight > deps.requestsInFlightMax)
-      return refuse('unavailable', 'Too many requests are under way.', { retryAfterS: 1 })
 
-    const caller = await deps.identify(headerOf(request, 'x-api-key'))
+    const caller = await deps.identify(headerOf(request, 'x-api-key'), request.address)
     limitRate(deps.rateLimit, caller, alwaysSent)
     requireScope(caller, route.scope)
-    const checked = await check(route, request, caller, matched.params, query)
-    const { body, replayed } = await route.run(deps.useCases, checked)
-    if (replayed) alwaysSent['idempotent-replayed'] = 'true'
-    return json(route.status, route.method === 'GET' ? textOf(body, route) : JSON.stringify(body))
+    const { tenantId } = caller
+    if (!inFlight.take(tenantId, 1)) return tooMany('Too many requests of this tenant are under way.')
+    let bytesHeld = 0
+    const holdBytes = (bytes: number) => {
+      if (!bodyBytes.take(tenantId, bytes)) tooMany('Too large bodies of this tenant are under way.')
+      bytesHeld += bytes
+    }
+    try {
+      const checked = await check(route, request, { tenantId, params: matched.params, query, holdBytes })
+      const { body, replayed } = await route.run(deps.useCases, checked)
+      if (replayed) alwaysSent['idempotent-replayed'] = 'true'
+      return json(route.status, route.method === 'GET' ? textOf(body, route) : JSON.stringify(body))
+    } finally {
+      inFlight.giveBack(tenantId, 1)
+      if (bytesHeld > 0) bodyBytes.giveBack(tenantId, bytesHeld)
+    }
   }
 
   return async (request) => {
@@ -88,7 +93,6 @@ export const createApi = (deps: Deps): Api => {
     const headers: Headers = { 'x-request-id': requestId, ...ALWAYS }
     let code: ProblemCode | null = null
     let draft: Draft
-    inFlight++
     try {
       draft = await answer(request, matched, query, headers)
     } catch (error) {
@@ -96,8 +100,6 @@ export const createApi = (deps: Deps): Api => {
       if (failure === null || failure.cause !== undefined) deps.onError(failure?.cause ?? error, requestId)
       code = failure?.kind ?? 'internal_error'
       draft = problem(code, requestId, failure)
-    } finally {
-      inFlight--
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null
@@ -117,7 +119,11 @@ const responseOf = ({ status, headers, body }: Draft, alwaysSent: Headers): ApiR
   return { status, headers: alwaysSent, body }
 }
 
-const ALWAYS: Headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+const ALWAYS: Headers = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+}
 
 const JSON_HEADERS: Headers = { 'content-type': 'application/json' }
 const json = (status: number, body: string): Draft => ({ status, headers: JSON_HEADERS, body })
@@ -150,49 +156,4 @@ const allowOf = ({ routes }: Match<AnyRoute>): string =>
     .join(', ')
     .concat(', OPTIONS')
 
-/** Query, headers and body against the shapes of the route; all their faults at once. */
-const check = async (
-  route: Route,
-  request: ApiRequest,
-  { tenantId }: Caller,
-  params: Readonly<Record<string, string>>,
-  rawQuery: string,
-): Promise<CheckedRequest<never, never>> => {
-  const query: Checked<unknown> = route.query ? checkQuery(route.query, rawQuery) : NOTHING
-  const repeated = (request.repeatedHeaders ?? []).map((parameter) => ({
-    detail: 'must not be given more than once',
-    parameter,
-  }))
-  if (route.body === undefined) {
-    refuseFaults([...query.faults, ...repeated])
-    return {
-      tenantId,
-      params,
-      query: outputOf(query),
-      body: NONE,
-      members: NO_MEMBERS,
-      idempotencyKey: undefined,
-    }
-  }
-  const key = checkIdempotencyKey(request)
-  const read = (await readJson(request)) ?? (route.bodyOptional ? { text: '{}', value: {} } : noBody())
-  const body = checkBody(route.body, read)
-  refuseFaults([...query.faults, ...repeated, ...key.faults, ...body.faults])
-  const { members } = body
-  return {
-    tenantId,
-    params,
-    query: outputOf(query),
-    body: outputOf(body),
-    members,
-    idempotencyKey: outputOf(key),
-  }
-}
-
-const NONE = undefined as never
-const NO_MEMBERS: CheckedRequest<never, never>['members'] = new Map()
-const NOTHING: Checked<unknown> = { value: undefined, faults: [] }
-/** Called where there are no faults; each route knows the type of its own values. */
-const outputOf = (checked: Checked<unknown>): never => (checked as unknown as { value: never }).value
-
-const noBody = (): never => refuse('invalid_json', 'The body is missing; it must be a JSON object.')
+const tooMany = (detail: string): never => refuse('unavailable', detail, { retryAfterS: 1 })

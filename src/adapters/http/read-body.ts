@@ -7,8 +7,12 @@ export const refuseTooLarge = (bytes: number, bytesMax: number): void => {
   if (bytes > bytesMax) refuse('payload_too_large', `The body is larger than ${bytesMax} bytes.`)
 }
 
-/** A body to its end; refused as soon as it is too large. */
-export const readBody = (body: Readable, bytesMax: number): Promise<Uint8Array> =>
+/** A body to its end; refused as soon as it is too large, or as `hold`, told of each part of it, refuses. */
+export const readBody = (
+  body: Readable,
+  bytesMax: number,
+  hold: (bytes: number) => void,
+): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
@@ -17,7 +21,9 @@ export const readBody = (body: Readable, bytesMax: number): Promise<Uint8Array> 
       chunks.push(chunk)
       try {
         refuseTooLarge(bytes, bytesMax)
+        hold(chunk.length)
       } catch (failure) {
+        chunks.length = 0
         body.off('data', take).pause()
         reject(failure)
       }

@@ -13,8 +13,10 @@ export type ApiRequest = {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** Names of headers that came more than once and may not. */
   readonly repeatedHeaders?: readonly string[]
-  /** Reads the body to its end; only called once everything before it is in order. */
-  readonly readBody?: () => Promise<Uint8Array>
+  /** Where it came from, as an IP address. */
+  readonly address?: string | undefined
+  /** Reads the body to its end, telling how many bytes have come; only called once everything before it is in order. */
+  readonly readBody?: (hold: (bytes: number) => void) => Promise<Uint8Array>
 }
 export type ApiResponse = {
   readonly status: number
@@ -86,13 +88,14 @@ const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i
 /** The body as text and as a value; undefined where there is none. Refuses `unsupported_media_type`, `invalid_json`. */
 export const readJson = async (
   request: ApiRequest,
+  hold: (bytes: number) => void,
 ): Promise<{ text: string; value: unknown } | undefined> => {
   const isChunked = headerOf(request, 'transfer-encoding') !== undefined
   if (!isChunked && /^0*$/.test(headerOf(request, 'content-length') ?? '')) return undefined
   // A chunked body tells only at its end that it is empty, and then it needs no type.
   const wrongType = faultOfType(request)
   if (wrongType !== null && !isChunked) refuse('unsupported_media_type', wrongType)
-  const bytes = await request.readBody?.()
+  const bytes = await request.readBody?.(hold)
   if (bytes === undefined || bytes.length === 0) return undefined
   if (wrongType !== null) refuse('unsupported_media_type', wrongType)
   const text = decodeText(bytes)

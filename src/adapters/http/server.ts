@@ -6,6 +6,7 @@ import { DomainFailure } from '../../core/failures.ts'
 import { type Api, refusal } from './api.ts'
 import { discard, readBody, refuseTooLarge } from './read-body.ts'
 import type { ApiResponse } from './requests.ts'
+import { boundUnsent } from './unsent.ts'
 
 export type ServerLimits = {
   readonly bodyBytesMax: number
@@ -13,6 +14,8 @@ export type ServerLimits = {
   readonly requestMsMax: number
   readonly keepAliveMs: number
   readonly connectionsMax: number
+  /** Bytes of answers that wait for their callers to take them. */
+  readonly unsentBytesMax: number
 }
 type Deps = {
   readonly api: Api
@@ -26,10 +29,13 @@ type Deps = {
 const ONCE = new Set(['host', 'content-type', 'content-length', 'content-encoding', 'idempotency-key'])
 const CHECK_CONNECTIONS_EVERY_MS = 2_000
 const IDLE_GRACE_MS = 1_000
+/** A connection on which nothing moves for so long in the middle of a request or its answer is ended. */
+const STILL_MS_MAX = 120_000
 
 /** The API on a socket. The only file that knows `node:http`. */
 export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: Deps) => {
   let draining = false
+  const bound = boundUnsent(limits.unsentBytesMax)
   const refuseMessage = (failure: DomainFailure): ApiResponse => {
     const requestId = newRequestId()
     onBadMessage(requestId, failure.message)
@@ -50,10 +56,11 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
           target: req.url ?? '',
           headers: req.headers,
           repeatedHeaders,
-          readBody: () => {
+          address: req.socket.remoteAddress,
+          readBody: (hold) => {
             refuseTooLarge(Number(req.headers['content-length'] ?? 0), limits.bodyBytesMax)
             if (expectsContinue) res.writeContinue()
-            return readBody(req, limits.bodyBytesMax)
+            return readBody(req, limits.bodyBytesMax, hold)
           },
         })
     // The rest of a small body may have come in the same packet, which is read to its end once this turn is over.
@@ -67,6 +74,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
       res.end()
       // Text of as many bytes as characters is ASCII, which Node writes faster under another name.
     } else res.end(body, headers['content-length'] === String(body.length) ? 'latin1' : 'utf8')
+    bound(res)
   }
 
   const server = createServer({
@@ -78,6 +86,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
     requireHostHeader: false,
   })
   server.maxConnections = limits.connectionsMax
+  server.timeout = STILL_MS_MAX
   const destroyOnBug = (res: ServerResponse) => () => res.destroy()
   server.on('request', (req, res) => void handle(req, res, false).catch(destroyOnBug(res)))
   server.on('checkContinue', (req, res) => void handle(req, res, true).catch(destroyOnBug(res)))

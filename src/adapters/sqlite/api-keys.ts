@@ -24,39 +24,43 @@ export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys 
 
   isEmpty: async () => database.get('select 1 from api_keys limit 1') === undefined,
 
-  add: async (key) => {
-    database.run(
-      `insert into api_keys (api_key_id, tenant_id, key_hash, start, name, scopes, created_at, expires_at, revoked_at,
+  add: async (key) =>
+    database.write(() =>
+      database.run(
+        `insert into api_keys (api_key_id, tenant_id, key_hash, start, name, scopes, created_at, expires_at, revoked_at,
          last_used_at)
        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      key.apiKeyId,
-      key.tenantId,
-      key.keyHash,
-      key.start,
-      key.name,
-      key.scopes.join(' '),
-      key.createdAt,
-      key.expiresAt,
-      key.revokedAt,
-      key.lastUsedAt,
-    )
-  },
+        key.apiKeyId,
+        key.tenantId,
+        key.keyHash,
+        key.start,
+        key.name,
+        key.scopes.join(' '),
+        key.createdAt,
+        key.expiresAt,
+        key.revokedAt,
+        key.lastUsedAt,
+      ),
+    ),
 
   end: async (apiKeyId, when) => {
     const { revokedAt = null, expiresAt = null } = when as { revokedAt?: string; expiresAt?: string }
-    database.run(
-      `update api_keys set revoked_at = coalesce(?, revoked_at), expires_at = coalesce(?, expires_at)
+    await database.write(() =>
+      database.run(
+        `update api_keys set revoked_at = coalesce(?, revoked_at), expires_at = coalesce(?, expires_at)
        where api_key_id = ?`,
-      revokedAt,
-      expiresAt,
-      apiKeyId,
+        revokedAt,
+        expiresAt,
+        apiKeyId,
+      ),
     )
     changed()
   },
 
-  markUsed: async (apiKeyId, at) => {
-    database.run('update api_keys set last_used_at = ? where api_key_id = ?', at, apiKeyId)
-  },
+  markUsed: async (apiKeyId, at) =>
+    database.write(() =>
+      database.run('update api_keys set last_used_at = ? where api_key_id = ?', at, apiKeyId),
+    ),
 })
 
 const stored = (row: KeyRow): StoredApiKey => ({

@@ -1,17 +1,24 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { setTimeout as pauseFor } from 'node:timers/promises'
 import { DomainFailure } from '../../core/failures.ts'
 import type { Recorded } from '../../core/ports.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>
 
+/** Who reads waits for nobody who writes, only for somebody who mends the file after a crash. */
+const READ_WAIT = 'pragma busy_timeout = 100'
+const NO_WAIT = 'pragma busy_timeout = 0'
+const WRITE_AGAIN_MS = 5
+
 export const openDatabase = (path: string, busyMsMax: number) => {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
   const file = new DatabaseSync(path)
   file.exec(`pragma busy_timeout = ${busyMsMax}; pragma synchronous = full`)
   switchToWal(file, busyMsMax)
+  file.exec(READ_WAIT)
   let isOpen = true
   const statements = new Map<string, StatementSync>()
   const nameOf = rememberNames()
@@ -28,6 +35,20 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     try {
       prepared('rollback').run()
     } catch {}
+  }
+  const transaction = <Answer>(work: () => Answer): Answer => {
+    prepared(NO_WAIT).run()
+    try {
+      prepared('begin immediate').run()
+      const answer = work()
+      prepared('commit').run()
+      return answer
+    } catch (error) {
+      rollBack()
+      throw error
+    } finally {
+      prepared(READ_WAIT).run()
+    }
   }
   const camel = (row: Record<string, unknown>): Record<string, unknown> => {
     const turned: Record<string, unknown> = {}
@@ -49,24 +70,27 @@ export const openDatabase = (path: string, busyMsMax: number) => {
         const row = prepared(sql).get(...values)
         return row === undefined ? undefined : (camel(row) as Row)
       }),
+    /** Within `write`. */
     run: (sql: string, ...values: SQLInputValue[]): void =>
       saying(() => {
         prepared(sql).run(...values)
       }),
     exec: (sql: string): void => saying(() => file.exec(sql)),
-    /** One short transaction: all of `work` is on disk when it answers, or nothing. */
-    write: <Answer>(work: () => Answer): Answer =>
-      saying(() => {
-        prepared('begin immediate').run()
+    /**
+     * One short transaction: all of `work` is on disk when it answers, or nothing. While another process writes it
+     * tries again, and the event loop is free meanwhile.
+     */
+    write: async <Answer>(work: () => Answer): Promise<Answer> => {
+      const giveUpAt = performance.now() + busyMsMax
+      for (;;) {
         try {
-          const answer = work()
-          prepared('commit').run()
-          return answer
+          return transaction(work)
         } catch (error) {
-          rollBack()
-          throw error
+          if (primaryCode(error) !== BUSY || performance.now() >= giveUpAt) throw said(error)
         }
-      }),
+        await pauseFor(WRITE_AGAIN_MS)
+      }
+    },
     close: (): void => {
       if (isOpen) file.close()
       isOpen = false
@@ -107,11 +131,16 @@ const saying = <Answer>(ask: () => Answer): Answer => {
   try {
     return ask()
   } catch (error) {
-    if (!AWAY.has(primaryCode(error))) throw error
-    const failure = new DomainFailure('unavailable', 'The database cannot answer now.', { retryAfterS: 1 })
-    failure.cause = error
-    throw failure
+    throw said(error)
   }
+}
+
+/** What a failure of SQLite is to whoever asked: where the file cannot be used now, `unavailable`. */
+const said = (error: unknown): unknown => {
+  if (!AWAY.has(primaryCode(error))) return error
+  const failure = new DomainFailure('unavailable', 'The database cannot answer now.', { retryAfterS: 1 })
+  failure.cause = error
+  return failure
 }
 
 const codeOf = (error: unknown): number => Number((error as { errcode?: unknown } | null)?.errcode ?? 0)
@@ -125,9 +154,9 @@ const CONSTRAINT_PRIMARYKEY = 1555
 const CONSTRAINT_UNIQUE = 2067
 
 /** Saves all of `work`, or nothing where somebody else got there first: see the same on PostgreSQL. */
-export const recordedUnlessOvertaken = (database: Database, work: () => void): Recorded => {
+export const recordedUnlessOvertaken = async (database: Database, work: () => void): Promise<Recorded> => {
   try {
-    database.write(work)
+    await database.write(work)
     return 'recorded'
   } catch (error) {
     const code = codeOf(error)

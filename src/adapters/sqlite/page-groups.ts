@@ -71,21 +71,23 @@ export const sqlitePageGroups = (database: Database): PageGroups => ({
     }),
 
   change: async (group) =>
-    database.run(
-      CHANGE,
-      group.brandId,
-      group.name,
-      group.title,
-      group.pageContext,
-      group.status,
-      group.actions.rawJson,
-      group.footerLinks.rawJson,
-      group.scripts.rawJson,
-      group.headerActionId,
-      group.updatedAt,
-      group.deletedAt,
-      group.tenantId,
-      group.pageGroupId,
+    database.write(() =>
+      database.run(
+        CHANGE,
+        group.brandId,
+        group.name,
+        group.title,
+        group.pageContext,
+        group.status,
+        group.actions.rawJson,
+        group.footerLinks.rawJson,
+        group.scripts.rawJson,
+        group.headerActionId,
+        group.updatedAt,
+        group.deletedAt,
+        group.tenantId,
+        group.pageGroupId,
+      ),
     ),
 })
 

@@ -57,7 +57,7 @@ export const sqlitePages = (database: Database, added: () => void): Pages => ({
   }),
 
   record: async (pages) => {
-    const recorded = recordedUnlessOvertaken(database, () => {
+    const recorded = await recordedUnlessOvertaken(database, () => {
       for (const p of pages) {
         database.run(
           ADD_PAGE,

@@ -66,7 +66,7 @@ const dataVersion = (database: Database): number | null => {
 }
 
 /** In one transaction that nobody else can write in, so that several processes may start at once. */
-const migrate = (database: Database, migrations: readonly Migration[]): void =>
+const migrate = (database: Database, migrations: readonly Migration[]): Promise<void> =>
   database.write(() => {
     database.exec(`
       create table if not exists schema_migrations (

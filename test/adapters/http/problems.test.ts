@@ -5,7 +5,15 @@ import { createLog } from '../../../src/adapters/log.ts'
 import { compose, realWorld } from '../../../src/compose.ts'
 import { readConfig } from '../../../src/config.ts'
 import { revokeApiKey } from '../../../src/core/manage-api-keys.ts'
-import { type Answer, caller, DATABASE_AWAY, documented, failing, openScene } from '../../support/api.ts'
+import {
+  type Answer,
+  caller,
+  DATABASE_AWAY,
+  documented,
+  failing,
+  openScene,
+  SECURITY_HEADERS,
+} from '../../support/api.ts'
 import { idOf } from '../../support/setting.ts'
 
 const LOG = 'POST /v0/prospect_logs'
@@ -24,6 +32,7 @@ const tooLarge = async ({ api, newRequestId, owner }: Scene): Promise<Answer> =>
     requestMsMax: ms,
     keepAliveMs: 1,
     connectionsMax: 9,
+    unsentBytesMax: 1e6,
   }
   const http = createHttpServer({ api, limits, newRequestId, onBadMessage: () => {} })
   const port = await http.listen('127.0.0.1', 0)
@@ -443,7 +452,7 @@ t.test('every answer forbids guessing and keeping, and none speaks to browsers o
     'GET /healthz',
   ]) {
     const answer = await call(operation, { headers })
-    t.match(answer.headers, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }, operation)
+    t.match(answer.headers, SECURITY_HEADERS, operation)
     t.notMatch(Object.keys(answer.headers).join(), /access-control/, operation)
     t.ok(answer.headers['x-request-id'])
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import t from 'tap'
 import { createHttpServer, type ServerLimits } from '../../../src/adapters/http/server.ts'
-import { mustBeDocumented, openScene } from '../../support/api.ts'
+import { mustBeDocumented, openScene, SECURITY_HEADERS } from '../../support/api.ts'
 
 const LIMITS: ServerLimits = {
   bodyBytesMax: 1_024,
@@ -10,6 +10,7 @@ const LIMITS: ServerLimits = {
   requestMsMax: 20_000,
   keepAliveMs: 20_000,
   connectionsMax: 100,
+  unsentBytesMax: 1e6,
 }
 type Owner = { readonly teardown: (end: () => Promise<void>) => void }
 type Heard = {
@@ -321,7 +322,7 @@ for (const [what, text] of [
 t.test('what never reaches the API is answered with the headers that every answer has', async (t) => {
   const { ask } = await serve(t)
   for (const text of ['GET /healthz HTTP/1.1\r\n\r\n', 'HELLO\r\n\r\n'])
-    t.match((await ask(text)).headers, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    t.match((await ask(text)).headers, SECURITY_HEADERS)
 })
 
 t.test('HEAD has the length of the answer but no body', async (t) => {
