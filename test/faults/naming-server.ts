@@ -29,8 +29,9 @@ const endlessly =
     send()
   }
 const endlesslyRaw =
-  (text: string): Behaviour =>
+  (text: string, beginning = ''): Behaviour =>
   (_, { socket }) => {
+    socket.write(beginning)
     const send = () => {
       while (!socket.destroyed && socket.write(text)) {}
     }
@@ -57,7 +58,7 @@ export const NAMELESS: Readonly<Record<string, Behaviour>> = {
     setTimeout(() => response.destroy(), 50)
   },
   'answers no HTTP': raw('SSH-2.0-OpenSSH_9.2\r\n'),
-  'answers endless headers': endlesslyRaw(`x-filler: ${KIBIBYTE}\r\n`),
+  'answers endless headers': endlesslyRaw(`x-filler: ${KIBIBYTE}\r\n`, 'HTTP/1.1 200 OK\r\n'),
   'answers endless interim answers': endlesslyRaw('HTTP/1.1 103 Early Hints\r\n\r\n'),
   'answers an endless body': endlessly(KIBIBYTE),
   'answers an endless text of JSON': endlessly(`{"choices":[{"message":{"content":"${KIBIBYTE}`),
@@ -121,13 +122,13 @@ export const startNamingServer = async (t: Owner, port = 0) => {
   const server = createServer(async (request, response) => {
     calls++
     open++
-    request.socket.on('error', () => {})
     response.on('error', () => {}).on('close', () => open--)
     const asked = (await request.setEncoding('utf8').toArray()).join('')
     const [, named = ''] = /\[([^\]]+)\]"/.exec(asked) ?? []
     const behave = behaviours.get(named) ?? naming('Well named')
     behave(response, request)
   })
+  server.on('connection', (socket) => socket.on('error', () => {}))
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   const close = () => {
     server.closeAllConnections()
