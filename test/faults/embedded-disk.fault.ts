@@ -1,40 +1,26 @@
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import {
-  caller,
-  type Environment,
-  embeddedDatabase,
-  newFolder,
-  runCommand,
-  seed,
-  startProgram,
-  until,
-} from '../support/program.ts'
+import { caller, type Environment, newFolder, runCommand, until } from '../support/program.ts'
+import { ANSWER_MS_MAX, embeddedScene, startOrRefusal } from './embedded-scene.ts'
 import { keptFaults, lostOf, versionFaults } from './kept.ts'
 import { mountSmallDisk, type SmallDisk, whyNoSmallDisk } from './small-disk.ts'
-import { createTraffic } from './traffic.ts'
 import { answerFaults, figuresOf, peakMemoryMb } from './verdict.ts'
 import { limitFiles, remount } from './write-limits.ts'
 
 t.setTimeout(240_000)
-const ANSWER_MS_MAX = 15_000
 const MEMORY_MB_MAX = 250
 const TIMES = 3
 
 /** A running server on a file in this folder, and traffic for it. */
 const setting = async (t: Test, folder: string) => {
-  const database = embeddedDatabase(join(folder, 'test.db'))
-  const { apiKey, pageGroupId } = await seed(database.env)
-  const server = await startProgram(t, database.env)
-  await server.ready()
-  const traffic = createTraffic({ apiKey, pageGroupIds: [pageGroupId], answerMsMax: 2 * ANSWER_MS_MAX })
-  t.teardown(async () => traffic.close())
-  const count = (status: number) => traffic.answers.filter((answer) => answer.status === status).length
+  const scene = await embeddedScene(t, folder)
+  const server = await scene.start()
+  const { answers } = scene.traffic
+  const count = (status: number) => answers.filter((answer) => answer.status === status).length
   const more = (status: number, by: number) => {
     const before = count(status)
     return () => count(status) >= before + by
   }
-  return { database, apiKey, server, traffic, more }
+  return { ...scene, server, more }
 }
 type Setting = Awaited<ReturnType<typeof setting>>
 
@@ -56,10 +42,7 @@ const starve = async (t: Test, it: Setting, take: () => void, giveBack: () => vo
   }
   await flow.stop()
   await traffic.repeat(server.url)
-  // What was claimed and could not be settled is nobody's until its lease ends; that end is put forward.
-  await database.rows(
-    `update page_versions set claimable_at = created_at where status = 'processing' and attempts > 0`,
-  )
+  await it.endLeases()
   const faults = [
     ...answerFaults(traffic.answers, { msMax: ANSWER_MS_MAX }),
     ...(await keptFaults(traffic, database)),
@@ -105,57 +88,56 @@ t.test('files that may not grow: writes are refused until they may again', async
   await starve(t, it, limit(1), limit('unlimited'))
 })
 
-onSmallDisk('a server killed while its disk is full, and started on it: nothing is lost', async (t, disk) => {
-  const { database, server, traffic, more, apiKey } = await setting(t, disk.folder)
+onSmallDisk('a server killed on a full disk, and started there again: nothing is lost', async (t, disk) => {
+  const { database, server, traffic, more, apiKey, start } = await setting(t, disk.folder)
   const flow = traffic.flow(server.url)
   await until('it serves', more(201, 100))
   disk.fill()
   await until('it refuses', more(503, 30))
   await server.kill()
   await flow.stop()
-  const started = await startOrRefusal(t, database.env)
-  if (typeof started !== 'string') {
-    t.equal((await fetch(`${started.url}/healthz`)).status, 200)
-    const { status } = await caller(started.url, apiKey)('POST', '/v0/prospect_logs', {
-      source: 'crm',
-      payload: {},
-    })
-    t.equal(status, 503)
-    await started.kill()
-  } else t.match(started, /full|disk I\/O|unable to open/, 'it says why')
+  t.match(await refused(t, database.env, apiKey), /full|disk I\/O|unable to open/, 'it says why')
   disk.free()
-  const again = await startProgram(t, database.env)
-  await again.ready()
+  const again = await start()
   t.strictSame(await lostOf(traffic, database), [])
   await traffic.repeat(again.url)
   t.strictSame(await keptFaults(traffic, database), [])
   t.equal(await again.stop(), 0)
 })
 
-onSmallDisk(
-  'a file that may only be read is refused at start, and served once it may be written',
-  async (t, disk) => {
-    const { database, server, traffic } = await setting(t, disk.folder)
-    let running = server
-    for (const end of ['kill', 'stop'] as const) {
-      await traffic.flow(running.url, { writesMax: 200 }).done()
-      await running[end]()
-      remount(disk.folder, 'ro')
-      const refusal = await startOrRefusal(t, database.env)
-      t.match(refusal, /ended with 1: .*(unable to open|readonly)/, 'it says why')
-      const command = await runCommand(['tenants', 'create', '--name', 'One'], database.env)
-      t.match(command, { code: 1, stdout: '', stderr: /unable to open|readonly/ })
-      remount(disk.folder, 'rw')
-      running = await startProgram(t, database.env)
-      await running.ready()
-      t.strictSame(await lostOf(traffic, database), [])
-    }
-    await traffic.repeat(running.url)
-    t.strictSame(await keptFaults(traffic, database), [])
-    t.equal(await running.stop(), 0)
-  },
-)
+onSmallDisk('a file that may only be read: nothing is written to it, and nothing lost', async (t, disk) => {
+  const { database, apiKey, server, traffic, start } = await setting(t, disk.folder)
+  let running = server
+  for (const end of ['kill', 'stop'] as const) {
+    await traffic.flow(running.url, { writesMax: 200 }).done()
+    await running[end]()
+    remount(disk.folder, 'ro')
+    t.match(await refused(t, database.env, apiKey), WHY_READ_ONLY, 'it says why')
+    const command = await runCommand(['tenants', 'create', '--name', 'One'], database.env)
+    t.match(command, { code: 1, stdout: '', stderr: WHY_READ_ONLY })
+    remount(disk.folder, 'rw')
+    running = await start()
+    t.strictSame(await lostOf(traffic, database), [], `after a ${end}`)
+  }
+  await traffic.repeat(running.url)
+  t.strictSame(await keptFaults(traffic, database), [])
+  t.equal(await running.stop(), 0)
+})
 
-/** A server that listens, or what one that ended said. */
-const startOrRefusal = (t: Test, env: Environment) =>
-  startProgram(t, env).catch((error: Error) => error.message)
+const WHY_READ_ONLY = /unable to open|readonly|read-only/
+
+/** What a server says that cannot write: either it ends with 1, or it refuses writes and lives. */
+const refused = async (t: Test, env: Environment, apiKey: string): Promise<string> => {
+  const started = await startOrRefusal(t, env)
+  if (typeof started === 'string') {
+    t.match(started, /ended with 1:/)
+    return started
+  }
+  const activity = { source: 'crm', payload: {} }
+  const { status, headers } = await caller(started.url, apiKey)('POST', '/v0/prospect_logs', activity)
+  t.match({ status, retry: headers.get('retry-after') }, { status: 503, retry: /^\d+$/ })
+  t.equal((await fetch(`${started.url}/healthz`)).status, 200, 'it lives')
+  await until('the log says something', () => started.logs().some(({ level }) => level >= 40))
+  await started.kill()
+  return started.stderr()
+}

@@ -66,7 +66,7 @@ for (const kind of databaseKinds())
         ...OFTEN,
       })
       const traffic = createTraffic({ apiKey, pageGroupIds: [pageGroupId], answerMsMax: 2 * ANSWER_MS_MAX })
-      t.teardown(async () => traffic.close())
+      t.teardown(traffic.close)
       const flow = traffic.flow(server.url, { callers: 2, writesMax: 100 })
       const pages = new Map<string, string>()
       for (const behaviour of [...Object.keys(NAMELESS), ...Object.keys(NAMES)])
