@@ -124,7 +124,7 @@ export const startNamingServer = async (t: Owner, port = 0) => {
     open++
     response.on('error', () => {}).on('close', () => open--)
     const asked = (await request.setEncoding('utf8').toArray()).join('')
-    const [, named = ''] = /\[([^\]]+)\]"/.exec(asked) ?? []
+    const [, named = ''] = /\[([^[\]]+)\]"/.exec(asked) ?? []
     const behave = behaviours.get(named) ?? naming('Well named')
     behave(response, request)
   })

@@ -120,7 +120,7 @@ for (const kind of databaseKinds())
         if (time === 0) pageId = await create(contextFor('never answers'))
         await until('the namer is asked', () => namer.calls() > time)
         t.equal(await server.stop(), 0)
-        t.strictSame(await versions(), [{ status: 'processing', attempts: 0 }])
+        t.match(await versions(), [{ status: 'processing', attempts: 0 }])
       }
       const { server, read } = await start(namer.url, { NAMER_MS_MAX: '500' })
       await until('it is tried', async () => (await versions()).some(({ attempts }) => attempts === 1))
