@@ -149,6 +149,7 @@ export const compose = (config: Config, world: World) => {
     rateLimit:
       config.rateLimitPerMinute === null ? null : createRateLimit(config.rateLimitPerMinute, stopwatch),
     requestsInFlightMax: config.requestsInFlightMax,
+    requestsAtOnceMax: config.requestsAtOnceMax,
     bodyBytesHeldMax: config.bodyBytesHeldMax,
     newRequestId,
     ready: () =>

@@ -26,6 +26,7 @@ export type Config = {
   readonly connectionsMax: number
   readonly unsentBytesMax: number
   readonly requestsInFlightMax: number
+  readonly requestsAtOnceMax: number
   readonly queuedCallsMax: number
   readonly databaseConnectionsMax: number
   readonly statementMsMax: number
@@ -98,6 +99,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     connectionsMax: values.CONNECTIONS_MAX,
     unsentBytesMax: values.UNSENT_BYTES_MAX,
     requestsInFlightMax: values.REQUESTS_IN_FLIGHT_MAX,
+    requestsAtOnceMax: values.REQUESTS_AT_ONCE_MAX,
     queuedCallsMax: values.QUEUED_CALLS_MAX,
     databaseConnectionsMax: values.DATABASE_CONNECTIONS_MAX,
     statementMsMax: values.STATEMENT_MS_MAX,

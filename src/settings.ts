@@ -86,7 +86,12 @@ export const SETTINGS = {
   ),
   REQUESTS_IN_FLIGHT_MAX: setting(
     '2000',
-    'requests under way; a tenant may have as many as are left; past it 503',
+    'requests that came and are not answered; a tenant may have as many as are left; past it 503',
+    whole(1, 1_000_000),
+  ),
+  REQUESTS_AT_ONCE_MAX: setting(
+    '256',
+    'requests that are worked on, divided in the same way; the others wait for their turn',
     whole(1, 1_000_000),
   ),
   QUEUED_CALLS_MAX: setting(

@@ -1,6 +1,7 @@
 import type { RawJson } from '../shapes/json.ts'
 import type { NewProspectLog, ProspectLogReceipt } from '../shapes/prospect-log.ts'
 import { attempt } from './attempt.ts'
+import { canonicalJson } from './canonical-json.ts'
 import { decideAndSave } from './decide-and-save.ts'
 import { matchableEmail } from './emails.ts'
 import { type Outcome, refuse } from './failures.ts'
@@ -8,7 +9,6 @@ import { sha256 } from './hashes.ts'
 import { keyOf } from './key-of.ts'
 import { knownProspects } from './known-prospects.ts'
 import type { ActivityChanges, ActivityWants, Clock, KnownActivities, NewId, NewLog, Store } from './ports.ts'
-import { canonicalJson } from './raw-json.ts'
 import { isoTime } from './times.ts'
 
 export type NewActivity = Omit<NewProspectLog, 'payload'> & {

@@ -17,6 +17,8 @@ export type Cell = {
   readonly p99Ms: number
   readonly cpuUs: number | null
   readonly settleMs: number | null
+  /** Requests of all rounds that failed. */
+  readonly failed: number
   readonly rates: readonly number[]
 }
 type Plan = {
@@ -108,6 +110,7 @@ const cellOf = (
     p99Ms: median(samples.map((sample) => sample.p99Ms)),
     cpuUs: medianOrNull(samples.map((sample) => sample.cpuUs)),
     settleMs: medianOrNull(samples.map((sample) => sample.settleMs)),
+    failed: samples.reduce((failed, sample) => failed + sample.failed, 0),
     rates,
   }
 }

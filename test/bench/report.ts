@@ -24,6 +24,7 @@ const casesText = (cases: Measured & CasesFound): string[] => [
   'Rates are answers per second, ± half of their spread; p50 and p99 in ms.',
   ...CASES.flatMap((one) => freshText(one.name, one.title, cases.cells)),
   ...agedText(cases.cells),
+  ...failedText(cases.cells),
   ...embeddedText(cases.embedded),
   ...footprintText(cases.footprints),
 ]
@@ -53,6 +54,15 @@ const freshText = (name: string, title: string, all: readonly Cell[]): string[] 
     }),
   ])
   return [`${title}\n${table(head, rows)}`]
+}
+
+const failedText = (cells: readonly Cell[]): string[] => {
+  const failed = cells.filter((cell) => cell.failed > 0)
+  if (failed.length === 0) return []
+  const lines = failed.map(
+    (cell) => `${cell.contestant}, ${cell.case}, ${cell.callers} callers, ${cell.age}: ${cell.failed}`,
+  )
+  return [`requests that failed\n${lines.join('\n')}`]
 }
 
 const agedText = (all: readonly Cell[]): string[] => {

@@ -34,6 +34,7 @@ export type Answer = ApiResponse & { readonly json: Readonly<Record<string, unkn
 type Options = {
   readonly rateLimitPerMinute: number | null
   readonly requestsInFlightMax: number
+  readonly requestsAtOnceMax: number
   readonly bodyBytesHeldMax: number
   readonly requireIdentity: boolean
   readonly ready: () => Promise<void>
@@ -44,7 +45,8 @@ type Options = {
 /** The API over a memory store with one tenant and its key: clock stopped, ids and request ids counted. */
 export const openScene = async ({
   rateLimitPerMinute = null,
-  requestsInFlightMax = 100,
+  requestsInFlightMax = 1_000,
+  requestsAtOnceMax = 1_000,
   bodyBytesHeldMax = 1e9,
   requireIdentity = false,
   ready = async () => {},
@@ -65,6 +67,7 @@ export const openScene = async ({
       identify: identify({ apiKeys: seen.apiKeys, clock }),
       rateLimit: rateLimitPerMinute === null ? null : createRateLimit(rateLimitPerMinute, clock),
       requestsInFlightMax,
+      requestsAtOnceMax,
       bodyBytesHeldMax,
       newRequestId,
       ready,

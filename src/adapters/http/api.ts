@@ -1,7 +1,7 @@
 import { DomainFailure, refuse } from '../../core/failures.ts'
 import { type Caller, requireScope } from '../../core/identify.ts'
 import { writeJson } from '../../core/write-json.ts'
-import { check } from './check.ts'
+import { check, type Found } from './check.ts'
 import { type OpenRoute, openRoutes } from './open-routes.ts'
 import { headersOf, type ProblemCode, problemOf } from './problems.ts'
 import { limitRate, type RateLimit } from './rate-limit.ts'
@@ -9,6 +9,7 @@ import { type ApiRequest, type ApiResponse, headerOf, splitTarget } from './requ
 import { createRouter, type Match } from './router.ts'
 import { ROUTES, type Route, type UseCases } from './routes.ts'
 import { createShares } from './shares.ts'
+import { createTurns } from './turns.ts'
 
 /** What is told of each request once it is answered. Nothing of it identifies a prospect or a key. */
 export type Answered = {
@@ -24,8 +25,10 @@ type Deps = {
   readonly useCases: UseCases
   readonly identify: (apiKey: string | undefined, address: string | undefined) => Promise<Caller>
   readonly rateLimit: RateLimit | null
-  /** Of all tenants; each may have as many as are left. */
+  /** Of all tenants, waiting ones too; each may have as many as are left. */
   readonly requestsInFlightMax: number
+  /** Of those, how many are worked on; divided in the same way. */
+  readonly requestsAtOnceMax: number
   /** Bytes of bodies that are held at a time, from their arrival to the answer; divided in the same way. */
   readonly bodyBytesHeldMax: number
   readonly newRequestId: () => string
@@ -37,6 +40,9 @@ type Deps = {
 type AnyRoute = Route | OpenRoute
 type Headers = Record<string, string>
 type Draft = { readonly status: number; readonly headers: Headers; readonly body: string }
+/** How long a request waits for its turn. */
+const WAIT_MS_MAX = 2_000
+
 export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
 /**
@@ -47,6 +53,7 @@ export const createApi = (deps: Deps): Api => {
   const match = createRouter<AnyRoute>([...ROUTES, ...openRoutes(deps.ready)])
   const textOf = createTextOf()
   const inFlight = createShares(deps.requestsInFlightMax)
+  const turns = createTurns({ atOnceMax: deps.requestsAtOnceMax, waitMsMax: WAIT_MS_MAX })
   const bodyBytes = createShares(deps.bodyBytesHeldMax)
 
   const answer = async (
@@ -69,18 +76,32 @@ export const createApi = (deps: Deps): Api => {
     requireScope(caller, route.scope)
     const { tenantId } = caller
     if (!inFlight.take(tenantId, 1)) return tooMany('Too many requests of this tenant are under way.')
+    try {
+      const turn = turns.enter(tenantId)
+      if (turn !== undefined) await turn
+      try {
+        const { body, replayed } = await run(route, request, { tenantId, params: matched.params, query })
+        if (replayed) alwaysSent['idempotent-replayed'] = 'true'
+        return json(route.status, route.method === 'GET' ? textOf(body, route) : JSON.stringify(body))
+      } finally {
+        turns.leave(tenantId)
+      }
+    } finally {
+      inFlight.giveBack(tenantId, 1)
+    }
+  }
+
+  /** Runs one of the operations; what comes of its body is held until then. */
+  const run = async (route: Route, request: ApiRequest, found: Omit<Found, 'holdBytes'>) => {
+    const { tenantId } = found
     let bytesHeld = 0
     const holdBytes = (bytes: number) => {
       if (!bodyBytes.take(tenantId, bytes)) tooMany('Too large bodies of this tenant are under way.')
       bytesHeld += bytes
     }
     try {
-      const checked = await check(route, request, { tenantId, params: matched.params, query, holdBytes })
-      const { body, replayed } = await route.run(deps.useCases, checked)
-      if (replayed) alwaysSent['idempotent-replayed'] = 'true'
-      return json(route.status, route.method === 'GET' ? textOf(body, route) : JSON.stringify(body))
+      return await route.run(deps.useCases, await check(route, request, { ...found, holdBytes }))
     } finally {
-      inFlight.giveBack(tenantId, 1)
       if (bytesHeld > 0) bodyBytes.giveBack(tenantId, bytesHeld)
     }
   }

@@ -11,7 +11,7 @@ import {
 import type { CheckedRequest, Route } from './routes.ts'
 
 /** What is known of a request before its query, headers and body are looked at. */
-type Found = {
+export type Found = {
   readonly tenantId: string
   readonly params: Readonly<Record<string, string>>
   readonly query: string

@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { DomainFailure } from '../../core/failures.ts'
-import { serverSaidNo } from './error-codes.ts'
+import { endsConnection, serverSaidNo } from './error-codes.ts'
 import { gate } from './gate.ts'
 import { withoutSocket } from './without-socket.ts'
 
@@ -34,7 +34,9 @@ const lifeMs = (): number => 60_000 * (1 + Math.random())
 /**
  * Connections to PostgreSQL behind a gate: at most as many statements under way as there are connections, a bounded
  * number waiting a bounded time. The driver itself bounds neither, nor does it settle every statement whose connection
- * died: each has a deadline of ours, and the connection that missed it is replaced.
+ * died: each has a deadline of ours, and the connection that missed it is replaced. So is one that was lost under a
+ * statement: the driver keeps what it was about to send and the last error, and the next statement would hang on the
+ * one or be refused with the other.
  *
  * Each connection is a pool of one of the driver's. A pool of several that are not all busy at some time or other grows
  * slower with every statement: it looks for a connection among all the places where one has ever stood. And each is
@@ -57,16 +59,18 @@ export const connect = (settings: PostgresSettings) => {
   }
   const discard = (connection: Connection) => {
     connections.delete(connection)
-    // The driver may connect once more after its end.
-    void endPool(connection.pool, 0).then(() =>
-      setTimeout(() => void connection.pool.close().catch(() => {}), END_AGAIN_MS).unref(),
-    )
+    return endPool(connection.pool, 0)
+  }
+  /** With a statement that has not settled the driver may connect once more after its end. */
+  const discardLate = async (connection: Connection) => {
+    await discard(connection)
+    setTimeout(() => void connection.pool.close().catch(() => {}), END_AGAIN_MS).unref()
   }
   const take = (): Connection => {
     const connection = free.pop()
     if (connection === undefined) return open()
     if (performance.now() < connection.until) return connection
-    discard(connection)
+    void discard(connection)
     return open()
   }
 
@@ -79,6 +83,7 @@ export const connect = (settings: PostgresSettings) => {
     const connection = take()
     let timer: NodeJS.Timeout | undefined
     let isLate = false
+    let isLost = false
     try {
       const deadline = new Promise<never>((_, reject) => {
         timer = setTimeout(() => {
@@ -88,11 +93,13 @@ export const connect = (settings: PostgresSettings) => {
       })
       return await Promise.race([statement(connection.pool), deadline])
     } catch (error) {
+      isLost = !isLate && endsConnection(error)
       if (isLate || serverSaidNo(error)) throw error
       throw unavailable('The database cannot answer now.', error)
     } finally {
       clearTimeout(timer)
-      if (isLate) discard(connection)
+      if (isLate) void discardLate(connection)
+      else if (isLost) void discard(connection)
       else free.push(connection)
       leave()
     }

@@ -21,6 +21,13 @@ const NOT_NOW_CODES = new Set(['55P03', '25006', '3D000', '28P01', '40003', 'XX0
 const AWAY_CLASSES = new Set(['08', '53', '57', '58'])
 const CONNECTION_CODES = /^(CONNECT|CONNECTION_|ECONN|EPIPE|ENOENT|EAI_|ENOTFOUND|ETIMEDOUT|EHOST|ENET)/
 
+/** The connection ended under the statement; not so where none was made, nor by an ordinary error of PostgreSQL. */
+export const endsConnection = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError
+    ? error.severity === 'FATAL' || error.severity === 'PANIC'
+    : !NEVER_MADE.test(codeOf(error))
+const NEVER_MADE = /^(ECONNREFUSED|ENOENT|EAI_|ENOTFOUND|EHOST|ENET)/
+
 /**
  * Somebody else got there first: an email or an idempotency key was taken (23505), a blank email was filled (23514,
  * by that one constraint), or two writes waited for each other (40P01, 40001). Nothing was saved.

@@ -6,10 +6,10 @@ const GROUPS = 'GET /v0/page_groups'
 const activity = { source: 'crm', payload: {} }
 
 /** A scene whose lists of page groups wait until they are let go. */
-const heldScene = async (requestsInFlightMax: number) => {
+const heldScene = async (limits: { requestsInFlightMax?: number; requestsAtOnceMax?: number }) => {
   const held = Promise.withResolvers<void>()
   const scene = await openScene({
-    requestsInFlightMax,
+    ...limits,
     storeAs: (store) => ({
       ...store,
       pageGroups: {
@@ -25,7 +25,7 @@ const heldScene = async (requestsInFlightMax: number) => {
 }
 
 t.test('a tenant that floods is refused past its share, and another is served', async (t) => {
-  const { call, newTenant, letGo } = await heldScene(8)
+  const { call, newTenant, letGo } = await heldScene({ requestsInFlightMax: 8 })
   const other = await newTenant()
   const flood = Array.from({ length: 20 }, () => call(GROUPS))
   const refused = await Promise.race(flood)
@@ -38,6 +38,16 @@ t.test('a tenant that floods is refused past its share, and another is served', 
   t.equal(statuses.filter((status) => status === 200).length, 4)
   t.equal(statuses.filter((status) => status === 503).length, 16)
   t.equal((await call(GROUPS)).status, 200)
+})
+
+t.test('what is not worked on yet waits, is answered later, and nobody else waits for it', async (t) => {
+  const { call, newTenant, letGo } = await heldScene({ requestsAtOnceMax: 4 })
+  const other = await newTenant()
+  const flood = Array.from({ length: 20 }, () => call(GROUPS))
+  t.equal((await call(LOG, { json: activity, key: other.apiKey })).status, 201)
+  t.equal((await call('GET /healthz')).status, 200)
+  letGo()
+  for (const { status } of await Promise.all(flood)) t.equal(status, 200)
 })
 
 t.test('bodies are held up to a bound, divided between the tenants', async (t) => {

@@ -8,7 +8,7 @@ import type { Service } from './service.ts'
 export type Contestant = {
   readonly name: string
   readonly start: () => Promise<void>
-  /** Throws where an answer is not 2xx. */
+  /** Throws where an answer is not 2xx, or more are not than may be. */
   readonly measure: (one: Case, force: Force) => Promise<Sample>
   readonly stop: () => Promise<void>
 }
@@ -22,6 +22,8 @@ type Parts = {
   readonly requestAs?: (request: Request, one: Case) => Request
   /** True where it goes on working after it has answered: it is waited for before anybody else is measured. */
   readonly publishes?: boolean
+  /** A part of the requests that may fail; the report tells how many did. */
+  readonly failedPartMax?: number
 }
 export type ServiceContestant = Contestant & { readonly service: () => Service }
 
@@ -33,6 +35,7 @@ export const serviceContestant = ({
   cursorOf,
   requestAs = (request) => request,
   publishes = false,
+  failedPartMax = 0,
 }: Parts): ServiceContestant => {
   let running: Service | undefined
   const service = (): Service => {
@@ -49,7 +52,7 @@ export const serviceContestant = ({
       const requests = one.requests(filled, newTag(), cursorOf).map((request) => requestAs(request, one))
       const target = { url: service().url, apiKey: filled.apiKey }
       const before = service().cpuMs()
-      const sample = await load(target, requests, force)
+      const sample = await load(target, requests, force, failedPartMax)
       const after = service().cpuMs()
       const cpu =
         before === null || after === null ? {} : { cpuUs: ((after - before) * 1e3) / sample.requests }

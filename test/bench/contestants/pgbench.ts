@@ -72,6 +72,7 @@ const sampleOf = (said: string, timesUs: number[]): Sample => {
   return {
     rate,
     requests,
+    failed: 0,
     meanMs: numberAfter(/latency average = ([\d.]+) ms/),
     p50Ms: quantileMs(0.5),
     p99Ms: quantileMs(0.99),

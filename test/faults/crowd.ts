@@ -1,0 +1,124 @@
+import { connect, type Socket } from 'node:net'
+
+/** What became of the requests of many callers. */
+export type Tally = {
+  readonly statuses: Map<number, number>
+  /** Refusals that do not say when to come again. */
+  withoutRetryAfter: number
+  /** Connections that ended in the middle of a request. */
+  broken: number
+  readonly ms: number[]
+}
+type Crowd = {
+  readonly callers: number
+  /** The bytes of one request, whatever its answer. */
+  readonly request: () => string
+  readonly requestsMax?: number
+  /** How many requests each caller sends at once, before it has the first answer. */
+  readonly pipelined?: number
+}
+
+export const requestText = (method: string, path: string, apiKey: string, body = ''): string =>
+  [
+    `${method} ${path} HTTP/1.1`,
+    'Host: localhost',
+    `x-api-key: ${apiKey}`,
+    ...(body ? ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`] : []),
+    '',
+    body,
+  ].join('\r\n')
+
+/**
+ * Callers on a connection of their own each, who send the next request when they have their answer, and connect again
+ * where the connection ends. `stop` waits for the answers that are under way.
+ */
+export const startCrowd = (url: string, { callers, request, requestsMax = 1e6, pipelined = 1 }: Crowd) => {
+  const tally: Tally = { statuses: new Map(), withoutRetryAfter: 0, broken: 0, ms: [] }
+  const port = Number(new URL(url).port)
+  let left = requestsMax
+  let stopped = false
+
+  const note = ({ status, retryAfter }: Heard, ms: number) => {
+    tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1)
+    if ((status === 503 || status === 429) && !retryAfter) tally.withoutRetryAfter++
+    tally.ms.push(ms)
+  }
+
+  const oneConnection = (): Promise<void> =>
+    new Promise((resolve) => {
+      const socket = connect(port, '127.0.0.1')
+      const sentAt: number[] = []
+      const say = () => {
+        if (stopped || left <= 0) return sentAt.length === 0 && socket.end()
+        let text = ''
+        for (; sentAt.length < pipelined && left > 0; left--) {
+          sentAt.push(performance.now())
+          text += request()
+        }
+        return socket.write(text)
+      }
+      const hear = listen((heard) => {
+        note(heard, performance.now() - (sentAt.shift() ?? 0))
+        if (sentAt.length === 0) say()
+      })
+      socket.on('connect', say)
+      socket.on('data', hear)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        if (sentAt.length > 0) tally.broken++
+        resolve()
+      })
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+    })
+  const sockets = new Set<Socket>()
+  const caller = async (): Promise<void> => {
+    while (!stopped && left > 0) await oneConnection()
+  }
+  const all = Promise.all(Array.from({ length: callers }, caller))
+
+  return {
+    tally,
+    done: async (): Promise<Tally> => {
+      await all
+      return tally
+    },
+    stop: async (): Promise<Tally> => {
+      stopped = true
+      await all
+      return tally
+    },
+    /** Ends every connection where it is. */
+    hangUp: (): void => {
+      stopped = true
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+type Heard = { readonly status: number; readonly retryAfter: boolean }
+
+/** Hears answers in the bytes of a connection; each must have a length. */
+const listen = (told: (heard: Heard) => void) => {
+  let text = ''
+  return (chunk: Buffer): void => {
+    text += chunk.toString('latin1')
+    for (;;) {
+      const end = text.indexOf('\r\n\r\n')
+      if (end < 0) return
+      const head = text.slice(0, end)
+      const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
+      if (text.length < end + 4 + length) return
+      text = text.slice(end + 4 + length)
+      told({ status: Number(head.slice(9, 12)), retryAfter: /\r\nretry-after: \d/i.test(head) })
+    }
+  }
+}
+
+export const quantileOf = (values: readonly number[], part: number): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
+}
+
+export const countOf = ({ statuses }: Tally): number =>
+  [...statuses.values()].reduce((sum, count) => sum + count, 0)
