@@ -15,6 +15,7 @@ const PAGE_BYTES = 4_096
 const DAMAGED = [
   'schema_migrations',
   'api_keys',
+  'api_keys_of_tenant',
   'prospects',
   'prospect_logs',
   'prospect_logs_idempotency_key',
