@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { connect } from 'node:net'
 import t from 'tap'
 import { createHttpServer, type ServerLimits } from '../../../src/adapters/http/server.ts'
-import { mustBeDocumented, openScene, SECURITY_HEADERS } from '../../support/api.ts'
+import { openScene, SECURITY_HEADERS } from '../../support/api.ts'
+import { codesOf, dial, type Heard, requestOf } from '../../support/dial.ts'
 
 const LIMITS: ServerLimits = {
   bodyBytesMax: 1_024,
@@ -13,12 +12,6 @@ const LIMITS: ServerLimits = {
   unsentBytesMax: 1e6,
 }
 type Owner = { readonly teardown: (end: () => Promise<void>) => void }
-type Heard = {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-  readonly json: Readonly<Record<string, unknown>>
-}
 
 /** The API of a scene on a free port of the loopback; ended with the test. */
 const serve = async (
@@ -58,95 +51,6 @@ const serve = async (
 
 const JSON_TYPE = 'Content-Type: application/json'
 const ACTIVITY = '{"source":"crm","payload":{}}'
-const requestOf = (line: string, headers: readonly string[], body = '') =>
-  [`${line} HTTP/1.1`, 'Host: localhost', ...headers, '', body].join('\r\n')
-
-const REQUEST_LINE = /([A-Z]+) ((?:\/|http:)\S*)(?: HTTP\/1\.\d)?\r\n/g
-
-/** A connection. What is heard on it is checked against the OpenAPI document. */
-const dial = (port: number) => {
-  const socket = connect(port, '127.0.0.1').setEncoding('latin1')
-  const asked: { method: string; target: string }[] = []
-  let text = ''
-  let fault: Error | undefined
-  let look = () => {}
-  socket.on('data', (chunk: string) => {
-    text += chunk
-    look()
-  })
-  socket.on('error', (error) => {
-    fault = error
-  })
-  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
-  const heard = () => answersIn(text, asked)
-
-  const line = {
-    /** Sends a text, each character as one byte. */
-    say: (sent: string) => {
-      for (const [, method = '', target = ''] of sent.matchAll(REQUEST_LINE)) asked.push({ method, target })
-      socket.write(sent, 'latin1')
-      return line
-    },
-    /** The answers, once there are so many; those with 100 count. */
-    answers: async (count: number): Promise<Heard[]> => {
-      await new Promise<void>((resolve, reject) => {
-        look = () => {
-          try {
-            if (heard().length >= count) resolve()
-          } catch (error) {
-            reject(error)
-          }
-        }
-        void closed.then(() => reject(fault ?? new Error(`closed after: ${text}`)))
-        look()
-      })
-      return heard()
-    },
-    /** Everything heard, once the connection is closed without a fault. */
-    closed: async (): Promise<Heard[]> => {
-      await closed
-      assert.ifError(fault)
-      return heard()
-    },
-    /** What went wrong with the connection, once it is closed. */
-    fault: async () => {
-      await closed
-      return fault
-    },
-    hangUp: () => socket.destroy(),
-  }
-  return line
-}
-
-/** The whole answers in a text. */
-const answersIn = (text: string, asked: readonly { method: string; target: string }[]): Heard[] => {
-  const answers: Heard[] = []
-  let rest = text
-  for (let final = 0; rest.includes('\r\n\r\n'); ) {
-    const end = rest.indexOf('\r\n\r\n') + 4
-    const [first = '', ...lines] = rest.slice(0, end - 4).split('\r\n')
-    const headers = Object.fromEntries(
-      lines.map((line) => [
-        line.slice(0, line.indexOf(':')).toLowerCase(),
-        line.slice(line.indexOf(':') + 2),
-      ]),
-    )
-    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1])
-    const request = status === 100 ? undefined : asked[final++]
-    const isBare = status === 100 || status === 204
-    assert.ok(isBare || headers['content-length'] !== undefined, `an answer without its length: ${text}`)
-    const length = isBare || request?.method === 'HEAD' ? 0 : Number(headers['content-length'])
-    if (rest.length < end + length) break
-    const body = rest.slice(end, end + length)
-    const answer = { status, headers, body, json: body === '' ? {} : JSON.parse(body) }
-    if (request !== undefined) mustBeDocumented(request, answer)
-    answers.push(answer)
-    rest = rest.slice(end + length)
-  }
-  return answers
-}
-
-const codesOf = (answers: readonly Heard[]) => answers.map(({ status, json }) => json.code ?? status)
 
 t.test('a connection serves one request after another', async (t) => {
   const { dial, textOf, logOf } = await serve(t)
