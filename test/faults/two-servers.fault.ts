@@ -96,6 +96,7 @@ t.test('two servers with their publishers', { skip: whyNoPostgres() ?? false }, 
       before.filter(({ name }) => name === 'Named too late'),
       [],
     )
+    t.strictSame(answerFaults(traffic.answers, { msMax: LEASE_MARGIN_MS * 3 }), [])
     t.equal(await frozen.stop(), 0)
     t.equal(await other.stop(), 0)
     t.comment(`one of two frozen: ${figuresOf(traffic, faults, { rounds: 1 })}`)
