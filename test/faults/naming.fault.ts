@@ -69,7 +69,9 @@ for (const kind of databaseKinds())
       t.teardown(traffic.close)
       const flow = traffic.flow(server.url, { callers: 2, writesMax: 100 })
       const pages = new Map<string, string>()
-      for (const behaviour of [...Object.keys(NAMELESS), ...Object.keys(NAMES)])
+      // What gives no name never reaches the database: one kind tells as much as two.
+      const nameless = kind.name === 'sqlite' ? Object.keys(NAMELESS) : []
+      for (const behaviour of [...nameless, ...Object.keys(NAMES)])
         pages.set(behaviour, await create(contextFor(behaviour)))
       await flow.done()
       await published()
