@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createApi } from './adapters/http/api.ts'
+import { PROBLEMS } from './adapters/http/problems.ts'
 import { createRateLimit } from './adapters/http/rate-limit.ts'
 import type { UseCases } from './adapters/http/routes.ts'
 import { createHttpServer } from './adapters/http/server.ts'
@@ -163,8 +164,8 @@ export const compose = (config: Config, world: World) => {
     api,
     limits: config,
     newRequestId,
-    onBadMessage: (requestId, detail) =>
-      log.info({ requestId, status: 400, code: 'invalid_request', detail }, 'answered'),
+    onBadMessage: (requestId, { kind, message }) =>
+      log.info({ requestId, status: PROBLEMS[kind].status, code: kind, detail: message }, 'answered'),
   })
 
   return {

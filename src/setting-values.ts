@@ -47,9 +47,20 @@ export const database = (given: string): DatabaseAddress => {
   if (given.startsWith('sqlite:') && given.length > 'sqlite:'.length)
     return { kind: 'sqlite', path: given.slice('sqlite:'.length) }
   // Of several hosts the first stands for all here.
-  if (/^postgres(ql)?:\/\/./.test(given) && URL.canParse(given.replace(/,[^/?]*/, '')))
+  if (POSTGRES_ADDRESS.test(given) && canDecode(given) && URL.canParse(given.replace(/,[^/?]*/, '')))
     return { kind: 'postgres', url: given }
-  throw new Error('must be postgres://…, sqlite:PATH or memory:')
+  const isPostgres = /^postgres(ql)?:\/\/.*[@#%]/.test(given)
+  throw new Error(`must be postgres://…, sqlite:PATH or memory:${isPostgres ? `; ${ENCODED}` : ''}`)
+}
+/** Where a mark that parts an address stands in its password, a piece of that would be taken for a host, and be told. */
+const POSTGRES_ADDRESS = /^postgres(ql)?:\/\/(?=.)([^@/?#]*@)?[^@/?#]*(\/[^@?#]*)?(\?[^@#]*)?$/
+const ENCODED = 'in a name or password @ is written %40, / %2F, ? %3F, # %23 and % %25'
+const canDecode = (text: string): boolean => {
+  try {
+    return decodeURIComponent(text) !== ''
+  } catch {
+    return false
+  }
 }
 export const postgresUrl = (given: string): string | null => {
   if (given === '') return null

@@ -167,6 +167,35 @@ t.test('the database is PostgreSQL, a file or memory, and nothing else', async (
     t.strictSame(namesOf(faultsOf({ DATABASE_URL: other })), ['DATABASE_URL'], other)
 })
 
+t.test(
+  'a password that parts its address is refused, for a piece of it would be taken for a host',
+  async (t) => {
+    const fine = [
+      'postgres://u:p%40%2F%3F%23@h/db',
+      'postgres://u@h,g:5433/db?a=b&c=/d',
+      'postgres:///db?host=/run',
+    ]
+    for (const DATABASE_URL of fine) t.strictSame(faultsOf({ DATABASE_URL }), [], DATABASE_URL)
+    for (const password of [
+      'a@secret',
+      'a@secret,b',
+      '1/secret',
+      '1?secret',
+      '1#secret',
+      '/secret',
+      '%zzsecret',
+    ]) {
+      const [fault, ...more] = faultsOf({ DATABASE_URL: `postgres://u:${password}@h/db` })
+      t.match(fault, {
+        parameter: 'DATABASE_URL',
+        detail: /@ is written %40, \/ %2F, \? %3F, # %23 and % %25$/,
+      })
+      t.notMatch(JSON.stringify(fault), 'secret', password)
+      t.strictSame(more, [])
+    }
+  },
+)
+
 t.test('a namer needs an address and a model', async (t) => {
   const NAMER_URL = 'https://localhost/v1'
   t.strictSame(readConfig({ NAMER_URL, NAMER_MODEL: 'm' }).namer, {

@@ -16,9 +16,18 @@ const TRY_AGAIN_MS = 500
  */
 export const serve = async (config: Config): Promise<void> => {
   const log = createLog(config.logLevel)
+  endByBugs(log)
   if (config.workers === 1) await serveHere(config, log, alone(log))
   else if (cluster.isPrimary) await superviseWorkers(config, log)
   else await workUnderPrimary((role) => serveHere(config, log, role))
+}
+
+/** Node would end the process too, but print all of the error: a database driver hangs whole rows on its own. */
+const endByBugs = (log: Log): void => {
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'a fault that nobody caught ends the process')
+    process.exit(1)
+  })
 }
 
 const serveHere = async (config: Config, log: Log, role: Role): Promise<void> => {

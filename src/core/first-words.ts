@@ -19,12 +19,24 @@ export const firstWords = (
 
 /** One line of at most 120 characters, without control characters, quotes around it or blanks at its ends. */
 export const oneLine = (text: string): string => {
-  const line = text
+  const clean = text
     .slice(0, TEXT_LENGTH_MAX)
     .toWellFormed()
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim()
-    .replace(/^(["'`“”„«»]+)(.*?)(["'`“”„«»]+)$/u, '$2')
-    .trim()
+  const line = withoutQuotes(clean).trim()
   return [...line].slice(0, NAME_CODE_POINTS_MAX).join('').replaceAll('\ufffd', '').trim()
+}
+
+const QUOTES = '"\'`“”„«»'
+
+/** Without the quotes at both its ends. By hand: a pattern for it takes cubic time on a long run of quotes. */
+const withoutQuotes = (line: string): string => {
+  const isQuote = (at: number) => QUOTES.includes(line.charAt(at))
+  let begin = 0
+  let end = line.length
+  while (begin < end && isQuote(begin)) begin++
+  if (begin === 0 || begin === end) return begin > 1 ? '' : line
+  while (isQuote(end - 1)) end--
+  return end < line.length ? line.slice(begin, end) : line
 }

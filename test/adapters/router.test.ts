@@ -34,6 +34,8 @@ t.test('another path finds nothing', async (t) => {
     '/v0/page_groups/a',
     '/v0/page_groups//pages',
     '/v1/page_groups',
+    '*/v0/page_groups',
+    'v0/v0/page_groups',
   ])
     t.equal(match(path), null, path)
   for (const path of [
@@ -56,5 +58,6 @@ t.test('a value is decoded once; a decoded slash parts nothing', async (t) => {
 t.test('what cannot be decoded, or not be stored, is the id of nothing and no error', async (t) => {
   t.strictSame(paramsOf('/v0/page_groups/%/pages'), { page_group_id: '%' })
   t.strictSame(paramsOf('/v0/page_groups/%FF/pages'), { page_group_id: '%FF' })
-  t.strictSame(paramsOf('/v0/page_groups/a%00b/pages'), { page_group_id: '' })
+  for (const id of ['a%00b', 'a\0b', 'a\ud800b', '%zz\0'])
+    t.strictSame(paramsOf(`/v0/page_groups/${id}/pages`), { page_group_id: '' }, id)
 })

@@ -96,6 +96,7 @@ t.test('the guard sees what it guards against', async (t) => {
     'select 1 from unnest($1::text[]) as want (page_id) join pages p on p.page_id = want.page_id',
     'select 1 from unnest($1::text[]) as want (page_id) join pages p on p.tenant_id = want.tenant_id',
     'select 1 from unnest($1::text[]) as want (tenant_id) cross join lateral (select * from pages p where p.tenant_id = want.tenant_id limit 1) p',
+    'select 1 from pages p where (p.tenant_id = $1 or true) and p.page_id = $2',
     'select 1 from pages p where p.tenant_id = $1 union all select 1 from pages p where p.page_id = $2',
     "update page_versions set attempts = 1 where status = 'processing'",
     "select 1 from page_versions where status = 'processing' and claimable_at <= $1 limit 1 for update skip locked",

@@ -1,5 +1,3 @@
-import { DatabaseSync } from 'node:sqlite'
-import type { Test } from 'tap'
 import { ONE_PLAN, openPostgres, type Sql } from '../../src/adapters/postgres/connect.ts'
 import { readMigrations } from '../../src/adapters/read-migrations.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
@@ -9,6 +7,7 @@ import { logProspectActivities, type NewActivity } from '../../src/core/log-pros
 import type { IdPrefix, PageGroupsWant, PagesWant, PageWant, Store } from '../../src/core/ports.ts'
 import type { VersionStatus } from '../../src/shapes/page.ts'
 import type { PageGroupStatus } from '../../src/shapes/page-group.ts'
+import { preparedFrom } from '../support/prepared.ts'
 import { addTenant, at, newId, someGroup, somePage } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'
 import { opened, overStores, type Sent, type TestedStore } from '../support/stores.ts'
@@ -176,20 +175,6 @@ overStores(
   },
   ['sqlite'],
 )
-
-/** The texts that SQLite is asked to prepare from now on. */
-const preparedFrom = (t: Test): Set<string> => {
-  const seen = new Set<string>()
-  const { prepare } = DatabaseSync.prototype
-  DatabaseSync.prototype.prepare = function (this: DatabaseSync, ...given: Parameters<typeof prepare>) {
-    seen.add(given[0])
-    return prepare.apply(this, given)
-  }
-  t.teardown(() => {
-    DatabaseSync.prototype.prepare = prepare
-  })
-  return seen
-}
 
 const sentBy = async ({ statements }: TestedStore, act: () => Promise<unknown>): Promise<readonly Sent[]> => {
   const before = statements()?.length ?? 0

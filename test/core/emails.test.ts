@@ -39,3 +39,16 @@ t.test('any other text is an email', async (t) => {
   for (const email of ['a', 'nobody', 'null@example.com', '-1@example.com', '00100', '-0.', 'n/a?', '😀'])
     t.equal(matchableEmail(email)?.email, email)
 })
+
+t.test('an email of combining marks alone holds nobody up, and is the email of its prospect', async (t) => {
+  const email = `Z${'\u0301\u0323'.repeat(100_000)}`
+  const began = performance.now()
+  t.equal(matchableEmail(` ${email}`)?.email, email.toLowerCase())
+  // Composed, it would take half a minute.
+  t.ok(performance.now() - began < 2_000, 'within two seconds')
+})
+
+t.test('a long email is composed like a short one', async (t) => {
+  const domain = `@${'a'.repeat(10_000)}.example`
+  t.equal(hashOf(`zo\u00eb${domain}`), hashOf(`ZOE\u0308${domain}`))
+})

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { FAULTS } from '../support/faulty.ts'
 import {
   caller,
-  type DatabaseKind,
   databaseKinds,
   type LogLine,
   type Program,
@@ -12,6 +12,7 @@ import {
   startProgram,
   until,
 } from '../support/program.ts'
+import { sendRaw } from '../support/raw.ts'
 
 t.setTimeout(180_000)
 t.jobs = 2
@@ -19,27 +20,7 @@ const EMAIL = 'grace.hopper@example.com'
 const SECRET = 'gooseberry'
 const ACTIVITY = { source: 'crm', payload: { note: SECRET }, email: EMAIL, name: `Name ${SECRET}` }
 
-/** Makes the next write of an activity from the source `faulty` a fault of the database that names the row. */
-const FAULTS: Readonly<Record<DatabaseKind['name'], string>> = {
-  postgres: `alter table prospect_logs add check (source <> 'faulty')`,
-  sqlite: `create trigger faulty before insert on prospect_logs when new.source = 'faulty'
-    begin select raise(abort, 'no such thing'); end`,
-}
-
 const answeredIn = (server: Program): LogLine[] => server.logs().filter(({ msg }) => msg === 'answered')
-
-/** Sends bytes as they are and answers what comes back until the server closes. */
-const sendRaw = async (url: string, message: string): Promise<string> => {
-  const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
-  let said = ''
-  socket.setEncoding('utf8').on('data', (text) => {
-    said += text
-  })
-  socket.write(message)
-  await once(socket, 'close')
-  return said
-}
 
 for (const kind of databaseKinds())
   t.test(`on ${kind.name}`, { skip: kind.skip ?? false, buffered: true }, async (t) => {

@@ -5,8 +5,8 @@ export type Tally = {
   readonly statuses: Map<number, number>
   /** Refusals that do not say when to come again. */
   withoutRetryAfter: number
-  /** Connections that ended in the middle of a request. */
-  broken: number
+  /** Requests whose connection ended before their answer: nobody knows what became of them. */
+  unanswered: number
   readonly ms: number[]
 }
 type Crowd = {
@@ -33,7 +33,7 @@ export const requestText = (method: string, path: string, apiKey: string, body =
  * where the connection ends. `stop` waits for the answers that are under way.
  */
 export const startCrowd = (url: string, { callers, request, requestsMax = 1e6, pipelined = 1 }: Crowd) => {
-  const tally: Tally = { statuses: new Map(), withoutRetryAfter: 0, broken: 0, ms: [] }
+  const tally: Tally = { statuses: new Map(), withoutRetryAfter: 0, unanswered: 0, ms: [] }
   const port = Number(new URL(url).port)
   let left = requestsMax
   let stopped = false
@@ -65,7 +65,7 @@ export const startCrowd = (url: string, { callers, request, requestsMax = 1e6, p
       socket.on('data', hear)
       socket.on('error', () => {})
       socket.on('close', () => {
-        if (sentAt.length > 0) tally.broken++
+        tally.unanswered += sentAt.length
         resolve()
       })
       sockets.add(socket)

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { type DatabaseKind, databaseKinds, seed, startProgram } from '../support/program.ts'
+import { type DatabaseKind, databaseKinds, seed, startProgram, until } from '../support/program.ts'
 import { randomBy } from '../support/random.ts'
 import { keptFaults, lostOf, versionFaults } from './kept.ts'
 import { noteSettlements, settlementFaults } from './settlements.ts'
@@ -48,6 +48,8 @@ export const killRounds = (name: DatabaseKind['name']): void => {
     for (let round = 0; round < ROUNDS; round++) {
       const before = traffic.answers.length
       const flow = traffic.flow(server.url)
+      // Now and then before it has answered anything.
+      if (!random.onceIn(4)) await until('it answers', () => traffic.answers.length > before)
       await pause(random.below(BURST_MS_MAX))
       memoryMb = Math.max(memoryMb, peakMemoryMb(server.pid) ?? 0)
       await server.kill()

@@ -23,16 +23,20 @@ t.test('a PostgreSQL that goes away under load', { skip: whyNoPostgres() ?? fals
       await postgres.start()
       return performance.now()
     },
-    'frozen, and continued': async () => {
+  }
+  for (const [name, harm] of Object.entries(harms))
+    t.test(name, async (t) => underHarm(t, name, await openScene(t, postgres), harm))
+
+  t.test('frozen, and continued', async (t) => {
+    const scene = await openScene(t, postgres, { statementMsMax: 1_000 })
+    await underHarm(t, 'frozen, and continued', scene, async () => {
       const frozen = processesOf(postgres.pid())
       for (const pid of frozen) process.kill(pid, 'SIGSTOP')
       await pause(FROZEN_MS)
       for (const pid of frozen) process.kill(pid, 'SIGCONT')
       return performance.now()
-    },
-  }
-  for (const [name, harm] of Object.entries(harms))
-    t.test(name, async (t) => underHarm(t, name, await openScene(t, postgres), harm))
+    })
+  })
 })
 
 const restarts = async (postgres: ThrowawayPostgres, signal: 'SIGINT' | 'SIGQUIT'): Promise<number> => {

@@ -15,7 +15,6 @@ import { createTraffic, type Traffic, type Write } from './traffic.ts'
 import { answerFaults, figuresOf, peakMemoryMb } from './verdict.ts'
 
 /** What the program has of these limits without a setting: see `compose.ts` and `postgres/connect.ts`. */
-const LOCK_MS_MAX = 2_000
 const GRACE_MS = 1_000
 const GATE_MS_MAX = 2_000
 /** The look-up of the key; two statements of the list that is waited for; two of the list that it is in. */
@@ -32,21 +31,27 @@ export type Scene = {
   readonly callMsMax: number
 }
 
+type SceneOptions = {
+  readonly statementMsMax?: number
+  /** How long a call may take, where less than all limits together is right. */
+  readonly callMsMax?: number
+  readonly databaseOptions?: string
+}
+
 /** A new database of this PostgreSQL with a tenant, a key and a page group, and traffic for it. */
 export const openScene = async (
   t: Test,
   postgres: ThrowawayPostgres,
-  { statementMsMax = 1_000, databaseOptions = '' } = {},
+  { statementMsMax = 5_000, callMsMax, databaseOptions = '' }: SceneOptions = {},
 ): Promise<Scene> => {
   const database = databaseAt(await postgres.newDatabase(databaseOptions))
   const env = { ...database.env, STATEMENT_MS_MAX: String(statementMsMax) }
   const { apiKey, pageGroupId } = await seed(env)
   await noteSettlements(database)
-  const statementMs = Math.min(statementMsMax, LOCK_MS_MAX) + GRACE_MS
-  const callMsMax = statementMs * STATEMENTS_OF_A_CALL + GATE_MS_MAX
-  const traffic = createTraffic({ apiKey, pageGroupIds: [pageGroupId], answerMsMax: callMsMax * 2 })
+  const limitMs = callMsMax ?? (statementMsMax + GRACE_MS) * STATEMENTS_OF_A_CALL + GATE_MS_MAX
+  const traffic = createTraffic({ apiKey, pageGroupIds: [pageGroupId] })
   t.teardown(traffic.close)
-  return { env, database, traffic, callMsMax }
+  return { env, database, traffic, callMsMax: limitMs }
 }
 
 /** Does something to the database; answers when it was itself again, by `performance.now()`. */

@@ -70,8 +70,6 @@ export const whyNoPostgres = (): string | null => {
 type Options = {
   readonly durable?: boolean
   readonly connectionsMax?: number
-  /** Where its folder is made. */
-  readonly within?: string
   /** More arguments of `initdb`. */
   readonly initdb?: readonly string[]
 }
@@ -79,12 +77,11 @@ type Options = {
 export const startPostgres = async ({
   durable = false,
   connectionsMax = 200,
-  within = tmpdir(),
   initdb = [],
 }: Options = {}): Promise<ThrowawayPostgres> => {
   const bin = postgresBin()
   if (bin === null) throw new Error('there is no PostgreSQL here')
-  const folder = mkdtempSync(join(realpathSync(within), 'prospect-pages-'))
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'prospect-pages-'))
   const data = join(folder, 'data')
   // PostgreSQL refuses to run as root.
   const asRoot = process.getuid?.() === 0

@@ -15,6 +15,7 @@ export const tenancyFaults = (text: string, tables: readonly string[]): string[]
   if (named === 0) return []
   const faults: string[] = []
   if (/ for (no key |key )?(update|share)| skip locked/.test(sql)) faults.push('locks rows by hand')
+  if (/ or /.test(sql)) faults.push('says or, behind which a tenant need not hold')
   if (/\bcurrent_(timestamp|date|time)\b|\blocaltime/.test(sql)) faults.push('asks the clock')
   for (const [, name = ''] of sql.matchAll(/([a-z_]\w*)\(/g))
     if (!FUNCTIONS.has(name)) faults.push(`calls ${name}`)
@@ -107,3 +108,32 @@ const isSource = (alias: string, scope: Scope, asked: readonly string[]): boolea
   // A select in brackets: what it reads was looked at by itself.
   new RegExp(`\\(\\) ${alias}\\b`).test(scope.text) ||
   isBound(alias, scope, false, asked)
+
+/**
+ * The same for a statement of the embedded database, whose parameters are marks: it reads or writes no table without
+ * the tenant, given as a parameter, or as that of a table for which it is.
+ */
+export const embeddedTenancyFaults = (text: string, tables: readonly string[]): string[] => {
+  const sql = text.trim().replaceAll(/\s+/g, ' ')
+  const named = sql.match(new RegExp(`\\b(${tables.join('|')})\\b`, 'g'))?.length ?? 0
+  const places = new RegExp(
+    `\\b(from|join|update|into) (${tables.join('|')})\\b(?: as)?(?: (?!set|where|on|order|join|limit|values)([a-z]+))?`,
+    'g',
+  )
+  const references = [...sql.matchAll(places)]
+  const isBound = (alias: string): boolean => {
+    if (references.length === 1 && /where tenant_id = \?/.test(sql)) return true
+    if (new RegExp(`\\b${alias}\\.tenant_id = \\?`).test(sql)) return true
+    const [, other] = new RegExp(`\\bon ${alias}\\.tenant_id = (\\w+)\\.tenant_id`).exec(sql) ?? []
+    return other !== undefined && other !== alias && isBound(other)
+  }
+  const faults = references.flatMap(([, verb = '', table = '', alias = table]) => {
+    if (EVERYWHERE.includes(table)) return []
+    const isFine = verb === 'into' ? /\(tenant_id, .*\) values \(\?, /.test(sql) : isBound(alias)
+    return isFine ? [] : [`${table} of any tenant`]
+  })
+  if (named !== references.length)
+    faults.push(`names tables ${named} times, of which ${references.length} are understood`)
+  if (references.length > 0 && / or | union | in \(/.test(sql)) faults.push('says more than this understands')
+  return faults
+}

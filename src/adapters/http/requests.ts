@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import * as v from 'valibot'
 import { type Fault, refuse } from '../../core/failures.ts'
 import { membersOf, NESTING_MAX } from '../../core/raw-json.ts'
@@ -112,6 +113,8 @@ export const readJson = async (
 
 const faultOfType = (request: ApiRequest): string | null => {
   const type = headerOf(request, 'content-type') ?? ''
+  const coding = headerOf(request, 'transfer-encoding') ?? 'chunked'
+  if (!/^\s*chunked\s*$/i.test(coding)) return 'The body must have no transfer coding but chunked.'
   if (type === 'application/json' && request.headers['content-encoding'] === undefined) return null
   if (!MEDIA_TYPE.test(type)) return 'The body must be application/json.'
   const [, charset = 'utf-8'] = CHARSET.exec(type) ?? []
@@ -167,8 +170,9 @@ const IdempotencyKey = idempotencyKey()
 export const checkIdempotencyKey = (request: ApiRequest): Checked<string | undefined> => {
   const given = headerOf(request, 'idempotency-key')
   if (given === undefined) return { value: undefined, faults: [] }
-  const key = Buffer.from(given, 'latin1').toString('utf8')
-  if (key.includes('\ufffd') || !v.is(IdempotencyKey, key))
+  const bytes = Buffer.from(given, 'latin1')
+  const key = bytes.toString('utf8')
+  if (!isUtf8(bytes) || !v.is(IdempotencyKey, key))
     return { faults: [{ detail: 'must be 1 to 255 characters of UTF-8', parameter: 'Idempotency-Key' }] }
   return { value: key, faults: [] }
 }

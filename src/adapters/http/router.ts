@@ -27,6 +27,8 @@ export const createRouter = <Route extends { readonly method: string; readonly p
   }
 
   return (path) => {
+    // What stands before the first slash would be passed over: `*/healthz` is no path.
+    if (!path.startsWith('/')) return null
     let at: Branch<Route> = root
     const params: Record<string, string> = {}
     for (const segment of path.split('/').slice(1)) {
@@ -60,10 +62,13 @@ const grow = <Route>(at: Branch<Route>, segment: string): Branch<Route> => {
 
 /** What cannot be decoded or stored is the id of nothing: as it stands, or empty, it finds nothing. */
 const decode = (segment: string): string => {
-  if (!segment.includes('%')) return segment
+  const text = segment.includes('%') ? decoded(segment) : segment
+  return isStorable(text) ? text : ''
+}
+
+const decoded = (segment: string): string => {
   try {
-    const text = decodeURIComponent(segment)
-    return isStorable(text) ? text : ''
+    return decodeURIComponent(segment)
   } catch {
     return segment
   }

@@ -1,9 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { Server as Listener } from 'node:net'
-import type { Duplex } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { DomainFailure } from '../../core/failures.ts'
+import type { DomainFailure } from '../../core/failures.ts'
 import { type Api, refusal } from './api.ts'
+import { answerBadMessage, faultOf, repeatedIn } from './bad-messages.ts'
+import { createLines } from './lines.ts'
 import { discard, readBody, refuseTooLarge } from './read-body.ts'
 import type { ApiResponse } from './requests.ts'
 import { boundUnsent } from './unsent.ts'
@@ -22,11 +23,11 @@ type Deps = {
   readonly limits: ServerLimits
   readonly newRequestId: () => string
   /** Told of messages that are answered without reaching the API. */
-  readonly onBadMessage: (requestId: string, detail: string) => void
+  readonly onBadMessage: (requestId: string, failure: DomainFailure) => void
 }
 
-/** Headers that mean nothing certain when they come twice. Node joins them or drops one without a word. */
-const ONCE = new Set(['host', 'content-type', 'content-length', 'content-encoding', 'idempotency-key'])
+/** Connections that may come at the same moment; of more the system drops some, and they try again after seconds. */
+const BACKLOG = 4_096
 const CHECK_CONNECTIONS_EVERY_MS = 2_000
 const IDLE_GRACE_MS = 1_000
 /** A connection on which nothing moves for so long in the middle of a request or its answer is ended. */
@@ -36,19 +37,20 @@ const STILL_MS_MAX = 120_000
 export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: Deps) => {
   let draining = false
   const bound = boundUnsent(limits.unsentBytesMax)
+  const lines = createLines()
   const refuseMessage = (failure: DomainFailure): ApiResponse => {
     const requestId = newRequestId()
-    onBadMessage(requestId, failure.message)
+    onBadMessage(requestId, failure)
     return refusal(requestId, failure)
   }
 
   const handle = async (
     req: IncomingMessage,
     res: ServerResponse,
-    expectsContinue: boolean,
+    { expectsContinue, overflow }: { expectsContinue: boolean; overflow: DomainFailure | null },
   ): Promise<void> => {
     const repeatedHeaders = repeatedIn(req)
-    const fault = faultOf(req, repeatedHeaders)
+    const fault = overflow ?? faultOf(req, repeatedHeaders)
     const { status, headers, body } = fault
       ? refuseMessage(fault)
       : await api({
@@ -87,11 +89,19 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
   })
   server.maxConnections = limits.connectionsMax
   server.timeout = STILL_MS_MAX
-  const destroyOnBug = (res: ServerResponse) => () => res.destroy()
-  server.on('request', (req, res) => void handle(req, res, false).catch(destroyOnBug(res)))
-  server.on('checkContinue', (req, res) => void handle(req, res, true).catch(destroyOnBug(res)))
-  server.on('checkExpectation', (req, res) => void handle(req, res, false).catch(destroyOnBug(res)))
-  server.on('clientError', (error, socket) => answerBadMessage(error, socket, refuseMessage))
+  const take = (expectsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) => {
+    const line = lines.take(req.socket, res)
+    if (line === 'full') return
+    void handle(req, res, { expectsContinue, overflow: line.overflow })
+      .catch(() => res.destroy())
+      .finally(line.answered)
+  }
+  server.on('request', take(false))
+  server.on('checkContinue', take(true))
+  server.on('checkExpectation', take(false))
+  server.on('clientError', (error, socket) =>
+    lines.afterWhole(socket, () => answerBadMessage(error, socket, refuseMessage)),
+  )
 
   return {
     server,
@@ -102,7 +112,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
     listen: (host: string, port: number, isShared = false): Promise<number> =>
       new Promise((resolve, reject) => {
         server.once('error', reject)
-        server.listen({ host, port, ...(isShared && SHARED) }, () => {
+        server.listen({ host, port, backlog: BACKLOG, ...(isShared && SHARED) }, () => {
           server.off('error', reject)
           resolve(portOf(server))
         })
@@ -132,56 +142,4 @@ const SHARED = process.platform === 'linux' ? { reusePort: true, exclusive: true
 const portOf = (server: Server): number => {
   const address = server.address()
   return typeof address === 'object' && address !== null ? address.port : 0
-}
-
-/** What HTTP itself forbids and Node lets pass. */
-const faultOf = (
-  { httpVersion, headers }: IncomingMessage,
-  repeated: readonly string[],
-): DomainFailure | null => {
-  if (httpVersion !== '1.1' && httpVersion !== '1.0')
-    return badMessage('The request line has no HTTP version.')
-  if (repeated.includes('host') || repeated.includes('content-length'))
-    return badMessage('Host and Content-Length may be given once.')
-  if (httpVersion === '1.1' && headers.host === undefined) return badMessage('The header Host is missing.')
-  return null
-}
-
-const badMessage = (detail: string) => new DomainFailure('invalid_request', detail)
-
-const repeatedIn = ({ headers, rawHeaders }: IncomingMessage): readonly string[] => {
-  if (Object.keys(headers).length * 2 === rawHeaders.length) return []
-  const seen = new Set<string>()
-  return rawHeaders.flatMap((header, i) => {
-    const name = header.toLowerCase()
-    if (i % 2 === 1 || !ONCE.has(name)) return []
-    if (seen.has(name)) return [name]
-    seen.add(name)
-    return []
-  })
-}
-
-/** A message that is not HTTP, or came too slowly, has no request to answer: the words go straight to the socket. */
-const answerBadMessage = (
-  error: NodeJS.ErrnoException,
-  socket: Duplex,
-  refuseMessage: (failure: DomainFailure) => ApiResponse,
-): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const detail = BAD_MESSAGES[error.code ?? ''] ?? 'The message is not well-formed HTTP.'
-  const { status, headers, body } = refuseMessage(badMessage(detail))
-  const lines = Object.entries({ ...headers, connection: 'close' }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
-  )
-  // Whoever does not close its end is not waited for.
-  setTimeout(() => socket.destroy(), IDLE_GRACE_MS).unref()
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
-}
-
-const BAD_MESSAGES: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: 'The headers are too large.',
-  ERR_HTTP_REQUEST_TIMEOUT: 'The request came too slowly.',
 }

@@ -123,7 +123,6 @@ const openConnection = (settings: PostgresSettings): Pool => {
     ...(pooler
       ? { prepare: false }
       : { connection: { statement_timeout: statementMsMax, lock_timeout: lockMsMax, ...ONE_PLAN } }),
-    onnotice: () => {},
     ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
   })
 }
@@ -152,6 +151,8 @@ export const openPostgres = (url: string, options: Options): Pool => {
     connect_timeout: 3,
     // The driver's own pauses grow to 20 seconds.
     backoff: (retries: number) => Math.min(0.05 * retries, 0.5),
+    // The driver's own way is to print notices to stdout.
+    onnotice: () => {},
     // Spares a query at each connect: arrays are written by `textArray`.
     fetch_types: false,
     transform: { column: { from: postgres.toCamel } },

@@ -18,7 +18,7 @@ export const migratePostgres = async (
   warn: Warn,
   options: { readonly prepare?: boolean } = {},
 ): Promise<void> => {
-  const sql = openPostgres(url, { max: 1, onnotice: () => {}, ...options })
+  const sql = openPostgres(url, { max: 1, ...options })
   try {
     await checkServer(sql, warn)
     if (await isUpToDate(sql, migrations)) return

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { connect } from 'node:net'
 import t from 'tap'
 import { createHttpServer, type ServerLimits } from '../../../src/adapters/http/server.ts'
-import { mustBeDocumented, openScene, SECURITY_HEADERS } from '../../support/api.ts'
+import { openScene, SECURITY_HEADERS } from '../../support/api.ts'
+import { codesOf, dial, type Heard, requestOf } from '../../support/dial.ts'
 
 const LIMITS: ServerLimits = {
   bodyBytesMax: 1_024,
@@ -13,12 +12,6 @@ const LIMITS: ServerLimits = {
   unsentBytesMax: 1e6,
 }
 type Owner = { readonly teardown: (end: () => Promise<void>) => void }
-type Heard = {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-  readonly json: Readonly<Record<string, unknown>>
-}
 
 /** The API of a scene on a free port of the loopback; ended with the test. */
 const serve = async (
@@ -32,7 +25,7 @@ const serve = async (
     api,
     limits: { ...LIMITS, ...limits },
     newRequestId,
-    onBadMessage: (requestId, detail) => badMessages.push(`${requestId}: ${detail}`),
+    onBadMessage: (requestId, { message }) => badMessages.push(`${requestId}: ${message}`),
   })
   const port = await http.listen('127.0.0.1', 0)
   t.teardown(() => http.drain(0))
@@ -58,95 +51,6 @@ const serve = async (
 
 const JSON_TYPE = 'Content-Type: application/json'
 const ACTIVITY = '{"source":"crm","payload":{}}'
-const requestOf = (line: string, headers: readonly string[], body = '') =>
-  [`${line} HTTP/1.1`, 'Host: localhost', ...headers, '', body].join('\r\n')
-
-const REQUEST_LINE = /([A-Z]+) ((?:\/|http:)\S*)(?: HTTP\/1\.\d)?\r\n/g
-
-/** A connection. What is heard on it is checked against the OpenAPI document. */
-const dial = (port: number) => {
-  const socket = connect(port, '127.0.0.1').setEncoding('latin1')
-  const asked: { method: string; target: string }[] = []
-  let text = ''
-  let fault: Error | undefined
-  let look = () => {}
-  socket.on('data', (chunk: string) => {
-    text += chunk
-    look()
-  })
-  socket.on('error', (error) => {
-    fault = error
-  })
-  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
-  const heard = () => answersIn(text, asked)
-
-  const line = {
-    /** Sends a text, each character as one byte. */
-    say: (sent: string) => {
-      for (const [, method = '', target = ''] of sent.matchAll(REQUEST_LINE)) asked.push({ method, target })
-      socket.write(sent, 'latin1')
-      return line
-    },
-    /** The answers, once there are so many; those with 100 count. */
-    answers: async (count: number): Promise<Heard[]> => {
-      await new Promise<void>((resolve, reject) => {
-        look = () => {
-          try {
-            if (heard().length >= count) resolve()
-          } catch (error) {
-            reject(error)
-          }
-        }
-        void closed.then(() => reject(fault ?? new Error(`closed after: ${text}`)))
-        look()
-      })
-      return heard()
-    },
-    /** Everything heard, once the connection is closed without a fault. */
-    closed: async (): Promise<Heard[]> => {
-      await closed
-      assert.ifError(fault)
-      return heard()
-    },
-    /** What went wrong with the connection, once it is closed. */
-    fault: async () => {
-      await closed
-      return fault
-    },
-    hangUp: () => socket.destroy(),
-  }
-  return line
-}
-
-/** The whole answers in a text. */
-const answersIn = (text: string, asked: readonly { method: string; target: string }[]): Heard[] => {
-  const answers: Heard[] = []
-  let rest = text
-  for (let final = 0; rest.includes('\r\n\r\n'); ) {
-    const end = rest.indexOf('\r\n\r\n') + 4
-    const [first = '', ...lines] = rest.slice(0, end - 4).split('\r\n')
-    const headers = Object.fromEntries(
-      lines.map((line) => [
-        line.slice(0, line.indexOf(':')).toLowerCase(),
-        line.slice(line.indexOf(':') + 2),
-      ]),
-    )
-    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1])
-    const request = status === 100 ? undefined : asked[final++]
-    const isBare = status === 100 || status === 204
-    assert.ok(isBare || headers['content-length'] !== undefined, `an answer without its length: ${text}`)
-    const length = isBare || request?.method === 'HEAD' ? 0 : Number(headers['content-length'])
-    if (rest.length < end + length) break
-    const body = rest.slice(end, end + length)
-    const answer = { status, headers, body, json: body === '' ? {} : JSON.parse(body) }
-    if (request !== undefined) mustBeDocumented(request, answer)
-    answers.push(answer)
-    rest = rest.slice(end + length)
-  }
-  return answers
-}
-
-const codesOf = (answers: readonly Heard[]) => answers.map(({ status, json }) => json.code ?? status)
 
 t.test('a connection serves one request after another', async (t) => {
   const { dial, textOf, logOf } = await serve(t)
@@ -447,4 +351,45 @@ t.test('a server that ends does not wait for an answer that never comes', async 
   await http.drain(50)
   await underWay.fault()
   t.equal(http.server.listening, false)
+})
+
+t.test('what is not HTTP is told after the answers to what came before it', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const { dial, textOf } = await serve(t, {
+    storeAs: (store) => ({
+      ...store,
+      pageGroups: {
+        ...store.pageGroups,
+        list: async (wants) => {
+          await held.promise
+          return store.pageGroups.list(wants)
+        },
+      },
+    }),
+  })
+  const line = dial().say(`${textOf('GET /v0/page_groups')}${textOf('GET /healthz')}HELLO\r\n\r\n`)
+  setTimeout(held.resolve, 50)
+  t.strictSame(codesOf(await line.closed()), [200, 200, 'invalid_request'])
+})
+
+t.test(
+  'too many requests at once on one connection: the next one is refused, and the rest not begun',
+  async (t) => {
+    const { dial, logOf, store } = await serve(t)
+    const answers = await dial()
+      .say(Array.from({ length: 40 }, () => logOf(ACTIVITY)).join(''))
+      .closed()
+    t.strictSame(codesOf(answers), [...Array.from({ length: 32 }, () => 201), 'unavailable'])
+    t.match(answers.at(-1)?.headers, { connection: 'close', 'retry-after': '1' })
+    t.equal(store.kept.logs().length, 32)
+  },
+)
+
+t.test('as many requests as one likes on one connection, each after some answer', async (t) => {
+  const { dial, textOf } = await serve(t)
+  const line = dial()
+  for (let asked = 20; asked <= 200; asked += 20) {
+    line.say(Array.from({ length: 20 }, () => textOf('GET /healthz')).join(''))
+    t.equal((await line.answers(asked)).length, asked)
+  }
 })

@@ -1,0 +1,185 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { postgresStore } from '../../src/adapters/postgres/store.ts'
+import { readMigrations } from '../../src/adapters/read-migrations.ts'
+import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { answerOf, caller, runCommand, startProgram, until } from '../support/program.ts'
+import { POSTGRES_SETTINGS } from '../support/stores.ts'
+import { fillTenant, verbs } from '../support/verbs.ts'
+
+t.setTimeout(0)
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const ROLES = read('sql/roles.sql')
+/** What serving needs, and what commands need besides. */
+const [TO_SERVE = '', FOR_COMMANDS = ''] = ROLES.split(/^-- II\./m)
+/** What SECURITY.md has an administrator run: once in the cluster, then once in the new database. */
+const [IN_CLUSTER = '', IN_DATABASE = ''] = [...read('SECURITY.md').matchAll(/^```sql\n([^`]*)```$/gm)].map(
+  ([, block]) => block as string,
+)
+
+const statementsIn = (text: string): string[] =>
+  text
+    .replaceAll(/--.*$/gm, '')
+    .split(';')
+    .map((statement) => statement.trim().replaceAll(/\s+/g, ' '))
+    .filter((statement) => statement !== '')
+
+/** Each single thing that is granted, as what `grant` and `revoke` take: `update (name) on prospects`. */
+const grantsIn = (text: string): string[] =>
+  statementsIn(text).flatMap((statement) => {
+    const [, privileges = '', tables = ''] =
+      /^grant (.*) on ([\w, ]+) to prospect_pages$/.exec(statement) ?? []
+    const single = [...privileges.matchAll(/(\w+)(?: \(([^)]*)\))?/g)].flatMap(([, privilege, columns]) =>
+      columns === undefined ? [privilege] : columns.split(', ').map((column) => `${privilege} (${column})`),
+    )
+    return tables.split(', ').flatMap((table) => single.map((one) => `${one} on ${table}`))
+  })
+
+/** A cluster in which SECURITY.md was followed, migrated by the owner. */
+const setting = async () => {
+  const postgres = await startPostgres()
+  const admin = await postgres.newDatabase()
+  const as = (role: string, database = 'prospect_pages') =>
+    admin.replace('postgres@', `${role}@`).replace(/\/test_\w+/, `/${database}`)
+  const run = async (url: string, statements: readonly string[]) => {
+    const sql = openPostgres(url, { max: 1, onnotice: () => {} })
+    try {
+      for (const statement of statements) await sql.unsafe(statement)
+    } finally {
+      await sql.end()
+    }
+  }
+  await run(admin, statementsIn(IN_CLUSTER))
+  await run(as('postgres'), statementsIn(IN_DATABASE))
+  const [owner, server] = [as('prospect_pages_owner'), as('prospect_pages')]
+  await answerOf(['migrate'], { DATABASE_URL: owner })
+  await run(owner, statementsIn(ROLES))
+  return { postgres, admin, as, run, owner, server, env: { DATABASE_URL: server } }
+}
+
+t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t) => {
+  const { postgres, as, run, owner, server, env } = await setting()
+  t.teardown(postgres.stop)
+
+  t.test('every command and the whole service work as the role that serves', async (t) => {
+    const tell = (args: string) => answerOf(args.split(' '), env)
+    t.strictSame(await tell('migrate'), { migrated: true })
+    const { tenantId } = await tell('tenants create --name Acme')
+    const first = await tell(`keys create --tenant ${tenantId}`)
+    const { apiKey, apiKeyId } = await tell(`keys rotate ${first.apiKeyId} --overlap 1h`)
+    const { pageGroupId } = await tell(`page-groups create --tenant ${tenantId} --name a --title A`)
+    await tell(`page-groups update ${pageGroupId} --title B`)
+    const other = await tell(`page-groups create --tenant ${tenantId} --name b --title B`)
+    await tell(`page-groups archive ${other.pageGroupId}`)
+    await tell(`page-groups delete ${other.pageGroupId}`)
+
+    const program = await startProgram(t, env)
+    await program.ready()
+    const call = caller(program.url, apiKey)
+    const activity = { source: 'crm', payload: {}, email: 'ada@example.com', idempotencyKey: 'one' }
+    t.equal((await call('POST', '/v0/prospect_logs', activity)).status, 201)
+    const again = await call('POST', '/v0/prospect_logs', activity)
+    t.equal(again.headers.get('idempotent-replayed'), 'true')
+    const named = { ...activity, idempotencyKey: 'two', name: 'Ada' }
+    t.match(await call('POST', '/v0/prospect_logs', named), { status: 201, body: { createdProspect: false } })
+    const pages = `/v0/page_groups/${pageGroupId}/pages`
+    const { pageId } = (await call('POST', pages, {}, { 'idempotency-key': 'one' })).body
+    t.match((await call('GET', '/v0/page_groups')).body.items, [{ pageGroupId, title: 'B', pagesCount: 1 }])
+    t.match((await call('GET', pages)).body.items, [{ pageId }])
+    await until(
+      'it is published',
+      async () => (await call('GET', `${pages}/${pageId}`)).body.publishedVersion,
+    )
+    await tell(`keys revoke ${apiKeyId}`)
+    const isRefused = async () => (await call('GET', pages)).status === 401
+    await until('the revoked key is refused', isRefused, { tries: 40, pauseMs: 50 })
+    t.match((await tell(`keys list --tenant ${tenantId}`)).apiKeys[1], { apiKeyId, lastUsedAt: /Z$/ })
+    t.equal(await program.stop(), 0)
+    const loud = program.logs().filter(({ level }) => level > 30)
+    t.strictSame(
+      loud.filter(({ msg }) => !/fsync/.test(msg)),
+      [],
+    )
+  })
+
+  t.test(
+    'that role can neither change the schema, nor remove, nor rewrite, nor read what was logged',
+    async (t) => {
+      for (const statement of [
+        'create table mine (id text)',
+        'create temporary table mine (id text)',
+        'create schema mine',
+        'create role mine',
+        'alter table pages add column mine text',
+        'drop table pages',
+        'truncate pages',
+        ...['tenants', 'brands', 'api_keys', 'prospects', 'prospect_logs', 'page_groups', 'pages'].map(
+          (table) => `delete from ${table}`,
+        ),
+        'delete from schema_migrations',
+        'insert into schema_migrations (number, name) values (99, $$x$$)',
+        'update api_keys set tenant_id = tenant_id',
+        'update api_keys set key_hash = key_hash',
+        'update api_keys set scopes = scopes',
+        'update prospect_logs set payload = payload',
+        'select payload from prospect_logs',
+        'select email from prospect_logs',
+        'set role prospect_pages_owner',
+      ])
+        await t.rejects(run(server, [statement]), { code: '42501' }, statement)
+      await t.rejects(run(as('prospect_pages', 'postgres'), ['create table mine (id text)']), {
+        code: '42501',
+      })
+    },
+  )
+
+  t.test('none of the grants could be left out, and serving needs none of those for commands', async (t) => {
+    const store = postgresStore({ ...POSTGRES_SETTINGS, url: server }, readMigrations('postgres'))
+    t.teardown(store.close)
+    const things = await fillTenant(store)
+    /** What is not permitted now, of all that serves callers and the publisher, or of what serves commands. */
+    const refused = async (forCommands: boolean): Promise<string[]> => {
+      const asked = verbs
+        .filter(({ serves }) => (serves === 'commands') === forCommands)
+        .map(({ name, ask }) => ({ name, ask: () => ask(store, things.tenant, things) }))
+      const names: string[] = []
+      for (const { name, ask } of [...asked, { name: 'ready', ask: () => store.ready() }]) {
+        const why = await ask().then(
+          () => undefined,
+          (error: { code?: string }) => error,
+        )
+        if (why !== undefined && why.code !== '42501') throw why
+        if (why !== undefined) names.push(name)
+      }
+      return names
+    }
+    const eachIsNeeded = async (grants: readonly string[], forCommands: boolean) => {
+      t.strictSame(await refused(forCommands), [])
+      for (const grant of grants) {
+        await run(owner, [`revoke ${grant} from prospect_pages`])
+        t.ok((await refused(forCommands)).length > 0, `needed: ${grant}`)
+        await run(owner, [`grant ${grant} to prospect_pages`])
+      }
+    }
+    const [serving, commands] = [grantsIn(TO_SERVE), grantsIn(FOR_COMMANDS)]
+    t.ok(serving.length > 25 && commands.length > 15, `${serving.length} and ${commands.length} grants`)
+    await eachIsNeeded(commands, true)
+    await run(
+      owner,
+      commands.map((grant) => `revoke ${grant} from prospect_pages`),
+    )
+    await eachIsNeeded(serving, false)
+    await t.rejects(store.apiKeys.add(things.key), { code: '42501' }, 'without the others it makes no key')
+    await run(owner, statementsIn(ROLES))
+  })
+
+  t.test('where there is something to migrate, that role refuses to start and changes nothing', async (t) => {
+    await run(owner, ['delete from schema_migrations'])
+    for (const command of ['serve', 'migrate']) {
+      const { code, stderr } = await runCommand([command], { ...env, PORT: '0' })
+      t.equal(code, 1)
+      t.match(stderr, /permission denied/)
+    }
+  })
+})

@@ -1,0 +1,175 @@
+import type { Test } from 'tap'
+import { createTenant } from '../../src/core/create-tenant.ts'
+import { issueApiKey } from '../../src/core/manage-api-keys.ts'
+import { createPageGroup, updatePageGroup } from '../../src/core/manage-page-groups.ts'
+import type { Store } from '../../src/core/ports.ts'
+import { type Answer, openScene, type Sent } from '../support/api.ts'
+import { opened, overStores, type StoreKind } from '../support/stores.ts'
+import { verbs } from '../support/verbs.ts'
+
+/** What a request can name: somebody's things, or things that nobody has. */
+type Named = {
+  readonly group: string
+  readonly archived: string
+  readonly deleted: string
+  readonly page: string
+  readonly prospect: string
+  readonly email: string
+  /** Two for activities and two for pages of the group; each is good for one request. */
+  readonly keys: readonly [string, string, string, string]
+}
+type Request = readonly [operation: string, sent?: Sent]
+type Case = (named: Named, own: Named) => Request
+
+const ACTIVITY = { source: 'crm', payload: {} }
+const PAGE = { customName: 'Sale' }
+const at = (list: string, lastId: string) =>
+  `cursor=${Buffer.from(`1:${list}:${lastId}`).toString('base64url')}`
+const logged = (fields: object, headers = {}): Request => [
+  'POST /v0/prospect_logs',
+  { json: { ...ACTIVITY, ...fields }, headers },
+]
+const created = (group: string, key?: string, json: object = PAGE): Request => [
+  `POST /v0/page_groups/${group}/pages`,
+  { json, headers: key === undefined ? {} : { 'idempotency-key': key } },
+]
+
+/** Every operation, and each place in it where a thing is named. `own` is what the caller has. */
+const CASES: Readonly<Record<string, Case>> = {
+  'an activity of a prospect': ({ prospect }) => logged({ prospectId: prospect }),
+  'an activity of an email': ({ email }) => logged({ email }),
+  'an activity with an idempotency key': ({ keys }) => logged({ idempotencyKey: keys[0] }),
+  'the same activity with an idempotency key': ({ keys }) => logged({}, { 'idempotency-key': keys[1] }),
+  'page groups after one': ({ archived }) => [`GET /v0/page_groups?${at('page_groups?', archived)}`],
+  'archived page groups after one': ({ deleted }) => [
+    `GET /v0/page_groups?status=archived&${at('page_groups?archived', deleted)}`,
+  ],
+  'the pages of a group': ({ group }) => [`GET /v0/page_groups/${group}/pages`],
+  'the pages of an archived group': ({ archived }) => [`GET /v0/page_groups/${archived}/pages`],
+  'the head of a list of pages': ({ group }) => [`HEAD /v0/page_groups/${group}/pages`],
+  'the pages of a group after one': ({ group, page }) => [
+    `GET /v0/page_groups/${group}/pages?${at(`pages/${group}`, page)}`,
+  ],
+  'the own pages after one of somebody else': ({ group, page }, own) => [
+    `GET /v0/page_groups/${own.group}/pages?${at(`pages/${group}`, page)}`,
+  ],
+  'a page of a group': ({ group, page }) => [`GET /v0/page_groups/${group}/pages/${page}`],
+  'a page in the own group': ({ page }, own) => [`GET /v0/page_groups/${own.group}/pages/${page}`],
+  'the own page in a group': ({ group }, own) => [`GET /v0/page_groups/${group}/pages/${own.page}`],
+  'a page for a group': ({ group }) => created(group),
+  'a page for an archived group': ({ archived }) => created(archived),
+  'a page for a deleted group': ({ deleted }) => created(deleted),
+  'a wrong page for a group': ({ group }) => created(group, undefined, { customName: 7 }),
+  'a page with an idempotency key': ({ group, keys }) => created(group, keys[2]),
+  'another page with an idempotency key': ({ group, keys }) => created(group, keys[3], {}),
+  'a page for the own group with an idempotency key': ({ keys }, own) => created(own.group, keys[2]),
+}
+/** Where the owner too is answered as if there were nothing, or is told before anything is looked for. */
+const ALIKE_FOR_OWNER = ['a page for a deleted group', 'a wrong page for a group']
+
+const openService = async (t: Test, kind: StoreKind) => {
+  const { store, statements } = await opened(t, kind)
+  const called = new Set<string>()
+  const scene = await openScene({ storeAs: () => noting(store, called) })
+  const deps = { store, clock: scene.clock, newId: scene.newId }
+
+  const newTenant = async (name: string) => {
+    const { tenantId } = await createTenant(deps)({ name })
+    const { apiKey } = await issueApiKey(deps)({ tenantId, name: null, scopes: [], lifeMs: null })
+    const call = (...[operation, sent = {}]: Request) => scene.call(operation, { ...sent, key: apiKey })
+    const newGroup = async (title: string) =>
+      (await createPageGroup(deps)({ tenantId, name, title })).pageGroupId
+    const [group, archived, deleted] = [await newGroup('One'), await newGroup('Two'), await newGroup('Three')]
+    await updatePageGroup(deps)(archived, { status: 'archived' })
+    await updatePageGroup(deps)(deleted, { status: 'deleted' })
+    const email = `${tenantId}@example.com`
+    const keys = [1, 2, 3, 4].map((number) => `${number} of ${tenantId}`) as unknown as Named['keys']
+    const { prospectId } = (await call(...logged({ email, idempotencyKey: keys[0] }))).json
+    await call(...logged({ idempotencyKey: keys[1] }))
+    const { pageId } = (await call(...created(group, keys[2]))).json
+    await call(...created(group, keys[3]))
+    const own: Named = {
+      ...{ group, archived, deleted, email, keys },
+      page: String(pageId),
+      prospect: String(prospectId),
+    }
+    return { call, own }
+  }
+  /** What a request is answered, and the texts of the statements that it takes. */
+  const asked = async (call: (...request: Request) => Promise<Answer>, request: Request) => {
+    const before = statements()?.length ?? 0
+    const answer = await call(...request)
+    const texts = (statements() ?? [])
+      .slice(before)
+      .map(({ text }) => text)
+      // Nobody waits for these: what is told to other processes, and when a key was used.
+      .filter((text) => !/pg_notify|set last_used_at/.test(text))
+    return { ...withoutIds(answer), texts }
+  }
+  return { newTenant, asked, newId: scene.newId, called }
+}
+
+/** The store, with the names of the verbs that are called. */
+const noting = (store: Store, called: Set<string>): Store =>
+  Object.fromEntries(
+    Object.entries(store).map(([port, verbsOf]) => [
+      port,
+      typeof verbsOf === 'function'
+        ? verbsOf
+        : Object.fromEntries(
+            Object.entries(verbsOf as Record<string, (...given: never[]) => unknown>).map(([verb, run]) => [
+              verb,
+              (...given: never[]) => {
+                called.add(`${port}.${verb}`)
+                return run(...given)
+              },
+            ]),
+          ),
+    ]),
+  ) as unknown as Store
+
+/** All of an answer but what is new in each: the id of the request, and ids that were made for it. */
+const withoutIds = ({ status, headers, body }: Answer) => {
+  const requestId = String(headers['x-request-id'])
+  const same = (text: string) => text.replaceAll(requestId, 'request').replaceAll(/_[a-z0-9]{26}/g, '_…')
+  // A problem names the request.
+  const length = Number(headers['content-length']) - (status >= 400 ? requestId.length : 0)
+  const rest = { ...headers, 'content-length': `${length}` }
+  return { status, headers: same(JSON.stringify(rest)), body: same(body), told: body }
+}
+
+overStores(async (t, kind) => {
+  const { newTenant, asked, newId, called } = await openService(t, kind)
+  // What the stranger has is older, so that it is there after the cursors of the others.
+  const stranger = await newTenant('Stranger')
+  const owner = await newTenant('Owner')
+  const nobodys: Named = {
+    group: newId('pagegroup'),
+    archived: newId('pagegroup'),
+    deleted: newId('pagegroup'),
+    page: newId('page'),
+    prospect: newId('prospect'),
+    email: `${newId('tenant')}@example.com`,
+    keys: [1, 2, 3, 4].map((number) => `${number} of ${newId('tenant')}`) as unknown as Named['keys'],
+  }
+
+  for (const [name, request] of Object.entries(CASES))
+    t.test(`${name}: somebody else’s is answered as one that nobody has`, async (t) => {
+      const { told, ...theirs } = await asked(stranger.call, request(owner.own, stranger.own))
+      const { told: _, ...missing } = await asked(stranger.call, request(nobodys, stranger.own))
+      t.strictSame(theirs, missing)
+      t.ok(kind.name !== 'postgres' || theirs.texts.length > 0, 'statements were counted')
+      const given = JSON.stringify(request(owner.own, stranger.own))
+      for (const [what, text] of Object.entries({ ...owner.own, keys: owner.own.keys.join() }))
+        t.notOk(told.includes(text) && !given.includes(text), `the answer does not tell the ${what}`)
+      const { told: __, ...own } = await asked(owner.call, request(owner.own, owner.own))
+      if (!ALIKE_FOR_OWNER.includes(name)) t.notSame(own, theirs, 'its owner is answered otherwise')
+    })
+
+  t.test('operations reach no verb that names no tenant but those that find the key', async (t) => {
+    const serving = verbs.filter(({ serves }) => serves === 'callers').map(({ name }) => name)
+    t.strictSame([...called].sort(), serving.sort())
+    const tenantless = verbs.filter((verb) => 'noTenant' in verb && called.has(verb.name))
+    t.strictSame(tenantless.map(({ name }) => name).sort(), ['apiKeys.findByHash', 'apiKeys.markUsed'])
+  })
+})

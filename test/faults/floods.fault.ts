@@ -1,0 +1,192 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { newApiKeyText } from '../../src/core/api-key-text.ts'
+import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { databaseAt, type Environment, seed, startProgram, type TestedDatabase } from '../support/program.ts'
+import { countOf, quantileOf, requestText, startCrowd, type Tally } from './crowd.ts'
+import { watchHealth } from './health.ts'
+import { hold } from './held-connections.ts'
+import { peakMemoryMb } from './verdict.ts'
+
+/** By then most of a crowd is connected: Node takes one connection in each turn of its loop. */
+const SETTLED_MS = 1_000
+const MEBIBYTE = 1_048_576
+/** What SECURITY.md says of the memory of one process under its default settings. */
+const MEMORY_MB_MAX = 700
+
+t.setTimeout(0)
+t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
+  const postgres = await startPostgres()
+  t.teardown(postgres.stop)
+
+  t.test('ten times the callers that are served at once, of one tenant', async (t) => {
+    const { server, loud, quiet, keptFaults, ended } = await open(t, postgres, {
+      REQUESTS_IN_FLIGHT_MAX: '128',
+    })
+    const crowdOf = (callers: number) => startCrowd(server.url, { callers, request: () => log(loud.apiKey) })
+    const calm = await besides(server.url, quiet.apiKey, () => crowdOf(64))
+    const before = await calm.crowd.stop()
+    const flood = await besides(server.url, quiet.apiKey, () => crowdOf(640))
+    const during = await flood.crowd.stop()
+    t.strictSame(statusesOf(before), [201], 'as many as are served at once')
+    t.strictSame(statusesOf(during), [201, 503])
+    t.equal(during.withoutRetryAfter, 0)
+    t.strictSame(statusesOf(calm.quiet, flood.quiet), [201], 'the quiet tenant is refused nothing')
+    t.strictSame(await keptFaults(before, during, calm.quiet, flood.quiet), [])
+    await ended(
+      `${countOf(during)} requests of 640 callers, p99 of a quiet tenant ${p99(calm.quiet)} ms beside 64, ${p99(flood.quiet)} ms beside 640`,
+    )
+  })
+
+  t.test('ten times the callers, who wait their turn', async (t) => {
+    const { server, loud, quiet, keptFaults, ended } = await open(t, postgres)
+    const flood = await besides(server.url, quiet.apiKey, () =>
+      startCrowd(server.url, { callers: 640, request: () => log(loud.apiKey) }),
+    )
+    const during = await flood.crowd.stop()
+    t.strictSame(statusesOf(during, flood.quiet), [201], 'nobody is refused')
+    t.strictSame(await keptFaults(during, flood.quiet), [])
+    await ended(`${countOf(during)} requests, p99 of a quiet tenant ${p99(flood.quiet)} ms`)
+  })
+
+  t.test('100,000 writes at once', async (t) => {
+    const { server, loud, quiet, keptFaults, ended } = await open(t, postgres)
+    const flood = await besides(server.url, quiet.apiKey, () =>
+      startCrowd(server.url, {
+        callers: 100,
+        pipelined: 1_000,
+        requestsMax: 100_000,
+        request: () => log(loud.apiKey),
+      }),
+    )
+    const during = await flood.crowd.done()
+    t.equal(countOf(during) + during.unanswered, 100_000)
+    t.strictSame(statusesOf(during), [201, 503])
+    t.equal(during.withoutRetryAfter, 0)
+    t.strictSame(statusesOf(flood.quiet), [201], 'the quiet tenant is refused nothing')
+    t.strictSame(await keptFaults(during, flood.quiet), [])
+    await ended(
+      `${during.statuses.get(201)} done, ${during.statuses.get(503)} refused, ${during.unanswered} not answered`,
+    )
+  })
+
+  t.test('connections by the thousand that say little, or nothing', async (t) => {
+    const { server, loud, quiet, ended } = await open(t, postgres, {
+      HEADERS_MS_MAX: '1000',
+      REQUEST_MS_MAX: '1500',
+      KEEP_ALIVE_MS: '1000',
+    })
+    const whole = log(loud.apiKey)
+    const held = await hold(server.url, {
+      'slow headers': { count: 1_000, said: whole.slice(0, 40), more: 'x' },
+      'slow bodies': { count: 1_000, said: whole.slice(0, -20), more: ' ' },
+      'nothing at all': { count: 1_000, said: '' },
+      'idle after an answer': { count: 1_000, said: requestText('GET', '/healthz', '') },
+    })
+    const meanwhile = await quietFor(server.url, quiet.apiKey)
+    t.strictSame(statusesOf(meanwhile), [201], 'a healthy caller is served')
+    t.strictSame(await held.letGo(), [], 'each is let go by the server')
+    await ended(`${held.count} connections, p99 of a healthy caller ${p99(meanwhile)} ms`)
+  })
+
+  t.test('bodies as large as may be, by the hundred', async (t) => {
+    const { server, loud, quiet, keptFaults, ended } = await open(t, postgres)
+    const large = log(loud.apiKey, bodyOf(MEBIBYTE))
+    const flood = startCrowd(server.url, { callers: 200, requestsMax: 600, request: () => large })
+    const floodQuiet = await quietFor(server.url, quiet.apiKey)
+    const during = await flood.done()
+    t.strictSame(statusesOf(during), [201, 503])
+    t.equal(during.withoutRetryAfter, 0)
+    t.strictSame(statusesOf(floodQuiet), [201], 'the quiet tenant is refused nothing')
+    t.strictSame(await keptFaults(during, floodQuiet), [])
+    const tooLarge = log(loud.apiKey, bodyOf(MEBIBYTE + 1))
+    const refused = await startCrowd(server.url, {
+      callers: 20,
+      requestsMax: 100,
+      request: () => tooLarge,
+    }).done()
+    t.ok(statusesOf(refused).every((status) => status === 413))
+    await ended(`${during.statuses.get(201)} of 1 MiB done, ${during.statuses.get(503)} refused`)
+  })
+
+  t.test('wrong keys', async (t) => {
+    const { server, quiet, ended } = await open(t, postgres)
+    const known = await quietFor(server.url, quiet.apiKey, 200)
+    const wrong = await startCrowd(server.url, {
+      callers: 10,
+      requestsMax: 2_000,
+      request: () => log(newApiKeyText()),
+    }).done()
+    t.strictSame(statusesOf(wrong), [401, 429])
+    t.ok((wrong.statuses.get(401) ?? 0) < 100, `${wrong.statuses.get(401)} were looked up`)
+    t.equal(wrong.withoutRetryAfter, 0)
+    t.strictSame(
+      statusesOf(known, await quietFor(server.url, quiet.apiKey, 200)),
+      [201],
+      'a right key goes on',
+    )
+    await ended(`${wrong.statuses.get(401)} looked up, ${wrong.statuses.get(429)} refused`)
+  })
+})
+
+/** A server with two tenants; `ended` ends it, and looks whether it was well all along. */
+const open = async (t: Test, postgres: ThrowawayPostgres, settings: Environment = {}) => {
+  const database = databaseAt(await postgres.newDatabase())
+  const loud = await seed(database.env)
+  const quiet = await seed(database.env)
+  const server = await startProgram(t, { ...database.env, ...settings })
+  await server.ready()
+  // A first call, so that the keys are known and the code is compiled.
+  for (const { apiKey } of [loud, quiet]) await quietFor(server.url, apiKey, 300)
+  const first = await countOfLogs(database)
+  const health = watchHealth(t, server.url)
+  const ended = async (figures: string): Promise<void> => {
+    t.strictSame(await health.stop(), [], 'it tells that it lives all along')
+    const memoryMb = peakMemoryMb(server.pid) ?? 0
+    t.ok(memoryMb < MEMORY_MB_MAX, `${memoryMb} MB of memory`)
+    t.equal(await server.stop(), 0)
+    t.comment(`${figures}, peak MB: ${memoryMb}`)
+  }
+  /** What was acknowledged is there; of what was not answered any part may be. */
+  const keptFaults = async (...tallies: Tally[]): Promise<string[]> => {
+    const kept = (await countOfLogs(database)) - first
+    const done = sumOf(tallies, ({ statuses }) => statuses.get(201) ?? 0)
+    const unknown = sumOf(tallies, ({ unanswered }) => unanswered)
+    return kept < done || kept > done + unknown ? [`${kept} kept, ${done} done, ${unknown} unknown`] : []
+  }
+  return { server, loud, quiet, keptFaults, ended }
+}
+
+const countOfLogs = async ({ rows }: TestedDatabase): Promise<number> =>
+  Number((await rows<{ count: number }>('select count(*) as count from prospect_logs'))[0]?.count)
+
+const bodyOf = (bytes: number): string => {
+  const body = '{"source":"flood","payload":{"text":""}}'
+  return body.replace('""', `"${'x'.repeat(bytes - body.length)}"`)
+}
+const log = (apiKey: string, body = bodyOf(100)): string =>
+  requestText('POST', '/v0/prospect_logs', apiKey, body)
+
+/** One caller with one activity after the other. */
+const quietFor = async (url: string, apiKey: string, ms = 4_000): Promise<Tally> => {
+  const one = startCrowd(url, { callers: 1, request: () => log(apiKey) })
+  await pause(ms)
+  return one.stop()
+}
+
+/** One caller who is connected before a crowd comes: what it has to wait once the crowd is there. */
+const besides = async (url: string, apiKey: string, come: () => ReturnType<typeof startCrowd>) => {
+  const one = startCrowd(url, { callers: 1, request: () => log(apiKey) })
+  await pause(SETTLED_MS)
+  const crowd = come()
+  await pause(SETTLED_MS)
+  one.tally.ms.length = 0
+  await pause(4_000)
+  return { crowd, quiet: await one.stop() }
+}
+
+const statusesOf = (...tallies: Tally[]): number[] =>
+  [...new Set(tallies.flatMap(({ statuses }) => [...statuses.keys()]))].sort()
+const sumOf = (tallies: readonly Tally[], of: (tally: Tally) => number): number =>
+  tallies.reduce((sum, tally) => sum + of(tally), 0)
+const p99 = ({ ms }: Tally): string => quantileOf(ms, 0.99).toFixed(1)

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import fc from 'fast-check'
+import type { Test } from 'tap'
+import type { ApiRequest, ApiResponse } from '../../src/adapters/http/requests.ts'
+import { createTenant } from '../../src/core/create-tenant.ts'
+import { issueApiKey } from '../../src/core/manage-api-keys.ts'
+import { createPageGroup, type PageGroupFields } from '../../src/core/manage-page-groups.ts'
+import { openScene, SECURITY_HEADERS } from '../support/api.ts'
+import type { TestedStore } from '../support/stores.ts'
+
+const SEED = Number(process.env['NONSENSE_SEED'] ?? randomInt(2 ** 31))
+/** So many times as much chance as in every run. */
+const TIMES = Number(process.env['NONSENSE_TIMES'] ?? 1)
+
+/** Holds for so many requests by chance. What it fails for is told in its smallest form, with the seed that repeats it. */
+export const always = async <Given>(
+  t: Test,
+  property: fc.IAsyncPropertyWithHooks<Given>,
+  runs: number,
+): Promise<void> => {
+  t.comment(`NONSENSE_SEED=${SEED}`)
+  const numRuns = runs * TIMES
+  await fc.assert(property, { seed: SEED, numRuns, timeout: 15_000, includeErrorInReport: true })
+  t.pass(`held ${numRuns} times`)
+}
+
+/** The codes and statuses that there are, but for faults of ours. */
+const STATUSES: Readonly<Record<string, number>> = {
+  invalid_json: 400,
+  invalid_request: 400,
+  invalid_cursor: 400,
+  missing_api_key: 401,
+  invalid_api_key: 401,
+  insufficient_scope: 403,
+  not_found: 404,
+  page_group_not_found: 404,
+  page_not_found: 404,
+  prospect_not_found: 404,
+  method_not_allowed: 405,
+  page_group_not_active: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  idempotency_key_reused: 422,
+}
+type Problem = { readonly detail?: string; readonly pointer?: string; readonly parameter?: string }
+export type Heard = ApiResponse & {
+  readonly code: string | null
+  readonly json: Readonly<Record<string, unknown>>
+  /** Where the faults of the request are: pointers and parameters, each once. */
+  readonly faults: readonly string[]
+}
+
+/** An answer as it must be, whatever was asked. */
+export const lawful = (method: string, response: ApiResponse): Heard => {
+  const { status, headers, body } = response
+  for (const [name, value] of Object.entries(headers)) assert.match(value, /^[\t\x20-\x7e]*$/, name)
+  assert.partialDeepStrictEqual(headers, SECURITY_HEADERS)
+  assert.ok(body.isWellFormed())
+  if (status !== 204 && method !== 'HEAD')
+    assert.equal(headers['content-length'], String(Buffer.byteLength(body)))
+  if (body === '') {
+    assert.ok(status === 204 || method === 'HEAD', `${status} without a body`)
+    return { ...response, code: null, json: {}, faults: [] }
+  }
+  const json = JSON.parse(body)
+  if (status < 300) {
+    assert.equal(headers['content-type'], 'application/json')
+    return { ...response, code: null, json, faults: [] }
+  }
+  assert.equal(headers['content-type'], 'application/problem+json')
+  assert.equal(STATUSES[json.code], status, `${status} ${json.code}`)
+  assert.equal(json.status, status)
+  assert.equal(json.instance, headers['x-request-id'])
+  const errors: readonly Problem[] = json.errors ?? []
+  const faults = new Set(errors.map(({ pointer, parameter }) => pointer ?? parameter ?? ''))
+  return { ...response, code: json.code, json, faults: [...faults].sort() }
+}
+
+/** The API over a store under test, with a tenant, a key and a page group in it. */
+export const openNonsense = async (tested: TestedStore) => {
+  const { api, clock, newId, errors } = await openScene({ storeAs: () => tested.store })
+  const deps = { store: tested.store, clock, newId }
+  const { tenantId } = await createTenant(deps)({ name: 'a tenant' })
+  const { apiKey } = await issueApiKey(deps)({ tenantId, name: null, scopes: [], lifeMs: null })
+  const newGroup = async (fields: PageGroupFields = {}) =>
+    createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields })
+  const ask = async (
+    method: string,
+    target: string,
+    { headers = {}, body }: { headers?: ApiRequest['headers']; body?: Buffer } = {},
+  ): Promise<Heard> => {
+    const response = await api({
+      method,
+      target,
+      headers: {
+        'x-api-key': apiKey,
+        ...(body && { 'content-type': 'application/json', 'content-length': String(body.length) }),
+        ...headers,
+      },
+      readBody: async () => body ?? new Uint8Array(),
+    })
+    assert.deepEqual(errors.splice(0), [])
+    return lawful(method, response)
+  }
+  return {
+    ...tested,
+    apiKey,
+    newGroup,
+    ask,
+    /** A plain request is answered, whatever came before it. */
+    stillFine: async () => assert.equal((await ask('GET', '/v0/page_groups')).status, 200),
+  }
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { opened, overStores } from '../support/stores.ts'
+import { always, openNonsense } from './scene.ts'
+import { method, pathOf, query, targetOf } from './targets.ts'
+
+overStores(async (t, kind) => {
+  const world = await openNonsense(await opened(t, kind))
+  const { pageGroupId } = await world.newGroup()
+  const pages = `/v0/page_groups/${pageGroupId}/pages`
+  const pageId = String((await world.ask('POST', pages)).json['pageId'])
+
+  /** The code that a target must be answered with; null where it is answered at all. */
+  const expectedOf = (method: string, target: string): string | null => {
+    const [path = ''] = target.replace(/^[a-z]+:\/\/[^/?]*/i, '').split(/[?#]/)
+    const found = PATHS.find(([shape]) => shape.test(path))
+    if (found === undefined) return 'not_found'
+    const [shape, methods] = found
+    if (method === 'OPTIONS') return null
+    if (!methods.includes(method)) return 'method_not_allowed'
+    const ids = (shape.exec(path) ?? []).slice(1).map(decoded)
+    if (path === '/v0/prospect_logs') return 'invalid_json'
+    if (path.startsWith('/problems/')) return ids[0] === 'invalid_json' ? null : 'not_found'
+    if (ids.length > 0 && ids[0] !== pageGroupId) return 'page_group_not_found'
+    if (ids.length > 1 && ids[1] !== pageId) return 'page_not_found'
+    return null
+  }
+
+  t.test('a target is answered as what it names, or as nothing', async (t) => {
+    const answered = new Map<string, number>()
+    const target = targetOf(pathOf([pageGroupId, pageId]))
+    const property = fc.asyncProperty(method, target, async (method, target) => {
+      const { status, code, headers } = await world.ask(method, target)
+      const expected = expectedOf(method, target)
+      assert.equal(status < 300, expected === null, `${status}, not ${expected}`)
+      if (method === 'HEAD') assert.equal(code, null)
+      else assert.equal(code, expected)
+      assert.equal(headers['allow'] !== undefined, status === 405 || (method === 'OPTIONS' && status === 204))
+      answered.set(String(expected), (answered.get(String(expected)) ?? 0) + 1)
+      await world.stillFine()
+    })
+    await always(t, property, 500)
+    t.comment(JSON.stringify(Object.fromEntries(answered)))
+    const codes = ['null', 'not_found', 'method_not_allowed', 'page_group_not_found', 'page_not_found']
+    for (const code of codes) t.ok(answered.has(code), `${code} came about`)
+  })
+
+  t.test('a query is taken as specified, or each fault of it is named', async (t) => {
+    const counts = { taken: 0, refused: 0 }
+    const property = fc.asyncProperty(query, async (query) => {
+      const { code, faults, json } = await world.ask('GET', `/v0/page_groups?${query}`)
+      const { given, wrong } = readQuery(query)
+      if (wrong.length === 0 && given.has('cursor')) {
+        assert.equal(code, 'invalid_cursor')
+        assert.deepEqual(faults, ['cursor'])
+      } else if (wrong.length === 0) {
+        assert.equal(code, null)
+        assert.equal(json['limit'], Number(given.get('limit') ?? 20))
+        counts.taken++
+      } else {
+        assert.equal(code, 'invalid_request')
+        assert.deepEqual(faults, wrong)
+        counts.refused++
+      }
+      // The other list knows no status, and says nothing of it.
+      const ofPages = (await world.ask('GET', `${pages}?${query}`)).code
+      if (wrong.some((name) => name !== 'status')) assert.equal(ofPages, 'invalid_request')
+      else assert.equal(ofPages, given.has('cursor') ? 'invalid_cursor' : null)
+      await world.stillFine()
+    })
+    await always(t, property, 400)
+    t.comment(JSON.stringify(counts))
+    t.ok(counts.taken > 50 && counts.refused > 50, 'all of it came about')
+  })
+})
+
+const PATHS: readonly (readonly [shape: RegExp, methods: readonly string[]])[] = [
+  [/^\/v0\/prospect_logs$/, ['POST']],
+  [/^\/v0\/page_groups$/, ['GET', 'HEAD']],
+  [/^\/v0\/page_groups\/([^/]+)\/pages$/, ['GET', 'HEAD', 'POST']],
+  [/^\/v0\/page_groups\/([^/]+)\/pages\/([^/]+)$/, ['GET', 'HEAD']],
+  [/^\/(?:healthz|readyz|openapi\.json)$/, ['GET', 'HEAD']],
+  [/^\/problems\/([^/]+)$/, ['GET', 'HEAD']],
+]
+
+const decoded = (text: string): string | null => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
+
+/** The parameters of the list of groups, read by their description in decisions; `cursor` is looked at elsewhere. */
+const readQuery = (query: string) => {
+  // What follows a # is no part of a target.
+  const pairs = (query.split('#')[0] ?? '').split('&').map((pair) => {
+    const mark = pair.indexOf('=')
+    const [name, value] = mark < 0 ? [pair, ''] : [pair.slice(0, mark), pair.slice(mark + 1)]
+    return [name, value].map((text) => decoded(text.replaceAll('+', ' ')))
+  })
+  const given = new Map<string, string | null>()
+  const wrong = new Set<string>()
+  for (const [name, value = null] of pairs) {
+    if (name !== 'limit' && name !== 'status' && name !== 'cursor') continue
+    if (given.has(name) || value === null) wrong.add(name)
+    given.set(name, value)
+  }
+  const limit = given.get('limit') ?? '20'
+  if (!/^0*([1-9]|[1-9][0-9]|100)$/.test(limit)) wrong.add('limit')
+  if (!['active', 'archived', 'deleted'].includes(given.get('status') ?? 'active')) wrong.add('status')
+  return { given, wrong: [...wrong].sort() }
+}
