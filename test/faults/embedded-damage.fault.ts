@@ -14,12 +14,9 @@ const PAGE_BYTES = 4_096
 /** Tables and indexes whose first page is overwritten, one after another. */
 const DAMAGED = [
   'schema_migrations',
-  'api_keys',
   'api_keys_of_tenant',
   'prospects',
-  'prospect_logs',
   'prospect_logs_idempotency_key',
-  'page_groups',
   'page_versions',
 ]
 

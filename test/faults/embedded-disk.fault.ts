@@ -8,7 +8,7 @@ import { limitFiles, remount } from './write-limits.ts'
 
 t.setTimeout(240_000)
 const MEMORY_MB_MAX = 250
-const TIMES = 3
+const TIMES = 2
 
 /** A running server on a file in this folder, and traffic for it. */
 const setting = async (t: Test, folder: string) => {

@@ -85,7 +85,6 @@ export const NAMELESS: Readonly<Record<string, Behaviour>> = {
 /** Each ends with the name beside it. */
 export const NAMES: Readonly<Record<string, readonly [Behaviour, string | RegExp]>> = {
   'names well': [naming('Spring Flowers'), 'Spring Flowers'],
-  'names slowly': [(...it) => setTimeout(() => naming('Late Flowers')(...it), 300), 'Late Flowers'],
   'names in HTML': [naming('<script>alert(1)</script>'), '<script>alert(1)</script>'],
   'names in SQL': [naming("x'); drop table pages; --"), "x'); drop table pages; --"],
   'names over many lines': [naming('Spring\r\n\r\nX-Api-Key: 1\u2028Flowers'), 'Spring X-Api-Key: 1 Flowers'],
@@ -115,6 +114,7 @@ export const contextFor = (behaviour: string) => `A page whose namer ${behaviour
 export const startNamingServer = async (t: Owner, port = 0) => {
   const behaviours = new Map<string, Behaviour>([
     ...Object.entries(NAMELESS),
+    ['names slowly', (...it) => setTimeout(() => naming('Late Flowers')(...it), 500)],
     ...Object.entries(NAMES).map(([name, [behaviour]]) => [name, behaviour] as const),
   ])
   let calls = 0

@@ -61,7 +61,7 @@ for (const kind of databaseKinds())
       const namer = await startNamingServer(t)
       const { apiKey, pageGroupId, database, start, published } = await setting(t, kind)
       const { server, create, read } = await start(namer.url, {
-        NAMER_MS_MAX: '1000',
+        NAMER_MS_MAX: '2000',
         NAMER_CALLS_MAX: '40',
         ...OFTEN,
       })
@@ -69,7 +69,9 @@ for (const kind of databaseKinds())
       t.teardown(traffic.close)
       const flow = traffic.flow(server.url, { callers: 2, writesMax: 100 })
       const pages = new Map<string, string>()
-      for (const behaviour of [...Object.keys(NAMELESS), ...Object.keys(NAMES)])
+      // What gives no name never reaches the database: one kind tells as much as two.
+      const nameless = kind.name === 'sqlite' ? Object.keys(NAMELESS) : []
+      for (const behaviour of [...nameless, ...Object.keys(NAMES)])
         pages.set(behaviour, await create(contextFor(behaviour)))
       await flow.done()
       await published()
@@ -94,7 +96,7 @@ for (const kind of databaseKinds())
       t.equal(await server.stop(), 0)
     })
 
-    t.test('a naming server that is not there, and comes later', async (t) => {
+    t.test('a naming server that is not there, and then comes and is slow', async (t) => {
       const { url, close } = await startNamingServer(t)
       close()
       const { start, published, versions } = await setting(t, kind)
@@ -103,11 +105,11 @@ for (const kind of databaseKinds())
       await published()
       t.match(await read(first), { computedName: 'A page about the spring sale' })
       t.match(await versions(), [{ status: 'published', attempts: 5 }])
-      const second = await create('A page about the autumn sale')
+      const second = await create(contextFor('names slowly'))
       await until('it was tried once', async () => (await versions()).some(({ attempts }) => attempts === 1))
       await startNamingServer(t, Number(new URL(url).port))
       await published()
-      t.match(await read(second), { computedName: 'Well named' })
+      t.match(await read(second), { computedName: 'Late Flowers' })
       t.equal(await server.stop(), 0)
     })
 

@@ -17,7 +17,7 @@ import { answerFaults, figuresOf } from './verdict.ts'
 
 t.setTimeout(240_000)
 t.jobs = 2
-const ROUNDS = 5
+const ROUNDS = 4
 const CALLERS = 32
 const CONNECTIONS = 50
 const ANSWER_MS_MAX = 15_000
