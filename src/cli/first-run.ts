@@ -4,16 +4,17 @@ import { createPageGroup } from '../core/manage-page-groups.ts'
 import type { CommandDeps } from './command.ts'
 
 /**
- * Fills an empty database with a tenant, a brand, a key and one page group, and answers what to tell about them: the
- * key, which is shown only now, and the five calls, ready to paste. Null where the database is not empty.
+ * Fills an empty database with a tenant, a brand, one page group and a key, and answers what to tell about them: the
+ * key, which is shown only now, and the five calls, ready to paste. Null where there is a key already. The key comes
+ * last: where the process ends before it, the next one begins again.
  */
 export const firstRun = async (deps: CommandDeps, url: string): Promise<string | null> => {
-  if (!(await deps.store.tenants.isEmpty())) return null
+  if (!(await deps.store.apiKeys.isEmpty())) return null
   const { tenantId } = await createTenant(deps)({ name: 'First tenant' })
-  const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: [], lifeMs: null })
   const { pageGroupId } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
+  const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: [], lifeMs: null })
   return `
-The database was empty, so a tenant, a key and a page group were created.
+The database had no key, so a tenant, a key and a page group were created.
 
   tenant      ${tenantId}
   page group  ${pageGroupId}

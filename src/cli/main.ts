@@ -29,7 +29,9 @@ export const main = async (argv: readonly string[]): Promise<void> => {
     await run(argv)
   } catch (error) {
     if (error instanceof DomainFailure) {
-      process.stderr.write(`${JSON.stringify({ code: error.kind, detail: error.message, ...error.facts })}\n`)
+      const { kind: code, message: detail, cause, facts } = error
+      const why = cause instanceof Error ? { cause: cause.message } : {}
+      process.stderr.write(`${JSON.stringify({ code, detail, ...why, ...facts })}\n`)
       process.exitCode = 1
     } else if (error instanceof Error && (error.cause === WRONG_USE || isArgumentsError(error))) {
       process.stderr.write(`${error.message}\nprospect-pages --help tells the commands and settings\n`)

@@ -51,17 +51,18 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   // Whoever is told may send a signal at once.
   role.listening({ host: config.host, port, url, database: config.database.kind })
 
-  if (!(await startWhenPossible(service.start, stopped, log))) return
+  if (!(await whenPossible(service.start, stopped, log))) return
   role.started()
-  if (config.database.kind !== 'postgres') {
+  const greet = async () => {
     const greeting = await firstRun(world, url)
     if (greeting !== null) process.stdout.write(greeting)
   }
+  if (config.database.kind !== 'postgres') await whenPossible(greet, stopped, log)
 }
 
 /** A database that is away may come yet: until then the service listens and answers 503. */
-const startWhenPossible = async (
-  start: () => Promise<void>,
+const whenPossible = async (
+  step: () => Promise<void>,
   stopped: Promise<void>,
   log: Log,
 ): Promise<boolean> => {
@@ -71,7 +72,7 @@ const startWhenPossible = async (
   })
   for (let tries = 0; !isStopped; tries++) {
     try {
-      await start()
+      await step()
       return true
     } catch (error) {
       if (!(error instanceof DomainFailure) || error.kind !== 'unavailable') throw error

@@ -210,7 +210,12 @@ export type Settlement =
       readonly computedName: string | null
     })
   | (SettledVersion & { readonly status: 'failed'; readonly reason: string })
-  | (SettledVersion & { readonly status: 'processing'; readonly claimableAt: Timestamp })
+  | (SettledVersion & {
+      readonly status: 'processing'
+      readonly claimableAt: Timestamp
+      /** False where a stop ended the attempt: then it is as if it had not been made. */
+      readonly counts: boolean
+    })
 export type Versions = {
   /**
    * Takes up to `max` versions in `processing` that are claimable at `now`, those that have waited longest first.
@@ -252,6 +257,8 @@ export type ApiKeys = {
   findByHash(keyHash: string): Promise<StoredApiKey | null>
   find(apiKeyId: string): Promise<StoredApiKey | null>
   list(tenantId: string): Promise<readonly StoredApiKey[]>
+  /** Whether there has never been a key, of any tenant. */
+  isEmpty(): Promise<boolean>
   add(key: StoredApiKey): Promise<void>
   /** Ends a key, or sets when it will end. */
   end(
@@ -271,7 +278,6 @@ export type Tenants = {
   add(tenant: NewTenant): Promise<void>
   /** The tenant's brands, oldest first; null where there is no such tenant. */
   brands(tenantId: string): Promise<readonly string[] | null>
-  isEmpty(): Promise<boolean>
 }
 
 /** What happened elsewhere, in this process or in another on the same database. */

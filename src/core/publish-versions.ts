@@ -23,9 +23,9 @@ type Deps = {
  * nothing waits.
  *
  * The namer is called outside of any write. Where it fails the version rests and is tried again, five times at most;
- * then it is published under its built-in name. A version whose attempts all ended without a word, because their
- * publishers died over it, is `failed`. Nothing is published twice: a publisher that was too slow has lost its claim,
- * and what it saves is passed over.
+ * then it is published under its built-in name. An attempt that `stop` ended does not count. A version whose attempts
+ * all ended without a word, because their publishers died over it, is `failed`. Nothing is published twice: a publisher
+ * that was too slow has lost its claim, and what it saves is passed over.
  */
 export const publishVersions =
   ({ store, clock, namer, claimMax, leaseMs, onFailedAttempt }: Deps) =>
@@ -49,12 +49,14 @@ export const publishVersions =
         const computedName = namer && context ? nameFrom(await namer(context, stop)) : null
         return { ...which, status: 'published', at: isoTime(clock()), computedName }
       } catch (why) {
-        if (!stop.aborted) onFailedAttempt?.(version, why)
+        if (stop.aborted)
+          return { ...which, status: 'processing', claimableAt: isoTime(clock()), counts: false }
+        onFailedAttempt?.(version, why)
         const pauseMs = PAUSES_MS[attempt - 1]
         if (pauseMs === undefined)
           return { ...which, status: 'published', at: isoTime(clock()), computedName: null }
-        const claimableAt = isoTime(clock() + (stop.aborted ? 0 : pauseMs))
-        return { ...which, status: 'processing', claimableAt }
+        const claimableAt = isoTime(clock() + pauseMs)
+        return { ...which, status: 'processing', claimableAt, counts: true }
       }
     }
 

@@ -11,6 +11,14 @@ overStores(async (t, kind) => {
     return key
   }
 
+  t.test('a new database has no key until one is added, and then has had one', async (t) => {
+    const tenant = await addTenant(store)
+    t.equal(await apiKeys.isEmpty(), true)
+    const { apiKeyId } = await added(tenant)
+    await apiKeys.end(apiKeyId, { revokedAt: at(1) })
+    t.equal(await apiKeys.isEmpty(), false)
+  })
+
   t.test('a key is found by its hash, by its id and in its tenant’s list, with every field', async (t) => {
     const tenant = await addTenant(store)
     const key = await added(tenant, {

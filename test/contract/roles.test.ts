@@ -11,6 +11,8 @@ import { fillTenant, verbs } from '../support/verbs.ts'
 t.setTimeout(0)
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const ROLES = read('sql/roles.sql')
+/** What serving needs, and what commands need besides. */
+const [TO_SERVE = '', FOR_COMMANDS = ''] = ROLES.split(/^-- II\./m)
 /** What SECURITY.md has an administrator run: once in the cluster, then once in the new database. */
 const [IN_CLUSTER = '', IN_DATABASE = ''] = [...read('SECURITY.md').matchAll(/^```sql\n([^`]*)```$/gm)].map(
   ([, block]) => block as string,
@@ -132,17 +134,17 @@ t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t
     },
   )
 
-  t.test('none of the grants could be left out', async (t) => {
+  t.test('none of the grants could be left out, and serving needs none of those for commands', async (t) => {
     const store = postgresStore({ ...POSTGRES_SETTINGS, url: server }, readMigrations('postgres'))
     t.teardown(store.close)
     const things = await fillTenant(store)
-    const refused = async (): Promise<string[]> => {
-      const asked = [
-        { name: 'ready', ask: () => store.ready() },
-        ...verbs.map(({ name, ask }) => ({ name, ask: () => ask(store, things.tenant, things) })),
-      ]
+    /** What is not permitted now, of all that serves callers and the publisher, or of what serves commands. */
+    const refused = async (forCommands: boolean): Promise<string[]> => {
+      const asked = verbs
+        .filter(({ serves }) => (serves === 'commands') === forCommands)
+        .map(({ name, ask }) => ({ name, ask: () => ask(store, things.tenant, things) }))
       const names: string[] = []
-      for (const { name, ask } of asked) {
+      for (const { name, ask } of [...asked, { name: 'ready', ask: () => store.ready() }]) {
         const why = await ask().then(
           () => undefined,
           (error: { code?: string }) => error,
@@ -152,15 +154,24 @@ t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t
       }
       return names
     }
-    t.strictSame(await refused(), [], 'with all of them nothing is refused')
-    const grants = grantsIn(ROLES)
-    t.ok(grants.length > 40, `${grants.length} grants`)
-    for (const grant of grants) {
-      await run(owner, [`revoke ${grant} from prospect_pages`])
-      t.ok((await refused()).length > 0, `needed: ${grant}`)
-      await run(owner, [`grant ${grant} to prospect_pages`])
+    const eachIsNeeded = async (grants: readonly string[], forCommands: boolean) => {
+      t.strictSame(await refused(forCommands), [])
+      for (const grant of grants) {
+        await run(owner, [`revoke ${grant} from prospect_pages`])
+        t.ok((await refused(forCommands)).length > 0, `needed: ${grant}`)
+        await run(owner, [`grant ${grant} to prospect_pages`])
+      }
     }
-    t.strictSame(await refused(), [])
+    const [serving, commands] = [grantsIn(TO_SERVE), grantsIn(FOR_COMMANDS)]
+    t.ok(serving.length > 25 && commands.length > 15, `${serving.length} and ${commands.length} grants`)
+    await eachIsNeeded(commands, true)
+    await run(
+      owner,
+      commands.map((grant) => `revoke ${grant} from prospect_pages`),
+    )
+    await eachIsNeeded(serving, false)
+    await t.rejects(store.apiKeys.add(things.key), { code: '42501' }, 'without the others it makes no key')
+    await run(owner, statementsIn(ROLES))
   })
 
   t.test('where there is something to migrate, that role refuses to start and changes nothing', async (t) => {

@@ -5,12 +5,6 @@ overStores(async (t, kind) => {
   const { store, another } = await opened(t, kind)
   const { tenants } = store
 
-  t.test('a new database is empty until it has a tenant', async (t) => {
-    t.equal(await tenants.isEmpty(), true)
-    await addTenant(store)
-    t.equal(await tenants.isEmpty(), false)
-  })
-
   t.test('a tenant has its first brand, and nobody else’s', async (t) => {
     const [one, two] = [await addTenant(store), await addTenant(store)]
     t.strictSame(await tenants.brands(one.tenantId), [one.brandId])

@@ -176,6 +176,21 @@ overStores(async (t, kind) => {
     t.strictSame(attempts(await claim(store, 5_000)), [2])
   })
 
+  t.test('an attempt that does not count is made again, under its number', async (t) => {
+    const store = await drained()
+    const group = await addGroup(store)
+    const pages = [await addPage(store, group), await addPage(store, group)]
+    const byPage = (a: ClaimedVersion, b: ClaimedVersion) => (a.pageId < b.pageId ? -1 : 1)
+    const [stopped, resumed] = (await claim(store, 0)).sort(byPage)
+    await settle(store, group, [resting(stopped, 10, false), resting(resumed, 10)])
+    t.match(await readAll(store, pages), [
+      { published: null, latest: { status: 'processing' } },
+      { published: null, latest: { status: 'processing' } },
+    ])
+    t.strictSame(await claim(store, 9), [])
+    t.strictSame(attempts((await claim(store, 10)).sort(byPage)), [1, 2])
+  })
+
   t.test('whoever lost a claim settles nothing, in whatever way', async (t) => {
     const store = await drained()
     const group = await addGroup(store)
@@ -332,8 +347,9 @@ const failed = (version: ClaimedVersion | undefined, reason: string): Settlement
   status: 'failed',
   reason,
 })
-const resting = (version: ClaimedVersion | undefined, ms: number): Settlement => ({
+const resting = (version: ClaimedVersion | undefined, ms: number, counts = true): Settlement => ({
   ...which(version),
   status: 'processing',
   claimableAt: at(ms),
+  counts,
 })

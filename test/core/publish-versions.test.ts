@@ -270,3 +270,18 @@ t.test('a publisher that is stopped gives its version back at once', async (t) =
   t.equal((await read()).latestVersion.status, 'processing')
   t.equal(await publish(null), 1)
 })
+
+t.test('an attempt that a stop has ended does not count', async (t) => {
+  const { failures, publish, publisher, read } = await setting()
+  for (let i = 0; i < 2 * ATTEMPTS_MAX; i++) {
+    const stop = new AbortController()
+    await publisher(async () => {
+      stop.abort()
+      throw new Error('stopped')
+    })(stop.signal)
+  }
+  t.match(await read(), { publishedVersion: null, latestVersion: { status: 'processing' } })
+  await publish(naming('Spring Flowers'))
+  t.match(await read(), { computedName: 'Spring Flowers', latestVersion: { status: 'published' } })
+  t.strictSame(failures, [])
+})

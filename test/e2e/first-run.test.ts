@@ -2,6 +2,11 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { createLog } from '../../src/adapters/log.ts'
+import { firstRun } from '../../src/cli/first-run.ts'
+import { realWorld } from '../../src/compose.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Store } from '../../src/core/ports.ts'
 import {
   caller,
   databaseKinds,
@@ -92,6 +97,29 @@ t.test('without any setting the embedded database is made in the folder data, an
   t.equal(await second.stop(), 0)
   t.equal(second.stdout(), '', 'and is not printed again')
 })
+
+/** A first run whose process ends at one of its writes. */
+const endedFirstRun = async (env: Environment, port: 'tenants' | 'pageGroups' | 'apiKeys') => {
+  const world = realWorld(readConfig(env), createLog('silent'))
+  await world.store.migrate()
+  const ended = new Error('the process ended')
+  const store: Store = { ...world.store, [port]: { ...world.store[port], add: () => Promise.reject(ended) } }
+  await firstRun({ ...world, store }, '').catch((why) => {
+    if (why !== ended) throw why
+  })
+  await world.store.close()
+}
+
+for (const port of ['tenants', 'pageGroups', 'apiKeys'] as const)
+  t.test(`a first run that ended before it wrote ${port} is made up for by the next`, async (t) => {
+    const env = { DATABASE_URL: `sqlite:${join(newFolder(t), 'test.db')}` }
+    await endedFirstRun(env, port)
+    const server = await startProgram(t, env)
+    const [, key = ''] = /^KEY=(.*)$/m.exec(await greetingOf(server)) ?? []
+    const { status, body } = await caller(server.url, key)('GET', '/v0/page_groups')
+    t.match({ status, body }, { status: 200, body: { items: [{ name: 'welcome' }], hasMore: false } })
+    t.equal(await server.stop(), 0)
+  })
 
 for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
   t.test(

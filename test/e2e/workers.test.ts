@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import { request } from 'node:http'
 import t, { type Test } from 'tap'
 import { pauseMsAfter } from '../../src/cli/supervise-workers.ts'
+import { heldRequest } from '../support/held-request.ts'
 import {
   answerOf,
   caller,
@@ -47,32 +46,6 @@ const reached = (server: Program, count: number, except: ReadonlySet<number> = n
     return pids.length >= count && pids
   })
 const messages = (server: Program, msg: string) => server.logs().filter((line) => line.msg === msg)
-
-/** A request whose body is half sent; `finish` sends the rest and answers the status. */
-const heldRequest = async (url: string, apiKey: string) => {
-  const body = JSON.stringify(ACTIVITY)
-  const headers = { 'x-api-key': apiKey, 'content-type': 'application/json', expect: '100-continue' }
-  const sent = request(`${url}/v0/prospect_logs`, {
-    method: 'POST',
-    headers: { ...headers, 'content-length': body.length },
-  })
-  const status = new Promise<number | undefined>((resolve) => {
-    sent.once('response', (response) => resolve(response.resume().statusCode))
-    sent.once('error', () => resolve(undefined))
-  })
-  sent.flushHeaders()
-  const answeredEarly = status.then((early) => Promise.reject(new Error(`answered at once: ${early}`)))
-  await Promise.race([once(sent, 'continue'), answeredEarly])
-  answeredEarly.catch(() => {})
-  sent.write(body.slice(0, 10))
-  return {
-    status,
-    finish: () => {
-      sent.end(body.slice(10))
-      return status
-    },
-  }
-}
 
 const signalIfThere = (pid: number) => {
   try {

@@ -201,21 +201,22 @@ export const databaseKinds = (): readonly DatabaseKind[] => [sqliteKind(), postg
 const sqliteKind = (): DatabaseKind => ({
   name: 'sqlite',
   skip: null,
-  open: async (t) => {
-    const path = join(newFolder(t), 'test.db')
-    const rows = async <Row>(sql: string): Promise<Row[]> => {
-      const file = new DatabaseSync(path)
-      try {
-        file.exec('pragma busy_timeout = 5000')
-        return file.prepare(sql).all() as Row[]
-      } finally {
-        file.close()
-      }
-    }
-    return { env: { DATABASE_URL: `sqlite:${path}` }, rows }
-  },
+  open: async (t) => embeddedDatabase(join(newFolder(t), 'test.db')),
   server: () => Promise.reject(new Error('the embedded database has no server')),
   end: async () => {},
+})
+
+export const embeddedDatabase = (path: string): TestedDatabase => ({
+  env: { DATABASE_URL: `sqlite:${path}` },
+  rows: async <Row>(sql: string): Promise<Row[]> => {
+    const file = new DatabaseSync(path)
+    try {
+      file.exec('pragma busy_timeout = 5000')
+      return file.prepare(sql).all() as Row[]
+    } finally {
+      file.close()
+    }
+  },
 })
 
 const postgresKind = (): DatabaseKind => {

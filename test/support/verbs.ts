@@ -156,6 +156,11 @@ export const VERBS = {
       ask: ({ apiKeys }, { tenantId }) => apiKeys.list(tenantId),
       toStrangers: [],
     },
+    isEmpty: {
+      serves: 'commands',
+      ask: ({ apiKeys }) => apiKeys.isEmpty(),
+      noTenant: 'it asks whether there is any key, for a first run',
+    },
     add: {
       serves: 'commands',
       ask: ({ apiKeys }, { tenantId }) => apiKeys.add(someKey(tenantId)),
@@ -178,11 +183,6 @@ export const VERBS = {
       ask: async ({ tenants }, { tenantId }, { tenant: { brandId } }) =>
         (await tenants.brands(tenantId))?.includes(brandId),
       toStrangers: false,
-    },
-    isEmpty: {
-      serves: 'commands',
-      ask: ({ tenants }) => tenants.isEmpty(),
-      noTenant: 'it asks whether there is any tenant, for a first run',
     },
   },
 } satisfies { [Port in keyof Ports]: { [Name in keyof Ports[Port]]: Verb } }

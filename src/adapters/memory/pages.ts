@@ -139,7 +139,8 @@ export const memoryPages = (added: () => void) => {
         )
           continue
         if (done.status === 'processing') {
-          versions.set(done.versionId, { ...version, claimableAt: done.claimableAt })
+          const attempts = version.attempts - (done.counts ? 0 : 1)
+          versions.set(done.versionId, { ...version, claimableAt: done.claimableAt, attempts })
           continue
         }
         processing.delete(done.versionId)

@@ -36,6 +36,7 @@ export const memoryStore = (): MemoryStore => {
           .filter((key) => key.tenantId === tenantId)
           .sort((a, b) => (a.apiKeyId < b.apiKeyId ? -1 : 1))
           .map(copied),
+      isEmpty: async () => keys.size === 0,
       add: async (key) => {
         keys.set(key.apiKeyId, copied(key))
         keyIdByHash.set(key.keyHash, key.apiKeyId)
@@ -54,7 +55,6 @@ export const memoryStore = (): MemoryStore => {
         const tenant = tenants.get(tenantId)
         return tenant === undefined ? null : [tenant.brandId]
       },
-      isEmpty: async () => tenants.size === 0,
     },
     migrate: async () => {},
     ready: async () => {},

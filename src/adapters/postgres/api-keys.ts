@@ -28,6 +28,11 @@ export const postgresApiKeys = (ask: Ask): ApiKeys => ({
     return rows.map(stored)
   },
 
+  isEmpty: async () => {
+    const rows = await ask((sql) => sql`select 1 from api_keys limit 1`)
+    return rows.length === 0
+  },
+
   add: async (key) => {
     await ask(
       (sql) => sql`

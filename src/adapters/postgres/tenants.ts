@@ -21,9 +21,4 @@ export const postgresTenants = (ask: Ask): Tenants => ({
     )
     return rows.length === 0 ? null : rows.flatMap(({ brandId }) => brandId ?? [])
   },
-
-  isEmpty: async () => {
-    const rows = await ask((sql) => sql`select 1 from tenants limit 1`)
-    return rows.length === 0
-  },
 })

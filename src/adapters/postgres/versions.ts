@@ -48,7 +48,8 @@ export const postgresVersions = (ask: Ask): Versions => ({
       (sql) => sql`
         with settled as (
           update page_versions v set status = done.status, published_at = done.published_at,
-            failure_reason = done.failure_reason, claimable_at = coalesce(done.claimable_at, v.claimable_at)
+            failure_reason = done.failure_reason, claimable_at = coalesce(done.claimable_at, v.claimable_at),
+            attempts = v.attempts - done.uncounted
           from unnest(${textArray(rows.map((row) => row.pageId))}::text[],
             ${textArray(rows.map((row) => row.versionId))}::text[],
             ${plainArray(rows.map((row) => row.attempt))}::int[],
@@ -56,8 +57,10 @@ export const postgresVersions = (ask: Ask): Versions => ({
             ${textArray(rows.map((row) => row.publishedAt))}::timestamptz[],
             ${textArray(rows.map((row) => row.computedName))}::text[],
             ${textArray(rows.map((row) => row.failureReason))}::text[],
-            ${textArray(rows.map((row) => row.claimableAt))}::timestamptz[])
-            as done (page_id, version_id, attempt, status, published_at, computed_name, failure_reason, claimable_at)
+            ${textArray(rows.map((row) => row.claimableAt))}::timestamptz[],
+            ${plainArray(rows.map((row) => row.uncounted))}::int[])
+            as done (page_id, version_id, attempt, status, published_at, computed_name, failure_reason, claimable_at,
+              uncounted)
           where v.tenant_id = ${tenantId} and v.page_id = done.page_id and v.version_id = done.version_id
             and v.status not in ('published', 'failed') and v.attempts = done.attempt
           returning v.page_group_id, v.page_id, v.version_id, v.status, done.published_at, done.computed_name
@@ -84,4 +87,5 @@ const rowOf = (done: Settlement) => ({
   computedName: done.status === 'published' ? done.computedName : null,
   failureReason: done.status === 'failed' ? done.reason : null,
   claimableAt: done.status === 'processing' ? done.claimableAt : null,
+  uncounted: done.status === 'processing' && !done.counts ? 1 : 0,
 })

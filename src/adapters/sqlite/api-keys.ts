@@ -22,6 +22,8 @@ export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys 
   list: async (tenantId) =>
     database.all<KeyRow>(`${KEY} where tenant_id = ? order by api_key_id`, tenantId).map(stored),
 
+  isEmpty: async () => database.get('select 1 from api_keys limit 1') === undefined,
+
   add: async (key) =>
     database.write(() =>
       database.run(

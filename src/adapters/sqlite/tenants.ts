@@ -25,6 +25,4 @@ export const sqliteTenants = (database: Database): Tenants => ({
       .all<{ brandId: string }>('select brand_id from brands where tenant_id = ? order by brand_id', tenantId)
       .map(({ brandId }) => brandId)
   },
-
-  isEmpty: async () => database.get('select 1 from tenants limit 1') === undefined,
 })

@@ -13,7 +13,8 @@ const CONTEXT = `
   from pages p join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id
   where p.tenant_id = ? and p.page_group_id = ? and p.page_id = ?`
 const SETTLE = `
-  update page_versions set status = ?, published_at = ?, failure_reason = ?, claimable_at = coalesce(?, claimable_at)
+  update page_versions set status = ?, published_at = ?, failure_reason = ?, claimable_at = coalesce(?, claimable_at),
+    attempts = attempts - ?
   where tenant_id = ? and page_id = ? and version_id = ? and status = 'processing' and attempts = ?
   returning page_group_id`
 const PUBLISH = `
@@ -43,6 +44,7 @@ export const sqliteVersions = (database: Database): Versions => ({
           at,
           done.status === 'failed' ? done.reason : null,
           done.status === 'processing' ? done.claimableAt : null,
+          done.status === 'processing' && !done.counts ? 1 : 0,
           tenantId,
           done.pageId,
           done.versionId,
