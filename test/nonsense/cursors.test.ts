@@ -16,23 +16,20 @@ overStores(async (t, kind) => {
   const pagesOf = (pageGroupId: string) => `${GROUPS}/${pageGroupId}/pages`
   for (const group of [first, second]) for (let i = 0; i < 4; i++) await world.ask('POST', pagesOf(group))
 
-  /** Lists by their target, with the mark that a cursor of theirs bears. */
-  const lists = [
-    { target: `${GROUPS}?limit=2`, mark: 'page_groups?' },
-    { target: `${GROUPS}?limit=2&status=active`, mark: 'page_groups?active' },
-    { target: `${pagesOf(first)}?limit=2`, mark: `pages/${first}` },
-    { target: `${pagesOf(second)}?limit=2`, mark: `pages/${second}` },
-  ]
+  const cursorOf = async (target: string) => String((await world.ask('GET', target)).json['nextCursor'])
+  /** Lists by their target, with the mark that a cursor of theirs bears, and one of their cursors. */
+  const lists = await Promise.all(
+    [
+      { target: `${GROUPS}?limit=2`, mark: 'page_groups?' },
+      { target: `${GROUPS}?limit=2&status=active`, mark: 'page_groups?active' },
+      { target: `${pagesOf(first)}?limit=2`, mark: `pages/${first}` },
+      { target: `${pagesOf(second)}?limit=2`, mark: `pages/${second}` },
+    ].map(async (list) => ({ ...list, cursor: await cursorOf(list.target) })),
+  )
+  const real = lists.map(({ cursor }) => cursor)
   type Item = { readonly pageId?: string; readonly pageGroupId: string }
   const idsIn = ({ items }: { readonly items?: readonly Item[] }) =>
     items?.map(({ pageId, pageGroupId }) => pageId ?? pageGroupId) ?? []
-  const real: string[] = []
-  for (const { target } of lists) {
-    const { nextCursor } = (await world.ask('GET', target)).json
-    assert.ok(typeof nextCursor === 'string')
-    real.push(nextCursor)
-  }
-
   const encoded = (text: string) => Buffer.from(text.toWellFormed()).toString('base64url')
   const plain = fc.constantFrom(...real.map((cursor) => Buffer.from(cursor, 'base64url').toString()))
   const id = fc.oneof(fc.constantFrom(...groups, '', 'page_'), fc.stringMatching(new RegExp(`^${ID}$`)))
@@ -50,9 +47,19 @@ overStores(async (t, kind) => {
     { weight: 1, arbitrary: anyText },
   )
 
+  const list = fc.constantFrom(...lists)
+  const asked = fc.oneof(
+    { weight: 8, arbitrary: fc.tuple(cursor, list) },
+    { weight: 1, arbitrary: list.map((list) => [list.cursor, list] as const) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(list, id).map(([list, id]) => [encoded(`1:${list.mark}:${id}`), list] as const),
+    },
+  )
+
   t.test('a cursor goes on where its list ended, and nothing else is a cursor', async (t) => {
     const counts = { taken: 0, refused: 0 }
-    const property = fc.asyncProperty(cursor, fc.constantFrom(...lists), async (cursor, { target, mark }) => {
+    const property = fc.asyncProperty(asked, async ([cursor, { target, mark }]) => {
       const sent = encodeURIComponent(cursor.toWellFormed())
       const { code, status, faults, json } = await world.ask('GET', `${target}&cursor=${sent}`)
       const after = lastIdOf(cursor, mark)

@@ -32,6 +32,11 @@ export const createLines = () => {
       if (line.isFull) return 'full'
       line.beforeLast = line.last
       line.last = res
+      // An idle connection keeps nothing of what came on it: the bodies hang on the answers.
+      res.once('close', () => {
+        if (line.last === res) line.last = undefined
+        if (line.beforeLast === res) line.beforeLast = undefined
+      })
       line.isFull = ++line.unanswered > PIPELINED_MAX
       return {
         overflow: line.isFull ? tooMany() : null,
