@@ -26,6 +26,7 @@ import { logProspectActivities } from './core/log-prospect-activity.ts'
 import type { Clock, NewId, Store } from './core/ports.ts'
 import { publishVersions } from './core/publish-versions.ts'
 import { rememberApiKeys } from './core/remember-api-keys.ts'
+import { onwardClock } from './core/times.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 const LIST_LENGTH_MAX = 200
@@ -119,6 +120,7 @@ export const compose = (config: Config, world: World) => {
     publish: publishVersions({
       store,
       clock,
+      waitClock: onwardClock(clock, stopwatch),
       namer: config.namer && chatCompletionsNamer({ ...config.namer, msMax: config.namerMsMax }),
       claimMax: config.namer ? config.namerCallsMax : LIST_LENGTH_MAX,
       leaseMs: config.namerMsMax + LEASE_MARGIN_MS,

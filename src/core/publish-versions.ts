@@ -8,7 +8,10 @@ const PAUSES_MS = [1_000, 5_000, 20_000, 60_000]
 
 type Deps = {
   readonly store: Pick<Store, 'versions'>
+  /** For what callers see. */
   readonly clock: Clock
+  /** For leases and rests: one that is never set back, so that nothing that waits is held up by that. */
+  readonly waitClock?: Clock
   /** Without one the name that the page was created with stays. */
   readonly namer: Namer | null
   readonly claimMax: number
@@ -28,9 +31,9 @@ type Deps = {
  * that was too slow has lost its claim, and what it saves is passed over.
  */
 export const publishVersions =
-  ({ store, clock, namer, claimMax, leaseMs, onFailedAttempt }: Deps) =>
+  ({ store, clock, waitClock = clock, namer, claimMax, leaseMs, onFailedAttempt }: Deps) =>
   async (stop: AbortSignal): Promise<number> => {
-    const now = clock()
+    const now = waitClock()
     const claimed = await store.versions.claim({
       now: isoTime(now),
       until: isoTime(now + leaseMs),
@@ -50,12 +53,12 @@ export const publishVersions =
         return { ...which, status: 'published', at: isoTime(clock()), computedName }
       } catch (why) {
         if (stop.aborted)
-          return { ...which, status: 'processing', claimableAt: isoTime(clock()), counts: false }
+          return { ...which, status: 'processing', claimableAt: isoTime(waitClock()), counts: false }
         onFailedAttempt?.(version, why)
         const pauseMs = PAUSES_MS[attempt - 1]
         if (pauseMs === undefined)
           return { ...which, status: 'published', at: isoTime(clock()), computedName: null }
-        const claimableAt = isoTime(clock() + pauseMs)
+        const claimableAt = isoTime(waitClock() + pauseMs)
         return { ...which, status: 'processing', claimableAt, counts: true }
       }
     }

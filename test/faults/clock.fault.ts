@@ -15,6 +15,8 @@ import { walk, walkFaults } from '../support/walks.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
+/** One call to the namer at a time. */
+const HELD_UP = { NAMER_URL: 'http://127.0.0.1:1', NAMER_MODEL: 'small', NAMER_CALLS_MAX: '1' }
 type Ided = { readonly pageId: string }
 
 /** The whole service but its socket, on a clock that goes on by itself and can be set, as the system's can. */
@@ -110,6 +112,30 @@ overStores(async (t, kind) => {
         const pageId = await create()
         const { publishedAt } = await until('it is published', () => publishedOf(pageId))
         t.ok(publishedAt < new Date(START_MS).toISOString(), 'by the clock as it is')
+      }
+    },
+  )
+
+  t.test(
+    'what waits to be published when the clock is set back does not wait for it to catch up',
+    async (t) => {
+      const { clock, create, move, publishedOf } = await setting(t, kind, HELD_UP)
+      const naming = Promise.withResolvers<string>()
+      let named = 0
+      t.intercept(globalThis, 'fetch', {
+        value: async () => {
+          if (++named === 1) return naming.promise.then(() => Promise.reject(new Error('no model today')))
+          return Response.json({ choices: [{ message: { content: 'Well named' } }] })
+        },
+      })
+      const first = await create()
+      await until('it is being named', () => named === 1)
+      const second = await create()
+      move(-HOUR_MS)
+      naming.resolve('')
+      for (const pageId of [second, first]) {
+        const { publishedAt } = await until('it is published', () => publishedOf(pageId))
+        t.ok(publishedAt <= new Date(clock()).toISOString(), 'by the clock as it is')
       }
     },
   )

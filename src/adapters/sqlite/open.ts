@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as pauseFor } from 'node:timers/promises'
@@ -15,6 +15,8 @@ const WRITE_AGAIN_MS = 5
 
 export const openDatabase = (path: string, busyMsMax: number) => {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
+  // SQLite opens a file that it may not write without a word, and would never write to it, also once it might.
+  if (existsSync(path)) accessSync(path, constants.W_OK)
   const file = new DatabaseSync(path)
   file.exec(`pragma busy_timeout = ${busyMsMax}; pragma synchronous = full`)
   switchToWal(file, busyMsMax)
