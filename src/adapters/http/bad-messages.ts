@@ -36,25 +36,28 @@ export const repeatedIn = ({ headers, rawHeaders }: IncomingMessage): readonly s
 
 /** A message that is not HTTP, or came too slowly, has no request to answer: the words go straight to the socket. */
 export const answerBadMessage = (
-  error: NodeJS.ErrnoException,
+  { code = '' }: { readonly code?: string | undefined },
   socket: Duplex,
   refuseMessage: (failure: DomainFailure) => ApiResponse,
 ): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const detail = BAD_MESSAGES[error.code ?? ''] ?? 'The message is not well-formed HTTP.'
+  const detail = BAD_MESSAGES[code] ?? 'The message is not well-formed HTTP.'
   const { status, headers, body } = refuseMessage(badMessage(detail))
   const lines = Object.entries({ ...headers, connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )
+  // A sender whose bytes nobody takes would be cut off before it has read its answer.
+  socket.on('error', () => {}).on('data', () => {})
   // Whoever does not close its end is not waited for.
   setTimeout(() => socket.destroy(), GRACE_MS).unref()
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
 }
 
 const BAD_MESSAGES: Readonly<Record<string, string>> = {
+  CONNECT: 'No connection is passed on here.',
   HPE_HEADER_OVERFLOW: 'The headers are too large.',
   ERR_HTTP_REQUEST_TIMEOUT: 'The request came too slowly.',
 }

@@ -8,6 +8,8 @@ const PIPELINED_MAX = 32
 type Line = {
   unanswered: number
   isFull: boolean
+  /** What comes on it is not understood any more. */
+  isLost: boolean
   last: ServerResponse | undefined
   beforeLast: ServerResponse | undefined
 }
@@ -22,7 +24,7 @@ export const createLines = () => {
   const lineOf = (socket: Duplex): Line => {
     const known = lines.get(socket)
     if (known !== undefined) return known
-    const line = { unanswered: 0, isFull: false, last: undefined, beforeLast: undefined }
+    const line = { unanswered: 0, isFull: false, isLost: false, last: undefined, beforeLast: undefined }
     lines.set(socket, line)
     return line
   }
@@ -45,10 +47,18 @@ export const createLines = () => {
         },
       }
     },
-    /** Does it once every request that came whole has its answer: what follows them was not understood. */
+    /**
+     * Does it once every request that came whole has its answer: what follows them was not understood. It is done the
+     * first time only, for the parser goes on complaining; and not where the request that has not come whole is being
+     * answered already, for that answer ends the connection.
+     */
     afterWhole: (socket: Duplex, act: () => void): void => {
-      const { last, beforeLast } = lineOf(socket)
-      const due = last?.req.complete === false ? beforeLast : last
+      const line = lineOf(socket)
+      const { last, beforeLast } = line
+      const isPart = last?.req.complete === false
+      if (line.isLost || (isPart && last.headersSent)) return
+      line.isLost = true
+      const due = isPart ? beforeLast : last
       if (due === undefined || due.writableFinished || due.destroyed) act()
       else due.once('close', act)
     },

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { Server as Listener } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DomainFailure } from '../../core/failures.ts'
 import { type Api, refusal } from './api.ts'
@@ -99,9 +100,10 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
   server.on('request', take(false))
   server.on('checkContinue', take(true))
   server.on('checkExpectation', take(false))
-  server.on('clientError', (error, socket) =>
-    lines.afterWhole(socket, () => answerBadMessage(error, socket, refuseMessage)),
-  )
+  const refuseBad = (error: { readonly code?: string | undefined }, socket: Duplex) =>
+    lines.afterWhole(socket, () => answerBadMessage(error, socket, refuseMessage))
+  server.on('clientError', refuseBad)
+  server.on('connect', (_req, socket) => refuseBad({ code: 'CONNECT' }, socket))
 
   return {
     server,
