@@ -86,9 +86,14 @@ const isEnd = (char: number): boolean =>
   char <= 0x20 || char === COMMA || char === CLOSE_OBJECT || char === CLOSE_ARRAY
 
 const canonicalNumeral = (numeral: string): string => {
-  const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE](.+))?$/.exec(
-    numeral,
-  ) as unknown as [string, string, string, string?, string?]
+  const [, sign, whole, fraction = '', minus = '', exponent = '0'] = NUMERAL.exec(numeral) as unknown as [
+    string,
+    string,
+    string,
+    string?,
+    string?,
+    string?,
+  ]
   const digits = (whole + fraction).replace(/^0+/, '')
   let end = digits.length
   while (digits[end - 1] === '0') end-- // a pattern such as /0+$/ takes quadratic time on long runs of zeros
@@ -96,5 +101,8 @@ const canonicalNumeral = (numeral: string): string => {
   if (significant === '') return '0'
   // No double has so many digits in its exponent; such numerals are only equal when spelled alike.
   if (exponent.length > 15) return numeral
-  return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - end}`
+  return `${sign}${significant}e${Number(minus + exponent) - fraction.length + digits.length - end}`
 }
+
+/** Zeros before an exponent mean nothing, and may be many. */
+const NUMERAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE](-)?\+?0*(\d+))?$/
