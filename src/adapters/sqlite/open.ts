@@ -14,7 +14,8 @@ const NO_WAIT = 'pragma busy_timeout = 0'
 const WRITE_AGAIN_MS = 5
 
 export const openDatabase = (path: string, busyMsMax: number) => {
-  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
+  // What is kept is for nobody else's eyes.
+  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   // SQLite opens a file that it may not write without a word, and would never write to it, also once it might.
   if (existsSync(path)) accessSync(path, constants.W_OK)
   const file = new DatabaseSync(path)
