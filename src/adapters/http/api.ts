@@ -77,31 +77,31 @@ export const createApi = (deps: Deps): Api => {
     const { tenantId } = caller
     if (!inFlight.take(tenantId, 1)) return tooMany('Too many requests of this tenant are under way.')
     try {
-      const turn = turns.enter(tenantId)
-      if (turn !== undefined) await turn
-      try {
-        const { body, replayed } = await run(route, request, { tenantId, params: matched.params, query })
-        if (replayed) alwaysSent['idempotent-replayed'] = 'true'
-        return json(route.status, route.method === 'GET' ? textOf(body, route) : JSON.stringify(body))
-      } finally {
-        turns.leave(tenantId)
-      }
+      const { body, replayed } = await run(route, request, { tenantId, params: matched.params, query })
+      if (replayed) alwaysSent['idempotent-replayed'] = 'true'
+      return json(route.status, route.method === 'GET' ? textOf(body, route) : JSON.stringify(body))
     } finally {
       inFlight.giveBack(tenantId, 1)
     }
   }
 
-  /** Runs one of the operations; what comes of its body is held until then. */
-  const run = async (route: Route, request: ApiRequest, found: Omit<Found, 'holdBytes'>) => {
+  /** Runs one of the operations, when it is its turn; what comes of its body is held until it is done. */
+  const run = async (route: Route, request: ApiRequest, found: Omit<Found, 'holdBytes' | 'turn'>) => {
     const { tenantId } = found
     let bytesHeld = 0
+    let isInside = false
     const holdBytes = (bytes: number) => {
       if (!bodyBytes.take(tenantId, bytes)) tooMany('Too large bodies of this tenant are under way.')
       bytesHeld += bytes
     }
+    const turn = async () => {
+      await turns.enter(tenantId)
+      isInside = true
+    }
     try {
-      return await route.run(deps.useCases, await check(route, request, { ...found, holdBytes }))
+      return await route.run(deps.useCases, await check(route, request, { ...found, holdBytes, turn }))
     } finally {
+      if (isInside) turns.leave(tenantId)
       if (bytesHeld > 0) bodyBytes.giveBack(tenantId, bytesHeld)
     }
   }

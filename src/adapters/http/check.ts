@@ -17,13 +17,15 @@ export type Found = {
   readonly query: string
   /** Told of the bytes of the body as they come; refuses `unavailable` where there are too many. */
   readonly holdBytes: (bytes: number) => void
+  /** Waited for once the body is there: who sends it slowly keeps nobody from being worked on. */
+  readonly turn: () => Promise<void>
 }
 
 /** Query, headers and body against the shapes of the route; all their faults at once. */
 export const check = async (
   route: Route,
   request: ApiRequest,
-  { tenantId, params, query: rawQuery, holdBytes }: Found,
+  { tenantId, params, query: rawQuery, holdBytes, turn }: Found,
 ): Promise<CheckedRequest<never, never>> => {
   const query: Checked<unknown> = route.query ? checkQuery(route.query, rawQuery) : NOTHING
   const repeated = (request.repeatedHeaders ?? []).map((parameter) => ({
@@ -31,6 +33,7 @@ export const check = async (
     parameter,
   }))
   if (route.body === undefined) {
+    await turn()
     refuseFaults([...query.faults, ...repeated])
     return {
       tenantId,
@@ -44,6 +47,7 @@ export const check = async (
   const key = checkIdempotencyKey(request)
   const read =
     (await readJson(request, holdBytes)) ?? (route.bodyOptional ? { text: '{}', value: {} } : noBody())
+  await turn()
   const body = checkBody(route.body, read)
   refuseFaults([...query.faults, ...repeated, ...key.faults, ...body.faults])
   const { members } = body

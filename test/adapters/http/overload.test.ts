@@ -50,6 +50,16 @@ t.test('what is not worked on yet waits, is answered later, and nobody else wait
   for (const { status } of await Promise.all(flood)) t.equal(status, 200)
 })
 
+t.test('who sends a body slowly keeps nobody from being worked on', async (t) => {
+  const { call } = await openScene({ requestsAtOnceMax: 2 })
+  const sent = Promise.withResolvers<Uint8Array>()
+  const slow = Array.from({ length: 5 }, () => call(LOG, { json: activity, readBody: () => sent.promise }))
+  t.equal((await call(LOG, { json: activity })).status, 201)
+  t.equal((await call(GROUPS)).status, 200)
+  sent.resolve(Buffer.from(JSON.stringify(activity)))
+  for (const { status } of await Promise.all(slow)) t.equal(status, 201)
+})
+
 t.test('bodies are held up to a bound, divided between the tenants', async (t) => {
   const { call, newTenant } = await openScene({ bodyBytesHeldMax: 4_000 })
   const other = await newTenant()
