@@ -54,21 +54,20 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
     const { server, loud, quiet, keptFaults, ended } = await open(t, postgres)
     const flood = await besides(server.url, quiet.apiKey, () =>
       startCrowd(server.url, {
-        callers: 100,
-        pipelined: 1_000,
+        callers: 250,
+        pipelined: 32,
         requestsMax: 100_000,
         request: () => log(loud.apiKey),
       }),
     )
     const during = await flood.crowd.done()
-    t.equal(countOf(during) + during.unanswered, 100_000)
+    t.equal(countOf(during), 100_000, 'each is answered')
+    t.equal(during.unanswered, 0)
     t.strictSame(statusesOf(during), [201, 503])
     t.equal(during.withoutRetryAfter, 0)
     t.strictSame(statusesOf(flood.quiet), [201], 'the quiet tenant is refused nothing')
     t.strictSame(await keptFaults(during, flood.quiet), [])
-    await ended(
-      `${during.statuses.get(201)} done, ${during.statuses.get(503)} refused, ${during.unanswered} not answered`,
-    )
+    await ended(`${during.statuses.get(201)} done, ${during.statuses.get(503)} refused`)
   })
 
   t.test('connections by the thousand that say little, or nothing', async (t) => {
@@ -80,7 +79,8 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
     const whole = log(loud.apiKey)
     const held = await hold(server.url, {
       'slow headers': { count: 1_000, said: whole.slice(0, 40), more: 'x' },
-      'slow bodies': { count: 1_000, said: whole.slice(0, -20), more: ' ' },
+      // Fewer than one tenant may have under way: the healthy caller is of the same.
+      'slow bodies': { count: 900, said: whole.slice(0, -20), more: ' ' },
       'nothing at all': { count: 1_000, said: '' },
       'idle after an answer': { count: 1_000, said: requestText('GET', '/healthz', '') },
     })
