@@ -1,7 +1,4 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Test } from 'tap'
-import { createNewId } from '../../src/adapters/ids.ts'
-import { composeUseCases } from '../../src/compose.ts'
 import { DomainFailure } from '../../src/core/failures.ts'
 import {
   type LoggedActivity,
@@ -13,23 +10,10 @@ import type { Settlement, Store } from '../../src/core/ports.ts'
 import { publishVersions } from '../../src/core/publish-versions.ts'
 import { runChild, sourceUrl } from '../support/children.ts'
 import { addTenant, newId as newRowId } from '../support/rows.ts'
-import { stoppedClock } from '../support/setting.ts'
-import { opened, overStores, type StoreKind } from '../support/stores.ts'
+import { opened, overStores } from '../support/stores.ts'
+import { twoProcesses } from '../support/two-processes.ts'
 
 const ROUNDS = 5
-const LIMITS = { requireIdentity: false, queuedCallsMax: 10_000 }
-
-/** Two processes on one database: each has a store, ids and gathered use cases of its own. */
-const twoProcesses = async (t: Test, kind: StoreKind) => {
-  const tested = await opened(t, kind)
-  const clock = stoppedClock()
-  const start = async () => {
-    const world = { store: await tested.another(), clock, newId: createNewId() }
-    return { ...world, ...composeUseCases(world, LIMITS, 2) }
-  }
-  const processes = [await start(), await start()] as const
-  return { ...tested, clock, processes, turnOf: (i: number) => processes[i % 2 === 0 ? 0 : 1] }
-}
 
 overStores(async (t, kind) => {
   const { processes, turnOf, clock, kept } = await twoProcesses(t, kind)

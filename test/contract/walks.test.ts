@@ -1,34 +1,26 @@
 import type { Test } from 'tap'
 import { createNewId } from '../../src/adapters/ids.ts'
-import { composeUseCases } from '../../src/compose.ts'
 import { createPageGroup, updatePageGroup } from '../../src/core/manage-page-groups.ts'
 import type { IdPrefix, NewPageRow } from '../../src/core/ports.ts'
 import type { PageGroupStatus } from '../../src/shapes/page-group.ts'
 import { randomBy } from '../support/random.ts'
 import { addTenant, someGroup, somePage } from '../support/rows.ts'
-import { START_MS, stoppedClock } from '../support/setting.ts'
-import { opened, overStores, type StoreKind } from '../support/stores.ts'
+import { START_MS } from '../support/setting.ts'
+import { overStores, type StoreKind } from '../support/stores.ts'
+import { twoProcesses } from '../support/two-processes.ts'
 import { walk, walkFaults } from '../support/walks.ts'
 
-const LIMITS = { requireIdentity: false, queuedCallsMax: 10_000 }
 const SEED = 20_260_101
 const WALK_LIMITS = [3, 7, 20, 100]
 
 /** Two processes on one database, a tenant, and walks through the use cases of either. */
 const setting = async (t: Test, kind: StoreKind) => {
-  const tested = await opened(t, kind)
-  const clock = stoppedClock()
-  const start = async () => {
-    const world = { store: await tested.another(), clock, newId: createNewId() }
-    return { ...world, ...composeUseCases(world, LIMITS, 2) }
-  }
-  const processes = [await start(), await start()] as const
-  const turnOf = (i: number) => processes[i % 2 === 0 ? 0 : 1]
-  const tenant = await addTenant(tested.store)
+  const { turnOf, store } = await twoProcesses(t, kind)
+  const tenant = await addTenant(store)
   const group = someGroup(tenant)
-  await tested.store.pageGroups.add(group)
+  await store.pageGroups.add(group)
   return {
-    store: tested.store,
+    store,
     tenant,
     group,
     turnOf,

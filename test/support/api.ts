@@ -182,6 +182,16 @@ export const problemFor = (
   ...more,
 })
 
+/** A store whose lists of page groups wait until they are let go. */
+export const heldLists = () => {
+  const { promise, resolve: letGo } = Promise.withResolvers<void>()
+  const storeAs = (store: Store): Store => ({
+    ...store,
+    pageGroups: { ...store.pageGroups, list: (wants) => promise.then(() => store.pageGroups.list(wants)) },
+  })
+  return { storeAs, letGo }
+}
+
 /** A port whose every call fails like this. */
 export const failing = <Port extends object>(port: Port, why: Error): Port =>
   Object.fromEntries(Object.keys(port).map((verb) => [verb, () => Promise.reject(why)])) as Port

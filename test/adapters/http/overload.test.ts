@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openScene } from '../../support/api.ts'
+import { heldLists, openScene } from '../../support/api.ts'
 
 const LOG = 'POST /v0/prospect_logs'
 const GROUPS = 'GET /v0/page_groups'
@@ -7,21 +7,8 @@ const activity = { source: 'crm', payload: {} }
 
 /** A scene whose lists of page groups wait until they are let go. */
 const heldScene = async (limits: { requestsInFlightMax?: number; requestsAtOnceMax?: number }) => {
-  const held = Promise.withResolvers<void>()
-  const scene = await openScene({
-    ...limits,
-    storeAs: (store) => ({
-      ...store,
-      pageGroups: {
-        ...store.pageGroups,
-        list: async (wants) => {
-          await held.promise
-          return store.pageGroups.list(wants)
-        },
-      },
-    }),
-  })
-  return { ...scene, letGo: held.resolve }
+  const { storeAs, letGo } = heldLists()
+  return { ...(await openScene({ ...limits, storeAs })), letGo }
 }
 
 t.test('a tenant that floods is refused past its share, and another is served', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createHttpServer, type ServerLimits } from '../../../src/adapters/http/server.ts'
-import { openScene, SECURITY_HEADERS } from '../../support/api.ts'
+import { heldLists, openScene, SECURITY_HEADERS } from '../../support/api.ts'
 import { codesOf, dial, type Heard, requestOf } from '../../support/dial.ts'
 
 const LIMITS: ServerLimits = {
@@ -354,21 +354,10 @@ t.test('a server that ends does not wait for an answer that never comes', async 
 })
 
 t.test('what is not HTTP is told after the answers to what came before it', async (t) => {
-  const held = Promise.withResolvers<void>()
-  const { dial, textOf } = await serve(t, {
-    storeAs: (store) => ({
-      ...store,
-      pageGroups: {
-        ...store.pageGroups,
-        list: async (wants) => {
-          await held.promise
-          return store.pageGroups.list(wants)
-        },
-      },
-    }),
-  })
+  const { storeAs, letGo } = heldLists()
+  const { dial, textOf } = await serve(t, { storeAs })
   const line = dial().say(`${textOf('GET /v0/page_groups')}${textOf('GET /healthz')}HELLO\r\n\r\n`)
-  setTimeout(held.resolve, 50)
+  setTimeout(letGo, 50)
   t.strictSame(codesOf(await line.closed()), [200, 200, 'invalid_request'])
 })
 
