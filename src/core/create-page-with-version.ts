@@ -6,7 +6,7 @@ import { firstWords } from './first-words.ts'
 import { sha256 } from './hashes.ts'
 import { keyOf } from './key-of.ts'
 import { pageGroupNotFound } from './pages.ts'
-import type { Clock, KnownPages, NewId, NewPageRow, Store } from './ports.ts'
+import type { Clock, KnownPages, NewId, NewPageRow, PageWants, Store } from './ports.ts'
 import { isoTime } from './times.ts'
 
 export type PageToCreate = NewPage & {
@@ -36,7 +36,7 @@ export const createPagesWithVersion =
     return decideAndSave({
       recall: () =>
         store.pages.recall({
-          groups: inputs.map(({ tenantId, pageGroupId }) => ({ tenantId, pageGroupId })),
+          groups: groupsOf(inputs),
           keys: inputs.flatMap(({ tenantId, pageGroupId, idempotencyKey }) =>
             idempotencyKey === undefined ? [] : [{ tenantId, pageGroupId, idempotencyKey }],
           ),
@@ -45,6 +45,11 @@ export const createPagesWithVersion =
       record: (pages) => store.pages.record(pages),
     })
   }
+
+/** Each group once, however many pages it gets. */
+const groupsOf = (inputs: readonly PageToCreate[]): PageWants['groups'] => [
+  ...new Map(inputs.map((input) => [keyOf(input.tenantId, input.pageGroupId), input])).values(),
+]
 
 /** Pure. A page sees what the ones before it in the list decided. */
 const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string, newId: NewId) => {
@@ -59,7 +64,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
   const createOne = (input: PageToCreate): PageCreation => {
     const { tenantId, pageGroupId, customName = null, supplementaryContext = null, idempotencyKey } = input
     const group = groups.get(keyOf(tenantId, pageGroupId))
-    if (group === undefined || group.status === 'deleted') return pageGroupNotFound()
+    if (group === undefined) return pageGroupNotFound()
 
     const requestHash = idempotencyKey === undefined ? null : requestHashOf(input)
     const key = idempotencyKey === undefined ? null : keyOf(tenantId, pageGroupId, idempotencyKey)

@@ -122,13 +122,12 @@ overStores(
       t.ok(names.size >= 8)
       await fill(sql, '', '')
       const found: string[] = []
-      for (const { name, act, undo } of actsOn(tested.store, WANTED)) {
+      for (const { name, act, rowsMax, undo } of actsOn(tested.store, WANTED)) {
         const statements = await sentBy(tested, act)
         if (undo !== undefined) await sql.unsafe(undo)
         for (const sent of statements.filter(({ text }) => names.has(text))) {
-          const nodes = [...nodesOf(await explained(sql, executed(sent)))]
-          const scans = nodes.filter((node) => node['Node Type'] === 'Seq Scan')
-          for (const scan of scans) found.push(`${name}: ${scan['Relation Name']}`)
+          const faults = faultsOf(await explained(sql, executed(sent)), rowsMax)
+          if (faults.length > 0) found.push(`${name}: ${faults.join('; ')}`)
         }
       }
       t.strictSame(found, [])

@@ -105,8 +105,8 @@ const isBound = (
 
 const isSource = (alias: string, scope: Scope, asked: readonly string[]): boolean =>
   new RegExp(`unnest\\(.*\\) as ${alias} \\((\\w+, )*tenant_id\\b`).test(scope.text) ||
-  // A select in brackets: what it reads was looked at by itself.
-  new RegExp(`\\(\\) ${alias}\\b`).test(scope.text) ||
+  // A select in brackets, or one given a name: what it reads was looked at by itself.
+  new RegExp(`\\(\\) ${alias}\\b|\\b${alias} as \\(\\)`).test(scope.text) ||
   isBound(alias, scope, false, asked)
 
 /**

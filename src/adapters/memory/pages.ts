@@ -66,7 +66,7 @@ export const memoryPages = (added: () => void) => {
   const pagesPort: Pages = {
     recall: async (wants) => ({
       groups: wants.groups.flatMap((want) => {
-        const group = groupOf(want)
+        const group = liveGroup(want)
         return group === undefined ? [] : [{ ...group }]
       }),
       pages: wants.keys.flatMap(({ tenantId, pageGroupId, idempotencyKey }) => {

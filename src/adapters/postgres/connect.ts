@@ -130,6 +130,9 @@ const openConnection = (settings: PostgresSettings): Pool => {
 /**
  * One plan for each statement, made once: a new one for each call costs more than the call. It goes by nested loops
  * along indexes whatever the tables held when it was made; statements are written so that this is the plan to have.
+ *
+ * Made while a tenant had nothing, a plan would read all that the tenant has if it could. So a list brings the tenant
+ * with each of its rows, and is joined by that: then a row is looked up by all of its key, or not at all.
  */
 export const ONE_PLAN = {
   plan_cache_mode: 'force_generic_plan',

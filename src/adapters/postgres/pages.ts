@@ -1,4 +1,4 @@
-import type { FoundPage, KnownPages, NewPageRow, Pages, PageWants, StoredPage } from '../../core/ports.ts'
+import type { FoundPage, KnownPages, NewPageRow, Pages, StoredPage } from '../../core/ports.ts'
 import { plainArray, textArray } from './arrays.ts'
 import { byTenant } from './by-tenant.ts'
 import type { Ask } from './connect.ts'
@@ -8,37 +8,34 @@ import { type FoundRow, foundPage } from './found-page.ts'
 type RecallRow =
   | (KnownPages['groups'][number] & { readonly pageId: null })
   | (KnownPages['pages'][number] & { readonly pageId: string })
-type RecallWant = PageWants['groups'][number] & { readonly idempotencyKey?: string }
 type ListedRow = StoredPage & { readonly want: number; readonly pageId: string | null }
 
+/**
+ * A page group is looked up by the text that only the index of those not deleted holds. Its id alone would leave the
+ * planner a choice: each index on page groups begins with the tenant.
+ */
 export const postgresPages = (ask: Ask): Pages => ({
   recall: async ({ groups, keys }) => {
-    const wants: readonly RecallWant[] = [...groups, ...keys]
-    const rows = await byTenant(wants, (tenantId, its) => {
-      const groupIds = new Set(
-        its.flatMap((want) => (want.idempotencyKey === undefined ? want.pageGroupId : [])),
-      )
-      const itsKeys = its.flatMap(({ pageGroupId, idempotencyKey }) =>
-        idempotencyKey === undefined ? [] : [{ pageGroupId, idempotencyKey }],
-      )
-      return ask(
-        (sql) => sql<RecallRow[]>`
-          select g.tenant_id, g.page_group_id, g.status, g.title,
-            (select c.pages_count::int from page_counts c
-              where c.tenant_id = ${tenantId} and c.page_group_id = g.page_group_id) as pages_count,
-            null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
-          from page_groups g
-          where g.tenant_id = ${tenantId} and g.page_group_id = any(${textArray([...groupIds])}::text[])
-          union all
-          select p.tenant_id, p.page_group_id, null, null, null,
-            p.page_id, p.idempotency_key, p.request_hash, p.created_at
-          from unnest(${textArray(itsKeys.map((want) => want.pageGroupId))}::text[],
-              ${textArray(itsKeys.map((want) => want.idempotencyKey))}::text[])
-              as want (page_group_id, idempotency_key)
-            join pages p on p.tenant_id = ${tenantId} and p.page_group_id = want.page_group_id
-              and p.idempotency_key = want.idempotency_key`,
-      )
-    })
+    const rows = await ask(
+      (sql) => sql<RecallRow[]>`
+        select g.tenant_id, g.page_group_id, g.status, g.title,
+          (select c.pages_count::int from page_counts c
+            where c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id) as pages_count,
+          null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
+        from unnest(${textArray(groups.map((want) => want.tenantId))}::text[],
+            ${textArray(groups.map((want) => want.pageGroupId))}::text[]) as want (tenant_id, page_group_id)
+          join page_groups g on g.tenant_id = want.tenant_id
+            and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+        union all
+        select p.tenant_id, p.page_group_id, null, null, null,
+          p.page_id, p.idempotency_key, p.request_hash, p.created_at
+        from unnest(${textArray(keys.map((want) => want.tenantId))}::text[],
+            ${textArray(keys.map((want) => want.pageGroupId))}::text[],
+            ${textArray(keys.map((want) => want.idempotencyKey))}::text[])
+            as want (tenant_id, page_group_id, idempotency_key)
+          join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
+            and p.idempotency_key = want.idempotency_key`,
+    )
     return {
       groups: rows.filter((row) => row.pageId === null),
       pages: rows.filter((row) => row.pageId !== null),
@@ -101,7 +98,8 @@ export const postgresPages = (ask: Ask): Pages => ({
               as want (number, page_group_id, before_id, rows_max)
             cross join lateral (
               select 1 from page_groups g
-              where g.tenant_id = ${tenantId} and g.page_group_id = want.page_group_id and g.status <> 'deleted'
+              where g.tenant_id = ${tenantId}
+                and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
               limit 1
             ) g
             left join lateral (
@@ -136,8 +134,8 @@ export const postgresPages = (ask: Ask): Pages => ({
             ${textArray(wants.map((want) => want.pageGroupId))}::text[],
             ${textArray(wants.map((want) => want.pageId))}::text[])
             as want (number, tenant_id, page_group_id, page_id)
-          join page_groups g on g.tenant_id = want.tenant_id and g.page_group_id = want.page_group_id
-            and g.status <> 'deleted'
+          join page_groups g on g.tenant_id = want.tenant_id
+            and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
           left join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
             and p.page_id = want.page_id
           left join page_versions published on published.tenant_id = p.tenant_id

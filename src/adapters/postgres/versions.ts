@@ -32,11 +32,12 @@ export const postgresVersions = (ask: Ask): Versions => ({
     const rows = await ask(
       (sql) => sql<ContextRow[]>`
         select p.page_id, g.title as group_title, g.page_context, p.supplementary_context
-        from unnest(${textArray(pages.map((page) => page.pageGroupId))}::text[],
-            ${textArray(pages.map((page) => page.pageId))}::text[]) as want (page_group_id, page_id)
-          join pages p on p.tenant_id = ${tenantId} and p.page_group_id = want.page_group_id
+        from unnest(${textArray(pages.map(() => tenantId))}::text[],
+            ${textArray(pages.map((page) => page.pageGroupId))}::text[],
+            ${textArray(pages.map((page) => page.pageId))}::text[]) as want (tenant_id, page_group_id, page_id)
+          join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
             and p.page_id = want.page_id
-          join page_groups g on g.tenant_id = ${tenantId} and g.page_group_id = want.page_group_id`,
+          join page_groups g on g.tenant_id = want.tenant_id and g.page_group_id = want.page_group_id`,
     )
     const contextOf = new Map(rows.map(({ pageId, ...context }) => [pageId, context]))
     return pages.map(({ pageId }) => contextOf.get(pageId) ?? missing(pageId))
@@ -50,7 +51,8 @@ export const postgresVersions = (ask: Ask): Versions => ({
           update page_versions v set status = done.status, published_at = done.published_at,
             failure_reason = done.failure_reason, claimable_at = coalesce(done.claimable_at, v.claimable_at),
             attempts = v.attempts - done.uncounted
-          from unnest(${textArray(rows.map((row) => row.pageId))}::text[],
+          from unnest(${textArray(rows.map(() => tenantId))}::text[],
+            ${textArray(rows.map((row) => row.pageId))}::text[],
             ${textArray(rows.map((row) => row.versionId))}::text[],
             ${plainArray(rows.map((row) => row.attempt))}::int[],
             ${textArray(rows.map((row) => row.status))}::text[],
@@ -59,16 +61,17 @@ export const postgresVersions = (ask: Ask): Versions => ({
             ${textArray(rows.map((row) => row.failureReason))}::text[],
             ${textArray(rows.map((row) => row.claimableAt))}::timestamptz[],
             ${plainArray(rows.map((row) => row.uncounted))}::int[])
-            as done (page_id, version_id, attempt, status, published_at, computed_name, failure_reason, claimable_at,
-              uncounted)
-          where v.tenant_id = ${tenantId} and v.page_id = done.page_id and v.version_id = done.version_id
+            as done (tenant_id, page_id, version_id, attempt, status, published_at, computed_name, failure_reason,
+              claimable_at, uncounted)
+          where v.tenant_id = done.tenant_id and v.page_id = done.page_id and v.version_id = done.version_id
             and v.status not in ('published', 'failed') and v.attempts = done.attempt
-          returning v.page_group_id, v.page_id, v.version_id, v.status, done.published_at, done.computed_name
+          returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.status, done.published_at,
+            done.computed_name
         )
         update pages p set published_version_id = settled.version_id, updated_at = settled.published_at,
           computed_name = coalesce(settled.computed_name, p.computed_name)
         from settled
-        where p.tenant_id = ${tenantId} and p.page_group_id = settled.page_group_id
+        where p.tenant_id = settled.tenant_id and p.page_group_id = settled.page_group_id
           and p.page_id = settled.page_id and settled.status = 'published'`,
     )
   },

@@ -19,7 +19,7 @@ const GROUP = `
   select g.tenant_id, g.page_group_id, g.status, g.title, c.pages_count
   from page_groups g
     join page_counts c on c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id
-  where g.tenant_id = ? and g.page_group_id = ?`
+  where g.tenant_id = ? and g.page_group_id = ? and g.status <> 'deleted'`
 const BY_KEY = `
   select tenant_id, page_group_id, page_id, idempotency_key, request_hash, created_at
   from pages where tenant_id = ? and page_group_id = ? and idempotency_key = ?`
