@@ -1,7 +1,7 @@
-import type { FoundPage, KnownPages, NewPageRow, Pages, StoredPage } from '../../core/ports.ts'
+import type { FoundPage, KnownPages, NewPageRow, Pages, PageWants, StoredPage } from '../../core/ports.ts'
 import { plainArray, textArray } from './arrays.ts'
 import { byTenant } from './by-tenant.ts'
-import type { Ask } from './connect.ts'
+import type { Ask, Sql } from './connect.ts'
 import { recordedUnlessOvertaken } from './error-codes.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 
@@ -26,15 +26,7 @@ export const postgresPages = (ask: Ask): Pages => ({
             ${textArray(groups.map((want) => want.pageGroupId))}::text[]) as want (tenant_id, page_group_id)
           join page_groups g on g.tenant_id = want.tenant_id
             and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
-        union all
-        select p.tenant_id, p.page_group_id, null, null, null,
-          p.page_id, p.idempotency_key, p.request_hash, p.created_at
-        from unnest(${textArray(keys.map((want) => want.tenantId))}::text[],
-            ${textArray(keys.map((want) => want.pageGroupId))}::text[],
-            ${textArray(keys.map((want) => want.idempotencyKey))}::text[])
-            as want (tenant_id, page_group_id, idempotency_key)
-          join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
-            and p.idempotency_key = want.idempotency_key`,
+        ${keys.length === 0 ? sql`` : andByKey(sql, keys)}`,
     )
     return {
       groups: rows.filter((row) => row.pageId === null),
@@ -152,6 +144,17 @@ export const postgresPages = (ask: Ask): Pages => ({
     })
   },
 })
+
+const andByKey = (sql: Sql, keys: PageWants['keys']) => sql`
+  union all
+  select p.tenant_id, p.page_group_id, null, null, null,
+    p.page_id, p.idempotency_key, p.request_hash, p.created_at
+  from unnest(${textArray(keys.map((want) => want.tenantId))}::text[],
+      ${textArray(keys.map((want) => want.pageGroupId))}::text[],
+      ${textArray(keys.map((want) => want.idempotencyKey))}::text[])
+      as want (tenant_id, page_group_id, idempotency_key)
+    join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
+      and p.idempotency_key = want.idempotency_key`
 
 /** Greater than every id: ids are of lower-case letters, digits and underscores. */
 const AFTER_ALL_IDS = '~'
