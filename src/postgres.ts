@@ -19,8 +19,9 @@ export type { PostgresInstance } from './adapters/postgres/instance.ts'
  * Limits of connections and of time are those of the instance; `close` leaves it open. What other processes do is not
  * told here at once: a publisher finds it when it next looks.
  */
-export const postgresStore = (sql: PostgresInstance): Store => storeOver(sql, readMigrations('postgres'))
+export const postgresStore = <Types extends Record<string, unknown>>(sql: PostgresInstance<Types>): Store =>
+  storeOver(sql as unknown as PostgresInstance, readMigrations('postgres'))
 
 /** Makes the tables, or brings them up to date, in one transaction under a lock; the same as `migrate` of a store. */
-export const migrate = (sql: PostgresInstance): Promise<void> =>
-  migrateInstance(sql, readMigrations('postgres'))
+export const migrate = <Types extends Record<string, unknown>>(sql: PostgresInstance<Types>): Promise<void> =>
+  migrateInstance(sql as unknown as PostgresInstance, readMigrations('postgres'))
