@@ -13,7 +13,7 @@ export type { PostgresInstance } from './adapters/postgres/instance.ts'
  * A store on an instance of postgres.js, PostgreSQL 14 or newer, whatever its `transform` and `types`. Its tables are
  * looked for along the `search_path` of the instance, and made in the first schema of it: give them a schema of their own.
  *
- * Over the `sql` of a transaction (`sql.begin`) everything that the store does is part of that transaction. Such a store
+ * Over the `sql` of a transaction everything that the store does is part of that transaction. Such a store
  * cannot migrate; its writes belong to nobody until the transaction has been committed.
  *
  * Limits of connections and of time are those of the instance; `close` leaves it open. What other processes do is not
