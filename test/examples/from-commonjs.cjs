@@ -6,7 +6,7 @@ const main = async () => {
   const store = memoryStore()
   await createTenant({ store, clock: Date.now, newId: createNewId() })({ name: 'Acme' })
   const api = createApi({ store })
-  const { status, body } = await api({ method: 'GET', target: '/readyz', headers: {} })
-  console.log(JSON.stringify({ status, ...JSON.parse(body) }))
+  const answer = await api({ method: 'GET', target: '/readyz', headers: {} })
+  console.log(answer.body)
 }
 main()

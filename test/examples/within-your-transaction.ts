@@ -32,4 +32,6 @@ await order('third', true)
 const logged = await sql`select payload ->> 'orderId' as order_id from prospect_logs order by prospect_log_id`
 const kept = await sql`select order_id from shop.orders order by order_id`
 await sql.end()
-console.log(JSON.stringify({ logged: logged.map((row) => row['order_id']), kept: kept.map((row) => row['order_id']) }))
+console.log(
+  JSON.stringify({ logged: logged.map((row) => row['order_id']), kept: kept.map((row) => row['order_id']) }),
+)
