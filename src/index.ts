@@ -1,7 +1,11 @@
 /** What embedders may use: the use cases, their shapes and failures, and a store to try them with. */
 export { createNewId } from './adapters/ids.ts'
 export { type MemoryStore, memoryStore } from './adapters/memory/store.ts'
-export { createPagesWithVersion, type PageCreation, type PageToCreate } from './core/create-page-with-version.ts'
+export {
+  createPagesWithVersion,
+  type PageCreation,
+  type PageToCreate,
+} from './core/create-page-with-version.ts'
 export { createTenant } from './core/create-tenant.ts'
 export { DomainFailure, type FailureKind, type Fault, type Outcome } from './core/failures.ts'
 export { type GatherLimits, gather } from './core/gather.ts'

@@ -107,7 +107,11 @@ const mustServe = async (t: Test, { url, apiKey, pageGroupId }: Served) => {
       ...(json !== undefined && { method: 'POST', body: json }),
       headers: { 'x-api-key': apiKey, ...(json && { 'content-type': 'application/json' }), ...headers },
     })
-    return { status: answer.status, headers: answer.headers, json: await answer.json() }
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      json: (await answer.json()) as Record<string, unknown>,
+    }
   }
   const payload = '{ "amount": 12345678901234567890 }'
   const logged = await call('/v0/prospect_logs', `{"source":"crm","payload":${payload}}`)
@@ -120,14 +124,14 @@ const mustServe = async (t: Test, { url, apiKey, pageGroupId }: Served) => {
     json: { items: [{ pagesCount: 1 }], limit: 1 },
   })
   t.match(await call(`${group}/pages`), { status: 200, json: { items: [{ effectiveName: 'Spring' }] } })
-  const page = `${group}/pages/${created.json.pageId}`
+  const page = `${group}/pages/${created.json['pageId']}`
   t.match(await call(page), { status: 200, json: { customName: 'Spring' } })
-  while ((await call(page)).json.publishedVersion === null);
+  while ((await call(page)).json['publishedVersion'] === null);
 
   const unknown = await call('/v0/nowhere')
   t.match(unknown, { status: 404, json: { code: 'not_found', instance: /./ } })
   t.equal(unknown.headers.get('content-type'), 'application/problem+json')
-  t.equal(unknown.headers.get('x-request-id'), unknown.json.instance)
+  t.equal(unknown.headers.get('x-request-id'), unknown.json['instance'])
   t.match(await call('/v0/page_groups', undefined, { 'x-api-key': 'wrong' }), { status: 401 })
   t.match(await call('/v0/prospect_logs', 'x'.repeat(1_048_577)), {
     status: 413,
