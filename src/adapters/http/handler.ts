@@ -5,7 +5,7 @@ import { faultOf, repeatedIn } from './bad-messages.ts'
 import { createExchange } from './exchange.ts'
 import { readBody, refuseTooLarge } from './read-body.ts'
 
-export type HandlerLimits = {
+type HandlerLimits = {
   readonly bodyBytesMax: number
   /** Bytes of answers that wait for their callers to take them; past it the slowest are disconnected. */
   readonly unsentBytesMax: number

@@ -45,7 +45,7 @@ export const migrateInstance = async (
     await checkServer(sql, (message) => process.emitWarning(message))
     if (!(await isUpToDate(sql, migrations))) await migrateOn(sql, migrations)
   } catch (error) {
-    await reserved`rollback`.catch(() => {})
+    await sql`rollback`.catch(() => {})
     throw isWaiting(error) ? unavailable('The database cannot answer yet.', error) : error
   } finally {
     reserved.release()
