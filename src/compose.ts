@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { createApi } from './adapters/http/api.ts'
 import { PROBLEMS } from './adapters/http/problems.ts'
 import { createRateLimit } from './adapters/http/rate-limit.ts'
-import type { UseCases } from './adapters/http/routes.ts'
 import { createHttpServer } from './adapters/http/server.ts'
 import { limitWrongKeys } from './adapters/http/wrong-keys.ts'
 import { createNewId } from './adapters/ids.ts'
@@ -15,28 +14,18 @@ import { readMigrations } from './adapters/read-migrations.ts'
 import { sqliteStore } from './adapters/sqlite/store.ts'
 import type { Config } from './config.ts'
 import { apiKeyHash, isApiKeyText } from './core/api-key-text.ts'
-import { createPagesWithVersion } from './core/create-page-with-version.ts'
 import { refuse } from './core/failures.ts'
-import { gather } from './core/gather.ts'
-import { getPages } from './core/get-page.ts'
 import { identify } from './core/identify.ts'
-import { listPageGroups, slicesOfPageGroups } from './core/list-page-groups.ts'
-import { listPages, slicesOfPages } from './core/list-pages.ts'
-import { logProspectActivities } from './core/log-prospect-activity.ts'
 import type { Clock, NewId, Store } from './core/ports.ts'
 import { publishVersions } from './core/publish-versions.ts'
 import { rememberApiKeys } from './core/remember-api-keys.ts'
 import { onwardClock } from './core/times.ts'
+import { LEASE_MARGIN_MS, PUBLISHER_REST_MS } from './publisher.ts'
+import { composeUseCases, LIST_LENGTH_MAX } from './use-cases.ts'
 
-/** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
-const LIST_LENGTH_MAX = 200
-/** Pages that are read may be as heavy as a body may be. */
-const READ_PAGES_MAX = 64
-const LIST_CHARACTERS_MAX = 4_194_304
+export { composeUseCases }
+
 const REMEMBERED_KEYS = { keysMax: 10_000, msMax: 30_000 }
-const PUBLISHER_REST_MS = 10
-/** A lease outlives the call to the namer by this. */
-const LEASE_MARGIN_MS = 20_000
 
 /** The store that the settings name. Opens the embedded file; connects to nothing yet. */
 const openStore = (config: Config, log: Log): Store => {
@@ -63,36 +52,6 @@ export const realWorld = (config: Config, log: Log): World => ({
   newId: createNewId(),
   log,
 })
-
-/** The five operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
-export const composeUseCases = (
-  { store, clock, newId }: Omit<World, 'log'>,
-  config: Pick<Config, 'requireIdentity' | 'queuedCallsMax'>,
-  listsUnderWayMax: number,
-): UseCases => {
-  const limits = {
-    listLengthMax: LIST_LENGTH_MAX,
-    listWeightMax: LIST_CHARACTERS_MAX,
-    listsUnderWayMax,
-    queuedMax: config.queuedCallsMax,
-  }
-  const lineOf = ({ tenantId }: { readonly tenantId: string }) => tenantId
-  const read = { lineOf, sameAs: JSON.stringify }
-  return {
-    logProspectActivity: gather(
-      logProspectActivities({ store, clock, newId, requireIdentity: config.requireIdentity }),
-      limits,
-      { lineOf, weightOf: ({ payload, email }) => payload.rawJson.length + (email?.length ?? 0) },
-    ),
-    listPageGroups: listPageGroups({ slice: gather(slicesOfPageGroups({ store }), limits, read) }),
-    listPages: listPages({ slice: gather(slicesOfPages({ store }), limits, read) }),
-    getPage: gather(getPages({ store }), { ...limits, listLengthMax: READ_PAGES_MAX }, read),
-    createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), limits, {
-      lineOf,
-      weightOf: ({ supplementaryContext }) => supplementaryContext?.length ?? 0,
-    }),
-  }
-}
 
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
 export const compose = (config: Config, world: World) => {

@@ -1,6 +1,11 @@
 /** What embedders may use: the use cases, their shapes and failures, and a store to try them with. */
-export { memoryStore } from './adapters/memory/store.ts'
-export { createPagesWithVersion } from './core/create-page-with-version.ts'
+export { createNewId } from './adapters/ids.ts'
+export { type MemoryStore, memoryStore } from './adapters/memory/store.ts'
+export {
+  createPagesWithVersion,
+  type PageCreation,
+  type PageToCreate,
+} from './core/create-page-with-version.ts'
 export { createTenant } from './core/create-tenant.ts'
 export { DomainFailure, type FailureKind, type Fault, type Outcome } from './core/failures.ts'
 export { type GatherLimits, gather } from './core/gather.ts'
@@ -8,7 +13,7 @@ export { getPages } from './core/get-page.ts'
 export { type Caller, identify, requireScope } from './core/identify.ts'
 export { listPageGroups, slicesOfPageGroups } from './core/list-page-groups.ts'
 export { listPages, slicesOfPages } from './core/list-pages.ts'
-export { logProspectActivities } from './core/log-prospect-activity.ts'
+export { type LoggedActivity, logProspectActivities, type NewActivity } from './core/log-prospect-activity.ts'
 export { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './core/manage-api-keys.ts'
 export { createPageGroup, updatePageGroup } from './core/manage-page-groups.ts'
 export type * from './core/ports.ts'

@@ -26,7 +26,13 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^settings\.ts$/, /^setting-values\.ts$/],
   [/^setting-values\.ts$/, /^$/],
   [/^cli\//, /^(cli\/|compose\.ts$|config\.ts$|settings\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/],
-  [/^index\.ts$/, /^(core\/|shapes\/|adapters\/memory\/store\.ts$)/],
+  [/^use-cases\.ts$/, /^core\//],
+  // What embedders may import, a file for each entry of `exports`.
+  [/^index\.ts$/, /^(core\/|shapes\/|adapters\/memory\/store\.ts$|adapters\/ids\.ts$)/],
+  [/^http\.ts$/, /^(core\/|adapters\/http\/|adapters\/ids\.ts$|config\.ts$|use-cases\.ts$|node:)/],
+  [/^(postgres|sqlite)\.ts$/, /^(adapters\/(postgres|sqlite)\/|adapters\/read-migrations\.ts$)/],
+  [/^(memory|naming)\.ts$/, /^adapters\/(memory|naming)\//],
+  [/^publisher\.ts$/, /^(core\/|adapters\/publisher\.ts$|use-cases\.ts$)/],
 ]
 
 /** What a file imports at run time: paths within src, or the names of packages. Types alone disappear. */
@@ -47,6 +53,25 @@ t.test('imports go one way only', async (t) => {
     const wrong = importsOf(file, text).filter((from) => !mayImport?.test(from))
     t.strictSame(wrong, [], `${file} imports nothing that it may not`)
   }
+})
+
+/** The packages that a file of src comes to import, by itself and through others. */
+const packagesOf = (file: string, seen = new Set<string>()): string[] => {
+  if (seen.has(file)) return []
+  seen.add(file)
+  const text = files.find((one) => one.file === file)?.text ?? ''
+  return importsOf(file, text).flatMap((from) =>
+    /\.(ts|json)$/.test(from) ? packagesOf(from, seen) : from.startsWith('node:') ? [] : [from],
+  )
+}
+
+t.test('what embedders import brings the packages that it needs and no other', async (t) => {
+  const packages = (file: string) => [...new Set(packagesOf(file))].sort()
+  t.strictSame(packages('index.ts'), ['ulid', 'valibot'])
+  t.strictSame(packages('http.ts'), ['ulid', 'valibot'])
+  t.strictSame(packages('postgres.ts'), ['postgres'])
+  for (const file of ['sqlite.ts', 'memory.ts', 'naming.ts', 'publisher.ts'])
+    t.strictSame(packages(file), [], file)
 })
 
 t.test('the guard sees what it guards against', async (t) => {

@@ -11,7 +11,7 @@ import {
   someLog,
   someProspect,
 } from '../support/rows.ts'
-import { opened, overStores } from '../support/stores.ts'
+import { EVERY_STORE, opened, overStores } from '../support/stores.ts'
 
 const PAYLOADS = [
   '{}',
@@ -320,7 +320,7 @@ overStores(async (t, kind) => {
     scribbleOn({ prospect, log })
     t.strictSame(await keptOf(tenantId), before)
   })
-})
+}, EVERY_STORE)
 
 const RECEIPT_FIELDS = [
   'tenantId',

@@ -1,6 +1,6 @@
 import { sha256 } from '../../src/core/hashes.ts'
 import { AWKWARD_TEXTS, addTenant, at, newId, type SomeTenant, scribbleOn, someKey } from '../support/rows.ts'
-import { opened, overStores } from '../support/stores.ts'
+import { EVERY_STORE, opened, overStores } from '../support/stores.ts'
 
 overStores(async (t, kind) => {
   const { store } = await opened(t, kind)
@@ -133,4 +133,4 @@ overStores(async (t, kind) => {
       scribbleOn(given)
     t.strictSame(await apiKeys.find(before.apiKeyId), before)
   })
-})
+}, EVERY_STORE)

@@ -10,7 +10,7 @@ import type { Settlement, Store } from '../../src/core/ports.ts'
 import { publishVersions } from '../../src/core/publish-versions.ts'
 import { runChild, sourceUrl } from '../support/children.ts'
 import { addTenant, newId as newRowId } from '../support/rows.ts'
-import { opened, overStores } from '../support/stores.ts'
+import { EVERY_STORE, opened, overStores } from '../support/stores.ts'
 import { twoProcesses } from '../support/two-processes.ts'
 
 const ROUNDS = 5
@@ -246,7 +246,7 @@ overStores(async (t, kind) => {
     const outcomes = await Promise.all(logs.map((log, i) => log(i < 2 === (i % 2 === 0) ? list : other)))
     return outcomes.flat()
   }
-})
+}, EVERY_STORE)
 
 /** A process that logs a hundred activities one after another, from a place of its own, and says how many it replayed. */
 const LOG_HUNDRED = `

@@ -9,7 +9,7 @@ import {
   someGroup,
   somePage,
 } from '../support/rows.ts'
-import { opened, overStores } from '../support/stores.ts'
+import { EVERY_STORE, opened, overStores } from '../support/stores.ts'
 
 overStores(async (t, kind) => {
   const { store } = await opened(t, kind)
@@ -228,7 +228,7 @@ overStores(async (t, kind) => {
     scribbleOn(change)
     t.strictSame(await pageGroups.find(before.pageGroupId), { ...before, title: 'Changed' })
   })
-})
+}, EVERY_STORE)
 
 const wantOf = ({ tenantId }: SomeTenant, want: Partial<PageGroupsWant> = {}): PageGroupsWant => ({
   tenantId,

@@ -11,7 +11,7 @@ import {
   someGroup,
   somePage,
 } from '../support/rows.ts'
-import { opened, overStores } from '../support/stores.ts'
+import { EVERY_STORE, opened, overStores } from '../support/stores.ts'
 
 overStores(async (t, kind) => {
   const { store } = await opened(t, kind)
@@ -304,7 +304,7 @@ overStores(async (t, kind) => {
     scribbleOn(page)
     t.strictSame(await listed(group), [storedPage(before)])
   })
-})
+}, EVERY_STORE)
 
 type Parent = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
 const parentOf = ({ tenantId, pageGroupId }: Parent): Parent => ({ tenantId, pageGroupId })

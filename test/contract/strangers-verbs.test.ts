@@ -1,6 +1,6 @@
 import type { PageGroupsWant } from '../../src/core/ports.ts'
 import { addTenant, type SomeTenant } from '../support/rows.ts'
-import { opened, overStores, type TestedStore } from '../support/stores.ts'
+import { EVERY_STORE, opened, overStores, type TestedStore } from '../support/stores.ts'
 import { fillTenant, type Things, verbs } from '../support/verbs.ts'
 
 overStores(async (t, kind) => {
@@ -32,7 +32,7 @@ overStores(async (t, kind) => {
       t.test(`${verb.name} names no tenant: ${verb.noTenant}`, async (t) => {
         await t.resolves(asking(verb, ({ tenant }) => tenant))
       })
-})
+}, EVERY_STORE)
 
 const SLICE = { beforeId: null, rowsMax: 100 }
 const STATUSES: readonly PageGroupsWant['status'][] = [null, 'active', 'archived', 'deleted']

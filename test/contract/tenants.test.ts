@@ -1,5 +1,5 @@
 import { AWKWARD_TEXTS, addTenant, at, newId } from '../support/rows.ts'
-import { opened, overStores } from '../support/stores.ts'
+import { EVERY_STORE, opened, overStores } from '../support/stores.ts'
 
 overStores(async (t, kind) => {
   const { store, another } = await opened(t, kind)
@@ -33,4 +33,4 @@ overStores(async (t, kind) => {
     await t.resolves(store.ready())
     await t.resolves((await another()).ready())
   })
-})
+}, EVERY_STORE)

@@ -1,6 +1,6 @@
 import type { ClaimedVersion, NewPageRow, Settlement, Store, StoredPageGroup } from '../../src/core/ports.ts'
 import { AWKWARD_TEXTS, addTenant, at, scribbleOn, someGroup, somePage } from '../support/rows.ts'
-import { opened, overStores } from '../support/stores.ts'
+import { EVERY_STORE, opened, overStores } from '../support/stores.ts'
 
 overStores(async (t, kind) => {
   const { store, another } = await opened(t, kind)
@@ -301,7 +301,7 @@ overStores(async (t, kind) => {
     t.match(await claim(store, 1), [{ pageId: page.pageId, attempt: 2 }])
     t.match(await store.versions.contexts(group.tenantId, [page]), [{ groupTitle: group.title }])
   })
-})
+}, EVERY_STORE)
 
 const addGroup = async (store: Store, fields: Partial<StoredPageGroup> = {}) => {
   const group = someGroup(await addTenant(store), fields)

@@ -6,7 +6,7 @@ import type { PageGroupStatus } from '../../src/shapes/page-group.ts'
 import { randomBy } from '../support/random.ts'
 import { addTenant, someGroup, somePage } from '../support/rows.ts'
 import { START_MS } from '../support/setting.ts'
-import { overStores, type StoreKind } from '../support/stores.ts'
+import { EVERY_STORE, overStores, type StoreKind } from '../support/stores.ts'
 import { twoProcesses } from '../support/two-processes.ts'
 import { walk, walkFaults } from '../support/walks.ts'
 
@@ -156,7 +156,7 @@ overStores(async (t, kind) => {
     const all = [...ids, group.pageGroupId].sort().reverse()
     for (const limit of [7, 100]) t.strictSame(await walkGroups(limit, limit), all)
   })
-})
+}, EVERY_STORE)
 
 const shuffled = <Item>(items: readonly Item[]): Item[] => {
   const chance = randomBy(SEED)

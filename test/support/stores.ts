@@ -1,14 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { openPostgres } from '../../src/adapters/postgres/connect.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
+import { withoutSocket } from '../../src/adapters/postgres/without-socket.ts'
 import { readMigrations } from '../../src/adapters/read-migrations.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import type { NewLog, ProspectChange, Store } from '../../src/core/ports.ts'
+import { postgresStore as storeOverInstance } from '../../src/postgres.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from './postgres.ts'
 
 // A file against three stores may take longer than tap's half minute; `--test-timeout` is the limit.
@@ -28,9 +31,9 @@ export type TestedStore = {
   readonly close: () => Promise<void>
 }
 export type Sent = { readonly text: string; readonly parameters: readonly unknown[] }
-/** One of the three kinds. `open` makes a new, empty, migrated one each time. */
+/** One of the kinds; `instance` is PostgreSQL through an embedder's own instance of the driver. `open` makes a new, empty, migrated one each time. */
 export type StoreKind = {
-  readonly name: 'memory' | 'sqlite' | 'postgres'
+  readonly name: 'memory' | 'sqlite' | 'postgres' | 'instance'
   /** Why it cannot be tested here, or null. */
   readonly skip: string | null
   readonly open: () => Promise<TestedStore>
@@ -38,7 +41,15 @@ export type StoreKind = {
   readonly end: () => Promise<void>
 }
 
-export const storeKinds = (): readonly StoreKind[] => [memoryKind(), sqliteKind(), postgresKind()]
+export const storeKinds = (): readonly StoreKind[] => [
+  memoryKind(),
+  sqliteKind(),
+  postgresKind('postgres'),
+  postgresKind('instance'),
+]
+
+/** What the service runs on, and what an embedder brings. */
+export const EVERY_STORE: readonly StoreKind['name'][] = ['memory', 'sqlite', 'postgres', 'instance']
 
 /** The same tests over every kind of store, or over those named; where one cannot be started here it says so. */
 export const overStores = (
@@ -124,10 +135,10 @@ export const sqliteKind = (): StoreKind => ({
   end: async () => {},
 })
 
-const postgresKind = (): StoreKind => {
+const postgresKind = (name: 'postgres' | 'instance'): StoreKind => {
   let server: Promise<ThrowawayPostgres> | undefined
   return {
-    name: 'postgres',
+    name,
     skip: whyNoPostgres(),
     open: async () => {
       server ??= startPostgres()
@@ -135,6 +146,12 @@ const postgresKind = (): StoreKind => {
       const stores: Store[] = []
       const sent: Sent[] = []
       const another = async () => {
+        if (name === 'instance') {
+          const sql = strangeInstance(url)
+          const store = storeOverInstance(sql)
+          stores.push({ ...store, close: () => sql.end({ timeout: 1 }) })
+          return store
+        }
         const store = postgresStore(
           {
             ...POSTGRES_SETTINGS,
@@ -169,6 +186,19 @@ const postgresKind = (): StoreKind => {
     },
     end: async () => (await server)?.stop(),
   }
+}
+
+/** An instance of the driver as the store itself would never open it. */
+const strangeInstance = (url: string) => {
+  const { address, socket } = withoutSocket(url)
+  return postgres(address, {
+    ...socket,
+    max: 5,
+    onnotice: () => {},
+    connection: { TimeZone: 'Asia/Kolkata' },
+    transform: postgres.pascal,
+    types: { bigint: postgres.BigInt },
+  })
 }
 
 export const POSTGRES_SETTINGS = {

@@ -1,14 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { Server as Listener } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DomainFailure } from '../../core/failures.ts'
 import { type Api, refusal } from './api.ts'
 import { answerBadMessage, faultOf, repeatedIn } from './bad-messages.ts'
+import { createExchange } from './exchange.ts'
 import { createLines } from './lines.ts'
-import { discard, readBody, refuseTooLarge } from './read-body.ts'
+import { readBody, refuseTooLarge } from './read-body.ts'
 import type { ApiResponse } from './requests.ts'
-import { boundUnsent } from './unsent.ts'
 
 export type ServerLimits = {
   readonly bodyBytesMax: number
@@ -34,10 +33,9 @@ const IDLE_GRACE_MS = 1_000
 /** A connection on which nothing moves for so long in the middle of a request or its answer is ended. */
 const STILL_MS_MAX = 120_000
 
-/** The API on a socket. The only file that knows `node:http`. */
+/** The API on a socket of its own. */
 export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: Deps) => {
   let draining = false
-  const bound = boundUnsent(limits.unsentBytesMax)
   const lines = createLines()
   const refuseMessage = (failure: DomainFailure): ApiResponse => {
     const requestId = newRequestId()
@@ -45,39 +43,24 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
     return refusal(requestId, failure)
   }
 
-  const handle = async (
+  const exchange = createExchange({ api, ...limits, refuseMessage, isLast: () => draining })
+
+  const handle = (
     req: IncomingMessage,
     res: ServerResponse,
     { expectsContinue, overflow }: { expectsContinue: boolean; overflow: DomainFailure | null },
   ): Promise<void> => {
     const repeatedHeaders = repeatedIn(req)
-    const fault = overflow ?? faultOf(req, repeatedHeaders)
-    const { status, headers, body } = fault
-      ? refuseMessage(fault)
-      : await api({
-          method: req.method ?? '',
-          target: req.url ?? '',
-          headers: req.headers,
-          repeatedHeaders,
-          address: req.socket.remoteAddress,
-          readBody: (hold) => {
-            refuseTooLarge(Number(req.headers['content-length'] ?? 0), limits.bodyBytesMax)
-            if (expectsContinue) res.writeContinue()
-            return readBody(req, limits.bodyBytesMax, hold)
-          },
-        })
-    // The rest of a small body may have come in the same packet, which is read to its end once this turn is over.
-    if (!req.complete) await nextTurn()
-    const unread = !req.complete
-    if (draining || fault || unread) res.setHeader('connection', 'close')
-    res.writeHead(status, headers)
-    if (unread) {
-      res.write(body)
-      await discard(req)
-      res.end()
-      // Text of as many bytes as characters is ASCII, which Node writes faster under another name.
-    } else res.end(body, headers['content-length'] === String(body.length) ? 'latin1' : 'utf8')
-    bound(res)
+    return exchange(req, res, {
+      target: req.url ?? '',
+      repeatedHeaders,
+      fault: overflow ?? faultOf(req, repeatedHeaders),
+      readBody: (hold) => {
+        refuseTooLarge(Number(req.headers['content-length'] ?? 0), limits.bodyBytesMax)
+        if (expectsContinue) res.writeContinue()
+        return readBody(req, limits.bodyBytesMax, hold)
+      },
+    })
   }
 
   const server = createServer({

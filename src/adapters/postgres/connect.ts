@@ -171,7 +171,7 @@ export const endPool = (sql: Sql, timeoutS: number): Promise<void> =>
   sql.end({ timeout: timeoutS }).catch(() => {})
 
 /** `2026-01-31 09:05:00.12+00`: sessions are in UTC, and PostgreSQL leaves out zeros at the end. */
-const isoFromPostgres = (text: string): string => {
+export const isoFromPostgres = (text: string): string => {
   const zone = text.length - 3
   if (!text.endsWith('+00') || zone < 19 || zone > 23) return new Date(text).toISOString()
   const fraction = zone === 19 ? '.' : text.slice(19, zone)

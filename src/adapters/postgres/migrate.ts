@@ -34,7 +34,7 @@ export const migratePostgres = async (
  * On one connection, which is not replaced if it is lost, by plain statements: the driver's own transactions can throw
  * where nobody catches it.
  */
-const migrateOn = async (sql: Sql, migrations: readonly Migration[]): Promise<void> => {
+export const migrateOn = async (sql: Sql, migrations: readonly Migration[]): Promise<void> => {
   await sql`begin`
   // A migration takes the time that it takes, and so does another process that migrates just now.
   await sql`set local statement_timeout = 0`
@@ -52,7 +52,7 @@ const migrateOn = async (sql: Sql, migrations: readonly Migration[]): Promise<vo
 }
 
 /** A look first, so that a role without the right to change the schema can start where there is nothing to change. */
-const isUpToDate = async (sql: Sql, migrations: readonly Migration[]): Promise<boolean> => {
+export const isUpToDate = async (sql: Sql, migrations: readonly Migration[]): Promise<boolean> => {
   const applied = await appliedIn(sql)
   return applied > 0 && missingMigrations(migrations, applied).length === 0
 }
@@ -67,7 +67,7 @@ export const appliedIn = async (sql: Sql): Promise<number> => {
   return row?.applied ?? 0
 }
 
-const checkServer = async (sql: Sql, warn: Warn): Promise<void> => {
+export const checkServer = async (sql: Sql, warn: Warn): Promise<void> => {
   const [server] = await sql<{ version: number; fsync: string; fullPageWrites: string; commits: string }[]>`
     select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
       current_setting('full_page_writes') as full_page_writes, current_setting('synchronous_commit') as commits`

@@ -3,7 +3,7 @@ import type { Migration } from '../../core/migrations.ts'
 import type { Store } from '../../core/ports.ts'
 import { postgresActivities } from './activities.ts'
 import { postgresApiKeys } from './api-keys.ts'
-import { connect, type PostgresSettings } from './connect.ts'
+import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { appliedIn, migratePostgres, type Warn } from './migrate.ts'
 import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
@@ -21,8 +21,28 @@ export const postgresStore = (
   const { url, pooler } = settings
   const directUrl = pooler === undefined ? url : pooler.directUrl
   const signals = postgresSignals(directUrl, ask)
-  const pages = postgresPages(ask)
 
+  return {
+    ...portsOver(ask, migrations, () => signals.tellSoon('versions')),
+    migrate: () =>
+      directUrl === null
+        ? migratePostgres(url, migrations, warn, { prepare: false })
+        : migratePostgres(directUrl, migrations, warn),
+    watch: signals.watch,
+    close: async () => {
+      await signals.close()
+      await close()
+    },
+  }
+}
+
+/** What a store does by statements alone, however they are sent. */
+export const portsOver = (
+  ask: Ask,
+  migrations: readonly Migration[],
+  onNewVersions: () => void,
+): Omit<Store, 'migrate' | 'watch' | 'close'> => {
+  const pages = postgresPages(ask)
   return {
     activities: postgresActivities(ask),
     pageGroups: postgresPageGroups(ask),
@@ -30,26 +50,17 @@ export const postgresStore = (
       ...pages,
       record: async (rows) => {
         const recorded = await pages.record(rows)
-        if (recorded === 'recorded') signals.tellSoon('versions')
+        if (recorded === 'recorded') onNewVersions()
         return recorded
       },
     },
     versions: postgresVersions(ask),
     apiKeys: postgresApiKeys(ask),
     tenants: postgresTenants(ask),
-    migrate: () =>
-      directUrl === null
-        ? migratePostgres(url, migrations, warn, { prepare: false })
-        : migratePostgres(directUrl, migrations, warn),
     ready: async () => {
       const applied = await ask(appliedIn)
       if (applied !== migrations.length)
         throw new DomainFailure('unavailable', 'The database is not migrated.', { retryAfterS: 5 })
-    },
-    watch: signals.watch,
-    close: async () => {
-      await signals.close()
-      await close()
     },
   }
 }

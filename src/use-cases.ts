@@ -1,0 +1,46 @@
+import type { UseCases } from './adapters/http/routes.ts'
+import { createPagesWithVersion } from './core/create-page-with-version.ts'
+import { gather } from './core/gather.ts'
+import { getPages } from './core/get-page.ts'
+import { listPageGroups, slicesOfPageGroups } from './core/list-page-groups.ts'
+import { listPages, slicesOfPages } from './core/list-pages.ts'
+import { logProspectActivities } from './core/log-prospect-activity.ts'
+import type { Clock, NewId, Store } from './core/ports.ts'
+
+/** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
+export const LIST_LENGTH_MAX = 200
+/** Pages that are read may be as heavy as a body may be. */
+const READ_PAGES_MAX = 64
+const LIST_CHARACTERS_MAX = 4_194_304
+
+type Deps = { readonly store: Store; readonly clock: Clock; readonly newId: NewId }
+
+/** The five operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
+export const composeUseCases = (
+  { store, clock, newId }: Deps,
+  config: { readonly requireIdentity: boolean; readonly queuedCallsMax: number },
+  listsUnderWayMax: number,
+): UseCases => {
+  const limits = {
+    listLengthMax: LIST_LENGTH_MAX,
+    listWeightMax: LIST_CHARACTERS_MAX,
+    listsUnderWayMax,
+    queuedMax: config.queuedCallsMax,
+  }
+  const lineOf = ({ tenantId }: { readonly tenantId: string }) => tenantId
+  const read = { lineOf, sameAs: JSON.stringify }
+  return {
+    logProspectActivity: gather(
+      logProspectActivities({ store, clock, newId, requireIdentity: config.requireIdentity }),
+      limits,
+      { lineOf, weightOf: ({ payload, email }) => payload.rawJson.length + (email?.length ?? 0) },
+    ),
+    listPageGroups: listPageGroups({ slice: gather(slicesOfPageGroups({ store }), limits, read) }),
+    listPages: listPages({ slice: gather(slicesOfPages({ store }), limits, read) }),
+    getPage: gather(getPages({ store }), { ...limits, listLengthMax: READ_PAGES_MAX }, read),
+    createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), limits, {
+      lineOf,
+      weightOf: ({ supplementaryContext }) => supplementaryContext?.length ?? 0,
+    }),
+  }
+}

@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { type ApiOptions, createApi } from '../src/http.ts'
+import {
+  createNewId,
+  createPageGroup,
+  createTenant,
+  issueApiKey,
+  revokeApiKey,
+  type Store,
+} from '../src/index.ts'
+import { memoryStore } from '../src/memory.ts'
+import { createPublisher } from '../src/publisher.ts'
+import { sqliteStore } from '../src/sqlite.ts'
+import { caller, failing } from './support/api.ts'
+import { stoppedClock } from './support/setting.ts'
+
+/** A store with a tenant, its key and a page group, and an API over it. */
+const embedded = async (options: Partial<ApiOptions> = {}, store: Store = memoryStore()) => {
+  const deps = { store, clock: Date.now, newId: createNewId() }
+  await store.migrate()
+  const { tenantId } = await createTenant(deps)({ name: 'a tenant' })
+  const { pageGroupId } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
+  const key = await issueApiKey(deps)({ tenantId, name: null, scopes: [], lifeMs: null })
+  const api = createApi({ store, ...options })
+  return { ...deps, ...key, pageGroupId, call: caller(api, key.apiKey) }
+}
+
+const ACTIVITY = { source: 'crm', payload: {} }
+
+t.test('the API works over any store, and tells of each request', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const file = sqliteStore({ path: join(folder, 'a.db') })
+  t.teardown(() => file.close())
+  for (const store of [memoryStore(), file]) {
+    const told: unknown[] = []
+    const { call } = await embedded({ onAnswered: (answered) => told.push(answered) }, store)
+    t.equal((await call('POST /v0/prospect_logs', { json: ACTIVITY })).status, 201)
+    t.match(told, [{ route: '/v0/prospect_logs', status: 201, code: null }])
+    t.equal((await call('GET /readyz')).status, 200)
+  }
+})
+
+t.test('what is set is set, and what is left out or undefined is as in the service', async (t) => {
+  const defaults = await embedded({ requireIdentity: undefined, rateLimitPerMinute: undefined })
+  t.equal((await defaults.call('POST /v0/prospect_logs', { json: ACTIVITY })).status, 201)
+  const strict = await embedded({ requireIdentity: true, rateLimitPerMinute: 1 })
+  t.equal((await strict.call('POST /v0/prospect_logs', { json: ACTIVITY })).status, 400)
+  t.equal((await strict.call('GET /v0/page_groups')).json['code'], 'rate_limited')
+  const clock = stoppedClock()
+  const { call } = await embedded({ clock })
+  const { json } = await call('POST /v0/prospect_logs', { json: ACTIVITY })
+  t.equal(json['createdAt'], '2026-01-01T00:00:00.000Z')
+})
+
+t.test('wrong keys of one address are limited, unless that is turned off', async (t) => {
+  const wrong = { key: 'wrong', address: '192.0.2.1' }
+  const limited = await embedded({ wrongKeysPerMinute: 1 })
+  t.equal((await limited.call('GET /v0/page_groups', wrong)).status, 401)
+  t.equal((await limited.call('GET /v0/page_groups', wrong)).status, 429)
+  t.equal((await limited.call('GET /v0/page_groups', { address: '192.0.2.1' })).status, 429)
+  const free = await embedded({ wrongKeysPerMinute: null })
+  for (let i = 0; i < 100; i++) t.equal((await free.call('GET /v0/page_groups', wrong)).status, 401)
+})
+
+t.test(
+  'a key that was right is refused within a second of its end, and one more look-up tells',
+  async (t) => {
+    const { call, apiKeyId, ...deps } = await embedded()
+    t.equal((await call('GET /v0/page_groups')).status, 200)
+    await revokeApiKey(deps)(apiKeyId)
+    while ((await call('GET /v0/page_groups')).status === 200);
+    t.equal((await call('GET /v0/page_groups')).json['code'], 'invalid_api_key')
+  },
+)
+
+t.test('a fault of the store is told, and by default it is printed', async (t) => {
+  const store = memoryStore()
+  const broken = { ...store, pageGroups: failing(store.pageGroups, new Error('a bug')) }
+  const told: unknown[] = []
+  const { apiKey } = await embedded({}, store)
+  const call = caller(createApi({ store: broken, onError: (error) => told.push(error) }), apiKey)
+  t.equal((await call('GET /v0/page_groups')).status, 500)
+  t.match(told, [{ message: 'a bug' }])
+  const printed = t.capture(console, 'error', () => {})
+  const answer = await caller(createApi({ store: broken }), apiKey)('GET /v0/page_groups')
+  t.match(
+    printed().map(({ args }) => args),
+    [[answer.headers['x-request-id'], { message: 'a bug' }]],
+  )
+})
+
+t.test('the publisher publishes what waits, and what comes, as soon as the store tells of it', async (t) => {
+  const { call, store, pageGroupId } = await embedded()
+  const publisher = createPublisher({ store, pollMs: 600_000 })
+  t.teardown(publisher.stop)
+  const create = async () => (await call(`POST /v0/page_groups/${pageGroupId}/pages`)).json['pageId']
+  const published = async (pageId: unknown) => {
+    const read = `GET /v0/page_groups/${pageGroupId}/pages/${pageId}`
+    while ((await call(read)).json['publishedVersion'] === null);
+    return true
+  }
+  const waiting = await create()
+  publisher.start()
+  t.ok(await published(waiting))
+  t.ok(await published(await create()))
+})
+
+t.test('the publisher asks the namer, and tells of each call that failed', async (t) => {
+  const { call, store, pageGroupId } = await embedded()
+  const { promise, resolve } = Promise.withResolvers<unknown>()
+  const publisher = createPublisher({
+    store,
+    namer: async () => {
+      throw new Error('no name today')
+    },
+    onFailedAttempt: ({ attempt }, why) => resolve([attempt, String(why)]),
+  })
+  t.teardown(publisher.stop)
+  publisher.start()
+  await call(`POST /v0/page_groups/${pageGroupId}/pages`)
+  t.strictSame(await promise, [1, 'Error: no name today'])
+})
+
+t.test('what else fails while publishing is told, and it goes on', async (t) => {
+  const { store } = await embedded()
+  const { promise, resolve } = Promise.withResolvers<unknown>()
+  const broken = { ...store, versions: failing(store.versions, new Error('away')) }
+  const publisher = createPublisher({ store: broken, onError: resolve })
+  t.teardown(publisher.stop)
+  publisher.start()
+  t.match(await promise, { message: 'away' })
+})
