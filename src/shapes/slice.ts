@@ -12,6 +12,7 @@ const limit = () =>
       minimum: 1,
       maximum: ITEMS_MAX,
     }),
+    v.description('How many items to answer.'),
     v.transform(Number),
   )
 
@@ -20,7 +21,7 @@ export const sliceQuery = {
   cursor: v.optional(
     described(v.string(), '`nextCursor` of the slice before, unchanged, with the same filter.'),
   ),
-  limit: v.optional(described(limit(), 'How many items to answer.'), '20'),
+  limit: v.optional(limit(), '20'),
 }
 export const SliceQuery = v.object(sliceQuery)
 export type SliceQuery = v.InferOutput<typeof SliceQuery>

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { RawRoute } from '../open-routes.ts'
 import type { ApiResponse } from '../requests.ts'
-import { answerAsset, type Asset, assetOf } from './assets.ts'
+import { type Asset, answerAsset, assetOf } from './assets.ts'
 import { CONTENT_SECURITY_POLICY, LOOK, PAGE, PLAIN_PAGE, START } from './page.ts'
 
 const HTML = 'text/html; charset=utf-8'
