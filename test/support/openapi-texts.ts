@@ -12,9 +12,7 @@ type Texts = {
   readonly answers: Examples
 }
 
-export const ABOUT = `Log what prospects do, keep pages in groups, publish them in the background.
-
-**Key.** Every operation needs an API key in the header \`x-api-key\`. A key belongs to one tenant, and what another tenant has
+export const ABOUT = `**Key.** Every operation needs an API key in the header \`x-api-key\`. A key belongs to one tenant, and what another tenant has
 is answered like what nobody has. A key has scopes; each operation names the one it needs.
 
 **Repeating.** Send \`Idempotency-Key\` with a POST, and send it again as often as you like: the first answer comes again, with

@@ -338,11 +338,11 @@ export interface components {
         "Retry-After": number;
         /** @description How to authenticate. */
         "WWW-Authenticate": string;
-        /** @description There where the answer is that of an earlier request with the same key. */
+        /** @description Sent where the answer is that of an earlier request with the same key. */
         "Idempotent-Replayed": "true";
-        /** @description There where the server limits the requests of a key: how many (`q`) in how many seconds (`w`). */
+        /** @description Sent where the server limits the requests of a key: how many (`q`) in how many seconds (`w`). */
         "RateLimit-Policy": string;
-        /** @description There where the server limits the requests of a key: how many are left (`r`), and the seconds to wait (`t`). */
+        /** @description Sent where the server limits the requests of a key: how many are left (`r`), and the seconds to wait (`t`). */
         RateLimit: string;
     };
     pathItems: never;

@@ -272,17 +272,17 @@ export const createOpenApi = (): Json => ({
         schema: { type: 'string', examples: ['ApiKey realm="prospect-pages", header="x-api-key"'] },
       },
       'Idempotent-Replayed': {
-        description: 'There where the answer is that of an earlier request with the same key.',
+        description: 'Sent where the answer is that of an earlier request with the same key.',
         schema: { type: 'string', const: 'true' },
       },
       'RateLimit-Policy': {
         description:
-          'There where the server limits the requests of a key: how many (`q`) in how many seconds (`w`).',
+          'Sent where the server limits the requests of a key: how many (`q`) in how many seconds (`w`).',
         schema: { type: 'string', examples: ['"per-minute";q=600;w=60'] },
       },
       RateLimit: {
         description:
-          'There where the server limits the requests of a key: how many are left (`r`), and the seconds to wait (`t`).',
+          'Sent where the server limits the requests of a key: how many are left (`r`), and the seconds to wait (`t`).',
         schema: { type: 'string', examples: ['"per-minute";r=599;t=0'] },
       },
     },

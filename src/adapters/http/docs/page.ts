@@ -43,14 +43,22 @@ const paint = () => document.documentElement.classList.toggle('dark-mode', dark.
 dark.addEventListener('change', paint)
 paint()
 
-const show = (spec) =>
+addEventListener('keydown', ({ key }) => {
+  if (key === 'Escape') document.querySelector('.close-modal')?.click()
+})
+
+const here = new URL('.', location.href).href.replace(/[/]$/, '')
+const show = ({ info, ...spec }) =>
   SwaggerUIBundle({
-    // Calls go to where the page came from, whatever prefix it stands under.
-    spec: { ...spec, servers: [{ url: new URL('.', location.href).href.replace(/[/]$/, '') }] },
+    spec: {
+      ...spec,
+      info: { ...info, description: info.description + '\\n\\n[openapi.json](openapi.json)' },
+      // Calls go to where the page came from, whatever prefix it stands under.
+      servers: [{ url: here }],
+    },
     domNode: document.getElementById('reference'),
     deepLinking: true,
     defaultModelExpandDepth: 2,
-    defaultModelRendering: 'example',
     displayRequestDuration: true,
     tryItOutEnabled: true,
     validatorUrl: 'none',
@@ -58,5 +66,35 @@ const show = (spec) =>
 fetch('openapi.json').then((response) => response.json()).then(show)
 `
 
+/** What the library's own style sheet lacks: room on a phone, words that are read in the dark, a focus that is seen. */
 export const LOOK = `body { margin: 0 }
+#reference > p { font: 1em/1.5 sans-serif; margin: 2em }
+.dark-mode body { background: #1c2022 }
+.swagger-ui :focus-visible { outline: 2px solid #2f7fd6; outline-offset: 2px }
+.swagger-ui .info { margin: 30px 0 }
+.swagger-ui .scheme-container { padding: 20px 0 }
+.swagger-ui .response-col_links { display: none }
+.swagger-ui textarea.body-param__text { min-height: 160px }
+.swagger-ui .live-responses-table .highlight-code > pre { padding-bottom: 48px !important }
+.swagger-ui tr.response > td { border-top: 1px solid #8884; padding-top: 12px }
+.swagger-ui table.headers td { vertical-align: top; padding: 4px 8px 4px 0 }
+.swagger-ui table.headers td:nth-child(2), .swagger-ui table.headers td:nth-child(2) p { font: 13px/1.4 sans-serif; margin: 0 }
+.dark-mode .swagger-ui .examples__section-header, .dark-mode .swagger-ui .examples-select__section-label,
+.dark-mode .swagger-ui table.headers td, .dark-mode .swagger-ui .header-col { color: #e4e6e6 }
+@media (max-width: 640px) {
+  .swagger-ui .opblock-body .opblock-section table.parameters,
+  .swagger-ui table.parameters thead, .swagger-ui table.parameters tbody,
+  .swagger-ui table.parameters tr, .swagger-ui table.parameters td { display: block; width: auto }
+  .swagger-ui table.parameters thead { display: none }
+  .swagger-ui .parameters-col_description { margin-bottom: 1em }
+  .swagger-ui .parameters-col_description input { width: 100%; max-width: none }
+  .swagger-ui .response-controls { display: block }
+  .swagger-ui .response-control-media-type, .swagger-ui .response-control-examples { margin-bottom: 8px; padding: 0 }
+  .swagger-ui .opblock .opblock-section-header, .swagger-ui .responses-inner, .swagger-ui .opblock-description-wrapper,
+  .swagger-ui .table-container { padding-left: 12px; padding-right: 12px }
+  .swagger-ui .wrapper { padding: 0 10px }
+  .swagger-ui table.responses-table, .swagger-ui table.headers { table-layout: fixed; width: 100% }
+  .swagger-ui .response-col_status { width: 3.5em }
+  .swagger-ui table.headers :is(th, td):nth-child(3) { width: 4em }
+}
 `
