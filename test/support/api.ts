@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Answered, type Api, createApi } from '../../src/adapters/http/api.ts'
+import type { RawRoute } from '../../src/adapters/http/open-routes.ts'
 import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import { createRateLimit } from '../../src/adapters/http/rate-limit.ts'
@@ -41,6 +42,7 @@ type Options = {
   readonly bodyBytesHeldMax: number
   readonly requireIdentity: boolean
   readonly ready: () => Promise<void>
+  readonly rawRoutes: readonly RawRoute[]
   /** The store that the API sees instead of the one that the scene is set in. */
   readonly storeAs: (store: Store) => Store
 }
@@ -53,6 +55,7 @@ export const openScene = async ({
   bodyBytesHeldMax = 1e9,
   requireIdentity = false,
   ready = async () => {},
+  rawRoutes = [],
   storeAs = (store) => store,
 }: Partial<Options> = {}) => {
   const clock = stoppedClock()
@@ -74,6 +77,7 @@ export const openScene = async ({
       bodyBytesHeldMax,
       newRequestId,
       ready,
+      rawRoutes,
       onAnswered: (told) => answered.push(told),
       onError: (error, requestId) => errors.push({ error, requestId }),
     }),

@@ -77,8 +77,10 @@ export const LOOK = `body { margin: 0 }
 .swagger-ui textarea.body-param__text { min-height: 160px }
 .swagger-ui .live-responses-table .highlight-code > pre { padding-bottom: 48px !important }
 .swagger-ui tr.response > td { border-top: 1px solid #8884; padding-top: 12px }
-.swagger-ui table.headers td { vertical-align: top; padding: 4px 8px 4px 0 }
+.swagger-ui table.headers tbody tr td { vertical-align: top; padding: 4px 8px 4px 0 }
 .swagger-ui table.headers td:nth-child(2), .swagger-ui table.headers td:nth-child(2) p { font: 13px/1.4 sans-serif; margin: 0 }
+.swagger-ui .json-schema-2020-12-expand-deep-button { color: #666 }
+.dark-mode .swagger-ui .json-schema-2020-12-expand-deep-button { color: #b5bdc1 }
 .dark-mode .swagger-ui .examples__section-header, .dark-mode .swagger-ui .examples-select__section-label,
 .dark-mode .swagger-ui table.headers td, .dark-mode .swagger-ui .header-col { color: #e4e6e6 }
 @media (max-width: 640px) {
