@@ -6,6 +6,7 @@ import { embeddedDatabase, newFolder, seed, startProgram } from '../support/prog
 const skip = whyNoBrowser()
 if (skip !== null) process.stderr.write(`${skip}\n`)
 
+t.setTimeout(180_000)
 const WIDE = { width: 1_280, height: 900 }
 const PHONE = { width: 390, height: 844 }
 
@@ -14,6 +15,7 @@ const open = async (t: Test, browser: Browser, url: string, options: BrowserCont
   const context = await browser.newContext(options)
   t.teardown(() => context.close())
   const page = await context.newPage()
+  page.setDefaultTimeout(60_000)
   const wrong: string[] = []
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) wrong.push(`console: ${message.text()}`)
@@ -59,34 +61,24 @@ t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {
   const { env } = embeddedDatabase(`${newFolder(t)}/test.db`)
   const { apiKey, pageGroupId } = await seed(env)
   const server = await startProgram(t, env)
+  t.teardown(async () => {
+    await server.stop()
+  })
   await server.ready()
   const browser = await startBrowser()
   t.teardown(() => browser.close())
 
-  for (const [name, viewport] of Object.entries({ wide: WIDE, 'of a phone': PHONE }))
-    for (const colorScheme of ['light', 'dark'] as const)
-      t.test(`${name}, ${colorScheme}: shows five operations, and calls with a key`, async (t) => {
-        const { page, wrong } = await open(t, browser, server.url, { viewport, colorScheme })
-        t.equal(await page.locator('.opblock').count(), 5)
-        t.ok(await fits(page))
-        const [red = 0] = await page.evaluate<number[]>(
-          'getComputedStyle(document.body).backgroundColor.match(/[0-9.]+/g).map(Number)',
-        )
-        const isDark = await page.evaluate('document.documentElement.classList.contains("dark-mode")')
-        t.equal(isDark, colorScheme === 'dark')
-        if (colorScheme === 'dark') t.ok(red > 0 && red < 64, 'the ground is dark')
+  const openPage = async (t: Test, viewport: typeof WIDE, colorScheme: 'light' | 'dark') => {
+    const opened = await open(t, browser, server.url, { viewport, colorScheme })
+    t.equal(await opened.page.locator('.opblock').count(), 5)
+    t.ok(await fits(opened.page))
+    await giveKey(opened.page, apiKey)
+    return opened
+  }
+  const path = { page_group_id: pageGroupId }
 
-        await giveKey(page, apiKey)
-        const created = await call(page, 'createPageWithVersion', { page_group_id: pageGroupId })
-        t.match(created, { status: '201', body: { pageGroupId, status: 'processing' } })
-        t.ok(await fits(page))
-        t.strictSame(wrong, [])
-      })
-
-  t.test('all five operations can be called as they stand, with the ids filled in', async (t) => {
-    const { page, wrong } = await open(t, browser, server.url, { viewport: WIDE })
-    await giveKey(page, apiKey)
-    const path = { page_group_id: pageGroupId }
+  t.test('shows five operations, and each can be called as it stands, with the ids filled in', async (t) => {
+    const { page, wrong } = await openPage(t, WIDE, 'light')
     t.match(await call(page, 'logProspectActivity'), { status: '201', body: { source: 'crm' } })
     t.match(await call(page, 'listPageGroups'), { status: '200', body: { limit: 20 } })
     const { body } = await call(page, 'createPageWithVersion', path)
@@ -95,6 +87,22 @@ t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {
     t.match(read, { status: '200', body: { pageId: body.pageId } })
     t.strictSame(wrong, [])
   })
+
+  for (const [name, viewport] of Object.entries({ 'in a wide window': WIDE, 'on a phone': PHONE }))
+    t.test(`${name}, in the dark: shows five operations, and calls with a key`, async (t) => {
+      const { page, wrong } = await openPage(t, viewport, 'dark')
+      const [red = 255] = await page.evaluate<number[]>(
+        'getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)',
+      )
+      t.ok(red < 64, 'the ground is dark')
+      const created = await call(page, 'createPageWithVersion', path)
+      t.match(created, { status: '201', body: { pageGroupId, status: 'processing' } })
+      t.ok(await fits(page))
+      await page.emulateMedia({ colorScheme: 'light' })
+      await page.locator('html:not(.dark-mode)').waitFor()
+      t.ok(await fits(page), 'and in the light again')
+      t.strictSame(wrong, [])
+    })
 
   t.test('by keyboard alone: a key is given, an operation is opened and called', async (t) => {
     const { page, wrong } = await open(t, browser, server.url, { viewport: WIDE })
@@ -128,20 +136,16 @@ t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {
     t.strictSame(wrong, [])
   })
 
-  t.test('a call without a key shows the problem', async (t) => {
-    const { page } = await open(t, browser, server.url, { viewport: PHONE })
-    const { status, body } = await call(page, 'listPageGroups')
-    t.match({ status, body }, { status: '401', body: { code: 'missing_api_key' } })
-  })
-
-  t.test('what is pasted is forgotten with the page', async (t) => {
-    const { page } = await open(t, browser, server.url, { viewport: WIDE })
-    await giveKey(page, apiKey)
-    await page.reload()
-    await page.locator('.opblock').first().waitFor()
-    t.match(await call(page, 'listPageGroups'), { status: '401' })
-    t.equal(await page.evaluate('localStorage.length + sessionStorage.length + document.cookie.length'), 0)
-  })
-
-  t.equal(await server.stop(), 0)
+  t.test(
+    'what is pasted is forgotten with the page, and a call without a key shows the problem',
+    async (t) => {
+      const { page } = await open(t, browser, server.url, { viewport: PHONE })
+      await giveKey(page, apiKey)
+      await page.reload()
+      await page.locator('.opblock').first().waitFor()
+      const { status, body } = await call(page, 'listPageGroups')
+      t.match({ status, body }, { status: '401', body: { code: 'missing_api_key' } })
+      t.equal(await page.evaluate('localStorage.length + sessionStorage.length + document.cookie.length'), 0)
+    },
+  )
 })
