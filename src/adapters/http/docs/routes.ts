@@ -24,7 +24,7 @@ const libraryFolder = (): URL | null => {
 export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawRoute[] => {
   const page = once(() =>
     assetOf(HTML, library === null ? PLAIN_PAGE : PAGE, {
-      ...(library !== null && { 'content-security-policy': CONTENT_SECURITY_POLICY }),
+      'content-security-policy': CONTENT_SECURITY_POLICY,
       'referrer-policy': 'no-referrer',
     }),
   )
