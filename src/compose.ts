@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createApi } from './adapters/http/api.ts'
+import { docsRoutes } from './adapters/http/docs/routes.ts'
 import { PROBLEMS } from './adapters/http/problems.ts'
 import { createRateLimit } from './adapters/http/rate-limit.ts'
 import { createHttpServer } from './adapters/http/server.ts'
@@ -118,6 +119,7 @@ export const compose = (config: Config, world: World) => {
       state === 'serving'
         ? storeReady()
         : refuse('unavailable', `The service is ${state}.`, { retryAfterS: 1 }),
+    rawRoutes: config.docs ? docsRoutes() : [],
     onAnswered: (answered) => log.info(answered, 'answered'),
     onError: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
   })

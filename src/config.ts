@@ -31,6 +31,7 @@ export type Config = {
   readonly databaseConnectionsMax: number
   readonly statementMsMax: number
   readonly publisherPollMs: number
+  readonly docs: boolean
 }
 
 type Name = keyof typeof SETTINGS
@@ -104,5 +105,6 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     databaseConnectionsMax: values.DATABASE_CONNECTIONS_MAX,
     statementMsMax: values.STATEMENT_MS_MAX,
     publisherPollMs: values.PUBLISHER_POLL_MS,
+    docs: values.DOCS === 'on',
   }
 }

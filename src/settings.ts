@@ -102,6 +102,7 @@ export const SETTINGS = {
   DATABASE_CONNECTIONS_MAX: setting('10', 'connections of each worker to PostgreSQL', whole(1, 1_000)),
   STATEMENT_MS_MAX: setting('5000', 'time limit of one statement', whole(100, 600_000)),
   PUBLISHER_POLL_MS: setting('1000', 'how often the publisher looks by itself', whole(10, 600_000)),
+  DOCS: setting('on', 'the API reference at /docs: on, off', oneOf(['on', 'off'])),
 } as const
 
 /** The names and help lines of all settings, for `--help`. */

@@ -46,6 +46,7 @@ t.test('without settings the defaults hold, and an empty variable counts as not 
     databaseConnectionsMax: 10,
     statementMsMax: 5_000,
     publisherPollMs: 1_000,
+    docs: true,
   })
   const empty = Object.fromEntries(settingsHelp().map(({ name }) => [name, '']))
   t.strictSame(readConfig({ ...empty, UNRELATED: 'x' }), config)

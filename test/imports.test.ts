@@ -13,7 +13,8 @@ const files = globSync('**/*.ts', { cwd: SRC }).map((file) => ({
 const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^shapes\//, /^(shapes\/|valibot$)/],
   [/^core\//, /^(core\/|node:)/],
-  [/^adapters\/http\//, /^(core\/|shapes\/|adapters\/http\/|node:|valibot$)/],
+  [/^adapters\/http\/docs\//, /^(adapters\/http\/|node:)/],
+  [/^adapters\/http\//, /^(core\/|shapes\/|adapters\/http\/(?!docs\/)|node:|valibot$)/],
   [/^adapters\/postgres\//, /^(core\/|shapes\/|adapters\/postgres\/|node:|postgres$)/],
   [/^adapters\/sqlite\//, /^(core\/|shapes\/|adapters\/sqlite\/|node:)/],
   [/^adapters\/memory\//, /^(core\/|shapes\/|adapters\/memory\/|node:)/],

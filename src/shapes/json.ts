@@ -12,7 +12,7 @@ export const anyObject = (description: string) =>
         (given) => typeof given === 'object' && given !== null && !Array.isArray(given),
         'must be an object',
       ),
-      { type: 'object' },
+      { type: 'object', additionalProperties: true },
     ),
     v.description(description),
     v.transform(() => null),

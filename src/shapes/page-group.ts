@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { rawArray } from './json.ts'
 import { sliceOf, sliceQuery } from './slice.ts'
-import { boundedText, id, text, timestamp } from './text.ts'
+import { boundedText, described, id, text, timestamp } from './text.ts'
 
 export const PAGE_GROUP_STATUSES = ['active', 'archived', 'deleted'] as const
 const status = () => v.picklist(PAGE_GROUP_STATUSES, `must be one of ${PAGE_GROUP_STATUSES.join(', ')}`)
@@ -9,21 +9,24 @@ export type PageGroupStatus = (typeof PAGE_GROUP_STATUSES)[number]
 
 /** Item of the page group list, specification 2.3. Every field is always there; `headerActionId` comes last. */
 export const PageGroup = v.object({
-  pageGroupId: id('pagegroup'),
-  tenantId: id('tenant'),
-  brandId: id('brand'),
-  name: v.string(),
-  title: v.string(),
-  pageContext: v.nullable(v.string()),
-  status: status(),
-  pagesCount: v.pipe(v.number(), v.integer(), v.minValue(0)),
-  actions: rawArray(),
-  footerLinks: rawArray(),
-  scripts: rawArray(),
-  createdAt: timestamp(),
-  updatedAt: timestamp(),
-  deletedAt: v.nullable(timestamp()),
-  headerActionId: v.nullable(v.string()),
+  pageGroupId: described(id('pagegroup'), 'The id of the page group.'),
+  tenantId: described(id('tenant'), 'The tenant that the API key belongs to.'),
+  brandId: described(id('brand'), 'The brand under which the group is shown.'),
+  name: described(v.string(), 'What the group is called by those who keep it.'),
+  title: described(v.string(), 'What the group is called by those who see it.'),
+  pageContext: described(v.nullable(v.string()), 'What all pages of the group are about.'),
+  status: described(
+    status(),
+    'An archived group takes no new pages; a deleted one is found in this list alone.',
+  ),
+  pagesCount: described(v.pipe(v.number(), v.integer(), v.minValue(0)), 'How many pages the group has.'),
+  actions: described(rawArray(), 'Anything, answered as it was given.'),
+  footerLinks: described(rawArray(), 'Anything, answered as it was given.'),
+  scripts: described(rawArray(), 'Anything, answered as it was given; never run here.'),
+  createdAt: described(timestamp(), 'When the group was created, in UTC.'),
+  updatedAt: described(timestamp(), 'When the group was last changed, in UTC.'),
+  deletedAt: described(v.nullable(timestamp()), 'Set exactly where `status` is `deleted`.'),
+  headerActionId: described(v.nullable(v.string()), 'Which action stands in the header.'),
 })
 export type PageGroup = v.InferOutput<typeof PageGroup>
 
@@ -54,13 +57,18 @@ export const checkPageGroup = (given: unknown) => {
 /** Query of `GET /v0/page_groups`, specification 4.2. */
 export const PageGroupQuery = v.object({
   ...sliceQuery,
-  status: v.optional(v.pipe(status(), v.description('Without it: all but the deleted ones.'))),
+  status: v.optional(
+    described(status(), 'Only groups of this status. Without it: all but the deleted ones.'),
+  ),
 })
 export type PageGroupQuery = v.InferOutput<typeof PageGroupQuery>
 
 /** Answer of `GET /v0/page_groups`, specification 4.2. */
 export const PageGroupSlice = v.object({
   ...sliceOf(PageGroup),
-  limit: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)),
+  limit: described(
+    v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)),
+    'The limit that was asked for, or 20.',
+  ),
 })
 export type PageGroupSlice = v.InferOutput<typeof PageGroupSlice>

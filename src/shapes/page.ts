@@ -1,20 +1,28 @@
 import * as v from 'valibot'
 import { sliceOf } from './slice.ts'
-import { id, text, timestamp } from './text.ts'
+import { described, id, text, timestamp } from './text.ts'
+
+/** What every answer about a page begins with. */
+const ids = {
+  pageId: described(id('page'), 'The id of the page.'),
+  pageGroupId: described(id('pagegroup'), 'The group that the page belongs to.'),
+  tenantId: described(id('tenant'), 'The tenant that the API key belongs to.'),
+  createdAt: described(timestamp(), 'When the page was created, in UTC.'),
+}
+const names = {
+  effectiveName: described(
+    v.string(),
+    'The custom name if there is one that is not blank, else the computed name.',
+  ),
+  customName: described(v.nullable(v.string()), 'Typed by a person.'),
+  computedName: described(v.string(), 'Thought of by the namer; never blank.'),
+}
 
 /** Item of the page list, specification 2.4. */
 export const Page = v.object({
-  pageId: id('page'),
-  pageGroupId: id('pagegroup'),
-  tenantId: id('tenant'),
-  createdAt: timestamp(),
-  updatedAt: timestamp(),
-  effectiveName: v.pipe(
-    v.string(),
-    v.description('The custom name if there is one, else the computed name.'),
-  ),
-  customName: v.nullable(v.string()),
-  computedName: v.string(),
+  ...ids,
+  updatedAt: described(timestamp(), 'When the page was last changed, in UTC.'),
+  ...names,
 })
 export type Page = v.InferOutput<typeof Page>
 
@@ -25,48 +33,52 @@ export type PageSlice = v.InferOutput<typeof PageSlice>
 const VERSION_STATUSES = ['processing', 'published', 'failed'] as const
 export type VersionStatus = (typeof VERSION_STATUSES)[number]
 
-const versionNumber = () => v.pipe(v.number(), v.integer(), v.minValue(1))
+const version = {
+  versionId: described(id('pageversion'), 'The id of the version.'),
+  versionNumber: described(
+    v.pipe(v.number(), v.integer(), v.minValue(1)),
+    'Counts the versions of the page.',
+  ),
+}
 
 /** Answer of `GET /v0/page_groups/{page_group_id}/pages/{page_id}`, specification 2.5 and 2.6. */
 export const PageWithVersion = v.object({
-  pageId: id('page'),
-  pageGroupId: id('pagegroup'),
-  tenantId: id('tenant'),
-  createdAt: timestamp(),
-  effectiveName: v.string(),
-  customName: v.nullable(v.string()),
-  computedName: v.string(),
-  supplementaryContext: v.nullable(v.string()),
-  publishedVersion: v.pipe(
+  ...ids,
+  ...names,
+  supplementaryContext: described(v.nullable(v.string()), 'What the page is about, beyond its group.'),
+  publishedVersion: described(
     v.nullable(
-      v.object({ versionId: id('pageversion'), versionNumber: versionNumber(), publishedAt: timestamp() }),
+      v.object({ ...version, publishedAt: described(timestamp(), 'When it was published, in UTC.') }),
     ),
-    v.description('Null while nothing is published.'),
+    'What readers get. Null while nothing is published.',
   ),
-  latestVersion: v.object({
-    versionId: id('pageversion'),
-    versionNumber: versionNumber(),
-    status: v.picklist(VERSION_STATUSES),
-    failureReason: v.nullable(v.string()),
-  }),
+  latestVersion: described(
+    v.object({
+      ...version,
+      status: described(
+        v.picklist(VERSION_STATUSES),
+        'A version is `processing` first, and then one of the others for good.',
+      ),
+      failureReason: described(v.nullable(v.string()), 'Why it is `failed`; null otherwise.'),
+    }),
+    'The newest version, which tells why nothing is published.',
+  ),
 })
 export type PageWithVersion = v.InferOutput<typeof PageWithVersion>
 
 /** Body of `POST /v0/page_groups/{page_group_id}/pages`, specification 4.5. */
 export const NewPage = v.object({
-  supplementaryContext: v.optional(
-    v.pipe(text(), v.description('What the page is about, beyond its group.')),
-  ),
-  customName: v.optional(v.pipe(text(), v.description('Shown instead of the computed name unless blank.'))),
+  supplementaryContext: v.optional(described(text(), 'What the page is about, beyond its group.')),
+  customName: v.optional(described(text(), 'Shown instead of the computed name unless blank.')),
 })
 export type NewPage = v.InferOutput<typeof NewPage>
 
 /** Answer of `POST /v0/page_groups/{page_group_id}/pages`, specification 2.7. */
 export const CreatedPage = v.object({
-  pageId: id('page'),
-  pageGroupId: id('pagegroup'),
-  tenantId: id('tenant'),
-  createdAt: timestamp(),
-  status: v.literal('processing'),
+  ...ids,
+  status: described(
+    v.literal('processing'),
+    'The state of its first version, which is published in the background.',
+  ),
 })
 export type CreatedPage = v.InferOutput<typeof CreatedPage>

@@ -1,22 +1,26 @@
 import * as v from 'valibot'
-import { documented } from './text.ts'
+import { described, documented } from './text.ts'
 
+const ITEMS_MAX = 100
 const isLimit = (given: string): boolean =>
-  /^[0-9]+$/.test(given) && Number(given) >= 1 && Number(given) <= 100
+  /^[0-9]+$/.test(given) && Number(given) >= 1 && Number(given) <= ITEMS_MAX
 const limit = () =>
   v.pipe(
     v.string(),
     documented(v.check(isLimit, 'must be a whole number from 1 to 100, in digits'), {
       type: 'integer',
       minimum: 1,
-      maximum: 100,
+      maximum: ITEMS_MAX,
     }),
+    v.description('How many items to answer.'),
     v.transform(Number),
   )
 
 /** Query of every list, specification 4.2 and 4.3. */
 export const sliceQuery = {
-  cursor: v.optional(v.pipe(v.string(), v.description('`nextCursor` of the slice before.'))),
+  cursor: v.optional(
+    described(v.string(), '`nextCursor` of the slice before, unchanged, with the same filter.'),
+  ),
   limit: v.optional(limit(), '20'),
 }
 export const SliceQuery = v.object(sliceQuery)
@@ -24,7 +28,9 @@ export type SliceQuery = v.InferOutput<typeof SliceQuery>
 
 /** One answer of a list: `nextCursor` is there exactly when `hasMore` is true. */
 export const sliceOf = <const Item extends v.GenericSchema>(item: Item) => ({
-  items: v.array(item),
-  hasMore: v.boolean(),
-  nextCursor: v.optional(v.string()),
+  items: described(v.pipe(v.array(item), v.maxLength(ITEMS_MAX)), 'Newest first.'),
+  hasMore: described(v.boolean(), 'Whether there are items after these.'),
+  nextCursor: v.optional(
+    described(v.string(), 'There while `hasMore` is true: the `cursor` of what follows.'),
+  ),
 })

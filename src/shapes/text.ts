@@ -8,6 +8,10 @@ export const documented = <T extends object>(
   jsonSchema: Documented['jsonSchema'],
 ): T & Documented => Object.assign(thing, { jsonSchema })
 
+/** A schema and what it means, in the words of the OpenAPI document. */
+export const described = <const Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.pipe(schema, v.description(description))
+
 /** Counts Unicode code points, as JSON Schema and PostgreSQL do; `string.length` counts UTF-16 units. */
 const fitsCodePoints = (text: string, min: number, max: number): boolean => {
   if (text.length <= max) return text.length >= min * 2 || codePointsIn(text) >= min

@@ -44,7 +44,8 @@ const STATUSES: Readonly<Record<string, number>> = {
   idempotency_key_reused: 422,
 }
 type Problem = { readonly detail?: string; readonly pointer?: string; readonly parameter?: string }
-export type Heard = ApiResponse & {
+export type Heard = Omit<ApiResponse, 'body'> & {
+  readonly body: string
   readonly code: string | null
   readonly json: Readonly<Record<string, unknown>>
   /** Where the faults of the request are: pointers and parameters, each once. */
@@ -53,7 +54,8 @@ export type Heard = ApiResponse & {
 
 /** An answer as it must be, whatever was asked. */
 export const lawful = (method: string, response: ApiResponse): Heard => {
-  const { status, headers, body } = response
+  const { status, headers } = response
+  const body = String(response.body)
   for (const [name, value] of Object.entries(headers)) assert.match(value, /^[\t\x20-\x7e]*$/, name)
   assert.partialDeepStrictEqual(headers, SECURITY_HEADERS)
   assert.ok(body.isWellFormed())
@@ -61,12 +63,12 @@ export const lawful = (method: string, response: ApiResponse): Heard => {
     assert.equal(headers['content-length'], String(Buffer.byteLength(body)))
   if (body === '') {
     assert.ok(status === 204 || method === 'HEAD', `${status} without a body`)
-    return { ...response, code: null, json: {}, faults: [] }
+    return { ...response, body, code: null, json: {}, faults: [] }
   }
   const json = JSON.parse(body)
   if (status < 300) {
     assert.equal(headers['content-type'], 'application/json')
-    return { ...response, code: null, json, faults: [] }
+    return { ...response, body, code: null, json, faults: [] }
   }
   assert.equal(headers['content-type'], 'application/problem+json')
   assert.equal(STATUSES[json.code], status, `${status} ${json.code}`)
@@ -74,7 +76,7 @@ export const lawful = (method: string, response: ApiResponse): Heard => {
   assert.equal(json.instance, headers['x-request-id'])
   const errors: readonly Problem[] = json.errors ?? []
   const faults = new Set(errors.map(({ pointer, parameter }) => pointer ?? parameter ?? ''))
-  return { ...response, code: json.code, json, faults: [...faults].sort() }
+  return { ...response, body, code: json.code, json, faults: [...faults].sort() }
 }
 
 /** The API over a store under test, with a tenant, a key and a page group in it. */

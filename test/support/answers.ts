@@ -45,8 +45,15 @@ export const undocumented = (
     type,
     'schema',
   ]
-  const reference = `openapi#/${pointer.map(escaped).map(encodeURIComponent).join('/')}`
+  return undocumentedValue(`#/${pointer.map(escaped).join('/')}`, JSON.parse(body))
+}
+
+/** What is wrong with a value by the schema at a pointer into that document. */
+export const undocumentedValue = (pointer: string, value: unknown): string | null => {
+  const reference = `openapi${pointer.split('/').map(encodeInReference).join('/')}`
   const validate = compiled.get(reference) ?? ajv.compile({ $ref: reference })
   compiled.set(reference, validate)
-  return validate(JSON.parse(body)) ? null : ajv.errorsText(validate.errors)
+  return validate(value) ? null : ajv.errorsText(validate.errors)
 }
+
+const encodeInReference = (part: string): string => (part === '#' ? part : encodeURIComponent(part))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Answered, type Api, createApi } from '../../src/adapters/http/api.ts'
+import type { RawRoute } from '../../src/adapters/http/open-routes.ts'
 import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import { createRateLimit } from '../../src/adapters/http/rate-limit.ts'
@@ -29,7 +30,10 @@ export type Sent = {
   readonly address?: string
 }
 /** An answer, and its body as a value; an empty object where it has none. */
-export type Answer = ApiResponse & { readonly json: Readonly<Record<string, unknown>> }
+export type Answer = Omit<ApiResponse, 'body'> & {
+  readonly body: string
+  readonly json: Readonly<Record<string, unknown>>
+}
 
 type Options = {
   readonly rateLimitPerMinute: number | null
@@ -38,6 +42,7 @@ type Options = {
   readonly bodyBytesHeldMax: number
   readonly requireIdentity: boolean
   readonly ready: () => Promise<void>
+  readonly rawRoutes: readonly RawRoute[]
   /** The store that the API sees instead of the one that the scene is set in. */
   readonly storeAs: (store: Store) => Store
 }
@@ -50,6 +55,7 @@ export const openScene = async ({
   bodyBytesHeldMax = 1e9,
   requireIdentity = false,
   ready = async () => {},
+  rawRoutes = [],
   storeAs = (store) => store,
 }: Partial<Options> = {}) => {
   const clock = stoppedClock()
@@ -71,6 +77,7 @@ export const openScene = async ({
       bodyBytesHeldMax,
       newRequestId,
       ready,
+      rawRoutes,
       onAnswered: (told) => answered.push(told),
       onError: (error, requestId) => errors.push({ error, requestId }),
     }),
@@ -125,7 +132,8 @@ export const mustBeDocumented = (
     ([template, operations]) =>
       fits(path, template) && Object.keys(operations).some((verb) => verb.toUpperCase() === method),
   )?.[0]
-  if (template !== undefined) assert.equal(undocumented(method, template, response), null)
+  const body = String(response.body)
+  if (template !== undefined) assert.equal(undocumented(method, template, { ...response, body }), null)
 }
 
 const fits = (path: string, template: string): boolean => {
@@ -162,7 +170,8 @@ export const caller =
           return bytes ?? new Uint8Array()
         }),
     })
-    return { ...response, json: response.body === '' ? {} : JSON.parse(response.body) }
+    const body = String(response.body)
+    return { ...response, body, json: body === '' ? {} : JSON.parse(body) }
   }
 
 /** The whole of a problem document, to compare the body of an answer with. */

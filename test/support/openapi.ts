@@ -1,10 +1,14 @@
 /** Makes `src/adapters/http/openapi.json` from the routes, the shapes and the problems; `--write` saves it. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { toJsonSchema } from '@valibot/to-json-schema'
+import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import { ROUTES, type Route } from '../../src/adapters/http/routes.ts'
+import { CreatedPage, NewPage, Page, PageSlice, PageWithVersion } from '../../src/shapes/page.ts'
+import { PageGroup, PageGroupSlice } from '../../src/shapes/page-group.ts'
+import { NewProspectLog, ProspectLogReceipt } from '../../src/shapes/prospect-log.ts'
 import type { Documented } from '../../src/shapes/text.ts'
+import { ABOUT, PATH_PARAMETERS, problemTexts, QUERY_EXAMPLES, TEXTS } from './openapi-texts.ts'
 
 const FILE = new URL('../../src/adapters/http/openapi.json', import.meta.url)
 const PACKAGE = new URL('../../package.json', import.meta.url)
@@ -13,21 +17,48 @@ type Json = Record<string, unknown>
 
 const jsonSchemaOf = (thing: object): Json | undefined => (thing as Partial<Documented>).jsonSchema
 
-const schemaOf = (schema: v.GenericSchema): Json => {
-  const { $schema, ...rest } = toJsonSchema(schema as never, {
-    target: 'draft-2020-12',
-    typeMode: 'input',
-    errorMode: 'ignore',
-    overrideSchema: ({ valibotSchema, jsonSchema }) => {
-      const own = jsonSchemaOf(valibotSchema)
-      return own === undefined ? undefined : { ...own, ...described(jsonSchema as Json) }
-    },
-    overrideAction: ({ valibotAction, jsonSchema }) => {
-      const own = jsonSchemaOf(valibotAction)
-      return own === undefined ? undefined : { ...jsonSchema, ...own }
-    },
-  }) as Json
-  return rest
+/** The shapes that have a name in the document. */
+const SHAPES = {
+  NewProspectLog,
+  ProspectLogReceipt,
+  PageGroup,
+  PageGroupSlice,
+  NewPage,
+  CreatedPage,
+  Page,
+  PageSlice,
+  PageWithVersion,
+}
+
+const CONVERSION = {
+  target: 'draft-2020-12',
+  typeMode: 'input',
+  errorMode: 'ignore',
+  overrideSchema: ({ valibotSchema, jsonSchema }) => {
+    const own = jsonSchemaOf(valibotSchema)
+    return own === undefined ? undefined : { ...own, ...described(jsonSchema as Json) }
+  },
+  overrideAction: ({ valibotAction, jsonSchema }) => {
+    const own = jsonSchemaOf(valibotAction)
+    return own === undefined ? undefined : { ...jsonSchema, ...own }
+  },
+  overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+} satisfies ConversionConfig
+
+/** Draft 2020-12 is what OpenAPI 3.1 has anyway. */
+const withoutDialect = ({ $schema, ...schema }: Json): Json => schema
+
+const namedSchemas = (): Json =>
+  Object.fromEntries(
+    Object.entries(toJsonSchemaDefs(SHAPES as never, CONVERSION) as Record<string, Json>).map(
+      ([name, schema]) => [name, withoutDialect(schema)],
+    ),
+  )
+
+const referenceTo = (schema: v.GenericSchema): Json => {
+  const name = Object.entries(SHAPES).find(([, shape]) => (shape as v.GenericSchema) === schema)?.[0]
+  if (name === undefined) throw new Error('A body or an answer has a shape without a name.')
+  return { $ref: `#/components/schemas/${name}` }
 }
 
 const described = ({ description }: Json): Json => (description === undefined ? {} : { description })
@@ -48,21 +79,25 @@ const problemResponses = (route: Route): Json => {
   const codes = [...EVERY, ...(route.body ? WITH_BODY : []), ...route.problems]
   const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status)
   return Object.fromEntries(
-    [...byStatus].sort(([a], [b]) => a - b).map(([status, of]) => [status, problemResponse(status, of)]),
+    [...byStatus]
+      .sort(([a], [b]) => a - b)
+      .map(([status, of]) => [status, problemResponse(route, status, of)]),
   )
 }
 
+/** Whose key is not known has no limit. */
+const LIMITS = ['RateLimit-Policy', 'RateLimit']
 const HEADERS_BY_STATUS: Readonly<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
-  429: ['Retry-After'],
-  503: ['Retry-After'],
+  429: ['Retry-After', ...LIMITS],
+  503: ['Retry-After', ...LIMITS],
 }
 const headersFor = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-const problemResponse = (status: number, codes: readonly ProblemCode[]): Json => ({
-  description: codes.map((code) => PROBLEMS[code].title).join('. '),
-  headers: headersFor(['X-Request-Id', ...(HEADERS_BY_STATUS[status] ?? [])]),
+const problemResponse = (route: Route, status: number, codes: readonly ProblemCode[]): Json => ({
+  description: codes.map((code) => `${PROBLEMS[code].title} (\`${code}\`).`).join(' '),
+  headers: headersFor(['X-Request-Id', ...(HEADERS_BY_STATUS[status] ?? LIMITS)]),
   content: {
     'application/problem+json': {
       schema: {
@@ -71,58 +106,55 @@ const problemResponse = (status: number, codes: readonly ProblemCode[]): Json =>
           { properties: { status: { const: status }, code: { enum: codes } } },
         ],
       },
-      examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
+      examples: Object.fromEntries(
+        codes.map((code) => [code, { summary: PROBLEMS[code].title, value: exampleOf(code, route) }]),
+      ),
     },
   },
 })
 
 const REQUEST_ID = '0b9e5a52-6c0f-4b0b-9d6f-2f2f6f1f9a11'
-const exampleOf = (code: ProblemCode): Json => ({
+const exampleOf = (code: ProblemCode, route: Route): Json => ({
   type: `/problems/${code}`,
   title: PROBLEMS[code].title,
   status: PROBLEMS[code].status,
   detail: PROBLEMS[code].explanation,
   instance: REQUEST_ID,
   code,
+  ...problemTexts(code, route),
 })
 
+/** An example stands in the schema: one of the parameter itself would be filled into forms, and sent. */
+const withExample = (schema: Json, example: unknown): Json =>
+  example === undefined ? schema : { ...schema, examples: [example] }
+
 const pathParameters = (route: Route): Json[] =>
-  [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+  [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
-    description: name === 'page_id' ? 'The id of the page.' : 'The id of the page group.',
-    schema: { type: 'string' },
+    description: PATH_PARAMETERS[name]?.description,
+    schema: withExample({ type: 'string' }, PATH_PARAMETERS[name]?.example),
   }))
 
 const queryParameters = (route: Route): Json[] => {
   if (route.query === undefined) return []
-  const { properties } = schemaOf(route.query) as { properties: Record<string, Json> }
+  const { properties } = toJsonSchema(route.query as never, CONVERSION) as {
+    properties: Record<string, Json>
+  }
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
     in: 'query',
     required: false,
-    description: description ?? 'How many items to answer.',
-    schema: name === 'limit' ? { ...schema, default: 20 } : schema,
+    description,
+    schema: withExample(name === 'limit' ? { ...schema, default: 20 } : schema, QUERY_EXAMPLES[name]),
   }))
-}
-
-const EXAMPLES: Readonly<Record<string, Json>> = {
-  logProspectActivity: {
-    source: 'crm',
-    type: 'form_submitted',
-    email: 'ada@example.com',
-    name: 'Ada Lovelace',
-    idempotencyKey: 'crm-4711',
-    payload: { form: 'contact' },
-  },
-  createPageWithVersion: { supplementaryContext: 'A page about the spring sale' },
 }
 
 const operationOf = (route: Route): Json => ({
   operationId: route.operationId,
   summary: route.summary,
-  description: `Needs the scope \`${route.scope}\`.`,
+  description: `${TEXTS[route.operationId].description}\n\nNeeds the scope \`${route.scope}\`.`,
   tags: [route.path.includes('prospect') ? 'Prospects' : 'Pages'],
   parameters: [
     ...pathParameters(route),
@@ -131,15 +163,26 @@ const operationOf = (route: Route): Json => ({
   ],
   ...(route.body && {
     requestBody: {
+      description: route.bodyOptional ? 'May be left out: that means `{}`.' : 'One JSON object, in UTF-8.',
       required: !route.bodyOptional,
-      content: { 'application/json': { schema: schemaOf(route.body), example: EXAMPLES[route.operationId] } },
+      content: {
+        'application/json': {
+          schema: referenceTo(route.body),
+          examples: TEXTS[route.operationId].requests,
+        },
+      },
     },
   }),
   responses: {
     [route.status]: {
-      description: route.summary,
-      headers: headersFor(['X-Request-Id', ...(route.body ? ['Idempotent-Replayed'] : [])]),
-      content: { 'application/json': { schema: schemaOf(route.answer) } },
+      description: TEXTS[route.operationId].done,
+      headers: headersFor(['X-Request-Id', ...(route.body ? ['Idempotent-Replayed'] : []), ...LIMITS]),
+      content: {
+        'application/json': {
+          schema: referenceTo(route.answer),
+          examples: TEXTS[route.operationId].answers,
+        },
+      },
     },
     ...problemResponses(route),
   },
@@ -151,11 +194,11 @@ const PROBLEM: Json = {
   required: ['type', 'title', 'status', 'detail', 'instance', 'code'],
   properties: {
     type: { type: 'string', description: 'An address on this server that explains the problem.' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
+    title: { type: 'string', description: 'What kind of problem it is; the same for each of its kind.' },
+    status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the answer.' },
+    detail: { type: 'string', description: 'What is wrong with this very request.' },
     instance: { type: 'string', description: 'The id of the request, as in `X-Request-Id`.' },
-    code: { type: 'string' },
+    code: { type: 'string', description: 'Names the kind of problem, for programs; it does not change.' },
     errors: {
       type: 'array',
       maxItems: 20,
@@ -164,15 +207,15 @@ const PROBLEM: Json = {
         type: 'object',
         required: ['detail'],
         properties: {
-          detail: { type: 'string' },
-          pointer: { type: 'string' },
-          parameter: { type: 'string' },
+          detail: { type: 'string', description: 'What is wrong there.' },
+          pointer: { type: 'string', description: 'Where in the body: a JSON pointer.' },
+          parameter: { type: 'string', description: 'Which parameter or header.' },
         },
       },
     },
-    prospectLogId: { type: 'string' },
-    pageId: { type: 'string' },
-    requiredScope: { type: 'string' },
+    prospectLogId: { type: 'string', description: 'The entry that the reused idempotency key stands for.' },
+    pageId: { type: 'string', description: 'The page that the reused idempotency key stands for.' },
+    requiredScope: { type: 'string', description: 'The scope that the key lacks.' },
   },
 }
 
@@ -181,7 +224,8 @@ export const createOpenApi = (): Json => ({
   info: {
     title: 'prospect-pages',
     version: JSON.parse(readFileSync(PACKAGE, 'utf8')).version,
-    description: "Log prospects' activities, keep pages in groups, publish them in the background.",
+    summary: "Log prospects' activities, keep pages in groups, publish them in the background.",
+    description: ABOUT,
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/', description: 'This server.' }],
@@ -197,26 +241,52 @@ export const createOpenApi = (): Json => ({
     ]),
   ),
   components: {
-    securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' } },
+    securitySchemes: {
+      apiKey: {
+        type: 'apiKey',
+        in: 'header',
+        name: 'x-api-key',
+        description: 'Issued by `prospect-pages keys create`: `pp_` and 36 letters and digits.',
+      },
+    },
     parameters: {
       IdempotencyKey: {
         name: 'Idempotency-Key',
         in: 'header',
         required: false,
         description: 'Names this request, however often it is sent. A repetition answers as the first time.',
-        schema: { type: 'string', minLength: 1, maxLength: 255 },
+        schema: { type: 'string', minLength: 1, maxLength: 255, examples: ['crm-4711'] },
       },
     },
     headers: {
-      'X-Request-Id': { description: 'The id of the request.', schema: { type: 'string' } },
-      'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 0 } },
-      'WWW-Authenticate': { description: 'How to authenticate.', schema: { type: 'string' } },
+      'X-Request-Id': {
+        description: 'The id of the request, as in the logs of the server.',
+        schema: { type: 'string', examples: [REQUEST_ID] },
+      },
+      'Retry-After': {
+        description: 'Seconds to wait.',
+        schema: { type: 'integer', minimum: 0, examples: [1] },
+      },
+      'WWW-Authenticate': {
+        description: 'How to authenticate.',
+        schema: { type: 'string', examples: ['ApiKey realm="prospect-pages", header="x-api-key"'] },
+      },
       'Idempotent-Replayed': {
-        description: 'There where the answer is that of an earlier request with the same key.',
+        description: 'Sent where the answer is that of an earlier request with the same key.',
         schema: { type: 'string', const: 'true' },
       },
+      'RateLimit-Policy': {
+        description:
+          'Sent where the server limits the requests of a key: how many (`q`) in how many seconds (`w`).',
+        schema: { type: 'string', examples: ['"per-minute";q=600;w=60'] },
+      },
+      RateLimit: {
+        description:
+          'Sent where the server limits the requests of a key: how many are left (`r`), and the seconds to wait (`t`).',
+        schema: { type: 'string', examples: ['"per-minute";r=599;t=0'] },
+      },
     },
-    schemas: { Problem: PROBLEM },
+    schemas: { ...namedSchemas(), Problem: PROBLEM },
   },
 })
 

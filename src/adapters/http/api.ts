@@ -2,7 +2,7 @@ import { DomainFailure, refuse } from '../../core/failures.ts'
 import { type Caller, requireScope } from '../../core/identify.ts'
 import { writeJson } from '../../core/write-json.ts'
 import { check, type Found } from './check.ts'
-import { type OpenRoute, openRoutes } from './open-routes.ts'
+import { type OpenRoute, openRoutes, type RawRoute } from './open-routes.ts'
 import { headersOf, type ProblemCode, problemOf } from './problems.ts'
 import { limitRate, type RateLimit } from './rate-limit.ts'
 import { type ApiRequest, type ApiResponse, headerOf, splitTarget } from './requests.ts'
@@ -34,12 +34,18 @@ type Deps = {
   readonly newRequestId: () => string
   /** Refuses with `unavailable` where the service is not ready. */
   readonly ready: () => Promise<void>
+  /** Besides the operations and what every service answers. */
+  readonly rawRoutes?: readonly RawRoute[]
   readonly onAnswered: (answered: Answered) => void
   readonly onError: (error: unknown, requestId: string) => void
 }
-type AnyRoute = Route | OpenRoute
+type AnyRoute = Route | OpenRoute | RawRoute
 type Headers = Record<string, string>
-type Draft = { readonly status: number; readonly headers: Headers; readonly body: string }
+type Draft = {
+  readonly status: number
+  readonly headers: ApiResponse['headers']
+  readonly body: ApiResponse['body']
+}
 /** How long a request waits for its turn. */
 const WAIT_MS_MAX = 2_000
 
@@ -50,7 +56,7 @@ export type Api = (request: ApiRequest) => Promise<ApiResponse>
  * The order of checks: path and method, then the key, its rate and its scope, then query, headers and body.
  */
 export const createApi = (deps: Deps): Api => {
-  const match = createRouter<AnyRoute>([...ROUTES, ...openRoutes(deps.ready)])
+  const match = createRouter<AnyRoute>([...ROUTES, ...openRoutes(deps.ready), ...(deps.rawRoutes ?? [])])
   const textOf = createTextOf()
   const inFlight = createShares(deps.requestsInFlightMax)
   const turns = createTurns({ atOnceMax: deps.requestsAtOnceMax, waitMsMax: WAIT_MS_MAX })
@@ -69,6 +75,7 @@ export const createApi = (deps: Deps): Api => {
       const allow = allowOf(matched)
       return refuse('method_not_allowed', `The path has ${allow}.`, { allow })
     }
+    if ('raw' in route) return route.raw(request)
     if ('open' in route) return json(200, writeJson(await route.open(matched.params)))
 
     const caller = await deps.identify(headerOf(request, 'x-api-key'), request.address)
@@ -136,7 +143,7 @@ export const refusal = (requestId: string, failure: DomainFailure): ApiResponse 
 
 const responseOf = ({ status, headers, body }: Draft, alwaysSent: Headers): ApiResponse => {
   Object.assign(alwaysSent, headers)
-  if (status !== 204) alwaysSent['content-length'] = String(Buffer.byteLength(body))
+  if (status !== 204 && status !== 304) alwaysSent['content-length'] = String(Buffer.byteLength(body))
   return { status, headers: alwaysSent, body }
 }
 

@@ -1,12 +1,20 @@
 import { refuse } from '../../core/failures.ts'
 import openapi from './openapi.json' with { type: 'json' }
 import { PROBLEMS } from './problems.ts'
+import type { ApiRequest, ApiResponse } from './requests.ts'
 
 /** A route that needs no key. */
 export type OpenRoute = {
   readonly method: 'GET'
   readonly path: string
   readonly open: (params: Readonly<Record<string, string>>) => Promise<object>
+}
+
+/** One that needs no key either, and answers something else than JSON. */
+export type RawRoute = {
+  readonly method: 'GET'
+  readonly path: string
+  readonly raw: (request: ApiRequest) => Promise<ApiResponse>
 }
 
 /** `ready` refuses with `unavailable` where the service is not ready to answer. */

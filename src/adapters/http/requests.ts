@@ -22,7 +22,8 @@ export type ApiRequest = {
 export type ApiResponse = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  /** Text, but for files. */
+  readonly body: string | Uint8Array
 }
 
 export type Checked<T> =

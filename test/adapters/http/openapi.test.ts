@@ -1,23 +1,28 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import * as v from 'valibot'
 import openapi from '../../../src/adapters/http/openapi.json' with { type: 'json' }
 import { ROUTES } from '../../../src/adapters/http/routes.ts'
+import { undocumentedValue } from '../../support/answers.ts'
 import { openScene } from '../../support/api.ts'
 import { openApiText } from '../../support/openapi.ts'
 
-const { paths } = openapi
+const { paths, components } = openapi
+type Shape = { properties: Record<string, object>; required: string[] }
+const named = ({ $ref }: { $ref: string }): Shape => {
+  const name = $ref.replace('#/components/schemas/', '') as keyof typeof components.schemas
+  return components.schemas[name] as unknown as Shape
+}
 const PROSPECT_ID = '^prospect_[a-z0-9]{26}$'
 const parametersOf = (operation: { parameters: object[] }) =>
   operation.parameters.map((parameter) => {
     const { name, in: place, required, schema } = parameter as Record<string, unknown>
-    return { name, in: place, required, schema }
+    const { examples, ...bounds } = schema as Record<string, unknown>
+    return { name, in: place, required, schema: bounds }
   })
 const shapeOf = (operation: { responses: object }, status: number) => {
   const responses = operation.responses as Record<string, { content: Record<string, { schema: object }> }>
-  return responses[status]?.content['application/json']?.schema as {
-    properties: Record<string, object>
-    required: string[]
-  }
+  return named(responses[status]?.content['application/json']?.schema as { $ref: string })
 }
 
 t.test('the committed document is the one that the routes and shapes make', async (t) => {
@@ -52,14 +57,14 @@ t.test('its operations are the routes, and those of the specification', async (t
 
 t.test('every operation needs the key in the header x-api-key', async (t) => {
   t.strictSame(openapi.security, [{ apiKey: [] }])
-  t.strictSame(openapi.components.securitySchemes, {
+  t.match(components.securitySchemes, {
     apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
   })
 })
 
 t.test('the body of an activity has the bounds of the specification', async (t) => {
   const { requestBody } = paths['/v0/prospect_logs'].post
-  const { schema } = requestBody.content['application/json']
+  const schema = named(requestBody.content['application/json'].schema)
   t.equal(requestBody.required, true)
   t.match(schema.properties, {
     source: { type: 'string', minLength: 1, maxLength: 100 },
@@ -122,11 +127,10 @@ t.test('the slices have the fields of the specification; that of the pages has n
 
 t.test('the items and pages have every field of the specification', async (t) => {
   const fieldsOf = (path: '/v0/page_groups' | '/v0/page_groups/{page_group_id}/pages') => {
-    const { items } = shapeOf(paths[path].get, 200).properties['items'] as {
-      items: { properties: object; required: string[] }
-    }
-    t.strictSame(items.required, Object.keys(items.properties))
-    return items.required.join(' ')
+    const { items } = shapeOf(paths[path].get, 200).properties['items'] as { items: { $ref: string } }
+    const { properties, required } = named(items)
+    t.strictSame(required, Object.keys(properties))
+    return required.join(' ')
   }
   t.equal(
     fieldsOf('/v0/page_groups'),
@@ -146,13 +150,13 @@ t.test('the items and pages have every field of the specification', async (t) =>
 
 t.test('a page is created from a body that may be missing, and answered as processing', async (t) => {
   const { requestBody, ...operation } = paths['/v0/page_groups/{page_group_id}/pages'].post
-  const { schema } = requestBody.content['application/json']
+  const schema = named(requestBody.content['application/json'].schema)
   t.equal(requestBody.required, false)
   t.match(schema.properties, { supplementaryContext: { type: 'string' }, customName: { type: 'string' } })
   t.strictSame(schema.required ?? [], [])
   const created = shapeOf(operation, 201)
   t.strictSame(created.required, ['pageId', 'pageGroupId', 'tenantId', 'createdAt', 'status'])
-  t.strictSame(created.properties['status'], { const: 'processing' })
+  t.match(created.properties['status'], { const: 'processing' })
 })
 
 t.test('every operation documents the problems that it can give, each as a problem document', async (t) => {
@@ -170,4 +174,61 @@ t.test('every operation documents the problems that it can give, each as a probl
       )
     t.ok(problems.length > 0)
   }
+})
+
+/** Everything in a document that has one of these keys, with where it stands. */
+const walk = (
+  value: unknown,
+  at: string,
+  visit: (node: Record<string, unknown>, at: string) => void,
+): void => {
+  if (typeof value !== 'object' || value === null) return
+  if (!Array.isArray(value)) visit(value as Record<string, unknown>, at)
+  for (const [key, child] of Object.entries(value)) walk(child, `${at}/${key.replaceAll('/', '~1')}`, visit)
+}
+
+t.test('every member, parameter, header, body and answer is described', async (t) => {
+  let properties = 0
+  walk(openapi, '#', (node, at) => {
+    const isMember = /\/properties\/[^/]+$/.test(at) && !/\/allOf\/1\//.test(at) && !('$ref' in node)
+    const isPart = /\/(parameters|headers|responses|requestBody|securitySchemes)(\/[^/]+)?$/.test(at)
+    const isOne = 'schema' in node || 'content' in node || 'type' in node
+    if (isMember) properties++
+    if (isMember || (isPart && isOne)) t.type(node['description'], 'string', at)
+    if (isMember || (isPart && isOne)) t.match(node['description'], /\.$/, `${at} ends like a sentence`)
+  })
+  t.ok(properties > 50)
+})
+
+t.test('every body and answer has examples, and each is of its shape', async (t) => {
+  let examples = 0
+  walk(openapi.paths, '#/paths', (node, at) => {
+    if (!/\/content\/application~1(problem\+)?json$/.test(at)) return
+    const given = Object.entries((node['examples'] ?? {}) as Record<string, { value: unknown }>)
+    t.ok(given.length > 0, at)
+    for (const [name, { value }] of given) {
+      t.equal(undocumentedValue(`${at}/schema`, value), null, `${at} ${name}`)
+      examples++
+    }
+  })
+  t.ok(examples > 60)
+  for (const { body, operationId, method, path } of ROUTES) {
+    if (body === undefined) continue
+    const operations = paths[path as keyof typeof paths] as Record<string, object>
+    const { requestBody } = operations[method.toLowerCase()] as {
+      requestBody: { content: { 'application/json': { examples: Record<string, { value: unknown }> } } }
+    }
+    for (const { value } of Object.values(requestBody.content['application/json'].examples))
+      t.ok(v.is(body, value), operationId)
+  }
+})
+
+t.test('examples of parameters are of their shapes, and stand where no form fills them in', async (t) => {
+  walk(openapi, '#', (node, at) => {
+    if (!('in' in node) || !('name' in node) || at.includes('securitySchemes')) return
+    t.notOk('example' in node || 'examples' in node, at)
+    const { schema } = node as { schema: { examples?: unknown[] } }
+    t.equal(schema.examples?.length, 1, at)
+    for (const example of schema.examples ?? []) t.equal(undocumentedValue(`${at}/schema`, example), null, at)
+  })
 })

@@ -1,0 +1,142 @@
+import { writeFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import t from 'tap'
+import { docsRoutes } from '../../../src/adapters/http/docs/routes.ts'
+import { createLog } from '../../../src/adapters/log.ts'
+import { compose, realWorld } from '../../../src/compose.ts'
+import { readConfig } from '../../../src/config.ts'
+import { openScene, SECURITY_HEADERS } from '../../support/api.ts'
+import { newFolder } from '../../support/program.ts'
+
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/** An API with the reference, and a call without a key whose answer stays bytes. */
+const setting = async (rawRoutes = docsRoutes()) => {
+  const { api, errors } = await openScene({ rawRoutes })
+  const ask = async (operation: string, headers: Record<string, string> = {}) => {
+    const [method = '', target = ''] = operation.split(' ')
+    const answer = await api({ method, target, headers })
+    return { ...answer, text: Buffer.from(answer.body).toString() }
+  }
+  return { ask, errors }
+}
+
+t.test('the page is answered without a key, and may load and run what this server sends alone', async (t) => {
+  const { ask } = await setting()
+  const { status, headers, text } = await ask('GET /docs')
+  t.equal(status, 200)
+  t.match(headers, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': POLICY,
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+  })
+  t.notMatch(text, /<style|\bstyle=|\son\w+=|<script(?! src="docs\/)/, 'nothing in it needs more than that')
+})
+
+t.test('everything that the page loads is there, by addresses relative to it', async (t) => {
+  const { ask } = await setting()
+  const { text } = await ask('GET /docs')
+  const loaded = [...text.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, address = '']) => address)
+  t.strictSame(loaded.sort(), [
+    'docs/look.css',
+    'docs/start.js',
+    'docs/swagger-ui-bundle.js',
+    'docs/swagger-ui.css',
+    'openapi.json',
+  ])
+  for (const address of loaded) {
+    const { status, headers, body } = await ask(`GET /${address}`)
+    t.equal(status, 200, address)
+    t.equal(headers['content-length'], String(Buffer.byteLength(body)), address)
+    t.equal(headers['content-security-policy'], SECURITY_HEADERS['content-security-policy'], address)
+  }
+  t.match(await ask('GET /docs/swagger-ui.css'), { headers: { 'content-type': 'text/css; charset=utf-8' } })
+  const script = await ask('GET /docs/swagger-ui-bundle.js')
+  t.equal(script.headers['content-type'], 'text/javascript; charset=utf-8')
+  t.match(script.text, /SwaggerUIBundle/)
+  t.match(await ask('GET /docs/package.json'), { status: 404 }, 'no other file of the library')
+})
+
+t.test('who has a file already gets 304 without a body', async (t) => {
+  const { ask } = await setting()
+  for (const path of ['/docs', '/docs/look.css', '/docs/swagger-ui.css']) {
+    const { headers } = await ask(`GET ${path}`)
+    const etag = headers['etag'] ?? ''
+    t.match(etag, /^"[\w-]{43}"$/)
+    t.match(headers, { 'cache-control': 'no-cache', vary: 'accept-encoding' })
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const again = await ask(`GET ${path}`, { 'if-none-match': known })
+      t.strictSame([again.status, again.text, again.headers['etag']], [304, '', etag], known)
+      t.notOk('content-length' in again.headers)
+    }
+    t.equal((await ask(`GET ${path}`, { 'if-none-match': '"other"' })).status, 200)
+  }
+})
+
+t.test('who takes gzip gets gzip, under a tag of its own', async (t) => {
+  const { ask } = await setting()
+  const plain = await ask('GET /docs/swagger-ui.css')
+  for (const taken of ['gzip', 'br, gzip;q=0.5', 'gzip, deflate, br']) {
+    const { headers, body } = await ask('GET /docs/swagger-ui.css', { 'accept-encoding': taken })
+    t.equal(headers['content-encoding'], 'gzip', taken)
+    t.equal(gunzipSync(body).toString(), plain.text)
+    t.ok(Number(headers['content-length']) * 3 < Number(plain.headers['content-length']))
+    t.not(headers['etag'], plain.headers['etag'])
+  }
+  for (const taken of ['', 'br', 'gzip;q=0', 'gzip; q=0.0, br']) {
+    const { headers, text } = await ask('GET /docs/swagger-ui.css', { 'accept-encoding': taken })
+    t.equal(headers['content-encoding'], undefined, taken)
+    t.equal(text, plain.text)
+  }
+})
+
+t.test('HEAD answers like GET without a body; other methods are refused', async (t) => {
+  const { ask } = await setting()
+  for (const path of ['/docs', '/docs/start.js', '/docs/swagger-ui-bundle.js']) {
+    const get = await ask(`GET ${path}`)
+    const head = await ask(`HEAD ${path}`)
+    t.strictSame([head.status, head.text], [200, ''], path)
+    for (const name of ['content-type', 'content-length', 'etag', 'content-security-policy'])
+      t.equal(head.headers[name], get.headers[name], `${name} of ${path}`)
+    const post = await ask(`POST ${path}`)
+    t.match(post, { status: 405, headers: { allow: 'GET, HEAD, OPTIONS', ...SECURITY_HEADERS } })
+    t.match(await ask(`OPTIONS ${path}`), { status: 204, headers: { allow: 'GET, HEAD, OPTIONS' } })
+  }
+  t.match(await ask('GET /docs/'), { status: 308, headers: { location: '../docs' } })
+})
+
+t.test('without the library the page is short and plain, and links the document', async (t) => {
+  const { ask } = await setting(docsRoutes(null))
+  const { status, headers, text } = await ask('GET /docs')
+  t.equal(status, 200)
+  t.match(headers, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': POLICY,
+  })
+  t.match(text, '<a href="openapi.json">')
+  t.notMatch(text, /<script|stylesheet/)
+  t.match(await ask('GET /docs/start.js'), { status: 404 })
+})
+
+t.test('a file that could not be read is read again at the next call', async (t) => {
+  const folder = newFolder(t)
+  const { ask, errors } = await setting(docsRoutes(pathToFileURL(`${folder}/`)))
+  t.match(await ask('GET /docs/swagger-ui.css'), { status: 500 })
+  t.match(errors, [{ error: { code: 'ENOENT' } }])
+  writeFileSync(`${folder}/swagger-ui.css`, 'body {}')
+  t.match(await ask('GET /docs/swagger-ui.css'), { status: 200, text: 'body {}' })
+})
+
+t.test('DOCS=off takes it away', async (t) => {
+  const statusOf = async (docs: string) => {
+    const config = readConfig({ DATABASE_URL: 'memory:', LOG_LEVEL: 'silent', DOCS: docs })
+    const { api } = compose(config, realWorld(config, createLog('silent')))
+    return (await api({ method: 'GET', target: '/docs', headers: {} })).status
+  }
+  t.strictSame(await Promise.all(['', 'on', 'off'].map(statusOf)), [200, 200, 404])
+  t.throws(() => readConfig({ DOCS: 'no' }), /settings are not right/)
+})

@@ -1,0 +1,151 @@
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { startBrowser, whyNoBrowser } from '../support/browser.ts'
+import { embeddedDatabase, newFolder, seed, startProgram } from '../support/program.ts'
+
+const skip = whyNoBrowser()
+if (skip !== null) process.stderr.write(`${skip}\n`)
+
+t.setTimeout(180_000)
+const WIDE = { width: 1_280, height: 900 }
+const PHONE = { width: 390, height: 844 }
+
+/** The page at `/docs` of a running server, and all that went wrong while it was open. */
+const open = async (t: Test, browser: Browser, url: string, options: BrowserContextOptions) => {
+  const context = await browser.newContext(options)
+  t.teardown(() => context.close())
+  const page = await context.newPage()
+  page.setDefaultTimeout(60_000)
+  const wrong: string[] = []
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) wrong.push(`console: ${message.text()}`)
+  })
+  page.on('pageerror', ({ message }) => wrong.push(`thrown: ${message}`))
+  page.on('requestfailed', (request) => wrong.push(`failed: ${request.url()}`))
+  page.on('request', (request) => {
+    const isHere = request.url().startsWith(`${url}/`) || request.url().startsWith('data:')
+    if (!isHere) wrong.push(`to another host: ${request.url()}`)
+  })
+  await page.goto(`${url}/docs`)
+  await page.locator('.opblock').first().waitFor()
+  return { page, wrong }
+}
+
+const giveKey = async (page: Page, apiKey: string) => {
+  await page.getByRole('button', { name: 'Authorize' }).click()
+  const form = page.locator('.modal-ux')
+  await form.locator('input').fill(apiKey)
+  await form.locator('button[type=submit]').click()
+  await form.getByRole('button', { name: 'Close' }).last().click()
+}
+
+/** Opens an operation, fills in what a path or a query needs, calls it, and answers what is shown. */
+const call = async (page: Page, operationId: string, fields: Record<string, string> = {}) => {
+  const block = page.locator(`.opblock[id$="-${operationId}"]`)
+  await block.locator('.opblock-summary-control').click()
+  const name = (field: string) => block.locator(`tr[data-param-name="${field}"] input`)
+  for (const [field, value] of Object.entries(fields)) await name(field).fill(value)
+  await block.getByRole('button', { name: 'Execute' }).click()
+  const shown = block.locator('.live-responses-table')
+  await shown.waitFor()
+  return {
+    status: (await shown.locator('tbody .response-col_status').first().textContent())?.trim(),
+    body: JSON.parse((await shown.locator('.highlight-code pre').first().textContent()) ?? ''),
+  }
+}
+
+/** Nothing reaches past the edge of the window, so that nobody has to scroll sideways. */
+const fits = (page: Page) => page.evaluate('document.documentElement.scrollWidth <= innerWidth')
+
+t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {
+  const { env } = embeddedDatabase(`${newFolder(t)}/test.db`)
+  const { apiKey, pageGroupId } = await seed(env)
+  const server = await startProgram(t, env)
+  t.teardown(async () => {
+    await server.stop()
+  })
+  await server.ready()
+  const browser = await startBrowser()
+  t.teardown(() => browser.close())
+
+  const openPage = async (t: Test, viewport: typeof WIDE, colorScheme: 'light' | 'dark') => {
+    const opened = await open(t, browser, server.url, { viewport, colorScheme })
+    t.equal(await opened.page.locator('.opblock').count(), 5)
+    t.ok(await fits(opened.page))
+    await giveKey(opened.page, apiKey)
+    return opened
+  }
+  const path = { page_group_id: pageGroupId }
+
+  t.test('shows five operations, and each can be called as it stands, with the ids filled in', async (t) => {
+    const { page, wrong } = await openPage(t, WIDE, 'light')
+    t.match(await call(page, 'logProspectActivity'), { status: '201', body: { source: 'crm' } })
+    t.match(await call(page, 'listPageGroups'), { status: '200', body: { limit: 20 } })
+    const { body } = await call(page, 'createPageWithVersion', path)
+    t.match(await call(page, 'listPages', path), { status: '200', body: { hasMore: false } })
+    const read = await call(page, 'getPage', { ...path, page_id: body.pageId })
+    t.match(read, { status: '200', body: { pageId: body.pageId } })
+    t.strictSame(wrong, [])
+  })
+
+  for (const [name, viewport] of Object.entries({ 'in a wide window': WIDE, 'on a phone': PHONE }))
+    t.test(`${name}, in the dark: shows five operations, and calls with a key`, async (t) => {
+      const { page, wrong } = await openPage(t, viewport, 'dark')
+      const [red = 255] = await page.evaluate<number[]>(
+        'getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)',
+      )
+      t.ok(red < 64, 'the ground is dark')
+      const created = await call(page, 'createPageWithVersion', path)
+      t.match(created, { status: '201', body: { pageGroupId, status: 'processing' } })
+      t.ok(await fits(page))
+      await page.emulateMedia({ colorScheme: 'light' })
+      await page.locator('html:not(.dark-mode)').waitFor()
+      t.ok(await fits(page), 'and in the light again')
+      t.strictSame(wrong, [])
+    })
+
+  t.test('by keyboard alone: a key is given, an operation is opened and called', async (t) => {
+    const { page, wrong } = await open(t, browser, server.url, { viewport: WIDE })
+    const focused = (what: string) => page.evaluate(`document.activeElement.matches(${JSON.stringify(what)})`)
+    const tabTo = async (what: string) => {
+      for (let pressed = 0; pressed < 60; pressed++) {
+        await page.keyboard.press('Tab')
+        if (await focused(what)) return
+      }
+      t.fail(`the tab key never reaches ${what}`)
+    }
+    await tabTo('.btn.authorize')
+    t.equal(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'), 'solid', 'seen')
+    await page.keyboard.press('Enter')
+    await page.locator('.modal-ux input').waitFor()
+    if (!(await focused('.modal-ux input'))) await tabTo('.modal-ux input')
+    await page.keyboard.type(apiKey)
+    await page.keyboard.press('Enter')
+    await page.locator('.modal-ux').getByText('Authorized', { exact: true }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('.modal-ux').waitFor({ state: 'detached' })
+
+    await tabTo('[id$="-listPageGroups"] .opblock-summary-control')
+    await page.keyboard.press('Enter')
+    await page.locator('.btn.execute').waitFor()
+    await tabTo('.btn.execute')
+    await page.keyboard.press('Enter')
+    const shown = page.locator('.live-responses-table .highlight-code pre').first()
+    await shown.waitFor()
+    t.match(JSON.parse((await shown.textContent()) ?? ''), { items: [{ pageGroupId }] })
+    t.strictSame(wrong, [])
+  })
+
+  t.test(
+    'what is pasted is forgotten with the page, and a call without a key shows the problem',
+    async (t) => {
+      const { page } = await open(t, browser, server.url, { viewport: PHONE })
+      await giveKey(page, apiKey)
+      await page.reload()
+      await page.locator('.opblock').first().waitFor()
+      const { status, body } = await call(page, 'listPageGroups')
+      t.match({ status, body }, { status: '401', body: { code: 'missing_api_key' } })
+      t.equal(await page.evaluate('localStorage.length + sessionStorage.length + document.cookie.length'), 0)
+    },
+  )
+})

@@ -1,0 +1,101 @@
+import createClient, { type Middleware } from 'openapi-fetch'
+import t, { type Test } from 'tap'
+// Generated from the document by `npm run openapi`. Nothing below is cast: what compiles is what the document says.
+import type { paths } from '../support/openapi-types.ts'
+import { embeddedDatabase, newFolder, seed, startProgram, until } from '../support/program.ts'
+
+/** A client with the types of the document, over a running server with a tenant, its key and a page group. */
+const setting = async (t: Test) => {
+  const { env } = embeddedDatabase(`${newFolder(t)}/test.db`)
+  const { apiKey, pageGroupId } = await seed(env)
+  const server = await startProgram(t, { ...env, LOG_LEVEL: 'info' })
+  await server.ready()
+  const client = createClient<paths>({ baseUrl: server.url, headers: { 'x-api-key': apiKey } })
+  return { client, url: server.url, path: { page_group_id: pageGroupId } }
+}
+
+t.test('a client generated from the document gets through all five operations', async (t) => {
+  const { client, path } = await setting(t)
+
+  const logged = await client.POST('/v0/prospect_logs', {
+    params: { header: { 'Idempotency-Key': 'crm-4711' } },
+    body: { source: 'crm', email: 'ada@example.com', payload: { form: 'contact', answers: [1, null] } },
+  })
+  const receipt: { prospectId: string; createdProspect: boolean } | undefined = logged.data
+  t.equal(logged.response.status, 201)
+  t.match(receipt, { prospectId: /^prospect_/, createdProspect: true, type: 'webhook' })
+
+  const created = await client.POST('/v0/page_groups/{page_group_id}/pages', {
+    params: { path },
+    body: { supplementaryContext: 'A page about the spring sale' },
+  })
+  const status: 'processing' | undefined = created.data?.status
+  t.equal(status, 'processing')
+  const withoutBody = await client.POST('/v0/page_groups/{page_group_id}/pages', { params: { path } })
+  t.equal(withoutBody.response.status, 201)
+
+  const groups = await client.GET('/v0/page_groups', { params: { query: { limit: 1, status: 'active' } } })
+  t.match(groups.data, { items: [{ pageGroupId: path.page_group_id, pagesCount: 2 }], limit: 1 })
+
+  const first = await client.GET('/v0/page_groups/{page_group_id}/pages', {
+    params: { path, query: { limit: 1 } },
+  })
+  const cursor: string | undefined = first.data?.nextCursor
+  const second = await client.GET('/v0/page_groups/{page_group_id}/pages', {
+    params: { path, query: { ...(cursor !== undefined && { cursor }) } },
+  })
+  t.strictSame(
+    second.data?.items.map(({ pageId, effectiveName }) => [pageId, effectiveName]),
+    [[created.data?.pageId, 'A page about the spring sale']],
+  )
+
+  const page = await until('the page is published', async () => {
+    const { data } = await client.GET('/v0/page_groups/{page_group_id}/pages/{page_id}', {
+      params: { path: { ...path, page_id: created.data?.pageId ?? '' } },
+    })
+    return data?.publishedVersion ? data : null
+  })
+  t.match(page, { publishedVersion: { versionNumber: 1 }, latestVersion: { status: 'published' } })
+})
+
+t.test('what it is refused is a problem, and the status tells its codes apart', async (t) => {
+  const { client, url, path } = await setting(t)
+
+  const wrong = await client.GET('/v0/page_groups', { params: { query: { limit: 1_000 } } })
+  t.equal(wrong.data, undefined)
+  t.match(wrong.error, { code: 'invalid_request', errors: [{ parameter: 'limit' }] })
+  const detail: string | undefined = wrong.error?.errors?.[0]?.detail
+  t.match(detail, /from 1 to 100/)
+
+  const missing = await client.GET('/v0/page_groups/{page_group_id}/pages/{page_id}', {
+    params: { path: { ...path, page_id: 'page_1' } },
+  })
+  t.equal(missing.error?.code, 'page_not_found')
+
+  const heard: string[] = []
+  const listen: Middleware = {
+    onResponse: ({ response, schemaPath }) => {
+      heard.push(`${response.status} ${schemaPath}`)
+    },
+  }
+  const stranger = createClient<paths>({ baseUrl: url })
+  stranger.use(listen)
+  const { error } = await stranger.GET('/v0/page_groups')
+  t.equal(error?.type, '/problems/missing_api_key')
+  t.strictSame(heard, ['401 /v0/page_groups'])
+})
+
+t.test('its types refuse what the document does not allow', async (t) => {
+  // Nothing is called: a line that compiles after all is a fault, and the checks tell it.
+  const refused = (client: ReturnType<typeof createClient<paths>>) => [
+    // @ts-expect-error: payload is required
+    () => client.POST('/v0/prospect_logs', { body: { source: 'crm' } }),
+    // @ts-expect-error: the status is none of the three
+    () => client.GET('/v0/page_groups', { params: { query: { status: 'gone' } } }),
+    // @ts-expect-error: there is no such operation
+    () => client.DELETE('/v0/page_groups'),
+    // @ts-expect-error: the path needs the id of a group
+    () => client.GET('/v0/page_groups/{page_group_id}/pages'),
+  ]
+  t.equal(refused(createClient<paths>()).length, 4)
+})
