@@ -8,14 +8,18 @@ import { limitWrongKeys } from './adapters/http/wrong-keys.ts'
 import { createNewId } from './adapters/ids.ts'
 import type { Log } from './adapters/log.ts'
 import { memoryStore } from './adapters/memory/store.ts'
+import type { AskBacklog } from './adapters/metrics/backlog.ts'
+import type { Metrics } from './adapters/metrics/metrics.ts'
 import { chatCompletionsNamer } from './adapters/naming/chat-completions.ts'
 import { postgresStore } from './adapters/postgres/store.ts'
 import { createPublisher } from './adapters/publisher.ts'
 import { readMigrations } from './adapters/read-migrations.ts'
 import { sqliteStore } from './adapters/sqlite/store.ts'
+import type { OpenTelemetry } from './adapters/tracing/open-telemetry.ts'
+import { createPageTraces } from './adapters/tracing/page-traces.ts'
 import type { Config } from './config.ts'
 import { apiKeyHash, isApiKeyText } from './core/api-key-text.ts'
-import { createPagesWithVersion } from './core/create-page-with-version.ts'
+import { createPagesWithVersion, type OnPage } from './core/create-page-with-version.ts'
 import { refuse } from './core/failures.ts'
 import { gather } from './core/gather.ts'
 import { getPages } from './core/get-page.ts'
@@ -39,7 +43,7 @@ const PUBLISHER_REST_MS = 10
 const LEASE_MARGIN_MS = 20_000
 
 /** The store that the settings name. Opens the embedded file; connects to nothing yet. */
-const openStore = (config: Config, log: Log): Store => {
+const openStore = (config: Config, log: Log, metrics: Metrics | null = null) => {
   const { database } = config
   if (database.kind === 'memory') return memoryStore()
   if (database.kind === 'sqlite')
@@ -52,13 +56,35 @@ const openStore = (config: Config, log: Log): Store => {
     waitingMax: config.queuedCallsMax,
     waitMsMax: 2_000,
     ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
+    ...(metrics && { watch: metrics.database }),
   }
   return postgresStore(settings, readMigrations('postgres'), (message) => log.warn(message))
 }
 
-type World = { readonly store: Store; readonly clock: Clock; readonly newId: NewId; readonly log: Log }
-export const realWorld = (config: Config, log: Log): World => ({
-  store: openStore(config, log),
+/** What looks on. Each of them may be missing. */
+type Watching = {
+  readonly metrics?: Metrics | null
+  /** What `/metrics` answers where it is more than the figures of this process. */
+  readonly scrape?: (() => Promise<string>) | undefined
+  readonly openTelemetry?: OpenTelemetry | null
+}
+/** What watches this service, as far as that is wished for: nothing else of it is even loaded. */
+export const loadWatching = async (config: Config): Promise<Watching> => ({
+  metrics: config.metrics ? (await import('./adapters/metrics/metrics.ts')).createMetrics() : null,
+  openTelemetry: await (await import('./adapters/tracing/open-telemetry.ts')).findOpenTelemetry(),
+})
+/** The figures of several processes, where there are any. */
+export const loadSums = async () => (await import('./adapters/metrics/sums.ts')).createSums()
+
+type World = Watching & {
+  readonly store: Store & { readonly backlog?: AskBacklog }
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly log: Log
+}
+export const realWorld = (config: Config, log: Log, watching: Watching = {}): World => ({
+  ...watching,
+  store: openStore(config, log, watching.metrics),
   clock: Date.now,
   newId: createNewId(),
   log,
@@ -66,7 +92,7 @@ export const realWorld = (config: Config, log: Log): World => ({
 
 /** The five operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
 export const composeUseCases = (
-  { store, clock, newId }: Omit<World, 'log'>,
+  { store, clock, newId, metrics, onPage }: Omit<World, 'log'> & { readonly onPage?: OnPage },
   config: Pick<Config, 'requireIdentity' | 'queuedCallsMax'>,
   listsUnderWayMax: number,
 ): UseCases => {
@@ -76,19 +102,33 @@ export const composeUseCases = (
     listsUnderWayMax,
     queuedMax: config.queuedCallsMax,
   }
+  const watch = (operation: keyof UseCases) => metrics?.gathering(operation)
   const lineOf = ({ tenantId }: { readonly tenantId: string }) => tenantId
   const read = { lineOf, sameAs: JSON.stringify }
   return {
     logProspectActivity: gather(
       logProspectActivities({ store, clock, newId, requireIdentity: config.requireIdentity }),
       limits,
-      { lineOf, weightOf: ({ payload, email }) => payload.rawJson.length + (email?.length ?? 0) },
+      {
+        lineOf,
+        weightOf: ({ payload, email }) => payload.rawJson.length + (email?.length ?? 0),
+        watch: watch('logProspectActivity'),
+      },
     ),
-    listPageGroups: listPageGroups({ slice: gather(slicesOfPageGroups({ store }), limits, read) }),
-    listPages: listPages({ slice: gather(slicesOfPages({ store }), limits, read) }),
-    getPage: gather(getPages({ store }), { ...limits, listLengthMax: READ_PAGES_MAX }, read),
-    createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), limits, {
+    listPageGroups: listPageGroups({
+      slice: gather(slicesOfPageGroups({ store }), limits, { ...read, watch: watch('listPageGroups') }),
+    }),
+    listPages: listPages({
+      slice: gather(slicesOfPages({ store }), limits, { ...read, watch: watch('listPages') }),
+    }),
+    getPage: gather(
+      getPages({ store }),
+      { ...limits, listLengthMax: READ_PAGES_MAX },
+      { ...read, watch: watch('getPage') },
+    ),
+    createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId, onPage }), limits, {
       lineOf,
+      watch: watch('createPageWithVersion'),
       weightOf: ({ supplementaryContext }) => supplementaryContext?.length ?? 0,
     }),
   }
@@ -96,12 +136,22 @@ export const composeUseCases = (
 
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
 export const compose = (config: Config, world: World) => {
-  const { store, clock, log } = world
+  const { clock, log, metrics = null, openTelemetry = null } = world
+  const store = metrics ? metrics.measured(metrics.counted(world.store)) : world.store
   const stopwatch = () => performance.now()
   const newRequestId = randomUUID
 
   // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.
-  const useCases = composeUseCases(world, config, config.database.kind === 'postgres' ? 2 : 1)
+  const traces = createPageTraces(openTelemetry)
+  const useCases = composeUseCases(
+    {
+      ...world,
+      store,
+      onPage: (pageId, { traceparent }) => traceparent && traces.remember(pageId, traceparent),
+    },
+    config,
+    config.database.kind === 'postgres' ? 2 : 1,
+  )
 
   const keys = rememberApiKeys(store.apiKeys.findByHash, stopwatch, REMEMBERED_KEYS)
   const identifyKnown = identify({ apiKeys: { ...store.apiKeys, findByHash: keys.findByHash }, clock })
@@ -116,20 +166,28 @@ export const compose = (config: Config, world: World) => {
           stopwatch,
         })
 
+  const chatNamer =
+    config.namer && chatCompletionsNamer({ ...config.namer, msMax: config.namerMsMax, traced: traces.send })
   const publisher = createPublisher({
     publish: publishVersions({
       store,
       clock,
       waitClock: onwardClock(clock, stopwatch),
-      namer: config.namer && chatCompletionsNamer({ ...config.namer, msMax: config.namerMsMax }),
+      namer: chatNamer && metrics ? metrics.timed(chatNamer) : chatNamer,
       claimMax: config.namer ? config.namerCallsMax : LIST_LENGTH_MAX,
       leaseMs: config.namerMsMax + LEASE_MARGIN_MS,
-      onFailedAttempt: ({ versionId, attempt }, why) =>
-        log.warn({ versionId, attempt, err: why }, 'naming failed'),
+      onFailedAttempt: (version, why) => {
+        metrics?.namingFailed()
+        const { versionId, attempt } = version
+        log.warn({ versionId, attempt, ...traces.lineOf(version), err: why }, 'naming failed')
+      },
     }),
     pollMs: config.publisherPollMs,
     restMs: PUBLISHER_REST_MS,
-    onError: (error) => log.error({ err: error }, 'publishing failed; it goes on'),
+    onError: (error) => {
+      metrics?.publishingFailed()
+      log.error({ err: error }, 'publishing failed; it goes on')
+    },
   })
 
   let looking: Promise<void> | undefined
@@ -159,15 +217,24 @@ export const compose = (config: Config, world: World) => {
       state === 'serving'
         ? storeReady()
         : refuse('unavailable', `The service is ${state}.`, { retryAfterS: 1 }),
-    onAnswered: (answered) => log.info(answered, 'answered'),
-    onError: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
+    onAsked: metrics?.asked,
+    onAnswered: (answered) => {
+      metrics?.answered(answered)
+      log.info(answered, 'answered')
+    },
+    onError: (error, requestId, trace) => log.error({ err: error, requestId, ...trace }, 'a request failed'),
+    tracing: openTelemetry,
+    metrics: metrics ? (world.scrape ?? metrics.text) : undefined,
   })
   const http = createHttpServer({
     api,
     limits: config,
     newRequestId,
-    onBadMessage: (requestId, { kind, message }) =>
-      log.info({ requestId, status: PROBLEMS[kind].status, code: kind, detail: message }, 'answered'),
+    onBadMessage: (requestId, { kind, message }, trace) => {
+      const { status } = PROBLEMS[kind]
+      metrics?.malformed(status)
+      log.info({ requestId, status, code: kind, detail: message, ...trace }, 'answered')
+    },
   })
 
   return {

@@ -18,6 +18,9 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^adapters\/sqlite\//, /^(core\/|shapes\/|adapters\/sqlite\/|node:)/],
   [/^adapters\/memory\//, /^(core\/|shapes\/|adapters\/memory\/|node:)/],
   [/^adapters\/naming\//, /^(core\/|shapes\/|adapters\/naming\/|node:)/],
+  [/^adapters\/metrics\//, /^(adapters\/metrics\/|prom-client$)/],
+  // Where somebody has loaded it: see the file.
+  [/^adapters\/tracing\//, /^(node:|@opentelemetry\/api$)/],
   [/^adapters\/ids\.ts$/, /^(core\/|node:|ulid$)/],
   [/^adapters\/log\.ts$/, /^(core\/|node:|pino$)/],
   [/^adapters\/[^/]+\.ts$/, /^(core\/|shapes\/|node:)/],

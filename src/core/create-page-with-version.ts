@@ -13,14 +13,20 @@ export type PageToCreate = NewPage & {
   readonly tenantId: string
   readonly pageGroupId: string
   readonly idempotencyKey?: string | undefined
+  /** Of the request, for whoever names the page. It is not stored. */
+  readonly traceparent?: string | undefined
 }
 /** `replayed`: the first answer to a request that came before under the same idempotency key. */
 export type PageCreation = { readonly page: CreatedPage; readonly replayed: boolean }
+
+/** Told of each page before it is recorded, which may then fail. */
+export type OnPage = (pageId: string, input: PageToCreate) => void
 
 type Deps = {
   readonly store: Pick<Store, 'pages'>
   readonly clock: Clock
   readonly newId: NewId
+  readonly onPage?: OnPage | undefined
 }
 
 /**
@@ -30,7 +36,7 @@ type Deps = {
  * Refuses, each page by itself: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`.
  */
 export const createPagesWithVersion =
-  ({ store, clock, newId }: Deps) =>
+  ({ store, clock, newId, onPage }: Deps) =>
   async (inputs: readonly PageToCreate[]): Promise<readonly Outcome<PageCreation>[]> => {
     const now = isoTime(clock())
     return decideAndSave({
@@ -41,7 +47,7 @@ export const createPagesWithVersion =
             idempotencyKey === undefined ? [] : [{ tenantId, pageGroupId, idempotencyKey }],
           ),
         }),
-      decide: (known) => decide(inputs, known, now, newId),
+      decide: (known) => decide(inputs, known, now, { newId, onPage }),
       record: (pages) => store.pages.record(pages),
     })
   }
@@ -51,8 +57,13 @@ const groupsOf = (inputs: readonly PageToCreate[]): PageWants['groups'] => [
   ...new Map(inputs.map((input) => [keyOf(input.tenantId, input.pageGroupId), input])).values(),
 ]
 
-/** Pure. A page sees what the ones before it in the list decided. */
-const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string, newId: NewId) => {
+/** Pure, but for what `onPage` does. A page sees what the ones before it in the list decided. */
+const decide = (
+  inputs: readonly PageToCreate[],
+  known: KnownPages,
+  now: string,
+  { newId, onPage }: Pick<Deps, 'newId' | 'onPage'>,
+) => {
   const groups = new Map(
     known.groups.map((group) => [keyOf(group.tenantId, group.pageGroupId), { ...group }]),
   )
@@ -95,6 +106,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
       updatedAt: now,
     }
     rows.push(row)
+    onPage?.(row.pageId, input)
     if (key !== null && idempotencyKey !== undefined && requestHash !== null)
       firsts.set(key, { ...row, idempotencyKey, requestHash })
     return { page: createdPageOf(row), replayed: false }

@@ -9,6 +9,7 @@ import { type ApiRequest, type ApiResponse, headerOf, splitTarget } from './requ
 import { createRouter, type Match } from './router.ts'
 import { ROUTES, type Route, type UseCases } from './routes.ts'
 import { createShares } from './shares.ts'
+import { requestIdIn, type Tracing, traced, traceparentIn } from './trace.ts'
 import { createTurns } from './turns.ts'
 
 /** What is told of each request once it is answered. Nothing of it identifies a prospect or a key. */
@@ -20,6 +21,8 @@ export type Answered = {
   readonly status: number
   readonly code: ProblemCode | null
   readonly ms: number
+  /** Where the request belongs to a trace. */
+  readonly traceId?: string
 }
 type Deps = {
   readonly useCases: UseCases
@@ -34,10 +37,16 @@ type Deps = {
   readonly newRequestId: () => string
   /** Refuses with `unavailable` where the service is not ready. */
   readonly ready: () => Promise<void>
+  /** Told of each request when it comes. */
+  readonly onAsked?: (() => void) | undefined
   readonly onAnswered: (answered: Answered) => void
-  readonly onError: (error: unknown, requestId: string) => void
+  readonly onError: (error: unknown, requestId: string, trace: Pick<Answered, 'traceId'>) => void
+  readonly tracing?: Tracing | null | undefined
+  /** What `/metrics` answers, in the text format of Prometheus; without it there is no such path. */
+  readonly metrics?: (() => Promise<string>) | undefined
 }
-type AnyRoute = Route | OpenRoute
+type TextRoute = { readonly method: 'GET'; readonly path: string; readonly text: () => Promise<Draft> }
+type AnyRoute = Route | OpenRoute | TextRoute
 type Headers = Record<string, string>
 type Draft = { readonly status: number; readonly headers: Headers; readonly body: string }
 /** How long a request waits for its turn. */
@@ -50,7 +59,7 @@ export type Api = (request: ApiRequest) => Promise<ApiResponse>
  * The order of checks: path and method, then the key, its rate and its scope, then query, headers and body.
  */
 export const createApi = (deps: Deps): Api => {
-  const match = createRouter<AnyRoute>([...ROUTES, ...openRoutes(deps.ready)])
+  const match = createRouter<AnyRoute>([...ROUTES, ...openRoutes(deps.ready), ...metricsRoute(deps.metrics)])
   const textOf = createTextOf()
   const inFlight = createShares(deps.requestsInFlightMax)
   const turns = createTurns({ atOnceMax: deps.requestsAtOnceMax, waitMsMax: WAIT_MS_MAX })
@@ -59,7 +68,7 @@ export const createApi = (deps: Deps): Api => {
   const answer = async (
     request: ApiRequest,
     matched: Match<AnyRoute> | null,
-    query: string,
+    { query, traceparent }: Pick<Found, 'query' | 'traceparent'>,
     alwaysSent: Headers,
   ): Promise<Draft> => {
     if (matched === null) return refuse('not_found', 'No operation has this path.')
@@ -69,6 +78,7 @@ export const createApi = (deps: Deps): Api => {
       const allow = allowOf(matched)
       return refuse('method_not_allowed', `The path has ${allow}.`, { allow })
     }
+    if ('text' in route) return route.text()
     if ('open' in route) return json(200, writeJson(await route.open(matched.params)))
 
     const caller = await deps.identify(headerOf(request, 'x-api-key'), request.address)
@@ -77,7 +87,12 @@ export const createApi = (deps: Deps): Api => {
     const { tenantId } = caller
     if (!inFlight.take(tenantId, 1)) return tooMany('Too many requests of this tenant are under way.')
     try {
-      const { body, replayed } = await run(route, request, { tenantId, params: matched.params, query })
+      const { body, replayed } = await run(route, request, {
+        tenantId,
+        params: matched.params,
+        query,
+        traceparent,
+      })
       if (replayed) alwaysSent['idempotent-replayed'] = 'true'
       return json(route.status, route.method === 'GET' ? textOf(body, route) : JSON.stringify(body))
     } finally {
@@ -108,26 +123,37 @@ export const createApi = (deps: Deps): Api => {
 
   return async (request) => {
     const began = performance.now()
-    const requestId = deps.newRequestId()
+    deps.onAsked?.()
+    const requestId = requestIdIn(request) ?? deps.newRequestId()
+    const traceparent = deps.tracing?.traceparent() ?? traceparentIn(request)
+    const trace = traced(traceparent)
     const { path, query } = splitTarget(request.target)
     const matched = match(path)
+    if (matched !== null) deps.tracing?.onRoute(matched.template)
     const headers: Headers = { 'x-request-id': requestId, ...ALWAYS }
     let code: ProblemCode | null = null
     let draft: Draft
     try {
-      draft = await answer(request, matched, query, headers)
+      draft = await answer(request, matched, { query, traceparent }, headers)
     } catch (error) {
       const failure = error instanceof DomainFailure ? error : null
-      if (failure === null || failure.cause !== undefined) deps.onError(failure?.cause ?? error, requestId)
+      if (failure === null || failure.cause !== undefined)
+        deps.onError(failure?.cause ?? error, requestId, trace)
       code = failure?.kind ?? 'internal_error'
       draft = problem(code, requestId, failure)
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null
-    deps.onAnswered({ requestId, method: request.method, route, status: draft.status, code, ms })
+    deps.onAnswered({ requestId, method: request.method, route, status: draft.status, code, ms, ...trace })
     const response = responseOf(draft, headers)
     return request.method === 'HEAD' ? { ...response, body: '' } : response
   }
+}
+
+const metricsRoute = (write: Deps['metrics']): TextRoute[] => {
+  const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
+  const text = async () => ({ status: 200, headers, body: (await write?.()) ?? '' })
+  return write === undefined ? [] : [{ method: 'GET', path: '/metrics', text }]
 }
 
 /** What the server answers where a message does not even reach the API. */

@@ -8,6 +8,7 @@ import { answerBadMessage, faultOf, repeatedIn } from './bad-messages.ts'
 import { createLines } from './lines.ts'
 import { discard, readBody, refuseTooLarge } from './read-body.ts'
 import type { ApiResponse } from './requests.ts'
+import { requestIdIn, traced, traceparentIn } from './trace.ts'
 import { boundUnsent } from './unsent.ts'
 
 export type ServerLimits = {
@@ -24,7 +25,11 @@ type Deps = {
   readonly limits: ServerLimits
   readonly newRequestId: () => string
   /** Told of messages that are answered without reaching the API. */
-  readonly onBadMessage: (requestId: string, failure: DomainFailure) => void
+  readonly onBadMessage: (
+    requestId: string,
+    failure: DomainFailure,
+    trace: { readonly traceId?: string },
+  ) => void
 }
 
 /** Connections that may come at the same moment; of more the system drops some, and they try again after seconds. */
@@ -39,9 +44,9 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
   let draining = false
   const bound = boundUnsent(limits.unsentBytesMax)
   const lines = createLines()
-  const refuseMessage = (failure: DomainFailure): ApiResponse => {
-    const requestId = newRequestId()
-    onBadMessage(requestId, failure)
+  const refuseMessage = (failure: DomainFailure, req?: IncomingMessage): ApiResponse => {
+    const requestId = (req && requestIdIn(req)) ?? newRequestId()
+    onBadMessage(requestId, failure, traced(req && traceparentIn(req)))
     return refusal(requestId, failure)
   }
 
@@ -53,7 +58,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
     const repeatedHeaders = repeatedIn(req)
     const fault = overflow ?? faultOf(req, repeatedHeaders)
     const { status, headers, body } = fault
-      ? refuseMessage(fault)
+      ? refuseMessage(fault, req)
       : await api({
           method: req.method ?? '',
           target: req.url ?? '',
