@@ -25,10 +25,14 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^adapters\/log\.ts$/, /^(core\/|node:|pino$)/],
   [/^adapters\/[^/]+\.ts$/, /^(core\/|shapes\/|node:)/],
   [/^compose\.ts$/, /./],
+  [/^observe\.ts$/, /^(adapters\/(http|metrics|naming|tracing)\/|core\/)/],
   [/^config\.ts$/, /^(core\/|settings\.ts$)/],
   [/^settings\.ts$/, /^setting-values\.ts$/],
   [/^setting-values\.ts$/, /^$/],
-  [/^cli\//, /^(cli\/|compose\.ts$|config\.ts$|settings\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/],
+  [
+    /^cli\//,
+    /^(cli\/|compose\.ts$|observe\.ts$|config\.ts$|settings\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/,
+  ],
   [/^index\.ts$/, /^(core\/|shapes\/|adapters\/memory\/store\.ts$)/],
 ]
 

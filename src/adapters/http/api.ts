@@ -2,6 +2,7 @@ import { DomainFailure, refuse } from '../../core/failures.ts'
 import { type Caller, requireScope } from '../../core/identify.ts'
 import { writeJson } from '../../core/write-json.ts'
 import { check, type Found } from './check.ts'
+import { type MetricsRoute, metricsRoutes } from './metrics-route.ts'
 import { type OpenRoute, openRoutes } from './open-routes.ts'
 import { headersOf, type ProblemCode, problemOf } from './problems.ts'
 import { limitRate, type RateLimit } from './rate-limit.ts'
@@ -45,8 +46,7 @@ type Deps = {
   /** What `/metrics` answers, in the text format of Prometheus; without it there is no such path. */
   readonly metrics?: (() => Promise<string>) | undefined
 }
-type TextRoute = { readonly method: 'GET'; readonly path: string; readonly text: () => Promise<Draft> }
-type AnyRoute = Route | OpenRoute | TextRoute
+type AnyRoute = Route | OpenRoute | MetricsRoute
 type Headers = Record<string, string>
 type Draft = { readonly status: number; readonly headers: Headers; readonly body: string }
 /** How long a request waits for its turn. */
@@ -59,7 +59,8 @@ export type Api = (request: ApiRequest) => Promise<ApiResponse>
  * The order of checks: path and method, then the key, its rate and its scope, then query, headers and body.
  */
 export const createApi = (deps: Deps): Api => {
-  const match = createRouter<AnyRoute>([...ROUTES, ...openRoutes(deps.ready), ...metricsRoute(deps.metrics)])
+  const open = [...openRoutes(deps.ready), ...metricsRoutes(deps.metrics)]
+  const match = createRouter<AnyRoute>([...ROUTES, ...open])
   const textOf = createTextOf()
   const inFlight = createShares(deps.requestsInFlightMax)
   const turns = createTurns({ atOnceMax: deps.requestsAtOnceMax, waitMsMax: WAIT_MS_MAX })
@@ -78,7 +79,7 @@ export const createApi = (deps: Deps): Api => {
       const allow = allowOf(matched)
       return refuse('method_not_allowed', `The path has ${allow}.`, { allow })
     }
-    if ('text' in route) return route.text()
+    if ('scrape' in route) return route.scrape()
     if ('open' in route) return json(200, writeJson(await route.open(matched.params)))
 
     const caller = await deps.identify(headerOf(request, 'x-api-key'), request.address)
@@ -148,12 +149,6 @@ export const createApi = (deps: Deps): Api => {
     const response = responseOf(draft, headers)
     return request.method === 'HEAD' ? { ...response, body: '' } : response
   }
-}
-
-const metricsRoute = (write: Deps['metrics']): TextRoute[] => {
-  const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
-  const text = async () => ({ status: 200, headers, body: (await write?.()) ?? '' })
-  return write === undefined ? [] : [{ method: 'GET', path: '/metrics', text }]
 }
 
 /** What the server answers where a message does not even reach the API. */
