@@ -5,6 +5,7 @@ import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import { createRateLimit } from '../../src/adapters/http/rate-limit.ts'
 import type { ApiRequest, ApiResponse } from '../../src/adapters/http/requests.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
+import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
 import { composeUseCases } from '../../src/compose.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { DomainFailure } from '../../src/core/failures.ts'
@@ -38,6 +39,7 @@ type Options = {
   readonly bodyBytesHeldMax: number
   readonly requireIdentity: boolean
   readonly ready: () => Promise<void>
+  readonly metrics: Metrics
   /** The store that the API sees instead of the one that the scene is set in. */
   readonly storeAs: (store: Store) => Store
 }
@@ -50,6 +52,7 @@ export const openScene = async ({
   bodyBytesHeldMax = 1e9,
   requireIdentity = false,
   ready = async () => {},
+  metrics,
   storeAs = (store) => store,
 }: Partial<Options> = {}) => {
   const clock = stoppedClock()
@@ -63,7 +66,11 @@ export const openScene = async ({
   const newRequestId = () => `request-${++requests}`
   const api = documented(
     createApi({
-      useCases: composeUseCases({ ...deps, store: seen }, { requireIdentity, queuedCallsMax: 100 }, 1),
+      useCases: composeUseCases(
+        { ...deps, store: seen, metrics: metrics ?? null },
+        { requireIdentity, queuedCallsMax: 100 },
+        1,
+      ),
       identify: identify({ apiKeys: seen.apiKeys, clock }),
       rateLimit: rateLimitPerMinute === null ? null : createRateLimit(rateLimitPerMinute, clock),
       requestsInFlightMax,
@@ -71,7 +78,12 @@ export const openScene = async ({
       bodyBytesHeldMax,
       newRequestId,
       ready,
-      onAnswered: (told) => answered.push(told),
+      onAsked: metrics?.asked,
+      onAnswered: (told) => {
+        metrics?.answered(told)
+        answered.push(told)
+      },
+      metrics: metrics?.text,
       onError: (error, requestId) => errors.push({ error, requestId }),
     }),
   )

@@ -59,8 +59,7 @@ export type Api = (request: ApiRequest) => Promise<ApiResponse>
  * The order of checks: path and method, then the key, its rate and its scope, then query, headers and body.
  */
 export const createApi = (deps: Deps): Api => {
-  const open = [...openRoutes(deps.ready), ...metricsRoutes(deps.metrics)]
-  const match = createRouter<AnyRoute>([...ROUTES, ...open])
+  const match = createRouter<AnyRoute>([...ROUTES, ...openRoutes(deps.ready), ...metricsRoutes(deps.metrics)])
   const textOf = createTextOf()
   const inFlight = createShares(deps.requestsInFlightMax)
   const turns = createTurns({ atOnceMax: deps.requestsAtOnceMax, waitMsMax: WAIT_MS_MAX })
