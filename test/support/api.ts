@@ -4,6 +4,7 @@ import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import { createRateLimit } from '../../src/adapters/http/rate-limit.ts'
 import type { ApiRequest, ApiResponse } from '../../src/adapters/http/requests.ts'
+import type { Tracing } from '../../src/adapters/http/trace.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
 import { composeUseCases } from '../../src/compose.ts'
@@ -40,6 +41,8 @@ type Options = {
   readonly requireIdentity: boolean
   readonly ready: () => Promise<void>
   readonly metrics: Metrics
+  readonly tracing: Tracing
+  readonly onError: Parameters<typeof createApi>[0]['onError']
   /** The store that the API sees instead of the one that the scene is set in. */
   readonly storeAs: (store: Store) => Store
 }
@@ -53,6 +56,8 @@ export const openScene = async ({
   requireIdentity = false,
   ready = async () => {},
   metrics,
+  tracing,
+  onError,
   storeAs = (store) => store,
 }: Partial<Options> = {}) => {
   const clock = stoppedClock()
@@ -84,7 +89,8 @@ export const openScene = async ({
         answered.push(told)
       },
       metrics: metrics?.text,
-      onError: (error, requestId) => errors.push({ error, requestId }),
+      onError: onError ?? ((error, requestId) => errors.push({ error, requestId })),
+      tracing,
     }),
   )
 

@@ -70,9 +70,9 @@ t.test('what is under way, what waits, and how long the lists are', async (t) =>
     ['?limit=1', '?limit=2', '?limit=3'].map((query) => call(`GET /v0/page_groups${query}`)),
   )
   // Once the first list is under way, those that come later wait for the next.
-  await new Promise((resolve) => setImmediate(resolve))
+  await someTurns()
   const later = Promise.all(['?limit=4', '?limit=5'].map((query) => call(`GET /v0/page_groups${query}`)))
-  await new Promise((resolve) => setImmediate(resolve))
+  await someTurns()
   const operation = 'listPageGroups'
   const during = scrapeOf((await scraped(api)).body)
   t.equal(during.value('prospect_pages_http_requests_in_flight'), 6, 'those five and the scrape')
@@ -86,6 +86,11 @@ t.test('what is under way, what waits, and how long the lists are', async (t) =>
   t.equal(after.value('prospect_pages_list_length_sum', { operation }), 5)
   t.equal(after.value('prospect_pages_list_length_count', { operation }), 2)
 })
+
+/** So many that a call has come to its list. */
+const someTurns = async () => {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
 
 /** Its body is no JSON, as `call` would have it. */
 const scraped = (api: Api) => api({ method: 'GET', target: '/metrics', headers: {} })
