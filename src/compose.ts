@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { createApi } from './adapters/http/api.ts'
 import { docsRoutes } from './adapters/http/docs/routes.ts'
-import { PROBLEMS } from './adapters/http/problems.ts'
+import { metricsRoutes } from './adapters/http/metrics-route.ts'
 import { createRateLimit } from './adapters/http/rate-limit.ts'
 import { createHttpServer } from './adapters/http/server.ts'
 import { limitWrongKeys } from './adapters/http/wrong-keys.ts'
 import { createNewId } from './adapters/ids.ts'
 import type { Log } from './adapters/log.ts'
 import { memoryStore } from './adapters/memory/store.ts'
-import { chatCompletionsNamer } from './adapters/naming/chat-completions.ts'
+import type { Metrics } from './adapters/metrics/metrics.ts'
 import { postgresStore } from './adapters/postgres/store.ts'
 import { createPublisher } from './adapters/publisher.ts'
 import { readMigrations } from './adapters/read-migrations.ts'
@@ -21,6 +21,7 @@ import type { Clock, NewId, Store } from './core/ports.ts'
 import { publishVersions } from './core/publish-versions.ts'
 import { rememberApiKeys } from './core/remember-api-keys.ts'
 import { onwardClock } from './core/times.ts'
+import { observe, type Watching } from './observe.ts'
 import { LEASE_MARGIN_MS, PUBLISHER_REST_MS } from './publisher.ts'
 import { composeUseCases, LIST_LENGTH_MAX } from './use-cases.ts'
 
@@ -29,7 +30,7 @@ export { composeUseCases }
 const REMEMBERED_KEYS = { keysMax: 10_000, msMax: 30_000 }
 
 /** The store that the settings name. Opens the embedded file; connects to nothing yet. */
-const openStore = (config: Config, log: Log): Store => {
+const openStore = (config: Config, log: Log, metrics: Metrics | null = null): Store => {
   const { database } = config
   if (database.kind === 'memory') return memoryStore()
   if (database.kind === 'sqlite')
@@ -42,13 +43,16 @@ const openStore = (config: Config, log: Log): Store => {
     waitingMax: config.queuedCallsMax,
     waitMsMax: 2_000,
     ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
+    ...(metrics && { watch: metrics.database }),
   }
   return postgresStore(settings, readMigrations('postgres'), (message) => log.warn(message))
 }
 
-type World = { readonly store: Store; readonly clock: Clock; readonly newId: NewId; readonly log: Log }
-export const realWorld = (config: Config, log: Log): World => ({
-  store: openStore(config, log),
+type Means = { readonly store: Store; readonly clock: Clock; readonly newId: NewId }
+type World = Means & Watching & { readonly log: Log }
+export const realWorld = (config: Config, log: Log, watching: Watching = {}): World => ({
+  ...watching,
+  store: openStore(config, log, watching.metrics),
   clock: Date.now,
   newId: createNewId(),
   log,
@@ -56,12 +60,17 @@ export const realWorld = (config: Config, log: Log): World => ({
 
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
 export const compose = (config: Config, world: World) => {
-  const { store, clock, log } = world
+  const { clock } = world
+  const observed = observe(world)
+  const { store, onPage, onFailedAttempt, onPublisherError, onBadMessage } = observed
   const stopwatch = () => performance.now()
-  const newRequestId = randomUUID
 
   // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.
-  const useCases = composeUseCases(world, config, config.database.kind === 'postgres' ? 2 : 1)
+  const useCases = composeUseCases(
+    { ...world, store, watch: world.metrics?.gathering, onPage },
+    config,
+    config.database.kind === 'postgres' ? 2 : 1,
+  )
 
   const keys = rememberApiKeys(store.apiKeys.findByHash, stopwatch, REMEMBERED_KEYS)
   const identifyKnown = identify({ apiKeys: { ...store.apiKeys, findByHash: keys.findByHash }, clock })
@@ -69,27 +78,21 @@ export const compose = (config: Config, world: World) => {
   const identifyCaller =
     config.wrongKeysPerMinute === null
       ? identifyKnown
-      : limitWrongKeys({
-          identify: identifyKnown,
-          wasRight,
-          perMinute: config.wrongKeysPerMinute,
-          stopwatch,
-        })
+      : limitWrongKeys({ identify: identifyKnown, wasRight, perMinute: config.wrongKeysPerMinute, stopwatch })
 
   const publisher = createPublisher({
     publish: publishVersions({
       store,
       clock,
       waitClock: onwardClock(clock, stopwatch),
-      namer: config.namer && chatCompletionsNamer({ ...config.namer, msMax: config.namerMsMax }),
+      namer: config.namer && observed.chatNamer({ ...config.namer, msMax: config.namerMsMax }),
       claimMax: config.namer ? config.namerCallsMax : LIST_LENGTH_MAX,
       leaseMs: config.namerMsMax + LEASE_MARGIN_MS,
-      onFailedAttempt: ({ versionId, attempt }, why) =>
-        log.warn({ versionId, attempt, err: why }, 'naming failed'),
+      onFailedAttempt,
     }),
     pollMs: config.publisherPollMs,
     restMs: PUBLISHER_REST_MS,
-    onError: (error) => log.error({ err: error }, 'publishing failed; it goes on'),
+    onError: onPublisherError,
   })
 
   let looking: Promise<void> | undefined
@@ -114,21 +117,19 @@ export const compose = (config: Config, world: World) => {
     requestsInFlightMax: config.requestsInFlightMax,
     requestsAtOnceMax: config.requestsAtOnceMax,
     bodyBytesHeldMax: config.bodyBytesHeldMax,
-    newRequestId,
+    newRequestId: randomUUID,
     ready: () =>
       state === 'serving'
         ? storeReady()
         : refuse('unavailable', `The service is ${state}.`, { retryAfterS: 1 }),
-    rawRoutes: config.docs ? docsRoutes() : [],
-    onAnswered: (answered) => log.info(answered, 'answered'),
-    onError: (error, requestId) => log.error({ err: error, requestId }, 'a request failed'),
+    rawRoutes: [...(config.docs ? docsRoutes() : []), ...metricsRoutes(observed.scrape)],
+    ...observed.requests,
   })
   const http = createHttpServer({
     api,
     limits: config,
-    newRequestId,
-    onBadMessage: (requestId, { kind, message }) =>
-      log.info({ requestId, status: PROBLEMS[kind].status, code: kind, detail: message }, 'answered'),
+    newRequestId: randomUUID,
+    onBadMessage,
   })
 
   return {

@@ -11,6 +11,7 @@ export type Config = {
   readonly databasePooler: boolean
   readonly databaseDirectUrl: string | null
   readonly logLevel: string
+  readonly metrics: boolean
   readonly namer: { readonly url: string; readonly model: string; readonly apiKey: string | undefined } | null
   readonly namerMsMax: number
   readonly namerCallsMax: number
@@ -82,6 +83,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     databasePooler: values.DATABASE_POOLER,
     databaseDirectUrl: values.DATABASE_DIRECT_URL,
     logLevel: values.LOG_LEVEL,
+    metrics: values.METRICS,
     namer:
       values.NAMER_URL === undefined || values.NAMER_MODEL === undefined
         ? null

@@ -16,6 +16,10 @@ export const flag = (given: string): boolean => {
   if (given !== 'true' && given !== 'false') throw new Error('must be true or false')
   return given === 'true'
 }
+export const onOrOff = (given: string): boolean => {
+  if (given !== 'on' && given !== 'off') throw new Error('must be on or off')
+  return given === 'on'
+}
 export const oneOf =
   (allowed: readonly string[]) =>
   (given: string): string => {

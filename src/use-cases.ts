@@ -1,6 +1,7 @@
-import type { UseCases } from './adapters/http/routes.ts'
+import type { TracedPage, UseCases } from './adapters/http/routes.ts'
 import { createPagesWithVersion } from './core/create-page-with-version.ts'
-import { gather } from './core/gather.ts'
+import { DomainFailure } from './core/failures.ts'
+import { type GatherWatch, gather } from './core/gather.ts'
 import { getPages } from './core/get-page.ts'
 import { listPageGroups, slicesOfPageGroups } from './core/list-page-groups.ts'
 import { listPages, slicesOfPages } from './core/list-pages.ts'
@@ -13,11 +14,19 @@ export const LIST_LENGTH_MAX = 200
 const READ_PAGES_MAX = 64
 const LIST_CHARACTERS_MAX = 4_194_304
 
-type Deps = { readonly store: Store; readonly clock: Clock; readonly newId: NewId }
+type Deps = {
+  readonly store: Store
+  readonly clock: Clock
+  readonly newId: NewId
+  /** What is told of the lists of an operation. */
+  readonly watch?: ((operation: keyof UseCases) => GatherWatch | undefined) | undefined
+  /** Told of each page that was created, before anybody names it. */
+  readonly onPage?: ((pageId: string, input: TracedPage) => void) | undefined
+}
 
 /** The five operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
 export const composeUseCases = (
-  { store, clock, newId }: Deps,
+  { store, clock, newId, watch = () => undefined, onPage = () => {} }: Deps,
   config: { readonly requireIdentity: boolean; readonly queuedCallsMax: number },
   listsUnderWayMax: number,
 ): UseCases => {
@@ -28,19 +37,34 @@ export const composeUseCases = (
     queuedMax: config.queuedCallsMax,
   }
   const lineOf = ({ tenantId }: { readonly tenantId: string }) => tenantId
-  const read = { lineOf, sameAs: JSON.stringify }
+  const read = (operation: keyof UseCases) => ({ lineOf, sameAs: JSON.stringify, watch: watch(operation) })
+  const create = createPagesWithVersion({ store, clock, newId })
+  const createPages = async (inputs: readonly TracedPage[]) => {
+    const outcomes = await create(inputs)
+    outcomes.forEach((outcome, i) => {
+      if (!(outcome instanceof DomainFailure)) onPage(outcome.page.pageId, inputs[i] as TracedPage)
+    })
+    return outcomes
+  }
   return {
     logProspectActivity: gather(
       logProspectActivities({ store, clock, newId, requireIdentity: config.requireIdentity }),
       limits,
-      { lineOf, weightOf: ({ payload, email }) => payload.rawJson.length + (email?.length ?? 0) },
+      {
+        lineOf,
+        weightOf: ({ payload, email }) => payload.rawJson.length + (email?.length ?? 0),
+        watch: watch('logProspectActivity'),
+      },
     ),
-    listPageGroups: listPageGroups({ slice: gather(slicesOfPageGroups({ store }), limits, read) }),
-    listPages: listPages({ slice: gather(slicesOfPages({ store }), limits, read) }),
-    getPage: gather(getPages({ store }), { ...limits, listLengthMax: READ_PAGES_MAX }, read),
-    createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), limits, {
+    listPageGroups: listPageGroups({
+      slice: gather(slicesOfPageGroups({ store }), limits, read('listPageGroups')),
+    }),
+    listPages: listPages({ slice: gather(slicesOfPages({ store }), limits, read('listPages')) }),
+    getPage: gather(getPages({ store }), { ...limits, listLengthMax: READ_PAGES_MAX }, read('getPage')),
+    createPageWithVersion: gather(createPages, limits, {
       lineOf,
       weightOf: ({ supplementaryContext }) => supplementaryContext?.length ?? 0,
+      watch: watch('createPageWithVersion'),
     }),
   }
 }

@@ -19,14 +19,21 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^adapters\/sqlite\//, /^(core\/|shapes\/|adapters\/sqlite\/|node:)/],
   [/^adapters\/memory\//, /^(core\/|shapes\/|adapters\/memory\/|node:)/],
   [/^adapters\/naming\//, /^(core\/|shapes\/|adapters\/naming\/|node:)/],
+  [/^adapters\/metrics\//, /^(adapters\/metrics\/|prom-client$)/],
+  // Where somebody has loaded it: see the file.
+  [/^adapters\/tracing\//, /^(node:|@opentelemetry\/api$)/],
   [/^adapters\/ids\.ts$/, /^(core\/|node:|ulid$)/],
   [/^adapters\/log\.ts$/, /^(core\/|node:|pino$)/],
   [/^adapters\/[^/]+\.ts$/, /^(core\/|shapes\/|node:)/],
   [/^compose\.ts$/, /./],
+  [/^observe\.ts$/, /^(adapters\/(http|metrics|naming|tracing)\/|core\/)/],
   [/^config\.ts$/, /^(core\/|settings\.ts$)/],
   [/^settings\.ts$/, /^setting-values\.ts$/],
   [/^setting-values\.ts$/, /^$/],
-  [/^cli\//, /^(cli\/|compose\.ts$|config\.ts$|settings\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/],
+  [
+    /^cli\//,
+    /^(cli\/|compose\.ts$|observe\.ts$|config\.ts$|settings\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/,
+  ],
   [/^use-cases\.ts$/, /^core\//],
   // What embedders may import, a file for each entry of `exports`.
   [/^index\.ts$/, /^(core\/|shapes\/|adapters\/memory\/store\.ts$|adapters\/ids\.ts$)/],

@@ -1,4 +1,5 @@
 import type { Log } from '../adapters/log.ts'
+import type { Metrics } from '../adapters/metrics/metrics.ts'
 
 /** What a serving process tells of itself, and by what it learns that it has to stop: alone, or as one of several. */
 export type Role = {
@@ -7,6 +8,8 @@ export type Role = {
   /** Takes what stops the service; it is called once. */
   readonly onStop: (stop: () => Promise<void>) => void
   readonly stopped: () => void
+  /** What `/metrics` answers: the figures of this process, or of all that serve with it. */
+  readonly scrape: (metrics: Metrics) => () => Promise<string>
 }
 type Where = {
   readonly host: string
@@ -32,6 +35,7 @@ export const alone = (log: Log): Role => ({
     )
   },
   stopped: () => log.info('stopped'),
+  scrape: ({ text }) => text,
 })
 
 /**

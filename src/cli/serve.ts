@@ -3,6 +3,7 @@ import { createLog, type Log } from '../adapters/log.ts'
 import { compose, realWorld } from '../compose.ts'
 import type { Config } from '../config.ts'
 import { DomainFailure } from '../core/failures.ts'
+import { loadWatching } from '../observe.ts'
 import { firstRun } from './first-run.ts'
 import { alone, type Role, urlOf } from './role.ts'
 import { superviseWorkers } from './supervise-workers.ts'
@@ -31,7 +32,9 @@ const endByBugs = (log: Log): void => {
 }
 
 const serveHere = async (config: Config, log: Log, role: Role): Promise<void> => {
-  const world = realWorld(config, log)
+  const watching = await loadWatching(config)
+  const { metrics } = watching
+  const world = realWorld(config, log, { ...watching, scrape: metrics ? role.scrape(metrics) : undefined })
   const service = compose(config, world)
   const port = await service.listen()
   const url = urlOf(config.host, port)

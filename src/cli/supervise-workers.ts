@@ -4,8 +4,10 @@ import { type AddressInfo, createServer } from 'node:net'
 import type { Log } from '../adapters/log.ts'
 import type { Config } from '../config.ts'
 import { DomainFailure } from '../core/failures.ts'
+import { loadSums } from '../observe.ts'
 import { onSignals, urlOf } from './role.ts'
 import type { Report } from './worker.ts'
+import { answerScrapes } from './worker-scrape.ts'
 
 /** A worker that lived as long as this was in order: the next one may come at once. */
 const CALM_MS = 10_000
@@ -27,6 +29,7 @@ type Refusal = Extract<Report, { kind: 'refused' }>
  */
 export const superviseWorkers = async (config: Config, log: Log): Promise<void> => {
   const port = await freePort(config.host, config.port)
+  if (config.metrics) answerScrapes(await loadSums())
   await new Promise<void>((resolve, reject) => {
     const living = new Set<Worker>()
     const listening = new Set<Worker>()
@@ -62,7 +65,7 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
       worker.on('message', (report: Report) => {
         if (report.kind === 'refused') refusal = report
         else if (report.kind === 'started') hasStarted = true
-        else nowListening()
+        else if (report.kind === 'listening') nowListening()
       })
       const nowListening = () => {
         listening.add(worker)

@@ -1,9 +1,11 @@
 import cluster from 'node:cluster'
 import { DomainFailure, type FailureKind } from '../core/failures.ts'
 import type { Role } from './role.ts'
+import { type ScrapeReport, scrapeByPrimary } from './worker-scrape.ts'
 
 /** What a worker tells the primary. */
 export type Report =
+  | ScrapeReport
   | { readonly kind: 'listening' }
   | { readonly kind: 'started' }
   | { readonly kind: 'refused'; readonly failure: FailureKind | null; readonly detail: string }
@@ -24,6 +26,7 @@ export const workUnderPrimary = async (serve: (role: Role) => Promise<void>): Pr
       stopped: () => {
         if (process.connected) cluster.worker?.disconnect()
       },
+      scrape: scrapeByPrimary,
     })
   } catch (error) {
     const failure = error instanceof DomainFailure ? error.kind : null

@@ -14,6 +14,12 @@ type Ways<Input> = {
   readonly weightOf?: (input: Input) => number
   /** The text by which two inputs are the same. */
   readonly sameAs?: (input: Input) => string
+  readonly watch?: GatherWatch | undefined
+}
+/** Told of each list that starts, and of how many calls wait whenever that changes. */
+export type GatherWatch = {
+  readonly list: (length: number) => void
+  readonly queued: (calls: number) => void
 }
 type Caller<Answer> = {
   readonly resolve: (answer: Answer) => void
@@ -36,7 +42,7 @@ type Member<Input, Answer> = { readonly input: Input; readonly callers: Caller<A
 export const gather = <Input, Answer>(
   run: (inputs: readonly Input[]) => Promise<readonly Outcome<Answer>[]>,
   { listLengthMax, listWeightMax, listsUnderWayMax, queuedMax }: GatherLimits,
-  { lineOf, weightOf = () => 0, sameAs }: Ways<Input>,
+  { lineOf, weightOf = () => 0, sameAs, watch }: Ways<Input>,
 ): ((input: Input) => Promise<Answer>) => {
   const queue = fairQueue<Member<Input, Answer>>()
   const bounds = {
@@ -55,6 +61,8 @@ export const gather = <Input, Answer>(
       const list = queue.take(bounds)
       joinable.clear()
       for (const { callers } of list) queued -= callers.length
+      watch?.list(list.length)
+      watch?.queued(queued)
       listsUnderWay++
       void answer(list).finally(() => {
         listsUnderWay--
@@ -109,6 +117,7 @@ export const gather = <Input, Answer>(
         return
       }
       queued++
+      watch?.queued(queued)
       memberFor(input).callers.push({ resolve, reject })
       startSoon()
     })

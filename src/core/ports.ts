@@ -301,4 +301,9 @@ export type Store = {
 }
 
 /** Thinks of a name for a page. Slow and foreign: called outside of any write, and it may fail. */
-export type Namer = (context: NamingContext, stop: AbortSignal) => Promise<string>
+export type Namer = (
+  context: NamingContext,
+  stop: AbortSignal,
+  /** Which attempt it is, to tell it in logs and traces. */
+  version?: ClaimedVersion,
+) => Promise<string>

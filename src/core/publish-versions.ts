@@ -49,7 +49,7 @@ export const publishVersions =
       if (attempt > ATTEMPTS_MAX)
         return { ...which, status: 'failed', reason: `None of ${ATTEMPTS_MAX} attempts came to an end.` }
       try {
-        const computedName = namer && context ? nameFrom(await namer(context, stop)) : null
+        const computedName = namer && context ? nameFrom(await namer(context, stop, version)) : null
         return { ...which, status: 'published', at: isoTime(clock()), computedName }
       } catch (why) {
         if (stop.aborted)

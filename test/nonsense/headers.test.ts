@@ -131,6 +131,25 @@ overStores(
       await always(t, property, 300)
     })
 
+    t.test(
+      'an id or a trace of any text refuses nothing, and comes back only where it is sane',
+      async (t) => {
+        const sane = fc.stringMatching(/^[A-Za-z0-9._-]{1,128}$/)
+        const valid = fc.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/)
+        const written = (text: fc.Arbitrary<string>) => text.map((text) => asHeader(Buffer.from(text)))
+        const id = fc.oneof(sane, written(nearly(sane)), written(anyText), fc.array(sane))
+        const trace = fc.oneof(valid, written(nearly(valid)), written(anyText), fc.array(valid))
+        const property = fc.asyncProperty(id, trace, async (id, traceparent) => {
+          const headers = { 'x-request-id': id, traceparent }
+          const answer = await world.ask('POST', LOG, { headers, body })
+          assert.equal(answer.status, 201)
+          const isSane = typeof id === 'string' && /^[\w.-]{1,128}$/.test(id)
+          assert.equal(answer.headers['x-request-id'] === id, isSane)
+        })
+        await always(t, property, 300)
+      },
+    )
+
     t.test('headers that nobody asked for change nothing', async (t) => {
       const name = fc.oneof(
         fc.constantFrom(

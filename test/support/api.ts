@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { type Answered, type Api, createApi } from '../../src/adapters/http/api.ts'
+import { metricsRoutes } from '../../src/adapters/http/metrics-route.ts'
 import type { RawRoute } from '../../src/adapters/http/open-routes.ts'
 import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import { createRateLimit } from '../../src/adapters/http/rate-limit.ts'
 import type { ApiRequest, ApiResponse } from '../../src/adapters/http/requests.ts'
+import type { Tracing } from '../../src/adapters/http/trace.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
+import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
 import { composeUseCases } from '../../src/compose.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { DomainFailure } from '../../src/core/failures.ts'
@@ -43,6 +46,9 @@ type Options = {
   readonly requireIdentity: boolean
   readonly ready: () => Promise<void>
   readonly rawRoutes: readonly RawRoute[]
+  readonly metrics: Metrics
+  readonly tracing: Tracing
+  readonly onError: Parameters<typeof createApi>[0]['onError']
   /** The store that the API sees instead of the one that the scene is set in. */
   readonly storeAs: (store: Store) => Store
 }
@@ -56,6 +62,9 @@ export const openScene = async ({
   requireIdentity = false,
   ready = async () => {},
   rawRoutes = [],
+  metrics,
+  tracing,
+  onError,
   storeAs = (store) => store,
 }: Partial<Options> = {}) => {
   const clock = stoppedClock()
@@ -69,7 +78,11 @@ export const openScene = async ({
   const newRequestId = () => `request-${++requests}`
   const api = documented(
     createApi({
-      useCases: composeUseCases({ ...deps, store: seen }, { requireIdentity, queuedCallsMax: 100 }, 1),
+      useCases: composeUseCases(
+        { ...deps, store: seen, watch: metrics?.gathering },
+        { requireIdentity, queuedCallsMax: 100 },
+        1,
+      ),
       identify: identify({ apiKeys: seen.apiKeys, clock }),
       rateLimit: rateLimitPerMinute === null ? null : createRateLimit(rateLimitPerMinute, clock),
       requestsInFlightMax,
@@ -77,9 +90,14 @@ export const openScene = async ({
       bodyBytesHeldMax,
       newRequestId,
       ready,
-      rawRoutes,
-      onAnswered: (told) => answered.push(told),
-      onError: (error, requestId) => errors.push({ error, requestId }),
+      rawRoutes: [...rawRoutes, ...metricsRoutes(metrics?.text)],
+      onAsked: metrics?.asked,
+      onAnswered: (told) => {
+        metrics?.answered(told)
+        answered.push(told)
+      },
+      onError: onError ?? ((error, requestId) => errors.push({ error, requestId })),
+      tracing,
     }),
   )
 

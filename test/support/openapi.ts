@@ -160,6 +160,8 @@ const operationOf = (route: Route): Json => ({
     ...pathParameters(route),
     ...queryParameters(route),
     ...(route.body ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    { $ref: '#/components/parameters/XRequestId' },
+    { $ref: '#/components/parameters/Traceparent' },
   ],
   ...(route.body && {
     requestBody: {
@@ -256,6 +258,23 @@ export const createOpenApi = (): Json => ({
         required: false,
         description: 'Names this request, however often it is sent. A repetition answers as the first time.',
         schema: { type: 'string', minLength: 1, maxLength: 255, examples: ['crm-4711'] },
+      },
+      // No patterns: what does not fit is not refused.
+      XRequestId: {
+        name: 'X-Request-Id',
+        in: 'header',
+        required: false,
+        description:
+          'The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made.',
+        schema: { type: 'string' },
+      },
+      Traceparent: {
+        name: 'traceparent',
+        in: 'header',
+        required: false,
+        description:
+          'The trace that this request belongs to (W3C Trace Context); ignored where it is not valid.',
+        schema: { type: 'string' },
       },
     },
     headers: {

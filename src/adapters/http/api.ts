@@ -9,6 +9,7 @@ import { type ApiRequest, type ApiResponse, headerOf, splitTarget } from './requ
 import { createRouter, type Match } from './router.ts'
 import { ROUTES, type Route, type UseCases } from './routes.ts'
 import { createShares } from './shares.ts'
+import { requestIdIn, type Tracing, traced, traceparentIn } from './trace.ts'
 import { createTurns } from './turns.ts'
 
 /** What is told of each request once it is answered. Nothing of it identifies a prospect or a key. */
@@ -20,6 +21,8 @@ export type Answered = {
   readonly status: number
   readonly code: ProblemCode | null
   readonly ms: number
+  /** Where the request belongs to a trace. */
+  readonly traceId?: string
 }
 type Deps = {
   readonly useCases: UseCases
@@ -36,8 +39,11 @@ type Deps = {
   readonly ready: () => Promise<void>
   /** Besides the operations and what every service answers. */
   readonly rawRoutes?: readonly RawRoute[]
+  /** Told of each request when it comes. */
+  readonly onAsked?: (() => void) | undefined
   readonly onAnswered: (answered: Answered) => void
-  readonly onError: (error: unknown, requestId: string) => void
+  readonly onError: (error: unknown, requestId: string, trace: Pick<Answered, 'traceId'>) => void
+  readonly tracing?: Tracing | null | undefined
 }
 type AnyRoute = Route | OpenRoute | RawRoute
 type Headers = Record<string, string>
@@ -65,7 +71,7 @@ export const createApi = (deps: Deps): Api => {
   const answer = async (
     request: ApiRequest,
     matched: Match<AnyRoute> | null,
-    query: string,
+    { query, traceparent }: Pick<Found, 'query' | 'traceparent'>,
     alwaysSent: Headers,
   ): Promise<Draft> => {
     if (matched === null) return refuse('not_found', 'No operation has this path.')
@@ -84,7 +90,12 @@ export const createApi = (deps: Deps): Api => {
     const { tenantId } = caller
     if (!inFlight.take(tenantId, 1)) return tooMany('Too many requests of this tenant are under way.')
     try {
-      const { body, replayed } = await run(route, request, { tenantId, params: matched.params, query })
+      const { body, replayed } = await run(route, request, {
+        tenantId,
+        params: matched.params,
+        query,
+        traceparent,
+      })
       if (replayed) alwaysSent['idempotent-replayed'] = 'true'
       return json(route.status, route.method === 'GET' ? textOf(body, route) : JSON.stringify(body))
     } finally {
@@ -115,23 +126,28 @@ export const createApi = (deps: Deps): Api => {
 
   return async (request) => {
     const began = performance.now()
-    const requestId = deps.newRequestId()
+    deps.onAsked?.()
+    const requestId = requestIdIn(request) ?? deps.newRequestId()
+    const traceparent = deps.tracing?.traceparent() ?? traceparentIn(request)
+    const trace = traced(traceparent)
     const { path, query } = splitTarget(request.target)
     const matched = match(path)
+    if (matched !== null) deps.tracing?.onRoute(matched.template)
     const headers: Headers = { 'x-request-id': requestId, ...ALWAYS }
     let code: ProblemCode | null = null
     let draft: Draft
     try {
-      draft = await answer(request, matched, query, headers)
+      draft = await answer(request, matched, { query, traceparent }, headers)
     } catch (error) {
       const failure = error instanceof DomainFailure ? error : null
-      if (failure === null || failure.cause !== undefined) deps.onError(failure?.cause ?? error, requestId)
+      if (failure === null || failure.cause !== undefined)
+        deps.onError(failure?.cause ?? error, requestId, trace)
       code = failure?.kind ?? 'internal_error'
       draft = problem(code, requestId, failure)
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null
-    deps.onAnswered({ requestId, method: request.method, route, status: draft.status, code, ms })
+    deps.onAnswered({ requestId, method: request.method, route, status: draft.status, code, ms, ...trace })
     const response = responseOf(draft, headers)
     return request.method === 'HEAD' ? { ...response, body: '' } : response
   }

@@ -15,6 +15,7 @@ export type Found = {
   readonly tenantId: string
   readonly params: Readonly<Record<string, string>>
   readonly query: string
+  readonly traceparent: string | undefined
   /** Told of the bytes of the body as they come; refuses `unavailable` where there are too many. */
   readonly holdBytes: (bytes: number) => void
   /** Waited for once the body is there: who sends it slowly keeps nobody from being worked on. */
@@ -25,7 +26,7 @@ export type Found = {
 export const check = async (
   route: Route,
   request: ApiRequest,
-  { tenantId, params, query: rawQuery, holdBytes, turn }: Found,
+  { tenantId, params, query: rawQuery, traceparent, holdBytes, turn }: Found,
 ): Promise<CheckedRequest<never, never>> => {
   const query: Checked<unknown> = route.query ? checkQuery(route.query, rawQuery) : NOTHING
   const repeated = (request.repeatedHeaders ?? []).map((parameter) => ({
@@ -42,6 +43,7 @@ export const check = async (
       body: NONE,
       members: NO_MEMBERS,
       idempotencyKey: undefined,
+      traceparent,
     }
   }
   const key = checkIdempotencyKey(request)
@@ -58,6 +60,7 @@ export const check = async (
     body: outputOf(body),
     members,
     idempotencyKey: outputOf(key),
+    traceparent,
   }
 }
 

@@ -10,7 +10,7 @@ type Deps = {
   readonly api: Api
   /** Bytes of answers that wait for their callers to take them. */
   readonly unsentBytesMax: number
-  readonly refuseMessage: (failure: DomainFailure) => ApiResponse
+  readonly refuseMessage: (failure: DomainFailure, req: IncomingMessage) => ApiResponse
   /** Whether answers from now on end their connections. */
   readonly isLast?: () => boolean
 }
@@ -28,7 +28,7 @@ export const createExchange = ({ api, unsentBytesMax, refuseMessage, isLast }: D
     { fault, ...received }: Received,
   ): Promise<void> => {
     const { status, headers, body } = fault
-      ? refuseMessage(fault)
+      ? refuseMessage(fault, req)
       : await api({
           ...received,
           method: req.method ?? '',

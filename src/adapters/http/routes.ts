@@ -20,8 +20,10 @@ export type UseCases = {
   readonly listPageGroups: (listing: PageGroupListing) => Promise<PageGroupSlice>
   readonly listPages: (listing: PageListing) => Promise<PageSlice>
   readonly getPage: (want: PageWant) => Promise<PageWithVersion>
-  readonly createPageWithVersion: (page: PageToCreate) => Promise<PageCreation>
+  readonly createPageWithVersion: (page: TracedPage) => Promise<PageCreation>
 }
+/** `traceparent`: of the request, for whoever names the page. */
+export type TracedPage = PageToCreate & { readonly traceparent?: string | undefined }
 
 /** A request whose key, scope, query, header and body are in order. */
 export type CheckedRequest<Query, Body> = {
@@ -33,6 +35,8 @@ export type CheckedRequest<Query, Body> = {
   readonly members: ReadonlyMap<string, RawJson>
   /** From the header `Idempotency-Key`. */
   readonly idempotencyKey: string | undefined
+  /** Of the trace that the request belongs to. */
+  readonly traceparent: string | undefined
 }
 type Answer = { readonly body: object; readonly replayed?: boolean }
 
@@ -148,13 +152,14 @@ export const ROUTES: readonly Route[] = [
     answer: CreatedPage,
     status: 201,
     problems: ['page_group_not_found', 'page_group_not_active', 'idempotency_key_reused'],
-    run: async ({ createPageWithVersion }, { tenantId, params, body, idempotencyKey }) => {
+    run: async ({ createPageWithVersion }, { tenantId, params, body, idempotencyKey, traceparent }) => {
       const pageGroupId = params['page_group_id'] ?? ''
       const { page, replayed } = await createPageWithVersion({
         ...body,
         tenantId,
         pageGroupId,
         idempotencyKey,
+        traceparent,
       })
       return { body: page, replayed }
     },

@@ -8,6 +8,7 @@ import { createExchange } from './exchange.ts'
 import { createLines } from './lines.ts'
 import { readBody, refuseTooLarge } from './read-body.ts'
 import type { ApiResponse } from './requests.ts'
+import { requestIdIn, traced, traceparentIn } from './trace.ts'
 
 export type ServerLimits = {
   readonly bodyBytesMax: number
@@ -23,7 +24,11 @@ type Deps = {
   readonly limits: ServerLimits
   readonly newRequestId: () => string
   /** Told of messages that are answered without reaching the API. */
-  readonly onBadMessage: (requestId: string, failure: DomainFailure) => void
+  readonly onBadMessage: (
+    requestId: string,
+    failure: DomainFailure,
+    trace: { readonly traceId?: string },
+  ) => void
 }
 
 /** Connections that may come at the same moment; of more the system drops some, and they try again after seconds. */
@@ -37,9 +42,9 @@ const STILL_MS_MAX = 120_000
 export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: Deps) => {
   let draining = false
   const lines = createLines()
-  const refuseMessage = (failure: DomainFailure): ApiResponse => {
-    const requestId = newRequestId()
-    onBadMessage(requestId, failure)
+  const refuseMessage = (failure: DomainFailure, req?: IncomingMessage): ApiResponse => {
+    const requestId = (req && requestIdIn(req)) ?? newRequestId()
+    onBadMessage(requestId, failure, traced(req && traceparentIn(req)))
     return refusal(requestId, failure)
   }
 

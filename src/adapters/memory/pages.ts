@@ -158,7 +158,18 @@ export const memoryPages = (added: () => void) => {
       }
     },
   }
-  return { pageGroups, pages: pagesPort, versions: versionsPort }
+  /** The same as on the other stores, for the metrics. */
+  const backlog = async (countMax: number) => {
+    let [count, oldest]: [number, string | null] = [0, null]
+    for (const versionId of processing) {
+      if (count === countMax) break
+      const { createdAt } = pages.get(versions.get(versionId)?.pageKey ?? '') as KeptPage
+      if (oldest === null || createdAt < oldest) oldest = createdAt
+      count++
+    }
+    return { count, oldest }
+  }
+  return { pageGroups, pages: pagesPort, versions: versionsPort, backlog }
 }
 
 const storedPage = (page: KeptPage): StoredPage => ({

@@ -4,6 +4,7 @@ import { memoryPages } from './pages.ts'
 
 /** A store that keeps nothing beyond the process. What tests cannot ask the ports for, it shows. */
 export type MemoryStore = Store & {
+  readonly backlog: ReturnType<typeof memoryPages>['backlog']
   readonly kept: { readonly prospects: () => ProspectChange[]; readonly logs: () => NewLog[] }
 }
 

@@ -1,4 +1,4 @@
-import type { Namer } from '../../core/ports.ts'
+import type { ClaimedVersion, Namer } from '../../core/ports.ts'
 
 export type ChatCompletionsSettings = {
   /** The base of the API, such as `http://127.0.0.1:11434/v1`, or its full address. */
@@ -6,7 +6,10 @@ export type ChatCompletionsSettings = {
   readonly model: string
   readonly apiKey: string | undefined
   readonly msMax: number
+  /** Sends it with the headers that carry the trace of the attempt. */
+  readonly traced?: Traced
 }
+type Traced = <Answer>(version: ClaimedVersion, send: (headers: Record<string, string>) => Answer) => Answer
 
 const ANSWER_BYTES_MAX = 65_536
 const CONTEXT_CHARACTERS_MAX = 4_000
@@ -14,31 +17,39 @@ const INSTRUCTION =
   'You name web pages. Answer with one short name for the page that is described: at most eight words, one line, no quotes, nothing else.'
 
 /** Asks any server that speaks the chat-completions protocol for a page's name. */
-export const chatCompletionsNamer = ({ url, model, apiKey, msMax }: ChatCompletionsSettings): Namer => {
+export const chatCompletionsNamer = ({
+  url,
+  model,
+  apiKey,
+  msMax,
+  traced = (_version, send) => send({}),
+}: ChatCompletionsSettings): Namer => {
   const address = url.endsWith('/chat/completions') ? url : `${url.replace(/\/+$/, '')}/chat/completions`
   const headers = {
     'content-type': 'application/json',
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
   }
-  return async ({ groupTitle, pageContext, supplementaryContext }, stop) => {
+  return async ({ groupTitle, pageContext, supplementaryContext }, stop, version) => {
     const described = [`Group: ${groupTitle}`, pageContext, supplementaryContext]
       .filter((part) => part !== null)
       .map((part) => part.slice(0, CONTEXT_CHARACTERS_MAX))
       .join('\n\n')
-    const response = await fetch(address, {
-      method: 'POST',
-      headers,
-      redirect: 'error',
-      signal: AbortSignal.any([stop, AbortSignal.timeout(msMax)]),
-      body: JSON.stringify({
-        model,
-        max_tokens: 60,
-        messages: [
-          { role: 'system', content: INSTRUCTION },
-          { role: 'user', content: described },
-        ],
-      }),
-    })
+    const ask = (more: Record<string, string>) =>
+      fetch(address, {
+        method: 'POST',
+        headers: { ...headers, ...more },
+        redirect: 'error',
+        signal: AbortSignal.any([stop, AbortSignal.timeout(msMax)]),
+        body: JSON.stringify({
+          model,
+          max_tokens: 60,
+          messages: [
+            { role: 'system', content: INSTRUCTION },
+            { role: 'user', content: described },
+          ],
+        }),
+      })
+    const response = await (version === undefined ? ask({}) : traced(version, ask))
     const text = await readAtMost(response, ANSWER_BYTES_MAX)
     if (!response.ok) throw new Error(`the naming server answered ${response.status}`)
     const content = contentOf(parsed(text))

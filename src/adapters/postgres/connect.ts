@@ -2,6 +2,7 @@ import postgres from 'postgres'
 import { DomainFailure } from '../../core/failures.ts'
 import { endsConnection, serverSaidNo } from './error-codes.ts'
 import { gate } from './gate.ts'
+import type { DatabaseWatch } from './watch.ts'
 import { withoutSocket } from './without-socket.ts'
 
 export type PostgresSettings = {
@@ -15,6 +16,7 @@ export type PostgresSettings = {
   readonly pooler?: { readonly directUrl: string | null }
   /** Sees every statement with its parameters before it is sent. For tests. */
   readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
+  readonly watch?: DatabaseWatch
 }
 export type Sql = postgres.Sql
 /** `close` ends whatever is connected, also after an `end`; the driver has it, its types do not. */
@@ -51,6 +53,7 @@ export const connect = (settings: PostgresSettings) => {
     waitingMax: settings.waitingMax,
     waitMsMax: settings.waitMsMax,
   })
+  settings.watch?.pool(enter.counts)
 
   const open = (): Connection => {
     const connection = { pool: openConnection(settings), until: performance.now() + lifeMs() }
@@ -81,9 +84,11 @@ export const connect = (settings: PostgresSettings) => {
       throw unavailable('The service is stopping.')
     }
     const connection = take()
+    const beganMs = performance.now()
     let timer: NodeJS.Timeout | undefined
     let isLate = false
     let isLost = false
+    let outcome: 'answered' | 'failed' = 'failed'
     try {
       const deadline = new Promise<never>((_, reject) => {
         timer = setTimeout(() => {
@@ -91,13 +96,16 @@ export const connect = (settings: PostgresSettings) => {
           reject(unavailable('The database did not answer in time.'))
         }, settings.statementMsMax + GRACE_MS)
       })
-      return await Promise.race([statement(connection.pool), deadline])
+      const rows = await Promise.race([statement(connection.pool), deadline])
+      outcome = 'answered'
+      return rows
     } catch (error) {
       isLost = !isLate && endsConnection(error)
       if (isLate || serverSaidNo(error)) throw error
       throw unavailable('The database cannot answer now.', error)
     } finally {
       clearTimeout(timer)
+      settings.watch?.statement(performance.now() - beganMs, outcome)
       if (isLate) void discardLate(connection)
       else if (isLost) void discard(connection)
       else free.push(connection)

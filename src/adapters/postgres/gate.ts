@@ -1,11 +1,12 @@
 import { DomainFailure } from '../../core/failures.ts'
 
 type Limits = { readonly underWayMax: number; readonly waitingMax: number; readonly waitMsMax: number }
+export type PoolCounts = { readonly underWay: number; readonly waiting: number }
 type Waiting = { readonly enter: () => void; readonly timer: NodeJS.Timeout }
 
 /**
  * Lets at most `underWayMax` through at a time; up to `waitingMax` wait in order, none longer than `waitMsMax`.
- * The rest is refused with `unavailable` at once. Answers the function that leaves again.
+ * The rest is refused with `unavailable` at once. Answers the function that leaves again. `counts` tells how full it is.
  */
 export const gate = ({ underWayMax, waitingMax, waitMsMax }: Limits) => {
   const waiting = new Set<Waiting>()
@@ -36,11 +37,12 @@ export const gate = ({ underWayMax, waitingMax, waitMsMax }: Limits) => {
       waiting.add(one)
     })
 
-  return async (): Promise<() => void> => {
+  const enter = async (): Promise<() => void> => {
     if (underWay < underWayMax) return enterNow()
     if (waiting.size >= waitingMax) throw tooMany()
     return wait()
   }
+  return Object.assign(enter, { counts: (): PoolCounts => ({ underWay, waiting: waiting.size }) })
 }
 
 const tooMany = () =>

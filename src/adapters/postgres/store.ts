@@ -3,6 +3,7 @@ import type { Migration } from '../../core/migrations.ts'
 import type { Store } from '../../core/ports.ts'
 import { postgresActivities } from './activities.ts'
 import { postgresApiKeys } from './api-keys.ts'
+import { postgresBacklog } from './backlog.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { appliedIn, migratePostgres, type Warn } from './migrate.ts'
 import { postgresPageGroups } from './page-groups.ts'
@@ -16,7 +17,7 @@ export const postgresStore = (
   settings: PostgresSettings,
   migrations: readonly Migration[],
   warn: Warn = () => {},
-): Store => {
+): Store & { readonly backlog: ReturnType<typeof postgresBacklog> } => {
   const { ask, close } = connect(settings)
   const { url, pooler } = settings
   const directUrl = pooler === undefined ? url : pooler.directUrl
@@ -24,6 +25,7 @@ export const postgresStore = (
 
   return {
     ...portsOver(ask, migrations, () => signals.tellSoon('versions')),
+    backlog: postgresBacklog(ask),
     migrate: () =>
       directUrl === null
         ? migratePostgres(url, migrations, warn, { prepare: false })

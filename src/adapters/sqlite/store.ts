@@ -3,6 +3,7 @@ import { type Migration, missingMigrations } from '../../core/migrations.ts'
 import type { Signal, Store } from '../../core/ports.ts'
 import { sqliteActivities } from './activities.ts'
 import { sqliteApiKeys } from './api-keys.ts'
+import { sqliteBacklog } from './backlog.ts'
 import { type Database, openDatabase } from './open.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
@@ -19,7 +20,10 @@ export type SqliteSettings = {
 const LOOK_EVERY_MS = 200
 
 /** Everything kept in one file, by the SQLite inside Node. Other processes may open the same file meanwhile. */
-export const sqliteStore = ({ path, busyMsMax }: SqliteSettings, migrations: readonly Migration[]): Store => {
+export const sqliteStore = (
+  { path, busyMsMax }: SqliteSettings,
+  migrations: readonly Migration[],
+): Store & { readonly backlog: ReturnType<typeof sqliteBacklog> } => {
   const database = openDatabase(path, busyMsMax)
   let told: (signal: Signal) => void = () => {}
   let looking: NodeJS.Timeout | undefined
@@ -31,6 +35,7 @@ export const sqliteStore = ({ path, busyMsMax }: SqliteSettings, migrations: rea
     versions: sqliteVersions(database),
     apiKeys: sqliteApiKeys(database, () => told('keys')),
     tenants: sqliteTenants(database),
+    backlog: sqliteBacklog(database),
     migrate: async () => migrate(database, migrations),
     ready: async () => {
       if (appliedIn(database) !== migrations.length)

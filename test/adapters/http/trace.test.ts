@@ -1,0 +1,84 @@
+import t from 'tap'
+import { openScene } from '../../support/api.ts'
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c'
+const PARENT = 'b7ad6b7169203331'
+const VALID = `00-${TRACE}-${PARENT}-01`
+
+t.test('a sane X-Request-Id is answered, logged, and the instance of a problem', async (t) => {
+  const { call, answered } = await openScene()
+  for (const given of ['a', 'A.b_c-9', '0b9e5a52-6c0f-4b0b-9d6f-2f2f6f1f9a11', 'x'.repeat(128)]) {
+    const { headers, json } = await call('GET /nowhere', { headers: { 'x-request-id': given } })
+    t.equal(headers['x-request-id'], given)
+    t.equal(json['instance'], given)
+    t.equal(answered.at(-1)?.requestId, given)
+  }
+})
+
+t.test('any other X-Request-Id is as if it were not there', async (t) => {
+  const { call } = await openScene()
+  const others = ['', ' ', 'a b', 'a, b', 'x'.repeat(129), 'ada@example.com', 'a\tb', '"', 'é', '{}', 'a/b']
+  for (const given of [...others, ['a', 'b']]) {
+    const { headers, json } = await call('GET /nowhere', { headers: { 'x-request-id': given } })
+    t.match(headers['x-request-id'], /^request-\d+$/, String(given))
+    t.equal(json['instance'], headers['x-request-id'])
+  }
+})
+
+t.test('the trace id of a valid traceparent is told of the request', async (t) => {
+  const { call, answered } = await openScene()
+  for (const traceparent of [
+    VALID,
+    `00-${TRACE}-${PARENT}-00`,
+    `cc-${TRACE}-${PARENT}-09-what-comes-later`,
+  ]) {
+    await call('GET /v0/page_groups', { headers: { traceparent } })
+    t.equal(answered.at(-1)?.traceId, TRACE, traceparent)
+  }
+})
+
+t.test('a traceparent that is not valid is as if it were not there', async (t) => {
+  const { call, answered } = await openScene()
+  const wrong = [
+    '',
+    VALID.toUpperCase(),
+    `ff-${TRACE}-${PARENT}-01`,
+    `00-${'0'.repeat(32)}-${PARENT}-01`,
+    `00-${TRACE}-${'0'.repeat(16)}-01`,
+    `${VALID}-more`,
+    `00-${TRACE}-${PARENT}`,
+    `00-${TRACE.slice(1)}-${PARENT}-01`,
+    `${VALID}, ${VALID}`,
+    ` ${VALID}`,
+    `cc-${TRACE}-${PARENT}-01more`,
+  ]
+  for (const traceparent of wrong) {
+    t.equal((await call('GET /v0/page_groups', { headers: { traceparent } })).status, 200)
+    t.notHas(answered.at(-1), { traceId: String }, traceparent)
+  }
+})
+
+t.test('a fault of ours is told with the trace that it belongs to', async (t) => {
+  const told: unknown[] = []
+  const why = new Error('a bug')
+  const { call } = await openScene({
+    storeAs: (store) => ({ ...store, pageGroups: { ...store.pageGroups, list: () => Promise.reject(why) } }),
+    onError: (_error, requestId, trace) => told.push({ requestId, ...trace }),
+  })
+  await call('GET /v0/page_groups', { headers: { traceparent: VALID, 'x-request-id': 'one' } })
+  t.strictSame(told, [{ requestId: 'one', traceId: TRACE }])
+})
+
+t.test('what an instrumentation knows goes before the header, and it is told the template', async (t) => {
+  const routes: string[] = []
+  const span = '11111111111111111111111111111111'
+  const tracing = {
+    traceparent: () => `00-${span}-${PARENT}-01`,
+    onRoute: (route: string) => routes.push(route),
+  }
+  const { call, answered } = await openScene({ tracing })
+  await call('GET /v0/page_groups/some/pages', { headers: { traceparent: VALID } })
+  await call('GET /nowhere')
+  t.equal(answered[0]?.traceId, span)
+  t.strictSame(routes, ['/v0/page_groups/{page_group_id}/pages'])
+})

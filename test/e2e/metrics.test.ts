@@ -1,0 +1,126 @@
+import t, { type Test } from 'tap'
+import {
+  caller,
+  type DatabaseKind,
+  databaseKinds,
+  type Program,
+  seed,
+  startProgram,
+  until,
+} from '../support/program.ts'
+import { scrapeOf } from '../support/scrape.ts'
+
+t.setTimeout(180_000)
+const COUNT = 'prospect_pages_http_request_duration_seconds_count'
+const PAGES = '/v0/page_groups/{page_group_id}/pages'
+/** On a connection of its own, so that it may reach any worker. */
+const FRESH = { connection: 'close' }
+
+const scraped = async ({ url }: Pick<Program, 'url'>) => {
+  const response = await fetch(`${url}/metrics`, { headers: FRESH })
+  if (!response.ok) throw new Error(`/metrics answers ${response.status}`)
+  return scrapeOf(await response.text())
+}
+
+const setting = async (t: Test, kind: DatabaseKind, more: Record<string, string> = {}) => {
+  const { env } = await kind.open(t)
+  const seeded = await seed(env)
+  const server = await startProgram(t, { ...env, ...more })
+  await server.ready()
+  const pagesPath = `/v0/page_groups/${seeded.pageGroupId}/pages`
+  return { ...seeded, server, pagesPath, call: caller(server.url, seeded.apiKey) }
+}
+
+for (const kind of databaseKinds())
+  t.test(`on ${kind.name}`, { skip: kind.skip ?? false }, async (t) => {
+    t.teardown(kind.end)
+
+    t.test('a scrape tells what was asked, done, stored and published', async (t) => {
+      const { server, call, pagesPath, tenantId, pageGroupId, apiKeyId } = await setting(t, kind)
+      for (let page = 0; page < 5; page++) t.equal((await call('POST', pagesPath, {})).status, 201)
+      const { value, samples } = await until('they are published', async () => {
+        const scrape = await scraped(server)
+        return (
+          scrape.value('prospect_pages_publisher_attempts_total', { outcome: 'published' }) === 5 && scrape
+        )
+      })
+      t.equal(value(COUNT, { method: 'POST', route: PAGES, status: '201' }), 5)
+      t.equal(value('prospect_pages_versions_created_total'), 5)
+      t.equal(value('prospect_pages_list_length_sum', { operation: 'createPageWithVersion' }), 5)
+      t.equal(value('prospect_pages_store_call_duration_seconds_count', { verb: 'pages.record' }), 5)
+      const statements = value('prospect_pages_database_statement_duration_seconds_count') ?? 0
+      if (kind.name === 'postgres') t.ok(statements > 10)
+      else t.equal(statements, 0)
+      t.equal(value('prospect_pages_database_statements_waiting'), 0)
+      t.equal(value('prospect_pages_naming_failures_total'), 0)
+      const labels = JSON.stringify(samples.map(({ labels }) => labels))
+      for (const id of [tenantId, pageGroupId, apiKeyId, 'pp_', 'page_0']) t.notOk(labels.includes(id), id)
+      t.equal(await server.stop(), 0)
+    })
+
+    t.test('METRICS=off: there is no such path', async (t) => {
+      const { server } = await setting(t, kind, { METRICS: 'off' })
+      t.equal((await fetch(`${server.url}/metrics`)).status, 404)
+    })
+  })
+
+for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
+  t.test('with several workers', { skip: kind.skip ?? false }, async (t) => {
+    t.teardown(kind.end)
+    const WORKERS = 3
+    const several = async (t: Test) => {
+      const set = await setting(t, kind, { WORKERS: `${WORKERS}` })
+      const { server } = set
+      await until('all of them tell their figures', async () => {
+        const scrape = await scraped(server).catch(() => null)
+        return scrape?.value('prospect_pages_processes') === WORKERS
+      })
+      const served = server.logs().filter(({ msg }) => msg === 'answered')
+      return { ...set, pids: [...new Set(served.map(({ pid }) => pid as number))] }
+    }
+    const logged = (server: Program, route: string) =>
+      server.logs().filter((line) => line['route'] === route && line['status'] === 200).length
+
+    t.test('a scrape through any of them answers for all', async (t) => {
+      const { server, call } = await several(t)
+      const before = logged(server, '/v0/page_groups')
+      for (let asked = 0; asked < 30; asked++) await call('GET', '/v0/page_groups', undefined, FRESH)
+      await until('all is logged', () => logged(server, '/v0/page_groups') === before + 30)
+      const answering = server.logs().filter(({ route }) => route === '/v0/page_groups')
+      t.ok(new Set(answering.map(({ pid }) => pid)).size > 1, 'more than one has answered')
+      for (let times = 0; times < 6; times++) {
+        const { value } = await scraped(server)
+        t.equal(value(COUNT, { route: '/v0/page_groups', status: '200' }), 30)
+      }
+    })
+
+    t.test('what a worker counted that was killed stays, and its place is counted again', async (t) => {
+      const { server, call, pids } = await several(t)
+      for (let asked = 0; asked < 30; asked++) await call('GET', '/v0/page_groups', undefined, FRESH)
+      t.equal((await scraped(server)).value(COUNT, { route: '/v0/page_groups' }), 30)
+      process.kill(pids[0] as number, 'SIGKILL')
+      const { value } = await until('there are as many as before', async () => {
+        const scrape = await scraped(server).catch(() => null)
+        const replaced = server.logs().some(({ msg }) => msg === 'a worker took the place of another')
+        return replaced && scrape?.value('prospect_pages_processes') === WORKERS && scrape
+      })
+      t.equal(value(COUNT, { route: '/v0/page_groups' }), 30)
+    })
+
+    t.test('a worker that stands still breaks no scrape: it is there with what it told last', async (t) => {
+      const { server, pids } = await several(t)
+      const still = pids[0] as number
+      process.kill(still, 'SIGSTOP')
+      t.teardown(() => process.kill(still, 'SIGCONT'))
+      // The system may hand a connection to the one that stands still.
+      const { value } = await until('another answers', async () => {
+        const response = await fetch(`${server.url}/metrics`, {
+          headers: FRESH,
+          signal: AbortSignal.timeout(5_000),
+        }).catch(() => null)
+        return response?.ok && scrapeOf(await response.text())
+      })
+      t.equal(value('prospect_pages_processes'), WORKERS)
+      process.kill(still, 'SIGCONT')
+    })
+  })

@@ -1,0 +1,33 @@
+/**
+ * Loaded by `--import` before the program: OpenTelemetry as an operator sets it up, with its instrumentations of
+ * `node:http` and of `fetch`. Each span that ends is a JSON line on the file that `SPANS_FILE` names.
+ */
+import { appendFileSync } from 'node:fs'
+import { context, propagation, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { HttpInstrumentation } from '@opentelemetry/instrumentation-http'
+import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici'
+import { type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+
+const file = process.env['SPANS_FILE'] ?? ''
+const writing: SpanProcessor = {
+  onStart: () => {},
+  onEnd: (span) => {
+    const { name, kind, attributes, parentSpanContext } = span
+    const { traceId, spanId } = span.spanContext()
+    const line = { name, kind, traceId, spanId, parentId: parentSpanContext?.spanId ?? null, attributes }
+    appendFileSync(file, `${JSON.stringify(line)}\n`)
+  },
+  forceFlush: async () => {},
+  shutdown: async () => {},
+}
+
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+const provider = new TracerProvider({ spanProcessors: [writing] })
+trace.setGlobalTracerProvider(provider)
+for (const instrumentation of [new HttpInstrumentation(), new UndiciInstrumentation()]) {
+  instrumentation.setTracerProvider(provider)
+  instrumentation.enable()
+}
