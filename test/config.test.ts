@@ -26,6 +26,7 @@ t.test('without settings the defaults hold, and an empty variable counts as not 
     databasePooler: false,
     databaseDirectUrl: null,
     logLevel: 'info',
+    metrics: true,
     namer: null,
     namerMsMax: 10_000,
     namerCallsMax: 4,

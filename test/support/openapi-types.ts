@@ -329,6 +329,10 @@ export interface components {
     parameters: {
         /** @description Names this request, however often it is sent. A repetition answers as the first time. */
         IdempotencyKey: string;
+        /** @description The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made. */
+        XRequestId: string;
+        /** @description The trace that this request belongs to (W3C Trace Context); ignored where it is not valid. */
+        Traceparent: string;
     };
     requestBodies: never;
     headers: {
@@ -355,6 +359,10 @@ export interface operations {
             header?: {
                 /** @description Names this request, however often it is sent. A repetition answers as the first time. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+                /** @description The trace that this request belongs to (W3C Trace Context); ignored where it is not valid. */
+                traceparent?: components["parameters"]["Traceparent"];
             };
             path?: never;
             cookie?: never;
@@ -562,7 +570,12 @@ export interface operations {
                 /** @description Only groups of this status. Without it: all but the deleted ones. */
                 status?: "active" | "archived" | "deleted";
             };
-            header?: never;
+            header?: {
+                /** @description The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+                /** @description The trace that this request belongs to (W3C Trace Context); ignored where it is not valid. */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -693,7 +706,12 @@ export interface operations {
                 /** @description How many items to answer. */
                 limit?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+                /** @description The trace that this request belongs to (W3C Trace Context); ignored where it is not valid. */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
             path: {
                 /** @description The id of the page group. */
                 page_group_id: string;
@@ -842,6 +860,10 @@ export interface operations {
             header?: {
                 /** @description Names this request, however often it is sent. A repetition answers as the first time. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+                /** @description The trace that this request belongs to (W3C Trace Context); ignored where it is not valid. */
+                traceparent?: components["parameters"]["Traceparent"];
             };
             path: {
                 /** @description The id of the page group. */
@@ -1062,7 +1084,12 @@ export interface operations {
     getPage: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made. */
+                "X-Request-Id"?: components["parameters"]["XRequestId"];
+                /** @description The trace that this request belongs to (W3C Trace Context); ignored where it is not valid. */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
             path: {
                 /** @description The id of the page group. */
                 page_group_id: string;

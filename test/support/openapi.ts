@@ -266,7 +266,7 @@ export const createOpenApi = (): Json => ({
         required: false,
         description:
           'The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made.',
-        schema: { type: 'string' },
+        schema: { type: 'string', examples: [REQUEST_ID] },
       },
       Traceparent: {
         name: 'traceparent',
@@ -274,7 +274,7 @@ export const createOpenApi = (): Json => ({
         required: false,
         description:
           'The trace that this request belongs to (W3C Trace Context); ignored where it is not valid.',
-        schema: { type: 'string' },
+        schema: { type: 'string', examples: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'] },
       },
     },
     headers: {

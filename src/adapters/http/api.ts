@@ -3,9 +3,10 @@ import { type Caller, requireScope } from '../../core/identify.ts'
 import { writeJson } from '../../core/write-json.ts'
 import { check, type Found } from './check.ts'
 import { type OpenRoute, openRoutes, type RawRoute } from './open-routes.ts'
-import { headersOf, type ProblemCode, problemOf } from './problems.ts'
+import type { ProblemCode } from './problems.ts'
 import { limitRate, type RateLimit } from './rate-limit.ts'
 import { type ApiRequest, type ApiResponse, headerOf, splitTarget } from './requests.ts'
+import { ALWAYS, type Draft, type Headers, json, problem, responseOf } from './responses.ts'
 import { createRouter, type Match } from './router.ts'
 import { ROUTES, type Route, type UseCases } from './routes.ts'
 import { createShares } from './shares.ts'
@@ -46,12 +47,6 @@ type Deps = {
   readonly tracing?: Tracing | null | undefined
 }
 type AnyRoute = Route | OpenRoute | RawRoute
-type Headers = Record<string, string>
-type Draft = {
-  readonly status: number
-  readonly headers: ApiResponse['headers']
-  readonly body: ApiResponse['body']
-}
 /** How long a request waits for its turn. */
 const WAIT_MS_MAX = 2_000
 
@@ -153,25 +148,6 @@ export const createApi = (deps: Deps): Api => {
   }
 }
 
-/** What the server answers where a message does not even reach the API. */
-export const refusal = (requestId: string, failure: DomainFailure): ApiResponse =>
-  responseOf(problem(failure.kind, requestId, failure), { 'x-request-id': requestId, ...ALWAYS })
-
-const responseOf = ({ status, headers, body }: Draft, alwaysSent: Headers): ApiResponse => {
-  Object.assign(alwaysSent, headers)
-  if (status !== 204 && status !== 304) alwaysSent['content-length'] = String(Buffer.byteLength(body))
-  return { status, headers: alwaysSent, body }
-}
-
-const ALWAYS: Headers = {
-  'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-}
-
-const JSON_HEADERS: Headers = { 'content-type': 'application/json' }
-const json = (status: number, body: string): Draft => ({ status, headers: JSON_HEADERS, body })
-
 /** Callers who asked for the same at the same moment share an answer, and get it one after another: it is written once. */
 const createTextOf = () => {
   let last: object | undefined
@@ -182,15 +158,6 @@ const createTextOf = () => {
       last = answer
     }
     return text
-  }
-}
-
-const problem = (code: ProblemCode, requestId: string, failure: DomainFailure | null): Draft => {
-  const body = problemOf(code, requestId, failure ?? undefined)
-  return {
-    status: body.status,
-    headers: headersOf(code, failure ?? { facts: {} }),
-    body: JSON.stringify(body),
   }
 }
 

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { DomainFailure } from '../../core/failures.ts'
-import { type Api, refusal } from './api.ts'
+import type { Api } from './api.ts'
 import { faultOf, repeatedIn } from './bad-messages.ts'
 import { createExchange } from './exchange.ts'
 import { readBody, refuseTooLarge } from './read-body.ts'
+import { refusal } from './responses.ts'
 
 type HandlerLimits = {
   readonly bodyBytesMax: number

@@ -2,12 +2,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as Listener } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { DomainFailure } from '../../core/failures.ts'
-import { type Api, refusal } from './api.ts'
+import type { Api } from './api.ts'
 import { answerBadMessage, faultOf, repeatedIn } from './bad-messages.ts'
 import { createExchange } from './exchange.ts'
 import { createLines } from './lines.ts'
 import { readBody, refuseTooLarge } from './read-body.ts'
 import type { ApiResponse } from './requests.ts'
+import { refusal } from './responses.ts'
 import { requestIdIn, traced, traceparentIn } from './trace.ts'
 
 export type ServerLimits = {

@@ -14,11 +14,13 @@ const named = ({ $ref }: { $ref: string }): Shape => {
   return components.schemas[name] as unknown as Shape
 }
 const PROSPECT_ID = '^prospect_[a-z0-9]{26}$'
+/** Those of the operation itself; the headers that others take as well are named elsewhere. */
 const parametersOf = (operation: { parameters: object[] }) =>
-  operation.parameters.map((parameter) => {
+  operation.parameters.flatMap((parameter) => {
+    if ('$ref' in parameter) return []
     const { name, in: place, required, schema } = parameter as Record<string, unknown>
     const { examples, ...bounds } = schema as Record<string, unknown>
-    return { name, in: place, required, schema: bounds }
+    return [{ name, in: place, required, schema: bounds }]
   })
 const shapeOf = (operation: { responses: object }, status: number) => {
   const responses = operation.responses as Record<string, { content: Record<string, { schema: object }> }>

@@ -1,0 +1,39 @@
+import type { DomainFailure } from '../../core/failures.ts'
+import { headersOf, type ProblemCode, problemOf } from './problems.ts'
+import type { ApiResponse } from './requests.ts'
+
+export type Headers = Record<string, string>
+/** An answer without the headers that every answer has. */
+export type Draft = {
+  readonly status: number
+  readonly headers: ApiResponse['headers']
+  readonly body: ApiResponse['body']
+}
+
+/** What the server answers where a message does not even reach the API. */
+export const refusal = (requestId: string, failure: DomainFailure): ApiResponse =>
+  responseOf(problem(failure.kind, requestId, failure), { 'x-request-id': requestId, ...ALWAYS })
+
+export const responseOf = ({ status, headers, body }: Draft, alwaysSent: Headers): ApiResponse => {
+  Object.assign(alwaysSent, headers)
+  if (status !== 204 && status !== 304) alwaysSent['content-length'] = String(Buffer.byteLength(body))
+  return { status, headers: alwaysSent, body }
+}
+
+export const ALWAYS: Headers = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+}
+
+const JSON_HEADERS: Headers = { 'content-type': 'application/json' }
+export const json = (status: number, body: string): Draft => ({ status, headers: JSON_HEADERS, body })
+
+export const problem = (code: ProblemCode, requestId: string, failure: DomainFailure | null): Draft => {
+  const body = problemOf(code, requestId, failure ?? undefined)
+  return {
+    status: body.status,
+    headers: headersOf(code, failure ?? { facts: {} }),
+    body: JSON.stringify(body),
+  }
+}
