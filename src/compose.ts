@@ -141,7 +141,11 @@ export const compose = (config: Config, world: World) => {
       await store.migrate()
       // Told to stop meanwhile: what would be opened now nobody would close.
       if (stopping()) return
-      store.watch((signal) => (signal === 'keys' ? keys.forget() : publisher.wake()))
+      store.watch((signal) => {
+        if (signal === 'keys') keys.forget()
+        // Who created the pages hears of it first.
+        else setImmediate(publisher.wake)
+      })
       state = 'serving'
       publisher.start()
     },
