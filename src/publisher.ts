@@ -1,13 +1,9 @@
 /** The background of an embedded service: takes waiting versions on, names and publishes them. */
-import { createPublisher as createLoop } from './adapters/publisher.ts'
+import { createPublisher as createLoop, LEASE_MARGIN_MS, PUBLISHER_REST_MS } from './adapters/publisher.ts'
 import type { ClaimedVersion, Clock, Namer, Store } from './core/ports.ts'
 import { publishVersions } from './core/publish-versions.ts'
 import { onwardClock } from './core/times.ts'
 import { LIST_LENGTH_MAX } from './use-cases.ts'
-
-export const PUBLISHER_REST_MS = 10
-/** A lease outlives the call to the namer by this. */
-export const LEASE_MARGIN_MS = 20_000
 
 export type PublisherOptions = {
   readonly store: Pick<Store, 'versions' | 'watch'>

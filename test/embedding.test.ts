@@ -12,6 +12,7 @@ import {
   type Store,
 } from '../src/index.ts'
 import { memoryStore } from '../src/memory.ts'
+import { chatCompletionsNamer } from '../src/naming.ts'
 import { createPublisher } from '../src/publisher.ts'
 import { sqliteStore } from '../src/sqlite.ts'
 import { caller, failing } from './support/api.ts'
@@ -114,15 +115,13 @@ t.test('the publisher asks the namer, and tells of each call that failed', async
   const { promise, resolve } = Promise.withResolvers<unknown>()
   const publisher = createPublisher({
     store,
-    namer: async () => {
-      throw new Error('no name today')
-    },
-    onFailedAttempt: ({ attempt }, why) => resolve([attempt, String(why)]),
+    namer: chatCompletionsNamer({ url: 'http://127.0.0.1:1', model: 'm', apiKey: undefined, msMax: 5_000 }),
+    onFailedAttempt: ({ attempt }, why) => resolve({ attempt, why }),
   })
   t.teardown(publisher.stop)
   publisher.start()
   await call(`POST /v0/page_groups/${pageGroupId}/pages`)
-  t.strictSame(await promise, [1, 'Error: no name today'])
+  t.match(await promise, { attempt: 1, why: { message: /fetch failed|bad port/ } })
 })
 
 t.test('what else fails while publishing is told, and it goes on', async (t) => {

@@ -11,5 +11,5 @@ createPublisher({ store }).start()
 
 const handler = createHandler(createApi({ store }), { prefix: '/prospects' })
 const server = createServer(handler).listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', () => {
-  serving(server, store)
+  serving(server, store) // prints where it serves, with a key to try
 })
