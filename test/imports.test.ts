@@ -21,11 +21,11 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^adapters\/ids\.ts$/, /^(core\/|node:|ulid$)/],
   [/^adapters\/log\.ts$/, /^(core\/|node:|pino$)/],
   [/^adapters\/[^/]+\.ts$/, /^(core\/|shapes\/|node:)/],
-  [/^compose\.ts$/, /./],
+  [/^compose(-tools)?\.ts$/, /./],
   [/^config\.ts$/, /^(core\/|settings\.ts$)/],
   [/^settings\.ts$/, /^setting-values\.ts$/],
   [/^setting-values\.ts$/, /^$/],
-  [/^cli\//, /^(cli\/|compose\.ts$|config\.ts$|settings\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/],
+  [/^cli\//, /^(cli\/|compose(-tools)?\.ts$|config\.ts$|settings\.ts$|setting-values\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/],
   [/^index\.ts$/, /^(core\/|shapes\/|adapters\/memory\/store\.ts$)/],
 ]
 
