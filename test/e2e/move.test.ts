@@ -121,7 +121,7 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
   )
 
   t.test('killed in the middle and run again it ends right', async (t) => {
-    const { path, url, args, count } = await setting(t, 30_000)
+    const { path, url, args, count } = await setting(t, 12_000)
     const child = spawn(process.execPath, [BIN, ...args], {
       env: inherited(),
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -141,7 +141,7 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
       return row?.still === 0
     })
     t.ok((await count('prospects')) > 0, 'some rows are there')
-    t.ok((await count('prospect_logs')) < 30_000, 'and some are not')
+    t.ok((await count('prospect_logs')) < 12_000, 'and some are not')
     t.equal((await runCommand(args)).code, 0)
     t.strictSame(await postgresRows(url), await sqliteRows(path))
   })

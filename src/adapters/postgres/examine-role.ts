@@ -11,7 +11,7 @@ export const examineRole = async (sql: Sql, grants: readonly Grant[]): Promise<C
        from unnest(${textArray(grants.map(({ privilege }) => privilege))}::text[],
          ${textArray(grants.map(({ table }) => table))}::text[],
          ${textArray(grants.map(({ column }) => column))}::text[]) as needed (privilege, "table", "column")
-       where not case when "column" is null then has_table_privilege("table", privilege)
+       where to_regclass("table") is not null and not case when "column" is null then has_table_privilege("table", privilege)
          else has_column_privilege("table", "column", privilege) end) as lacks`
   const [{ role, isSuper, lacks } = { role: '', isSuper: false, lacks: null }] = rows
   if (lacks !== null)

@@ -40,7 +40,8 @@ const look = async (sql: Sql, wanted: Wanted): Promise<Examined> => {
   if (wanted.pooler === null) checks.push(await connections(sql, wanted))
   else checks.push(...(await throughPooler(sql, wanted.pooler.directUrl)))
   const applied = await appliedIn(sql).catch(() => null)
-  if (applied !== null && applied > 0) checks.push(await examineRole(sql, wanted.grants))
+  // Where it is null the role may not even see that.
+  if (applied !== 0) checks.push(await examineRole(sql, wanted.grants))
   return { checks, applied }
 }
 

@@ -15,7 +15,7 @@ import { lastMigration, openReadOnly } from './read-only.ts'
 
 export type BackedUp = { readonly file: string; readonly bytes: number; readonly migration: number }
 
-const ONLINE: typeof sqlite.backup | null = sqlite.backup ?? null
+type Online = typeof sqlite.backup
 /** As many at a time; memory holds no more of them than that. */
 const PAGES_AT_ONCE = 1_000
 
@@ -24,7 +24,11 @@ const PAGES_AT_ONCE = 1_000
  * before is in the copy. The copy is one file, checked, flushed to disk, readable by its owner alone, and gets its name
  * when it is whole. Refuses where a file of that name is there, and a source that is not a database of this program.
  */
-export const backUp = async (path: string, file: string, online = ONLINE): Promise<BackedUp> => {
+export const backUp = async (
+  path: string,
+  file: string,
+  online: Online | null = sqlite.backup ?? null,
+): Promise<BackedUp> => {
   refuseExisting(file)
   const unfinished = `${file}.unfinished-${process.pid}`
   const source = openReadOnly(path)
@@ -52,7 +56,7 @@ const refuseExisting = (file: string): void => {
  * SQLite's online backup starts anew whenever somebody writes, unless the source is held at one moment, by a transaction
  * that reads. Node 22.13 to 22.15 lack it; there the same is written by `vacuum into`.
  */
-const copy = async (source: sqlite.DatabaseSync, to: string, online: typeof ONLINE): Promise<void> => {
+const copy = async (source: sqlite.DatabaseSync, to: string, online: Online | null): Promise<void> => {
   if (online === null) {
     source.prepare('vacuum into ?').run(to)
     return
