@@ -18,7 +18,8 @@ const directive = (name: string): string[] =>
   [...UNIT.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value as string)
 
 const analyze = (...args: string[]) => spawnSync('systemd-analyze', args, { encoding: 'utf8' })
-const whyNoSystemd = analyze('--version').status === 0 ? false : 'NO SYSTEMD HERE: its unit was not looked at by it'
+const whyNoSystemd =
+  analyze('--version').status === 0 ? false : 'NO SYSTEMD HERE: its unit was not looked at by it'
 
 t.test('systemd understands the unit, and finds it little exposed', { skip: whyNoSystemd }, async (t) => {
   const folder = join(newFolder(t), 'unit')

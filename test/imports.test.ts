@@ -25,7 +25,10 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^config\.ts$/, /^(core\/|settings\.ts$)/],
   [/^settings\.ts$/, /^setting-values\.ts$/],
   [/^setting-values\.ts$/, /^$/],
-  [/^cli\//, /^(cli\/|compose(-tools)?\.ts$|config\.ts$|settings\.ts$|setting-values\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/],
+  [
+    /^cli\//,
+    /^(cli\/|compose(-tools)?\.ts$|config\.ts$|settings\.ts$|setting-values\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/,
+  ],
   [/^index\.ts$/, /^(core\/|shapes\/|adapters\/memory\/store\.ts$)/],
 ]
 

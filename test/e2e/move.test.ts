@@ -14,6 +14,7 @@ import {
   caller,
   databaseAt,
   databaseKinds,
+  embeddedDatabase,
   inherited,
   linesOf,
   newFolder,
@@ -119,6 +120,23 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
       t.match((await call('GET', '/v0/page_groups')).body.items, [{ pageGroupId, pagesCount: 2 }])
     },
   )
+
+  t.test('every column is read', async (t) => {
+    const { path, url } = await setting(t)
+    const { source, target } = opened(path, url)
+    source.hold()
+    const read = TABLES.map((table) => [table, Object.keys([...source.rows(table)][0] ?? {}).sort()])
+    source.close()
+    await target.close()
+    const columns = await embeddedDatabase(path).rows<{ table: string; name: string }>(`
+      select t.name as "table", c.name as name from sqlite_schema t, pragma_table_info(t.name) c
+      where t.type = 'table' and t.name <> 'schema_migrations'`)
+    const wanted = TABLES.map((table) => [
+      table,
+      columns.flatMap((one) => (one.table === table ? [one.name] : [])).sort(),
+    ])
+    t.strictSame(read, wanted)
+  })
 
   t.test('killed in the middle and run again it ends right', async (t) => {
     const { path, url, args, count } = await setting(t, 12_000)

@@ -80,7 +80,8 @@ const durability = async (sql: Sql): Promise<Check> => {
   const rows = await sql<{ setting: string }[]>`
     select name as setting from pg_settings
     where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off' order by name`
-  if (rows.length === 0) return { name: 'durability', ok: true, detail: 'commits are flushed to disk' }
+  if (rows.length === 0)
+    return { name: 'durability', ok: true, detail: 'what is committed is flushed to disk' }
   const off = rows.map(({ setting }) => setting).join(', ')
   const detail = `off: ${off}; a crash can lose acknowledged writes`
   return { name: 'durability', ok: false, detail, remedy: `turn ${off} on` }
