@@ -25,14 +25,14 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^adapters\/ids\.ts$/, /^(core\/|node:|ulid$)/],
   [/^adapters\/log\.ts$/, /^(core\/|node:|pino$)/],
   [/^adapters\/[^/]+\.ts$/, /^(core\/|shapes\/|node:)/],
-  [/^compose\.ts$/, /./],
+  [/^compose(-tools)?\.ts$/, /./],
   [/^observe\.ts$/, /^(adapters\/(http|metrics|naming|tracing)\/|core\/)/],
   [/^config\.ts$/, /^(core\/|settings\.ts$)/],
   [/^settings\.ts$/, /^setting-values\.ts$/],
   [/^setting-values\.ts$/, /^$/],
   [
     /^cli\//,
-    /^(cli\/|compose\.ts$|observe\.ts$|config\.ts$|settings\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/,
+    /^(cli\/|compose(-tools)?\.ts$|observe\.ts$|config\.ts$|settings\.ts$|setting-values\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/,
   ],
   [/^use-cases\.ts$/, /^core\//],
   // What embedders may import, a file for each entry of `exports`.

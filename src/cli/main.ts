@@ -6,8 +6,12 @@ import { type Config, readConfig } from '../config.ts'
 import { DomainFailure } from '../core/failures.ts'
 import { writeJson } from '../core/write-json.ts'
 import { settingsHelp } from '../settings.ts'
+import { BACKUP } from './backup.ts'
 import { type Command, WRONG_USE, wrongUse } from './command.ts'
+import { DOCTOR } from './doctor.ts'
 import { keyCommands } from './keys.ts'
+import type { LoneCommand } from './lone-command.ts'
+import { MOVE } from './move.ts'
 import { pageGroupCommands } from './page-groups.ts'
 import { serve } from './serve.ts'
 import { tenantCommands } from './tenants.ts'
@@ -20,8 +24,16 @@ const MIGRATE: Command = {
   operands: [],
   prepare: () => async () => ({ migrated: true }),
 }
-/** All but `serve`. Each finds its database migrated. */
-const COMMANDS: readonly Command[] = [MIGRATE, ...tenantCommands, ...keyCommands, ...pageGroupCommands]
+/** All but `serve`. Each finds its database migrated, apart from those that see to it themselves. */
+const COMMANDS: readonly (Command | LoneCommand)[] = [
+  MIGRATE,
+  ...tenantCommands,
+  ...keyCommands,
+  ...pageGroupCommands,
+  DOCTOR,
+  BACKUP,
+  MOVE,
+]
 
 /** Exit codes: 0, 1 refused, 2 wrong use. Answers are JSON on stdout, refusals JSON on stderr. */
 export const main = async (argv: readonly string[]): Promise<void> => {
@@ -58,7 +70,7 @@ const run = async (argv: readonly string[]): Promise<void> => {
   return runCommand(command, argv)
 }
 
-const runCommand = async (command: Command, argv: readonly string[]): Promise<void> => {
+const runCommand = async (command: Command | LoneCommand, argv: readonly string[]): Promise<void> => {
   const { values, positionals } = parseArgs({
     args: [...argv],
     options: command.options,
@@ -67,6 +79,10 @@ const runCommand = async (command: Command, argv: readonly string[]): Promise<vo
   const operands = positionals.slice(command.words.split(' ').length)
   if (operands.length !== command.operands.length)
     wrongUse(`${command.words} takes ${command.operands.join(' ') || 'nothing'} without a flag`)
+  if ('prepareAlone' in command) {
+    const answer = await command.prepareAlone(values, operands)(process.env)
+    return print(`${writeJson(answer)}\n`)
+  }
   const job = command.prepare(values, operands)
   const config = readConfig(process.env)
   if (config.database.kind === 'memory') wrongUse('DATABASE_URL is memory: nothing would be kept')

@@ -1,0 +1,15 @@
+import { diagnose } from '../compose-tools.ts'
+import type { LoneCommand } from './lone-command.ts'
+
+export const DOCTOR: LoneCommand = {
+  words: 'doctor',
+  usage: '[--thorough]',
+  help: 'looks at settings, database, disk and clock, and tells what to mend; changes nothing; 1 where something is wrong',
+  options: { thorough: { type: 'boolean', default: false } },
+  operands: [],
+  prepareAlone: (values) => async (environment) => {
+    const diagnosis = await diagnose(environment, values['thorough'] === true)
+    if (!diagnosis.ok) process.exitCode = 1
+    return diagnosis
+  },
+}

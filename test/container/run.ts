@@ -1,0 +1,86 @@
+// Makes the image of the Containerfile with the first tool that works here, else replays its steps; runs it shut and as
+// its user, and looks at what it does. `node test/container/run.ts`, or with the name of one way: docker, podman,
+// buildah, replay. `CONTAINER_BASE` names another base image.
+import { strict as assert } from 'node:assert'
+import type { Check } from '../../src/adapters/check.ts'
+import { buildah } from './buildah.ts'
+import { docker } from './docker.ts'
+import type { Image, Running, Way } from './image.ts'
+import { replay } from './replay.ts'
+
+const ADDED_BYTES_MAX = 20 * 1_048_576
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+const wayHere = (): Way => {
+  const [wanted] = process.argv.slice(2)
+  const ways = [docker('docker'), docker('podman'), buildah, replay]
+  const asked = ways.filter(({ name }) => wanted === undefined || name.includes(wanted))
+  for (const way of asked) {
+    const why = way.whyNot()
+    if (why === null) return way
+    say(`not by ${way.name}: ${why}`)
+  }
+  throw new Error('there is no such way here')
+}
+
+const look = async (image: Image): Promise<void> => {
+  assert.equal(image.user, '1000:1000')
+  assert.equal(image.healthCheck[0], 'node', 'a health check that needs nothing else')
+  const running = await image.start()
+  try {
+    await lookInto(running, image.healthCheck)
+  } catch (error) {
+    await running.stop()
+    throw error
+  }
+  assert.equal(await running.stop(), 0, 'SIGTERM drains it')
+  say('it serves, is healthy, and stops')
+}
+
+const lookInto = async (running: Running, healthCheck: readonly string[]): Promise<void> => {
+  const { url, exec } = running
+  const node = (script: string) => exec(['node', '-e', script])
+
+  const isRoot = process.getuid?.() === 0
+  const whoami = await node('process.stdout.write(String(process.getuid()))')
+  // A replay by somebody who is not root cannot become another.
+  if (isRoot || whoami.stdout === '1000') assert.equal(whoami.stdout, '1000', whoami.stderr)
+  const writes = await node("require('node:fs').writeFileSync('mine', '')")
+  if (isRoot) assert.match(writes.stderr, /EACCES|EROFS/, 'it may not write where it is')
+  const weigh = `const fs = require('node:fs'); let bytes = 0
+    for (const one of fs.readdirSync('.', { recursive: true, withFileTypes: true }))
+      if (one.isFile()) bytes += fs.statSync(one.parentPath + '/' + one.name).size
+    process.stdout.write(String(bytes))`
+  const bytes = Number((await node(weigh)).stdout)
+  assert.ok(bytes > 0 && bytes < ADDED_BYTES_MAX, `${bytes} bytes`)
+  const packages = (
+    await node("process.stdout.write(require('node:fs').readdirSync('node_modules').join(' '))")
+  ).stdout
+  assert.doesNotMatch(packages, /typescript|biome|\btap\b/, 'nothing of development')
+  say(`user ${whoami.stdout}, ${(bytes / 1_048_576).toFixed(1)} MiB besides the base`)
+
+  const healthy = async (port: string) => (await exec(healthCheck, { PORT: port })).code
+  assert.equal((await fetch(`${url}/readyz`)).status, 200)
+  assert.equal(await healthy(running.portInside), 0, 'it says that it lives')
+  assert.equal(await healthy('1'), 1, 'and that nobody listens elsewhere')
+  const key = /pp_\w{36}/.exec(running.stdout())?.[0] ?? ''
+  const logged = await fetch(`${url}/v0/prospect_logs`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: '{"source":"crm","payload":{}}',
+  })
+  assert.equal(logged.status, 201)
+  const doctor = await exec(['node', 'dist/cli/bin.js', 'doctor'])
+  // How many files may be open is this machine's affair.
+  const wrong = JSON.parse(doctor.stdout).checks.filter(({ ok, name }: Check) => !ok && name !== 'open files')
+  assert.deepEqual(wrong, [])
+}
+
+const way = wayHere()
+say(`by ${way.name}`)
+const image = await way.build()
+try {
+  await look(image)
+} finally {
+  await image.remove()
+}

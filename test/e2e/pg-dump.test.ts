@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import t from 'tap'
+import { fillSource, postgresRows } from '../support/moving.ts'
+import { postgresBin } from '../support/postgres.ts'
+import { answerOf, databaseKinds, inherited, newFolder, runCommand } from '../support/program.ts'
+
+t.setTimeout(120_000)
+const [kind] = databaseKinds().filter(({ name }) => name === 'postgres')
+if (kind === undefined) throw new Error('there is a kind on PostgreSQL')
+const bin = postgresBin()
+const why =
+  kind.skip ?? (bin !== null && existsSync(join(bin, 'pg_dump')) ? null : 'NO PG_DUMP HERE: it was not tried')
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+/** The command lines of the README that begin so. */
+const commandOf = (program: string): string =>
+  new RegExp(`^(?:[A-Z_]+=\\S+ )?${program} [^#\\n]*`, 'm').exec(readme)?.[0].trim() ?? ''
+
+/** Runs a line of a shell, with the programs of the PostgreSQL under test before all others. */
+const shell = (
+  line: string,
+  cwd: string,
+  env: Record<string, string>,
+): Promise<{ code: number | null; said: string }> =>
+  new Promise((resolve, reject) => {
+    const PATH = `${bin}${delimiter}${process.env['PATH']}`
+    const child = spawn('sh', ['-c', line], {
+      cwd,
+      env: { ...inherited(), ...env, PATH },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let said = ''
+    child.stderr.on('data', (chunk) => {
+      said += chunk
+    })
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, said }))
+  })
+
+t.test(
+  'PostgreSQL is backed up and restored by the commands of the README',
+  { skip: why ?? false },
+  async (t) => {
+    t.teardown(kind.end)
+    const folder = newFolder(t)
+    const path = join(folder, 'test.db')
+    await fillSource(path)
+    const DATABASE_URL = String((await kind.open(t)).env['DATABASE_URL'])
+    await answerOf(['move', '--from', `sqlite:${path}`, '--to', DATABASE_URL], {})
+    const NEW_DATABASE_URL = String((await kind.open(t)).env['DATABASE_URL'])
+    for (const program of ['pg_dump', 'pg_restore']) {
+      const line = commandOf(program)
+      t.match(line, /DATABASE_URL/)
+      t.strictSame(await shell(line, folder, { DATABASE_URL, NEW_DATABASE_URL }), { code: 0, said: '' }, line)
+    }
+    t.strictSame(await postgresRows(NEW_DATABASE_URL), await postgresRows(DATABASE_URL))
+    t.strictSame(await answerOf(['migrate'], { DATABASE_URL: NEW_DATABASE_URL }), { migrated: true })
+    const { code, stdout } = await runCommand(['doctor'], { DATABASE_URL: NEW_DATABASE_URL })
+    const { checks } = JSON.parse(stdout)
+    t.match(checks[2], { name: 'migrations', ok: true }, `${code}`)
+  },
+)

@@ -1,0 +1,118 @@
+import { openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { readMigrations } from '../../src/adapters/read-migrations.ts'
+import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
+import type { Store } from '../../src/core/ports.ts'
+import { embeddedDatabase } from './program.ts'
+import {
+  AWKWARD_TEXTS,
+  addTenant,
+  at,
+  emailFields,
+  keyFields,
+  someGroup,
+  someKey,
+  someLog,
+  somePage,
+  someProspect,
+} from './rows.ts'
+
+/** Payloads that would not come back as they were sent if anybody read and wrote them again. */
+const EXACT_PAYLOADS = [
+  '{ "n" : 12345678901234567890, "big":1e131071,\n"twice":1,"twice":2 }',
+  '{"nul":"\\u0000","lone":"\\ud800","escaped":"\\u00e9\\/"}',
+  `{"texts":${JSON.stringify(AWKWARD_TEXTS)}}`,
+]
+
+/** An embedded database with rows in every table, and something in every column; `logs` more of one prospect. */
+export const fillSource = async (path: string, logs = 0): Promise<void> => {
+  const store = sqliteStore({ path, busyMsMax: 5_000 }, readMigrations('sqlite'))
+  await store.migrate()
+  await addTenant(store)
+  const tenant = await addTenant(store)
+  const { tenantId } = tenant
+  await fillKeys(store, tenantId)
+  const prospect = someProspect(tenantId, { ...emailFields('ada@example.com'), name: 'Ada' })
+  const others = AWKWARD_TEXTS.map((name) => someProspect(tenantId, { name }))
+  const exact = EXACT_PAYLOADS.map((rawJson) => someLog(prospect, { payload: { rawJson } }))
+  const named = someLog(prospect, {
+    ...keyFields('one'),
+    email: 'Ada@example.com',
+    name: 'Ada',
+    createdProspect: true,
+    createdAt: at(7),
+  })
+  const awkward = AWKWARD_TEXTS.map((text) => someLog(prospect, { email: text, name: text }))
+  await store.activities.record({
+    prospects: [prospect, ...others],
+    logs: [named, ...exact, ...awkward],
+  })
+  const more = Array.from({ length: logs }, (_, n) =>
+    someLog(prospect, { payload: { rawJson: `{"n":${n}}` } }),
+  )
+  if (more.length > 0) await store.activities.record({ prospects: [], logs: more })
+  await fillPages(store, tenant)
+  await store.close()
+}
+
+const fillKeys = async (store: Store, tenantId: string): Promise<void> => {
+  const times = { expiresAt: at(1_000), revokedAt: at(500), lastUsedAt: at(400) }
+  for (const fields of [{}, { name: 'crm', scopes: ['pages:read'] as const, ...times }])
+    await store.apiKeys.add(someKey(tenantId, fields))
+}
+
+const fillPages = async (store: Store, tenant: { tenantId: string; brandId: string }): Promise<void> => {
+  const group = someGroup(tenant, {
+    pageContext: 'Spring',
+    actions: { rawJson: '[ 1e400, {"a" :1} ]' },
+    headerActionId: 'header',
+  })
+  const groups = [group, someGroup(tenant, { status: 'deleted', deletedAt: at(9) })]
+  for (const one of groups) await store.pageGroups.add(one)
+  const pages = [
+    somePage(group, { customName: 'Mine', supplementaryContext: 'Sale', ...keyFields('page') }),
+    ...AWKWARD_TEXTS.filter((text) => text !== '').map((computedName) => somePage(group, { computedName })),
+  ]
+  await store.pages.record(pages)
+}
+
+/** Each table with how its rows are read to be compared: all that is in them, as text. */
+const PLAIN = 'to_char(%, \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')'
+
+/** Every row of every table of an embedded database, by the database's own list of tables and columns. */
+export const sqliteRows = async (path: string): Promise<Record<string, string[]>> => {
+  const { rows } = embeddedDatabase(path)
+  const tables = await rows<{ name: string }>(
+    "select name from sqlite_schema where type = 'table' and name <> 'schema_migrations' order by name",
+  )
+  const all: Record<string, string[]> = {}
+  for (const { name } of tables)
+    all[name] = (await rows(`select * from ${name}`)).map((row) => JSON.stringify(sorted(row))).sort()
+  return all
+}
+
+/** The same of PostgreSQL, each value as SQLite would hold it. */
+export const postgresRows = async (url: string): Promise<Record<string, string[]>> => {
+  const sql = openPostgres(url, { max: 1, transform: {} })
+  const columns = await sql<{ table: string; column: string; type: string }[]>`
+    select table_name as "table", column_name as "column", data_type as type from information_schema.columns
+    where table_schema = 'public' and table_name <> 'schema_migrations' order by table_name`
+  const all: Record<string, string[]> = {}
+  for (const [table, its] of Map.groupBy(columns, (one) => one.table)) {
+    const list = its.map(({ column, type }) => `${readAs(column, type)} as ${column}`).join(', ')
+    const rows = await sql.unsafe(`select ${list} from ${table}`)
+    all[table] = rows.map((row) => JSON.stringify(sorted(row))).sort()
+  }
+  await sql.end()
+  return all
+}
+
+const readAs = (column: string, type: string): string => {
+  if (type.startsWith('timestamp')) return PLAIN.replace('%', column)
+  if (type === 'json') return `${column}::text`
+  if (type === 'ARRAY') return `array_to_string(${column}, ' ')`
+  if (type === 'boolean' || type === 'bigint') return `${column}::int`
+  return column
+}
+
+const sorted = (row: object): object =>
+  Object.fromEntries(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)))
