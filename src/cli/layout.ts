@@ -29,7 +29,10 @@ export const harmless = (text: string): string =>
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
-/** Lines of at most `width` columns, broken at blanks; a word that is longer is cut. */
+/** An id or a key is kept whole, wherever it stands: it is there to be copied. */
+const WHOLE_MAX = 40
+
+/** Lines of at most `width` columns, broken at blanks; a word that is longer is cut, unless it may be an id. */
 export const wrapped = (text: string, width: number): string[] => {
   const lines: string[] = []
   let line = ''
@@ -48,6 +51,7 @@ export const wrapped = (text: string, width: number): string[] => {
 }
 
 const cut = (word: string, width: number): string[] => {
+  if (mayBeId(word)) return [word]
   const pieces: string[] = []
   let piece = ''
   let used = 0
@@ -64,7 +68,9 @@ const cut = (word: string, width: number): string[] => {
   return [...pieces, piece]
 }
 
-/** Where less is left for the right side than this, it stands below the left one. */
+const mayBeId = (word: string): boolean => word.length <= WHOLE_MAX && PRINTABLE_ASCII.test(word)
+
+/** Where less is left for the right sides than this, or than an id among them takes, they stand below the left ones. */
 const RIGHT_WIDTH_MIN = 24
 const GAP = 2
 
@@ -83,7 +89,9 @@ export const inPairs = (
   const leftWidth = Math.max(0, ...pairs.map(([left]) => widthOf(left)))
   const rightAt = indent + leftWidth + GAP
   const margin = ' '.repeat(indent)
-  const isBeside = width - rightAt >= RIGHT_WIDTH_MIN
+  const words = pairs.flatMap(([, right]) => right.split(/\s/)).filter(mayBeId)
+  const rightMin = words.reduce((widest, word) => Math.max(widest, word.length), RIGHT_WIDTH_MIN)
+  const isBeside = width - rightAt >= rightMin
   const lines = pairs.flatMap(([left, right]) => {
     if (!isBeside) {
       const below = wrapped(right, Math.max(1, width - indent - GAP))

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import { refuse } from '../core/failures.ts'
 import { createPageGroup, type PageGroupFields, updatePageGroup } from '../core/manage-page-groups.ts'
 import { membersOf } from '../core/raw-json.ts'
@@ -122,14 +123,17 @@ export const pageGroupCommands: readonly Command[] = [
 const groupsGiven = (values: Values): PageGroupFields[] => {
   const file = textOf(values, 'file')
   const fromFlags = fieldsIn(JSON.stringify(flagsOf(values)), 'The page group')
-  const texts = file === undefined ? ['{}'] : textsIn(readUtf8(file === '-' ? 0 : file))
+  const texts = file === undefined ? ['{}'] : textsIn(readUtf8(file === '-' ? STDIN : file))
   return texts.map((text, i) => ({
     ...fieldsIn(text, texts.length === 1 ? 'The page group' : `Page group ${i + 1}`),
     ...fromFlags,
   }))
 }
 
+const STDIN = 0
+
 const readUtf8 = (file: string | number): string => {
+  if (file === STDIN && isatty(STDIN)) process.stderr.write('type or paste page groups; Ctrl-D ends\n')
   const bytes = readFileSync(file)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
