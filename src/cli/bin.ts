@@ -10,7 +10,7 @@ const isNewEnough = major > 22 || (major === 22 && minor >= 13)
 const ownNode = fileURLToPath(new URL('../../node_modules/node/bin/node', import.meta.url))
 
 // Node 22 warns that its SQLite is experimental, in words among lines of JSON; the tests run on it.
-const emitWarning: (...args: unknown[]) => void = process.emitWarning
+const emitWarning = process.emitWarning as (...args: unknown[]) => void
 process.emitWarning = (...args: unknown[]) => {
   if (!String(args[0]).startsWith('SQLite is an experimental')) emitWarning.apply(process, args)
 }

@@ -21,13 +21,13 @@ export const programHelp = (commands: readonly Described[], screen: Screen): str
     ({ name, default: fallback, help }) => [name, `${help}${fallback && ` [${fallback}]`}`] as const,
   )
   const paragraphs = [
+    `${NAME} help COMMAND, or COMMAND --help, tells the options of one, with examples. --version tells the version.`,
     'Answers are JSON where stdout is a pipe or a file, and a table or a list on a terminal; --json makes them JSON there too. Refusals stand on stderr. Exit code: 0, 1 refused, 2 wrong use.',
     'Colours only on a terminal; NO_COLOR turns them off.',
   ]
   return [
     `${NAME} [command]\n`,
     `${paint('bold', 'Commands')}\n${lines.join('')}`,
-    `${NAME} help COMMAND, or COMMAND --help, tells the options of one, with examples. --version tells the version.\n`,
     ...paragraphs.map((text) => `${wrapped(text, width).join('\n')}\n`),
     `${paint('bold', 'Settings, from the environment [default]')}\n${inPairs(settings, { width, indent: 2, paintLeft: (text) => paint('cyan', text) })}`,
   ].join('\n')

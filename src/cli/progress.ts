@@ -12,12 +12,12 @@ type Deps = {
 }
 
 const REWRITE_MS = 100
-/** Work that is shorter shows nothing. */
-const SILENT_MS = 300
+/** Work of fewer parts shows nothing. */
+const SHOWN_FROM = 100
 
 /**
  * One line that is written over, with counts and rate, and one that stays at the end. Nothing where lines cannot be
- * written over, and nothing where the work was short.
+ * written over, and nothing of short work.
  */
 export const showProgress = ({ screen, write, nowMs }: Deps): { progress: Progress; end: () => void } => {
   if (!screen.canRewrite) return { progress: () => {}, end: () => {} }
@@ -32,7 +32,7 @@ export const showProgress = ({ screen, write, nowMs }: Deps): { progress: Progre
     progress: (done, total) => {
       last = { done, total }
       const now = nowMs()
-      if (now - begunMs < SILENT_MS || (shownMs !== null && now - shownMs < REWRITE_MS)) return
+      if (total < SHOWN_FROM || (shownMs !== null && now - shownMs < REWRITE_MS)) return
       shownMs = now
       rewrite()
     },

@@ -1,0 +1,60 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import t from 'tap'
+import { COMMANDS } from '../../src/cli/main.ts'
+import { type Environment, inherited, newFolder, runCommand, seed } from '../support/program.ts'
+import { programLine } from '../support/terminal.ts'
+
+t.setTimeout(180_000)
+t.jobs = 2
+
+const hasShell = spawnSync('bash', ['-c', 'command -v sed']).status === 0
+const skip = hasShell ? false : 'NO BASH OR SED HERE: the examples of the help were not tried'
+if (skip) process.stderr.write(`${skip}\n`)
+
+const paste = async (line: string, env: Environment) => {
+  const program = `prospect-pages() { ${programLine()} "$@"; }`
+  const bash = spawn('bash', ['-euo', 'pipefail', '-c', `${program}\n${line}`], {
+    env: { ...inherited(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const said = { stdout: '', stderr: '' }
+  for (const stream of ['stdout', 'stderr'] as const)
+    bash[stream].on('data', (chunk) => {
+      said[stream] += chunk
+    })
+  const code = await new Promise<number | null>((resolve) => bash.once('close', resolve))
+  return { code, ...said }
+}
+
+for (const { words, examples = [] } of COMMANDS)
+  t.test(`the examples of ${words} work as pasted`, { skip, buffered: true }, async (t) => {
+    for (const { line } of examples) {
+      const env = { DATABASE_URL: `sqlite:${join(newFolder(t), 'test.db')}` }
+      const { tenantId, apiKeyId, pageGroupId } = await seed(env)
+      const ids = { TENANT: tenantId, KEY_ID: apiKeyId, GROUP: pageGroupId }
+      t.match(await paste(line, { ...env, ...ids }), { code: 0, stderr: '' }, line)
+    }
+  })
+
+t.test('help is asked for in three ways, of one command and of a group', async (t) => {
+  const helpOf = async (args: string) => {
+    const { code, stdout, stderr } = await runCommand(args.split(' '), { PORT: 'x' })
+    t.match({ code, stderr }, { code: 0, stderr: '' }, args)
+    return stdout
+  }
+  const create = await helpOf('keys create --help')
+  t.match(create, /^prospect-pages keys create --tenant T .*\n {4}issues a key/)
+  t.equal(await helpOf('help keys create'), create)
+  t.equal(await helpOf('keys create -h --tenant x'), create)
+
+  const keys = await helpOf('keys --help')
+  t.strictSame(
+    keys.match(/^ {2}keys \w+/gm)?.map((line) => line.trim()),
+    ['keys create', 'keys list', 'keys revoke', 'keys rotate'],
+  )
+  t.equal(await helpOf('help keys'), keys)
+  t.match(await helpOf('serve --help'), /HOST=0\.0\.0\.0/)
+  const unknown = await runCommand(['help', 'key', 'create'])
+  t.match(unknown, { code: 2, stdout: '', stderr: /did you mean keys create\?/ })
+})
