@@ -50,7 +50,7 @@ export const present = async (
  * What a terminal gets: several as a table, or one below the other where that is too wide; one alone with each of its
  * members on a line. An object with nothing but one list in it is shown as that list.
  */
-export const asText = (answer: Answer, screen: Screen, { columns, note }: Look = {}): string => {
+const asText = (answer: Answer, screen: Screen, { columns, note }: Look = {}): string => {
   const rows = rowsIn(answer)
   const text = rows === null ? recordOf(answer as Row, screen) : tableOrRecords(rows, screen, columns)
   return note === undefined ? text : `${text}\n${wrapped(note, screen.width).join('\n')}\n`
