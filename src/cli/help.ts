@@ -1,5 +1,5 @@
 import { settingsHelp } from '../settings.ts'
-import type { Described } from './command.ts'
+import type { Described, Example } from './command.ts'
 import { inPairs, wrapped } from './layout.ts'
 import type { Screen } from './screen.ts'
 
@@ -56,14 +56,27 @@ export const commandHelp = (
     block(`${NAME} ${words} ${usage}`.trimEnd(), help, screen, 0),
     ...(details ?? []).map((text) => `${wrapped(text, width).join('\n')}\n`),
     `${title('Options')}\n${inPairs([...own, ...COMMON], { width, indent: 2, paintLeft: (text) => paint('cyan', text) })}`,
-    ...(lines.length > 0 ? [`${title('Examples')}\n${lines.join('')}`] : []),
+    ...(lines.length > 0 ? [`${title(`Examples${idsIn(examples)}`)}\n${lines.join('')}`] : []),
     `${wrapped(SETTINGS_LINE, width).join('\n')}\n`,
   ].join('\n')
 }
 
+/** The examples name ids by variables, so that they can be pasted. */
+const idsIn = (examples: readonly Example[] = []): string => {
+  const names = examples.flatMap(({ line }) => line.match(/(?<="\$)[A-Z_]+(?=")/g) ?? [])
+  return names.length === 0 ? '' : `, with an id in ${[...new Set(names)].join(' and ')}`
+}
+
+const HARD_BLANK = '\u00a0'
+/** `[--name N]` stays on one line. */
+const unbroken = (usage: string): string =>
+  usage.replaceAll(/\[[^\]]*\]|--[\w-]+ [A-Z]+/g, (part) => part.replaceAll(' ', HARD_BLANK))
+
 /** How a command is written, and below it what it does. */
 const block = (usage: string, help: string, { width, paint }: Screen, indent = 2): string => {
-  const [first = '', ...rest] = wrapped(usage, width - indent - 4)
+  const [first = '', ...rest] = wrapped(unbroken(usage), width - indent - 4).map((line) =>
+    line.replaceAll(HARD_BLANK, ' '),
+  )
   const margin = ' '.repeat(indent)
   const lines = [
     margin + paint('cyan', first),
