@@ -7,6 +7,12 @@ export const BACKUP: LoneCommand = {
   usage: 'FILE',
   help: 'copies the embedded database to a new file, also while a server runs',
   options: {},
+  details: [
+    'FILE must not be there yet. To restore, stop the server and put the copy in the place of the database.',
+  ],
+  examples: [
+    { does: 'a copy named after the minute', line: 'prospect-pages backup "copy-$(date +%F-%H%M).db"' },
+  ],
   operands: ['FILE'],
   prepareAlone:
     (_values, [file = '']) =>

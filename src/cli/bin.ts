@@ -9,6 +9,12 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const isNewEnough = major > 22 || (major === 22 && minor >= 13)
 const ownNode = fileURLToPath(new URL('../../node_modules/node/bin/node', import.meta.url))
 
+// Node 22 warns that its SQLite is experimental, in words among lines of JSON; the tests run on it.
+const emitWarning = process.emitWarning as (...args: unknown[]) => void
+process.emitWarning = (...args: unknown[]) => {
+  if (!String(args[0]).startsWith('SQLite is an experimental')) emitWarning.apply(process, args)
+}
+
 if (isNewEnough) {
   // Started from the other branch: the end of that process, however it comes, is the end of this one.
   if (process.env['PROSPECT_PAGES_PARENT'] !== undefined && process.channel) {

@@ -1,31 +1,50 @@
 import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { createLog } from '../adapters/log.ts'
 import { realWorld } from '../compose.ts'
 import { type Config, readConfig } from '../config.ts'
-import { DomainFailure } from '../core/failures.ts'
-import { writeJson } from '../core/write-json.ts'
-import { settingsHelp } from '../settings.ts'
 import { BACKUP } from './backup.ts'
-import { type Command, WRONG_USE, wrongUse } from './command.ts'
+import { type Command, type Described, wrongUse } from './command.ts'
 import { DOCTOR } from './doctor.ts'
+import { commandHelp, groupHelp, programHelp } from './help.ts'
 import { keyCommands } from './keys.ts'
 import type { LoneCommand } from './lone-command.ts'
 import { MOVE } from './move.ts'
 import { pageGroupCommands } from './page-groups.ts'
+import { commandIn, groupIn, prepared, refuseOptionsOfServe, unknownCommand, wordsIn } from './parse.ts'
+import { present } from './present.ts'
+import { showProgress } from './progress.ts'
+import { refused } from './refusals.ts'
+import { screenOf } from './screen.ts'
 import { serve } from './serve.ts'
 import { tenantCommands } from './tenants.ts'
 
+const SERVE: Described = {
+  words: 'serve',
+  usage: '',
+  help: 'migrates, serves and publishes until SIGTERM or SIGINT; the default',
+  options: {},
+  details: [
+    'On an embedded or memory database without any key it creates a tenant, a key and a page group, and prints the key and calls to paste. All else is said by settings, from the environment.',
+  ],
+  examples: [
+    { does: 'on its own database file, on port 8080', line: 'prospect-pages serve' },
+    {
+      does: 'on PostgreSQL, for other machines too',
+      line: 'HOST=0.0.0.0 DATABASE_URL=postgres://user:password@host/database prospect-pages serve',
+    },
+  ],
+}
 const MIGRATE: Command = {
   words: 'migrate',
   usage: '',
   help: 'brings the database to the schema of this program',
   options: {},
+  examples: [{ does: 'before the first server of a new release', line: 'prospect-pages migrate' }],
   operands: [],
   prepare: () => async () => ({ migrated: true }),
 }
 /** All but `serve`. Each finds its database migrated, apart from those that see to it themselves. */
-const COMMANDS: readonly (Command | LoneCommand)[] = [
+export const COMMANDS: readonly (Command | LoneCommand)[] = [
   MIGRATE,
   ...tenantCommands,
   ...keyCommands,
@@ -34,63 +53,71 @@ const COMMANDS: readonly (Command | LoneCommand)[] = [
   BACKUP,
   MOVE,
 ]
+const DESCRIBED: readonly Described[] = [SERVE, ...COMMANDS]
 
-/** Exit codes: 0, 1 refused, 2 wrong use. Answers are JSON on stdout, refusals JSON on stderr. */
+/**
+ * Exit codes: 0, 1 refused, 2 wrong use. Answers on stdout, refusals on stderr: JSON on a pipe or with `--json`, and for
+ * people on a terminal.
+ */
 export const main = async (argv: readonly string[]): Promise<void> => {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', unlessNobodyReads)
   try {
     await run(argv)
   } catch (error) {
-    if (error instanceof DomainFailure) {
-      const { kind: code, message: detail, cause, facts } = error
-      const why = cause instanceof Error ? { cause: cause.message } : {}
-      process.stderr.write(`${JSON.stringify({ code, detail, ...why, ...facts })}\n`)
-      process.exitCode = 1
-    } else if (error instanceof Error && (error.cause === WRONG_USE || isArgumentsError(error))) {
-      process.stderr.write(`${error.message}\nprospect-pages --help tells the commands and settings\n`)
-      process.exitCode = 2
-    } else {
-      const { message } = error instanceof Error ? error : { message: String(error) }
-      process.stderr.write(`${JSON.stringify({ code: 'refused', detail: message })}\n`)
-      process.exitCode = 1
-    }
+    const screen = screenOf(process.stderr, process.env)
+    const { exitCode, text } = refused(error, screen, !screen.isTerminal || argv.includes('--json'))
+    process.stderr.write(text)
+    process.exitCode = exitCode
   }
+}
+
+/** `… | head` may leave before the end: what is under way is done all the same. */
+const unlessNobodyReads = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== 'EPIPE') throw error
 }
 
 const run = async (argv: readonly string[]): Promise<void> => {
-  if (argv.includes('--help') || argv.includes('-h') || argv[0] === 'help') return print(helpText())
+  if (argv.includes('--help') || argv.includes('-h') || argv[0] === 'help') return print(helpFor(argv))
   if (argv.includes('--version')) return print(`${version()}\n`)
-  const words = argv.filter((arg) => !arg.startsWith('-'))
+  const words = wordsIn(argv)
   if (words.length === 0 || words[0] === 'serve') {
-    if (argv.length > 1 || (argv.length === 1 && argv[0] !== 'serve'))
-      wrongUse('serve takes no options: see its settings')
+    refuseOptionsOfServe(argv)
     return serveOrExit(readConfig(process.env))
   }
-  const command = COMMANDS.find(({ words: name }) => ` ${words.join(' ')} `.startsWith(` ${name} `))
-  if (command === undefined) return wrongUse(`there is no command ${words.slice(0, 2).join(' ')}`)
-  return runCommand(command, argv)
+  const command = commandIn(words, COMMANDS)
+  return command === undefined ? unknownCommand(argv, DESCRIBED) : runCommand(command, argv)
+}
+
+const helpFor = (argv: readonly string[]): string => {
+  const screen = screenOf(process.stdout, process.env)
+  const words = wordsIn(argv[0] === 'help' ? argv.slice(1) : argv)
+  if (words.length === 0) return programHelp(DESCRIBED, screen)
+  const command = commandIn(words, DESCRIBED)
+  if (command !== undefined) return commandHelp(command, screen)
+  const group = groupIn(words, DESCRIBED)
+  return group.length > 0 ? groupHelp(group, screen) : unknownCommand(words, DESCRIBED)
 }
 
 const runCommand = async (command: Command | LoneCommand, argv: readonly string[]): Promise<void> => {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    options: command.options,
-    allowPositionals: true,
-  })
-  const operands = positionals.slice(command.words.split(' ').length)
-  if (operands.length !== command.operands.length)
-    wrongUse(`${command.words} takes ${command.operands.join(' ') || 'nothing'} without a flag`)
+  const screen = screenOf(process.stdout, process.env)
+  const lookOf = (isJson: boolean) => ({ ...command.look, isJson: isJson || !screen.isTerminal })
   if ('prepareAlone' in command) {
-    const answer = await command.prepareAlone(values, operands)(process.env)
-    return print(`${writeJson(answer)}\n`)
+    const { job, isJson } = prepared(command, argv, command.prepareAlone)
+    return present(job(process.env), lookOf(isJson), screen, { print, end: () => {} })
   }
-  const job = command.prepare(values, operands)
+  const { job, isJson } = prepared(command, argv, command.prepare)
   const config = readConfig(process.env)
-  if (config.database.kind === 'memory') wrongUse('DATABASE_URL is memory: nothing would be kept')
+  if (config.database.kind === 'memory')
+    wrongUse('DATABASE_URL is memory: nothing would be kept\nprospect-pages --help tells what else it can be')
   const world = realWorld(config, createLog('warn', 'at once'))
+  const { progress, end } = showProgress({
+    screen: screenOf(process.stderr, process.env),
+    write: (text) => process.stderr.write(text),
+    nowMs: () => performance.now(),
+  })
   try {
     await world.store.migrate()
-    const answer = await job(world)
-    for (const one of Array.isArray(answer) ? answer : [answer]) print(`${writeJson(one)}\n`)
+    await present(job(world, progress), lookOf(isJson), screen, { print, end })
   } finally {
     await world.store.close()
     // Whatever the driver still holds on to, a command ends.
@@ -108,29 +135,9 @@ const serveOrExit = async (config: Config): Promise<void> => {
   }
 }
 
-const isArgumentsError = (error: Error): boolean =>
-  String((error as { code?: unknown }).code ?? '').startsWith('ERR_PARSE_ARGS')
-
 const print = (text: string): void => {
   process.stdout.write(text)
 }
 
 const version = (): string =>
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
-
-const helpText = (): string => {
-  const commands = COMMANDS.map(({ words, usage, help }) => `  ${words} ${usage}\n      ${help}`)
-  const settings = settingsHelp().map(
-    ({ name, default: fallback, help }) => `  ${name.padEnd(26)}${help}${fallback && ` [${fallback}]`}`,
-  )
-  return `prospect-pages [command]
-
-Commands; each answers JSON on stdout; exit code 0, 1 refused, 2 wrong use:
-  serve
-      migrates, serves and publishes; the default
-${commands.join('\n')}
-
-Settings, from the environment [default]:
-${settings.join('\n')}
-`
-}

@@ -7,7 +7,20 @@ export const MOVE: LoneCommand = {
   words: 'move',
   usage: '--from sqlite:PATH --to postgres://…',
   help: 'copies all that an embedded database holds into an empty PostgreSQL; stop the server first, and run it again if it was stopped',
-  options: { from: { type: 'string' }, to: { type: 'string' } },
+  options: {
+    from: { type: 'string', value: 'sqlite:PATH', help: 'the embedded database; needed' },
+    to: {
+      type: 'string',
+      value: 'postgres://…',
+      help: 'an empty PostgreSQL, as a role that may make tables; needed',
+    },
+  },
+  examples: [
+    {
+      does: 'everything to PostgreSQL, where both addresses are set',
+      line: 'prospect-pages move --from "$DATABASE_URL" --to "$NEW_DATABASE_URL"',
+    },
+  ],
   operands: [],
   prepareAlone: (values) => {
     const from = addressOf(values, 'from')

@@ -6,6 +6,7 @@ import { DomainFailure } from '../core/failures.ts'
 import { loadWatching } from '../observe.ts'
 import { firstRun } from './first-run.ts'
 import { alone, type Role, urlOf } from './role.ts'
+import { screenOf } from './screen.ts'
 import { superviseWorkers } from './supervise-workers.ts'
 import { workUnderPrimary } from './worker.ts'
 
@@ -57,7 +58,7 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   if (!(await whenPossible(service.start, stopped, log))) return
   role.started()
   const greet = async () => {
-    const greeting = await firstRun(world, url)
+    const greeting = await firstRun(world, url, screenOf(process.stdout, process.env).paint)
     if (greeting !== null) process.stdout.write(greeting)
   }
   if (config.database.kind !== 'postgres') await whenPossible(greet, stopped, log)

@@ -164,8 +164,9 @@ overStores(
           .all<{ detail: string }>(`explain query plan ${sql}`)
           .map(({ detail }) => detail)
         t.ok(steps.length > 0)
+        // Some versions make a Bloom filter of a list as they read it: no step over a table.
         t.strictSame(
-          steps.filter((step) => !/^(SEARCH|LIST SUBQUERY|SCALAR SUBQUERY)/.test(step)),
+          steps.filter((step) => !/^(SEARCH|LIST SUBQUERY|SCALAR SUBQUERY|CREATE BLOOM FILTER$)/.test(step)),
           [],
           sql,
         )

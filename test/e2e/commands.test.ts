@@ -348,7 +348,7 @@ t.test('help tells every command, and every setting with its default', async (t)
     const line = stdout.split('\n').find((line) => line.trim().startsWith(`${name} `)) ?? ''
     t.ok(line.includes(help) && line.endsWith(fallback && `[${fallback}]`), name)
   }
-  t.equal((await runCommand(['keys', '-h'])).stdout, stdout)
+  t.equal((await runCommand(['help'])).stdout, stdout)
 })
 
 t.test('the version is the one of the package', async (t) => {

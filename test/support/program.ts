@@ -14,8 +14,13 @@ import { issueApiKey } from '../../src/core/manage-api-keys.ts'
 import { createPageGroup } from '../../src/core/manage-page-groups.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from './postgres.ts'
 
-/** The real program, as a process of its own that knows only the environment it is given. */
-const BIN = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
+/**
+ * The real program, as a process of its own that knows only the environment it is given. `PROGRAM_BIN` names the built
+ * one instead, and `PROGRAM_NODE` a Node for it that need not be able to run the tests.
+ */
+export const BIN =
+  process.env['PROGRAM_BIN'] ?? fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
+export const NODE = process.env['PROGRAM_NODE'] ?? process.execPath
 
 export type Environment = Readonly<Record<string, string>>
 export type LogLine = { readonly level: number; readonly msg: string } & Readonly<Record<string, unknown>>
@@ -36,7 +41,7 @@ export type Program = {
 type Owner = { readonly teardown: (end: () => Promise<void>) => void }
 
 const run = (args: readonly string[], env: Environment, cwd?: string) => {
-  const child = spawn(process.execPath, [BIN, ...args], {
+  const child = spawn(NODE, [BIN, ...args], {
     cwd,
     env: { ...inherited(), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

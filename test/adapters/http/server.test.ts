@@ -3,6 +3,8 @@ import { createHttpServer, type ServerLimits } from '../../../src/adapters/http/
 import { heldLists, openScene, SECURITY_HEADERS } from '../../support/api.ts'
 import { codesOf, dial, type Heard, requestOf } from '../../support/dial.ts'
 
+t.setTimeout(180_000)
+
 const LIMITS: ServerLimits = {
   bodyBytesMax: 1_024,
   headersMsMax: 20_000,

@@ -1,0 +1,98 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { COMMANDS } from '../../src/cli/main.ts'
+import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import {
+  type Environment,
+  embeddedDatabase,
+  inherited,
+  newFolder,
+  runCommand,
+  seed,
+} from '../support/program.ts'
+import { programLine } from '../support/terminal.ts'
+
+t.setTimeout(180_000)
+t.jobs = 2
+
+const hasShell = spawnSync('bash', ['-c', 'command -v sed']).status === 0
+const skip = hasShell ? false : 'NO BASH OR SED HERE: the examples of the help were not tried'
+if (skip) process.stderr.write(`${skip}\n`)
+
+const paste = async (line: string, env: Environment, folder = tmpdir()) => {
+  const program = `prospect-pages() { ${programLine()} "$@"; }`
+  const bash = spawn('bash', ['-euo', 'pipefail', '-c', `${program}\n${line}`], {
+    cwd: folder,
+    env: { ...inherited(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const said = { stdout: '', stderr: '' }
+  for (const stream of ['stdout', 'stderr'] as const)
+    bash[stream].on('data', (chunk) => {
+      said[stream] += chunk
+    })
+  const code = await new Promise<number | null>((resolve) => bash.once('close', resolve))
+  return { code, ...said }
+}
+
+/** Where the move goes: a PostgreSQL of its own. */
+const newDatabaseFor = async (t: Test, line: string): Promise<Environment> => {
+  if (!line.includes('NEW_DATABASE_URL')) return {}
+  const postgres = await startPostgres()
+  t.teardown(postgres.stop)
+  return { NEW_DATABASE_URL: await postgres.newDatabase() }
+}
+const noWhereTo = ({ words }: { words: string }) => (words === 'move' ? whyNoPostgres() : null)
+
+for (const { words, examples = [] } of COMMANDS)
+  t.test(
+    `the examples of ${words} work as pasted`,
+    { skip: skip || (noWhereTo({ words }) ?? false), buffered: true },
+    async (t) => {
+      for (const { line } of examples) {
+        const folder = newFolder(t)
+        const env = { DATABASE_URL: `sqlite:${join(folder, 'test.db')}`, ...(await newDatabaseFor(t, line)) }
+        const { tenantId, apiKeyId, pageGroupId } = await seed(env)
+        const ids = { TENANT: tenantId, KEY_ID: apiKeyId, GROUP: pageGroupId }
+        const pasted = await paste(line, { ...env, ...ids }, folder)
+        // A move tells on stderr how far it is.
+        t.match(pasted, { code: 0, ...(words !== 'move' && { stderr: '' }) }, line)
+      }
+    },
+  )
+
+t.test('a reader that leaves before the end stops nothing', { skip }, async (t) => {
+  const env = { DATABASE_URL: `sqlite:${join(newFolder(t), 'test.db')}` }
+  const { tenantId } = await seed(env)
+  const groups = Array.from({ length: 20 }, (_, i) => `{"name":"g${i}","title":"t"}`).join('\\n')
+  const line = `printf '${groups}' | prospect-pages page-groups create --tenant ${tenantId} --file - | true`
+  t.match(await paste(line, env), { code: 0, stderr: '' })
+  const created = await embeddedDatabase(env.DATABASE_URL.slice('sqlite:'.length)).rows(
+    "select name from page_groups where title = 't'",
+  )
+  t.equal(created.length, 20)
+})
+
+t.test('help is asked for in three ways, of one command and of a group', async (t) => {
+  const helpOf = async (args: string) => {
+    const { code, stdout, stderr } = await runCommand(args.split(' '), { PORT: 'x' })
+    t.match({ code, stderr }, { code: 0, stderr: '' }, args)
+    return stdout
+  }
+  const create = await helpOf('keys create --help')
+  t.match(create, /^prospect-pages keys create --tenant T .*\n {4}issues a key/)
+  t.equal(await helpOf('help keys create'), create)
+  t.equal(await helpOf('keys create -h --tenant x'), create)
+
+  const keys = await helpOf('keys --help')
+  t.strictSame(
+    keys.match(/^ {2}keys \w+/gm)?.map((line) => line.trim()),
+    ['keys create', 'keys list', 'keys revoke', 'keys rotate'],
+  )
+  t.equal(await helpOf('help keys'), keys)
+  t.match(await helpOf('serve --help'), /HOST=0\.0\.0\.0/)
+  const unknown = await runCommand(['help', 'key', 'create'])
+  t.match(unknown, { code: 2, stdout: '', stderr: /did you mean keys create\?/ })
+})
