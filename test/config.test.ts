@@ -249,3 +249,9 @@ t.test('flags and log levels are words of a list', async (t) => {
     t.equal(readConfig({ LOG_LEVEL: level }).logLevel, level)
   t.strictSame(namesOf(faultsOf({ LOG_LEVEL: 'INFO' })), ['LOG_LEVEL'])
 })
+
+t.test('figures are there unless METRICS is off', async (t) => {
+  t.equal(readConfig({ METRICS: 'off' }).metrics, false)
+  for (const wrong of ['false', 'OFF', 'none', '0'])
+    t.strictSame(namesOf(faultsOf({ METRICS: wrong })), ['METRICS'], wrong)
+})

@@ -47,7 +47,8 @@ export const answerScrapes = (sums: ReturnType<typeof createSums>): void => {
       asking ??= askAll().finally(() => {
         asking = null
       })
-      void asking.then((text) => order(worker, { kind: 'scraped', text }))
+      // Figures that cannot be added up are not told; the worker waits no longer than it may.
+      asking.then((text) => order(worker, { kind: 'scraped', text })).catch(() => {})
     }
   })
   cluster.on('exit', (worker) => {
@@ -63,7 +64,7 @@ export const scrapeByPrimary = ({ figures }: Metrics): (() => Promise<string>) =
 
   const tellFigures = async () => tell({ kind: 'figures', figures: await figures() })
   process.on('message', (order: Order) => {
-    if (order.kind === 'tell figures') void tellFigures()
+    if (order.kind === 'tell figures') tellFigures().catch(() => {})
     else if (order.kind === 'scraped') waiting?.resolve(order.text)
   })
 

@@ -67,3 +67,11 @@ t.test('a gate through which all have gone is as new', async (t) => {
   for (const who of ['a', 'b', 'c']) (await come(who))()
   t.strictSame(inside, ['a', 'b', 'c'])
 })
+
+t.test('it tells how many are inside and how many wait', async (t) => {
+  const enter = gate({ ...LIMITS, underWayMax: 2 })
+  const comers = ['a', 'b', 'c'].map(() => enter())
+  t.strictSame(enter.counts(), { underWay: 2, waiting: 1 })
+  for (const comer of comers) (await comer)()
+  t.strictSame(enter.counts(), { underWay: 0, waiting: 0 })
+})

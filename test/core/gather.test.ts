@@ -210,3 +210,24 @@ t.test('a list is no heavier than may be; what is heavier than that goes alone',
   )
   t.strictSame(lists, [['aa', 'bbb'], ['c'], ['dddddddd'], ['e', ''], ['fffff']])
 })
+
+t.test('whoever watches is told of each list, and of how many calls wait', async (t) => {
+  const { run, letGo } = heldRun()
+  const seen: string[] = []
+  const watch = {
+    list: (length: number) => seen.push(`list ${length}`),
+    queued: (calls: number) => seen.push(`queued ${calls}`),
+  }
+  const { call } = setting(run, { queuedMax: 2 }, { watch, sameAs: (input) => input })
+  const first = call('a')
+  await settled()
+  const others = [call('b'), call('b')]
+  await t.rejects(call('c'), unavailable)
+  t.strictSame(seen, ['queued 1', 'list 1', 'queued 0', 'queued 1', 'queued 2'])
+  letGo()
+  await first
+  await settled()
+  letGo()
+  await Promise.all(others)
+  t.strictSame(seen.slice(5), ['list 1', 'queued 0'], 'equal calls are one member')
+})

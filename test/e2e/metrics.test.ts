@@ -75,8 +75,10 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
         const scrape = await scraped(server).catch(() => null)
         return scrape?.value('prospect_pages_processes') === WORKERS
       })
-      const served = server.logs().filter(({ msg }) => msg === 'answered')
-      return { ...set, pids: [...new Set(served.map(({ pid }) => pid as number))] }
+      const victim = await until('one of them has logged', () =>
+        server.logs().find(({ msg }) => msg === 'answered'),
+      )
+      return { ...set, victim: victim['pid'] as number }
     }
     const logged = (server: Program, route: string) =>
       server.logs().filter((line) => line['route'] === route && line['status'] === 200).length
@@ -95,10 +97,10 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
     })
 
     t.test('what a worker counted that was killed stays, and its place is counted again', async (t) => {
-      const { server, call, pids } = await several(t)
+      const { server, call, victim } = await several(t)
       for (let asked = 0; asked < 30; asked++) await call('GET', '/v0/page_groups', undefined, FRESH)
       t.equal((await scraped(server)).value(COUNT, { route: '/v0/page_groups' }), 30)
-      process.kill(pids[0] as number, 'SIGKILL')
+      process.kill(victim, 'SIGKILL')
       const { value } = await until('there are as many as before', async () => {
         const scrape = await scraped(server).catch(() => null)
         const replaced = server.logs().some(({ msg }) => msg === 'a worker took the place of another')
@@ -107,11 +109,22 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
       t.equal(value(COUNT, { route: '/v0/page_groups' }), 30)
     })
 
+    t.test('where the primary does not answer a scrape is refused, and nothing else', async (t) => {
+      const { server } = await several(t)
+      process.kill(server.pid, 'SIGSTOP')
+      t.teardown(() => process.kill(server.pid, 'SIGCONT'))
+      const [scrape, health] = await Promise.all(
+        ['/metrics', '/healthz'].map((path) => fetch(server.url + path)),
+      )
+      t.equal(scrape?.status, 503)
+      t.equal(scrape?.headers.get('retry-after'), '1')
+      t.equal(health?.status, 200)
+    })
+
     t.test('a worker that stands still breaks no scrape: it is there with what it told last', async (t) => {
-      const { server, pids } = await several(t)
-      const still = pids[0] as number
-      process.kill(still, 'SIGSTOP')
-      t.teardown(() => process.kill(still, 'SIGCONT'))
+      const { server, victim } = await several(t)
+      process.kill(victim, 'SIGSTOP')
+      t.teardown(() => process.kill(victim, 'SIGCONT'))
       // The system may hand a connection to the one that stands still.
       const { value } = await until('another answers', async () => {
         const response = await fetch(`${server.url}/metrics`, {
@@ -121,6 +134,5 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
         return response?.ok && scrapeOf(await response.text())
       })
       t.equal(value('prospect_pages_processes'), WORKERS)
-      process.kill(still, 'SIGCONT')
     })
   })

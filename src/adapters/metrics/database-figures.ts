@@ -1,5 +1,6 @@
-import { Gauge, Histogram, type Registry } from 'prom-client'
+import { Gauge, type Registry } from 'prom-client'
 import type { Store } from '../../core/ports.ts'
+import { createHistogram, type Observe } from './histogram.ts'
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const PORTS = ['activities', 'pageGroups', 'pages', 'versions', 'apiKeys', 'tenants'] as const
@@ -8,19 +9,15 @@ type Counts = { readonly underWay: number; readonly waiting: number }
 /** The database: its connections, its statements, and the verbs of the store that they are sent for. */
 export const databaseFigures = (register: Registry) => {
   const registers = [register]
-  const calls = new Histogram({
+  const calls = createHistogram(register, {
     name: 'prospect_pages_store_call_duration_seconds',
     help: 'What was asked of the store, for a whole list at once: one or two statements, and the wait for a connection.',
-    labelNames: ['verb'],
     buckets: SECONDS,
-    registers,
   })
-  const statements = new Histogram({
+  const statements = createHistogram(register, {
     name: 'prospect_pages_database_statement_duration_seconds',
     help: 'Statements on PostgreSQL, from a free connection to the answer. Nothing on the embedded database.',
-    labelNames: ['outcome'],
     buckets: SECONDS,
-    registers,
   })
   let counts = (): Counts => ({ underWay: 0, waiting: 0 })
   new Gauge({
@@ -40,16 +37,18 @@ export const databaseFigures = (register: Registry) => {
     },
   })
   const byOutcome = {
-    answered: statements.labels({ outcome: 'answered' }).observe,
-    failed: statements.labels({ outcome: 'failed' }).observe,
+    answered: statements.child({ outcome: 'answered' }),
+    failed: statements.child({ outcome: 'failed' }),
   }
 
   type Verb = (...args: readonly unknown[]) => Promise<unknown>
   const measuredVerb = (name: string, ask: Verb): Verb => {
-    const { observe } = calls.labels({ verb: name })
+    // From the first call on: what serves does not have every verb.
+    let observe: Observe | undefined
     return (...args) => {
       const beganMs = performance.now()
-      const told = () => observe((performance.now() - beganMs) / 1_000)
+      observe ??= calls.child({ verb: name })
+      const told = () => observe?.((performance.now() - beganMs) / 1_000)
       const answer = ask(...args)
       answer.then(told, told)
       return answer

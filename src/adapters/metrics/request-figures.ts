@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { createHistogram, type Observe } from './histogram.ts'
 
 /** A request that was answered. `route` is the template of its path, null where none fits. */
 type Answered = {
@@ -15,12 +16,10 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** Requests: their rate, how long they took, and how many are under way. */
 export const requestFigures = (register: Registry) => {
   const registers = [register]
-  const durations = new Histogram({
+  const durations = createHistogram(register, {
     name: 'prospect_pages_http_request_duration_seconds',
     help: 'Requests from the call of the API to its answer, by the template of the path; its count is their rate.',
-    labelNames: ['method', 'route', 'status'],
     buckets: SECONDS,
-    registers,
   })
   const malformed = new Counter({
     name: 'prospect_pages_http_malformed_messages_total',
@@ -38,15 +37,15 @@ export const requestFigures = (register: Registry) => {
     },
   })
 
-  /** The histogram of each method, status and route, so that its labels are put together once. */
-  const known = new Map<string, (seconds: number) => void>()
-  const observing = (given: string, status: number, route = 'unknown') => {
-    const method = METHODS.has(given) ? given : 'other'
-    const key = `${status} ${method} ${route}`
-    const before = known.get(key)
+  /** By template, method and status: each is put together once. */
+  const known = new Map<string | null, Map<string, Map<number, Observe>>>()
+  const observing = (route: string | null, method: string, status: number): Observe => {
+    const before = known.get(route)?.get(method)?.get(status)
     if (before !== undefined) return before
-    const { observe } = durations.labels({ method, route, status })
-    known.set(key, observe)
+    const byMethod = known.get(route) ?? new Map<string, Map<number, Observe>>()
+    const byStatus = byMethod.get(method) ?? new Map<number, Observe>()
+    const observe = durations.child({ method, route: route ?? 'unknown', status: `${status}` })
+    known.set(route, byMethod.set(method, byStatus.set(status, observe)))
     return observe
   }
 
@@ -56,7 +55,7 @@ export const requestFigures = (register: Registry) => {
     },
     answered: ({ method, status, route, ms }: Answered): void => {
       inFlight--
-      observing(method, status, route ?? undefined)(ms / 1_000)
+      observing(route, METHODS.has(method) ? method : 'other', status)(ms / 1_000)
     },
     malformed: (status: number): void => malformed.inc({ status }),
   }

@@ -1,6 +1,7 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Namer, Store } from '../../core/ports.ts'
 import { type AskBacklog, COUNT_MAX, watchBacklog } from './backlog.ts'
+import { createHistogram } from './histogram.ts'
 
 const NAMING_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 /** How an attempt ended, where its end was saved. */
@@ -36,12 +37,11 @@ export const versionFigures = (register: Registry) => {
     help: 'Calls to the naming server without a name.',
     registers,
   })
-  const naming = new Histogram({
+  const naming = createHistogram(register, {
     name: 'prospect_pages_naming_duration_seconds',
     help: 'Calls to the naming server. Nothing with the built-in namer.',
     buckets: NAMING_SECONDS,
-    registers,
-  })
+  }).child()
   let backlog: ReturnType<typeof watchBacklog> | null = null
   const processing: Gauge = new Gauge({
     name: 'prospect_pages_versions_processing',
@@ -94,7 +94,7 @@ export const versionFigures = (register: Registry) => {
         try {
           return await namer(...asked)
         } finally {
-          naming.observe((performance.now() - beganMs) / 1_000)
+          naming((performance.now() - beganMs) / 1_000)
         }
       },
     namingFailed: (): void => failures.inc(),

@@ -100,3 +100,19 @@ t.test('what waits is left out while nobody can tell it', async (t) => {
   t.strictSame(all(PROCESSING), [])
   t.equal(types.get(PROCESSING), 'gauge')
 })
+
+t.test('connections and statements of a database', async (t) => {
+  const { database, text } = createMetrics()
+  database.pool(() => ({ underWay: 7, waiting: 3 }))
+  database.statement(4, 'answered')
+  database.statement(6_000, 'failed')
+  const { value } = scrapeOf(await text())
+  t.equal(value('prospect_pages_database_statements_under_way'), 7)
+  t.equal(value('prospect_pages_database_statements_waiting'), 3)
+  const [SUM, BUCKET] = ['sum', 'bucket'].map(
+    (part) => `prospect_pages_database_statement_duration_seconds_${part}`,
+  )
+  t.equal(value(String(SUM), { outcome: 'failed' }), 6)
+  t.equal(value(String(BUCKET), { outcome: 'answered', le: '0.0025' }), 0)
+  t.equal(value(String(BUCKET), { outcome: 'answered', le: '0.005' }), 1)
+})
