@@ -18,6 +18,8 @@ export type Asked = {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string
+  /** Sends the body only when it is asked to; who refuses it early may close the connection at once. */
+  readonly expectsContinue?: boolean
 }
 export type Answered = {
   readonly status: number
@@ -34,6 +36,8 @@ type Owner = { readonly teardown: (end: () => Promise<void>) => void }
 type Place = { readonly folder: string; readonly socket: string; readonly upstreamPort: number }
 export type ProxyKind = {
   readonly name: 'nginx' | 'caddy'
+  /** A body of this size is refused as a problem: by the service behind nginx, by Caddy itself. */
+  readonly refusesBytes: number
   /** Why it cannot be tried here, or null. */
   readonly skip: string | null
   /** Starts it with its file of `deploy/`, in front of what listens on that port. */
@@ -140,10 +144,12 @@ const startProxy = async (
 const ask = (
   socket: string,
   target: string,
-  { method = 'GET', headers = {}, body }: Asked = {},
+  { method = 'GET', headers = {}, body, expectsContinue = false }: Asked = {},
 ): Promise<Answered> =>
   new Promise((resolve, reject) => {
-    const given = Object.entries({ host: 'prospects.example.com', ...headers })
+    const length = body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }
+    const expect = expectsContinue && { expect: '100-continue' }
+    const given = Object.entries({ host: 'prospects.example.com', ...length, ...expect, ...headers })
     const sent = requestByTls(
       {
         socketPath: socket,
@@ -159,23 +165,27 @@ const ask = (
         response.setEncoding('utf8').on('data', (chunk) => {
           text += chunk
         })
-        response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
-        )
+        response.on('end', () => {
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text })
+          sent.destroy()
+        })
       },
     )
     sent.on('error', reject)
-    sent.end(body)
+    if (expectsContinue) sent.on('continue', () => sent.end(body)).flushHeaders()
+    else sent.end(body)
   })
 
 export const proxyKinds = (): readonly ProxyKind[] => [
   {
     name: 'nginx',
+    refusesBytes: 1_048_577,
     skip: whyNot('nginx'),
     start: (t, port) => startProxy(t, 'nginx', port, nginxFiles),
   },
   {
     name: 'caddy',
+    refusesBytes: 1_200_000,
     skip: whyNot('caddy'),
     start: (t, port) => startProxy(t, 'caddy', port, caddyFiles),
   },
