@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { request as requestByTls } from 'node:https'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { until } from './program.ts'
@@ -136,10 +137,20 @@ const startProxy = async (
   t.teardown(stop)
   await until(`${name} listens`, () => {
     if (child.exitCode !== null) throw new Error(`${name} ended at once: ${said}`)
-    return existsSync(socket)
+    return isListening(socket)
   })
   return { socket, stop, ask: (target, asked) => ask(socket, target, asked) }
 }
+
+/** A socket is there a moment before it can be connected to. */
+const isListening = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = connect({ path }, () => {
+      probe.destroy()
+      resolve(true)
+    })
+    probe.once('error', () => resolve(false))
+  })
 
 const ask = (
   socket: string,
