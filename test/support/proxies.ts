@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { request as requestByTls } from 'node:https'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { until } from './program.ts'
@@ -18,6 +19,8 @@ export type Asked = {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string
+  /** Sends the body only when it is asked to; who refuses it early may close the connection at once. */
+  readonly expectsContinue?: boolean
 }
 export type Answered = {
   readonly status: number
@@ -34,6 +37,8 @@ type Owner = { readonly teardown: (end: () => Promise<void>) => void }
 type Place = { readonly folder: string; readonly socket: string; readonly upstreamPort: number }
 export type ProxyKind = {
   readonly name: 'nginx' | 'caddy'
+  /** A body of this size is refused as a problem: by the service behind nginx, by Caddy itself. */
+  readonly refusesBytes: number
   /** Why it cannot be tried here, or null. */
   readonly skip: string | null
   /** Starts it with its file of `deploy/`, in front of what listens on that port. */
@@ -132,18 +137,30 @@ const startProxy = async (
   t.teardown(stop)
   await until(`${name} listens`, () => {
     if (child.exitCode !== null) throw new Error(`${name} ended at once: ${said}`)
-    return existsSync(socket)
+    return isListening(socket)
   })
   return { socket, stop, ask: (target, asked) => ask(socket, target, asked) }
 }
 
+/** A socket is there a moment before it can be connected to. */
+const isListening = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = connect({ path }, () => {
+      probe.destroy()
+      resolve(true)
+    })
+    probe.once('error', () => resolve(false))
+  })
+
 const ask = (
   socket: string,
   target: string,
-  { method = 'GET', headers = {}, body }: Asked = {},
+  { method = 'GET', headers = {}, body, expectsContinue = false }: Asked = {},
 ): Promise<Answered> =>
   new Promise((resolve, reject) => {
-    const given = Object.entries({ host: 'prospects.example.com', ...headers })
+    const length = body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }
+    const expect = expectsContinue && { expect: '100-continue' }
+    const given = Object.entries({ host: 'prospects.example.com', ...length, ...expect, ...headers })
     const sent = requestByTls(
       {
         socketPath: socket,
@@ -159,23 +176,27 @@ const ask = (
         response.setEncoding('utf8').on('data', (chunk) => {
           text += chunk
         })
-        response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
-        )
+        response.on('end', () => {
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text })
+          sent.destroy()
+        })
       },
     )
     sent.on('error', reject)
-    sent.end(body)
+    if (expectsContinue) sent.on('continue', () => sent.end(body)).flushHeaders()
+    else sent.end(body)
   })
 
 export const proxyKinds = (): readonly ProxyKind[] => [
   {
     name: 'nginx',
+    refusesBytes: 1_048_577,
     skip: whyNot('nginx'),
     start: (t, port) => startProxy(t, 'nginx', port, nginxFiles),
   },
   {
     name: 'caddy',
+    refusesBytes: 1_200_000,
     skip: whyNot('caddy'),
     start: (t, port) => startProxy(t, 'caddy', port, caddyFiles),
   },
