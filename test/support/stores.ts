@@ -51,12 +51,15 @@ export const storeKinds = (): readonly StoreKind[] => [
 /** What the service runs on, and what an embedder brings. */
 export const EVERY_STORE: readonly StoreKind['name'][] = ['memory', 'sqlite', 'postgres', 'instance']
 
+/** `STORES=postgres,instance` leaves out the others. */
+const isWanted = (name: string): boolean => process.env['STORES']?.split(',').includes(name) ?? true
+
 /** The same tests over every kind of store, or over those named; where one cannot be started here it says so. */
 export const overStores = (
   tests: (t: Test, kind: StoreKind) => Promise<void>,
   names: readonly StoreKind['name'][] = ['memory', 'sqlite', 'postgres'],
 ): void => {
-  for (const kind of storeKinds().filter(({ name }) => names.includes(name)))
+  for (const kind of storeKinds().filter(({ name }) => names.includes(name) && isWanted(name)))
     t.test(`on ${kind.name}`, kind.skip === null ? {} : { skip: kind.skip }, async (t) => {
       t.teardown(kind.end)
       await tests(t, kind)
