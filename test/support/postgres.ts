@@ -13,6 +13,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import postgres from 'postgres'
+import { makeCluster } from './cluster.ts'
 
 /** A PostgreSQL of the test's own: on a socket, with flushes off unless asked for. */
 export type ThrowawayPostgres = {
@@ -89,18 +90,7 @@ export const startPostgres = async ({
   if (asRoot) chownSync(folder, UNPRIVILEGED, UNPRIVILEGED)
   accessSync(join(bin, 'postgres'), constants.X_OK)
   const env = { ...process.env, LC_ALL: 'C.UTF-8', TZ: 'UTC' }
-  await finished(
-    spawn(
-      join(bin, 'initdb'),
-      ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', ...initdb],
-      {
-        ...user,
-        env,
-        cwd: folder,
-        stdio: ['ignore', 'ignore', 'pipe'],
-      },
-    ),
-  )
+  await makeCluster({ bin, data, options: { ...user, env, cwd: folder }, initdb })
   const flags = [
     '-D',
     data,
@@ -165,13 +155,3 @@ export const startPostgres = async ({
     },
   }
 }
-
-const finished = (child: ReturnType<typeof spawn>): Promise<void> =>
-  new Promise((resolve, reject) => {
-    let said = ''
-    child.stderr?.on('data', (chunk) => {
-      said += chunk
-    })
-    child.once('error', reject)
-    child.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(said))))
-  })
