@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import t, { type Test } from 'tap'
 import {
   caller,
@@ -97,7 +98,8 @@ for (const kind of databaseKinds())
     })
 
     t.test('a naming server that is not there, and then comes and is slow', async (t) => {
-      const { url, close } = await startNamingServer(t)
+      const port = ungivenPort()
+      const { url, close } = await startNamingServer(t, port)
       close()
       const { start, published, versions } = await setting(t, kind)
       const { server, create, read } = await start(url, OFTEN)
@@ -107,7 +109,7 @@ for (const kind of databaseKinds())
       t.match(await versions(), [{ status: 'published', attempts: 5 }])
       const second = await create(contextFor('names slowly'))
       await until('it was tried once', async () => (await versions()).some(({ attempts }) => attempts === 1))
-      await startNamingServer(t, Number(new URL(url).port))
+      await startNamingServer(t, port)
       await published()
       t.match(await read(second), { computedName: 'Late Flowers' })
       t.equal(await server.stop(), 0)
@@ -133,3 +135,6 @@ for (const kind of databaseKinds())
 
 /** The first eight words of the context. */
 const builtInFor = (behaviour: string): string => contextFor(behaviour).split(' ').slice(0, 8).join(' ')
+
+/** Below those that the system gives to whoever asks for any: nobody takes it while nobody listens. */
+const ungivenPort = (): number => 20_000 + randomInt(10_000)
