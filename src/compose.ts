@@ -4,29 +4,23 @@ import { docsRoutes } from './adapters/http/docs/routes.ts'
 import { metricsRoutes } from './adapters/http/metrics-route.ts'
 import { createRateLimit } from './adapters/http/rate-limit.ts'
 import { createHttpServer } from './adapters/http/server.ts'
-import { limitWrongKeys } from './adapters/http/wrong-keys.ts'
 import { createNewId } from './adapters/ids.ts'
 import type { Log } from './adapters/log.ts'
 import { memoryStore } from './adapters/memory/store.ts'
 import type { Metrics } from './adapters/metrics/metrics.ts'
 import { postgresStore } from './adapters/postgres/store.ts'
-import { createPublisher, LEASE_MARGIN_MS, PUBLISHER_REST_MS } from './adapters/publisher.ts'
 import { readMigrations } from './adapters/read-migrations.ts'
 import { sqliteStore } from './adapters/sqlite/store.ts'
+import { composeCallers } from './compose-callers.ts'
+import { composePublisher } from './compose-publisher.ts'
 import type { Config } from './config.ts'
-import { apiKeyHash, isApiKeyText } from './core/api-key-text.ts'
 import { refuse } from './core/failures.ts'
-import { identify } from './core/identify.ts'
 import type { Clock, NewId, Store } from './core/ports.ts'
-import { publishVersions } from './core/publish-versions.ts'
-import { rememberApiKeys } from './core/remember-api-keys.ts'
-import { onwardClock } from './core/times.ts'
 import { observe, type Watching } from './observe.ts'
-import { composeUseCases, LIST_LENGTH_MAX } from './use-cases.ts'
+import { composeUseCases } from './use-cases.ts'
 
-export { composeUseCases }
-
-const REMEMBERED_KEYS = { keysMax: 10_000, msMax: 30_000 }
+/** Should the signal that keys have changed be lost. */
+const REMEMBERED_MS_MAX = 30_000
 
 /** The store that the settings name. Opens the embedded file; connects to nothing yet. */
 const openStore = (config: Config, log: Log, metrics: Metrics | null = null): Store => {
@@ -71,26 +65,20 @@ export const compose = (config: Config, world: World) => {
     config.database.kind === 'postgres' ? 2 : 1,
   )
 
-  const keys = rememberApiKeys(store.apiKeys.findByHash, stopwatch, REMEMBERED_KEYS)
-  const identifyKnown = identify({ apiKeys: { ...store.apiKeys, findByHash: keys.findByHash }, clock })
-  const wasRight = (apiKey: string) => isApiKeyText(apiKey) && keys.wasRight(apiKeyHash(apiKey))
-  const identifyCaller =
-    config.wrongKeysPerMinute === null
-      ? identifyKnown
-      : limitWrongKeys({ identify: identifyKnown, wasRight, perMinute: config.wrongKeysPerMinute, stopwatch })
-
-  const publisher = createPublisher({
-    publish: publishVersions({
-      store,
-      clock,
-      waitClock: onwardClock(clock, stopwatch),
-      namer: config.namer && observed.chatNamer({ ...config.namer, msMax: config.namerMsMax }),
-      claimMax: config.namer ? config.namerCallsMax : LIST_LENGTH_MAX,
-      leaseMs: config.namerMsMax + LEASE_MARGIN_MS,
-      onFailedAttempt,
-    }),
+  const callers = composeCallers({
+    apiKeys: store.apiKeys,
+    clock,
+    wrongKeysPerMinute: config.wrongKeysPerMinute,
+    rememberedMsMax: REMEMBERED_MS_MAX,
+  })
+  const publisher = composePublisher({
+    store,
+    clock,
+    namer: config.namer && observed.chatNamer({ ...config.namer, msMax: config.namerMsMax }),
+    namerMsMax: config.namerMsMax,
+    namerCallsMax: config.namerCallsMax,
     pollMs: config.publisherPollMs,
-    restMs: PUBLISHER_REST_MS,
+    onFailedAttempt,
     onError: onPublisherError,
   })
 
@@ -110,7 +98,7 @@ export const compose = (config: Config, world: World) => {
     identify: (apiKey, address) =>
       state === 'starting'
         ? refuse('unavailable', 'The service is starting.', { retryAfterS: 1 })
-        : identifyCaller(apiKey, address),
+        : callers.identify(apiKey, address),
     rateLimit:
       config.rateLimitPerMinute === null ? null : createRateLimit(config.rateLimitPerMinute, stopwatch),
     requestsInFlightMax: config.requestsInFlightMax,
@@ -141,7 +129,7 @@ export const compose = (config: Config, world: World) => {
       // Told to stop meanwhile: what would be opened now nobody would close.
       if (stopping()) return
       store.watch((signal) => {
-        if (signal === 'keys') keys.forget()
+        if (signal === 'keys') callers.forget()
         // Who created the pages hears of it first.
         else setImmediate(publisher.wake)
       })

@@ -3,13 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { type Answered, type Api, createApi as createApiOver } from './adapters/http/api.ts'
 import { createHandler as createHandlerOver, type Handler } from './adapters/http/handler.ts'
 import { createRateLimit } from './adapters/http/rate-limit.ts'
-import { limitWrongKeys } from './adapters/http/wrong-keys.ts'
 import { createNewId } from './adapters/ids.ts'
+import { composeCallers } from './compose-callers.ts'
 import { readConfig } from './config.ts'
-import { apiKeyHash, isApiKeyText } from './core/api-key-text.ts'
-import { identify } from './core/identify.ts'
 import type { Clock, NewId, Store } from './core/ports.ts'
-import { rememberApiKeys } from './core/remember-api-keys.ts'
 import { composeUseCases } from './use-cases.ts'
 
 export type { Answered, Api } from './adapters/http/api.ts'
@@ -17,7 +14,7 @@ export type { Handler } from './adapters/http/handler.ts'
 export type { ApiRequest, ApiResponse } from './adapters/http/requests.ts'
 
 /** A revoked key is refused after this at the latest; meanwhile it costs no look-up. */
-const REMEMBERED_KEYS = { keysMax: 10_000, msMax: 1_000 }
+const REMEMBERED_MS_MAX = 1_000
 
 /** What an API needs and may be told. What is left out is as the service has it by default. */
 export type ApiOptions = {
@@ -66,17 +63,17 @@ export const createApi = ({ store, ...options }: ApiOptions): Api => {
     onAnswered = () => {},
     onError = (error, requestId) => console.error(requestId, error),
   } = options
-  const stopwatch = () => performance.now()
-  const keys = rememberApiKeys(store.apiKeys.findByHash, stopwatch, REMEMBERED_KEYS)
-  const identifyKnown = identify({ apiKeys: { ...store.apiKeys, findByHash: keys.findByHash }, clock })
-  const wasRight = (apiKey: string) => isApiKeyText(apiKey) && keys.wasRight(apiKeyHash(apiKey))
+  const { identify } = composeCallers({
+    apiKeys: store.apiKeys,
+    clock,
+    wrongKeysPerMinute,
+    rememberedMsMax: REMEMBERED_MS_MAX,
+  })
   return createApiOver({
     useCases: composeUseCases({ store, clock, newId }, { requireIdentity, queuedCallsMax }, listsUnderWayMax),
-    identify:
-      wrongKeysPerMinute === null
-        ? identifyKnown
-        : limitWrongKeys({ identify: identifyKnown, wasRight, perMinute: wrongKeysPerMinute, stopwatch }),
-    rateLimit: rateLimitPerMinute === null ? null : createRateLimit(rateLimitPerMinute, stopwatch),
+    identify,
+    rateLimit:
+      rateLimitPerMinute === null ? null : createRateLimit(rateLimitPerMinute, () => performance.now()),
     requestsInFlightMax,
     requestsAtOnceMax,
     bodyBytesHeldMax,

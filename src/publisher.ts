@@ -1,9 +1,7 @@
 /** The background of an embedded service: takes waiting versions on, names and publishes them. */
-import { createPublisher as createLoop, LEASE_MARGIN_MS, PUBLISHER_REST_MS } from './adapters/publisher.ts'
+
+import { composePublisher } from './compose-publisher.ts'
 import type { ClaimedVersion, Clock, Namer, Store } from './core/ports.ts'
-import { publishVersions } from './core/publish-versions.ts'
-import { onwardClock } from './core/times.ts'
-import { LIST_LENGTH_MAX } from './use-cases.ts'
 
 export type PublisherOptions = {
   readonly store: Pick<Store, 'versions' | 'watch'>
@@ -38,21 +36,17 @@ export const createPublisher = ({
   namerCallsMax = 4,
   pollMs = 1_000,
   clock = Date.now,
-  onFailedAttempt,
+  onFailedAttempt = () => {},
   onError = console.error,
 }: PublisherOptions): Publisher => {
-  const { start, wake, stop } = createLoop({
-    publish: publishVersions({
-      store,
-      clock,
-      waitClock: onwardClock(clock, () => performance.now()),
-      namer,
-      claimMax: namer ? namerCallsMax : LIST_LENGTH_MAX,
-      leaseMs: namerMsMax + LEASE_MARGIN_MS,
-      ...(onFailedAttempt && { onFailedAttempt }),
-    }),
+  const { start, wake, stop } = composePublisher({
+    store,
+    clock,
+    namer,
+    namerMsMax,
+    namerCallsMax,
     pollMs,
-    restMs: PUBLISHER_REST_MS,
+    onFailedAttempt,
     onError,
   })
   return {

@@ -34,13 +34,19 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
     /^cli\//,
     /^(cli\/|compose(-tools)?\.ts$|observe\.ts$|config\.ts$|settings\.ts$|setting-values\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/,
   ],
+  // What the service and the entries below compose alike.
   [/^use-cases\.ts$/, /^core\//],
+  [/^compose-callers\.ts$/, /^(core\/|adapters\/http\/wrong-keys\.ts$)/],
+  [/^compose-publisher\.ts$/, /^(core\/|adapters\/publisher\.ts$|use-cases\.ts$)/],
   // What embedders may import, a file for each entry of `exports`.
   [/^index\.ts$/, /^(core\/|shapes\/|adapters\/memory\/store\.ts$|adapters\/ids\.ts$)/],
-  [/^http\.ts$/, /^(core\/|adapters\/http\/|adapters\/ids\.ts$|config\.ts$|use-cases\.ts$|node:)/],
+  [
+    /^http\.ts$/,
+    /^(core\/|adapters\/http\/|adapters\/ids\.ts$|compose-callers\.ts$|config\.ts$|use-cases\.ts$|node:)/,
+  ],
   [/^(postgres|sqlite)\.ts$/, /^(adapters\/(postgres|sqlite)\/|adapters\/read-migrations\.ts$)/],
   [/^(memory|naming)\.ts$/, /^adapters\/(memory|naming)\//],
-  [/^publisher\.ts$/, /^(core\/|adapters\/publisher\.ts$|use-cases\.ts$)/],
+  [/^publisher\.ts$/, /^compose-publisher\.ts$/],
 ]
 
 /** What a file imports at run time: paths within src, or the names of packages. Types alone disappear. */

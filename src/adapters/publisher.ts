@@ -1,9 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-export const PUBLISHER_REST_MS = 10
-/** A lease outlives the call to the namer by this. */
-export const LEASE_MARGIN_MS = 20_000
-
 type Deps = {
   /** Takes on what waits and answers how much it was. */
   readonly publish: (stop: AbortSignal) => Promise<number>

@@ -250,7 +250,8 @@ overStores(async (t, kind) => {
 
 /** A process that logs a hundred activities one after another, from a place of its own, and says how many it replayed. */
 const LOG_HUNDRED = `
-  const { composeUseCases, realWorld } = await import('${sourceUrl('compose.ts')}')
+  const { realWorld } = await import('${sourceUrl('compose.ts')}')
+  const { composeUseCases } = await import('${sourceUrl('use-cases.ts')}')
   const { readConfig } = await import('${sourceUrl('config.ts')}')
   const { createLog } = await import('${sourceUrl('adapters/log.ts')}')
   const [kind, address, tenantId, first] = process.argv.slice(1)

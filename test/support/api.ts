@@ -9,7 +9,6 @@ import type { ApiRequest, ApiResponse } from '../../src/adapters/http/requests.t
 import type { Tracing } from '../../src/adapters/http/trace.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
-import { composeUseCases } from '../../src/compose.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { DomainFailure } from '../../src/core/failures.ts'
 import { identify } from '../../src/core/identify.ts'
@@ -18,6 +17,7 @@ import { createPageGroup, type PageGroupFields } from '../../src/core/manage-pag
 import type { Scope, Store } from '../../src/core/ports.ts'
 import { publishVersions } from '../../src/core/publish-versions.ts'
 import type { CreatedPage, NewPage } from '../../src/shapes/page.ts'
+import { composeUseCases } from '../../src/use-cases.ts'
 import { undocumented } from './answers.ts'
 import { countedIds, stoppedClock } from './setting.ts'
 

@@ -1,14 +1,20 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
 
 /** The address of a source file, to be imported by a child process. */
 export const sourceUrl = (path: string): string => new URL(`../../src/${path}`, import.meta.url).href
 
 /** Runs a small module in a process of its own; answers what it wrote to stdout, and throws what made it fail. */
 export const runChild = (script: string, ...args: readonly string[]): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', script, ...args], {
+  outputOf(
+    spawn(process.execPath, ['--input-type=module', '--eval', script, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    }),
+  )
+
+/** What a process wrote to stdout until it ended; throws what it said where it fails. */
+export const outputOf = (child: ChildProcessByStdio<null, Readable, Readable>): Promise<string> =>
+  new Promise((resolve, reject) => {
     let out = ''
     let said = ''
     child.stdout.on('data', (chunk) => {
@@ -18,5 +24,5 @@ export const runChild = (script: string, ...args: readonly string[]): Promise<st
       said += chunk
     })
     child.once('error', reject)
-    child.once('close', (code) => (code === 0 ? resolve(out) : reject(new Error(said))))
+    child.once('close', (code) => (code === 0 ? resolve(out) : reject(new Error(`${out}\n${said}`))))
   })

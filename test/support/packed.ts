@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { outputOf } from './children.ts'
 import { inherited } from './program.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -70,19 +71,7 @@ const start = (command: string, args: readonly string[], { cwd, env }: Surroundi
 
 /** Runs a command to its end: its stdout; throws what it said where it fails. */
 const run = (command: string, args: readonly string[], surroundings: Surroundings = {}): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const child = start(command, args, surroundings)
-    let out = ''
-    let said = ''
-    child.stdout.on('data', (chunk) => {
-      out += chunk
-    })
-    child.stderr.on('data', (chunk) => {
-      said += chunk
-    })
-    child.once('error', reject)
-    child.once('close', (code) => (code === 0 ? resolve(out) : reject(new Error(`${out}\n${said}`))))
-  })
+  outputOf(start(command, args, surroundings))
 
 /** Runs a program of the folder to its end; the JSON that it printed. */
 export const answerOf = async (folder: string, program: string, env = {}): Promise<unknown> =>
