@@ -24,11 +24,14 @@ const REMEMBERED_MAX = 10_000
 /** Says who calls: keys are remembered, and how many wrong ones an address may try is limited. */
 export const composeCallers = ({ apiKeys, clock, wrongKeysPerMinute, rememberedMsMax }: Deps): Callers => {
   const stopwatch = () => performance.now()
-  const keys = rememberApiKeys(apiKeys.findByHash, stopwatch, {
+  const keys = rememberApiKeys((hash) => apiKeys.findByHash(hash), stopwatch, {
     keysMax: REMEMBERED_MAX,
     msMax: rememberedMsMax,
   })
-  const identifyKnown = identify({ apiKeys: { ...apiKeys, findByHash: keys.findByHash }, clock })
+  const identifyKnown = identify({
+    apiKeys: { findByHash: keys.findByHash, markUsed: (apiKeyId, at) => apiKeys.markUsed(apiKeyId, at) },
+    clock,
+  })
   if (wrongKeysPerMinute === null) return { identify: identifyKnown, forget: keys.forget }
   const limited = limitWrongKeys({
     identify: identifyKnown,

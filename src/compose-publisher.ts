@@ -5,6 +5,8 @@ import { onwardClock } from './core/times.ts'
 import { LIST_LENGTH_MAX } from './use-cases.ts'
 
 const REST_MS = 10
+/** For a namer that minds its own limit to say so by itself. */
+const NAMER_GRACE_MS = 1_000
 /** A lease outlives the call to the namer by this. */
 const LEASE_MARGIN_MS = 20_000
 
@@ -25,7 +27,7 @@ export const composePublisher = ({ namer, namerMsMax, namerCallsMax, pollMs, onE
     publish: publishVersions({
       ...deps,
       waitClock: onwardClock(deps.clock, () => performance.now()),
-      namer,
+      namer: namer && endingIn(namer, namerMsMax + NAMER_GRACE_MS),
       claimMax: namer ? namerCallsMax : LIST_LENGTH_MAX,
       leaseMs: namerMsMax + LEASE_MARGIN_MS,
     }),
@@ -33,3 +35,16 @@ export const composePublisher = ({ namer, namerMsMax, namerCallsMax, pollMs, onE
     restMs: REST_MS,
     onError,
   })
+
+/** A namer that does not answer would keep everything else from being published. */
+const endingIn =
+  (namer: Namer, msMax: number): Namer =>
+  async (context, stop, version) => {
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(new Error(`no name came within ${msMax} ms`)), msMax)
+    const ended = AbortSignal.any([stop, late.signal])
+    const end = new Promise<never>((_, reject) => {
+      ended.addEventListener('abort', () => reject(ended.reason))
+    })
+    return Promise.race([namer(context, ended, version), end]).finally(() => clearTimeout(timer))
+  }

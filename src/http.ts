@@ -78,7 +78,7 @@ export const createApi = ({ store, ...options }: ApiOptions): Api => {
     requestsAtOnceMax,
     bodyBytesHeldMax,
     newRequestId: randomUUID,
-    ready: store.ready,
+    ready: () => store.ready(),
     onAnswered,
     onError,
   })

@@ -10,8 +10,9 @@ import type { Clock, NewId, Store } from './core/ports.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 export const LIST_LENGTH_MAX = 200
-/** Pages that are read may be as heavy as a body may be. */
+/** Pages that are read, and names that are listed, may be as heavy as a body may be. */
 const READ_PAGES_MAX = 64
+const READ_SLICES_MAX = 32
 const LIST_CHARACTERS_MAX = 4_194_304
 
 type Deps = {
@@ -42,7 +43,8 @@ export const composeUseCases = (
   const createPages = async (inputs: readonly TracedPage[]) => {
     const outcomes = await create(inputs)
     outcomes.forEach((outcome, i) => {
-      if (!(outcome instanceof DomainFailure)) onPage(outcome.page.pageId, inputs[i] as TracedPage)
+      if (!(outcome instanceof DomainFailure || outcome.replayed))
+        onPage(outcome.page.pageId, inputs[i] as TracedPage)
     })
     return outcomes
   }
@@ -59,11 +61,18 @@ export const composeUseCases = (
     listPageGroups: listPageGroups({
       slice: gather(slicesOfPageGroups({ store }), limits, read('listPageGroups')),
     }),
-    listPages: listPages({ slice: gather(slicesOfPages({ store }), limits, read('listPages')) }),
+    listPages: listPages({
+      slice: gather(
+        slicesOfPages({ store }),
+        { ...limits, listLengthMax: READ_SLICES_MAX },
+        read('listPages'),
+      ),
+    }),
     getPage: gather(getPages({ store }), { ...limits, listLengthMax: READ_PAGES_MAX }, read('getPage')),
     createPageWithVersion: gather(createPages, limits, {
       lineOf,
-      weightOf: ({ supplementaryContext }) => supplementaryContext?.length ?? 0,
+      weightOf: ({ supplementaryContext, customName }) =>
+        (supplementaryContext?.length ?? 0) + (customName?.length ?? 0),
       watch: watch('createPageWithVersion'),
     }),
   }

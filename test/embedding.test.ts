@@ -8,6 +8,7 @@ import {
   createPageGroup,
   createTenant,
   issueApiKey,
+  type Namer,
   revokeApiKey,
   type Store,
 } from '../src/index.ts'
@@ -122,6 +123,27 @@ t.test('the publisher asks the namer, and tells of each call that failed', async
   publisher.start()
   await call(`POST /v0/page_groups/${pageGroupId}/pages`)
   t.match(await promise, { attempt: 1, why: { message: /fetch failed|bad port/ } })
+})
+
+t.test('a namer that never answers ends in time, and with the publisher', async (t) => {
+  const { call, store, pageGroupId } = await embedded()
+  const failed = Promise.withResolvers<unknown>()
+  const asked = Promise.withResolvers<void>()
+  const publisher = (namerMsMax: number, namer: Namer) =>
+    createPublisher({ store, namer, namerMsMax, onFailedAttempt: (_version, why) => failed.resolve(why) })
+  const hasty = publisher(1, () => new Promise(() => {}))
+  hasty.start()
+  await call(`POST /v0/page_groups/${pageGroupId}/pages`)
+  t.match(await failed.promise, { message: /^no name came within \d+ ms$/ })
+  await hasty.stop()
+  const patient = publisher(600_000, () => {
+    asked.resolve()
+    return new Promise(() => {})
+  })
+  patient.start()
+  await call(`POST /v0/page_groups/${pageGroupId}/pages`)
+  await asked.promise
+  await patient.stop()
 })
 
 t.test('what else fails while publishing is told, and it goes on', async (t) => {

@@ -4,15 +4,26 @@ export type Log = pino.Logger
 
 const LATE_MS_MAX = 100
 const LINES_MAX = 256
+/** Lines that nobody takes; past it new ones are dropped, and counted. */
+const HELD_BYTES_MAX = 16_777_216
 
 /**
  * JSON lines on stderr. A service has them written behind the back of requests, many at once and none later than
  * `LATE_MS_MAX`: it calls `flush` before the process ends.
  */
 export const createLog = (level: string, written: 'at once' | 'soon' = 'soon'): Log => {
-  const stderr = pino.destination({ dest: 2, sync: written === 'at once' })
+  const stderr = pino.destination({ dest: 2, sync: written === 'at once', maxLength: HELD_BYTES_MAX })
   const stream = written === 'at once' || level === 'silent' ? stderr : manyAtOnce(stderr)
-  return pino({ level, timestamp: createTimestamp(), serializers: { err: described } }, stream)
+  const log = pino({ level, timestamp: createTimestamp(), serializers: { err: described } }, stream)
+  let dropped = 0
+  stderr.on('drop', (text: string) => {
+    dropped += text.split('\n').length - 1
+  })
+  stderr.on('drain', () => {
+    if (dropped > 0) log.warn({ lines: dropped }, 'log lines were dropped, for nobody took them')
+    dropped = 0
+  })
+  return log
 }
 
 /** The destination measures all that it holds anew for each line that it is given: it gets few and long ones. */

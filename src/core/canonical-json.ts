@@ -3,7 +3,7 @@ import type { RawJson } from '../shapes/json.ts'
 /**
  * One text for all spellings of one JSON value: members in order of name, no blanks, strings escaped one way,
  * numbers as exact decimals (`1`, `1.0` and `10e-1` are one number; 9007199254740993 and …992 are two).
- * The text must be known to be well-formed JSON, and not to nest deeper than a call may.
+ * The text must be known to be well-formed JSON, and not to nest deeper than a call may; throws where it ends too early.
  *
  * Read by hand, because `JSON.parse` tells how a number was spelled only to a function called for every value, which
  * takes a large payload many times as long.
@@ -13,6 +13,7 @@ export const canonicalJson = ({ rawJson: text }: RawJson): string => {
 
   const skipBlanks = () => {
     while (text.charCodeAt(at) <= 0x20) at++
+    if (at >= text.length) throw endsTooEarly()
   }
   const value = (): string => {
     skipBlanks()
@@ -30,7 +31,7 @@ export const canonicalJson = ({ rawJson: text }: RawJson): string => {
       if (text.charCodeAt(at) === BACKSLASH) {
         isEscaped = true
         at++
-      }
+      } else if (at >= text.length) throw endsTooEarly()
     const source = text.slice(begin, ++at)
     return isEscaped ? JSON.stringify(JSON.parse(source)) : source
   }
@@ -70,6 +71,7 @@ export const canonicalJson = ({ rawJson: text }: RawJson): string => {
     let isDigits = true
     for (let char = text.charCodeAt(at); at < text.length && !isEnd(char); char = text.charCodeAt(++at))
       isDigits &&= char >= ZERO && char <= NINE
+    if (at === begin) throw new SyntaxError('A text of JSON lacks a value.')
     const source = text.slice(begin, at)
     // Most numbers are like 42; the rest takes longer.
     if (isDigits && source.charCodeAt(0) !== ZERO && text.charCodeAt(at - 1) !== ZERO) return `${source}e0`
@@ -78,6 +80,8 @@ export const canonicalJson = ({ rawJson: text }: RawJson): string => {
 
   return value()
 }
+
+const endsTooEarly = () => new SyntaxError('A text of JSON ends too early.')
 
 // The codes of characters: a look at one of them makes no text.
 const [QUOTE, BACKSLASH, COMMA, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x30, 0x39]

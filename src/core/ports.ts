@@ -174,7 +174,11 @@ export type KnownPages = {
     readonly createdAt: Timestamp
   }[]
 }
-export type PagesWant = SliceWant & { readonly pageGroupId: string }
+export type PagesWant = SliceWant & {
+  readonly pageGroupId: string
+  /** No row follows where the custom names of all rows but the last two take more in UTF-8; each alone may be long. */
+  readonly namesBytesMax: number
+}
 export type PageWant = { readonly tenantId: string; readonly pageGroupId: string; readonly pageId: string }
 export type FoundPage = StoredPageWithVersions | 'page_group_not_found' | 'page_not_found'
 export type Pages = {

@@ -2,7 +2,7 @@ import { refuse } from './failures.ts'
 
 /**
  * The rows of a list as one slice of it. The store was asked for one row more than is shown, so that `hasMore` is
- * known without counting.
+ * known without counting. Where its rows are heavier than `bytesMax` a slice is shorter than asked for.
  *
  * A cursor is base64url of `1:<list>:<last id shown>`, where `list` marks the list and its filter. It carries no
  * authority: the tenant always comes from the key. It never expires and works when the row it names is gone.
@@ -14,13 +14,32 @@ export const sliceOf = <Row, Item>(
     limit,
     idOf,
     itemOf,
-  }: { list: string; limit: number; idOf: (row: Row) => string; itemOf: (row: Row) => Item },
+    bytesOf,
+    bytesMax = Number.POSITIVE_INFINITY,
+  }: {
+    list: string
+    limit: number
+    idOf: (row: Row) => string
+    itemOf: (row: Row) => Item
+    bytesOf?: (row: Row) => number
+    bytesMax?: number
+  },
 ): { items: Item[]; hasMore: boolean; nextCursor?: string } => {
-  const shown = rows.slice(0, limit)
+  const shown = rows.slice(0, bytesOf ? Math.min(limit, fitting(rows, bytesOf, bytesMax)) : limit)
   const last = shown.at(-1)
   const items = shown.map(itemOf)
-  if (rows.length <= limit || last === undefined) return { items, hasMore: false }
+  if (rows.length === shown.length || last === undefined) return { items, hasMore: false }
   return { items, hasMore: true, nextCursor: encode(`1:${list}:${idOf(last)}`) }
+}
+
+/** How many of the first rows are no heavier together than that; one is, however heavy. */
+const fitting = <Row>(rows: readonly Row[], bytesOf: (row: Row) => number, bytesMax: number): number => {
+  let bytes = 0
+  const tooMany = rows.findIndex((row, i) => {
+    bytes += bytesOf(row)
+    return i > 0 && bytes > bytesMax
+  })
+  return tooMany < 0 ? rows.length : tooMany
 }
 
 /** The id after which a list goes on; null at its beginning. Refuses `invalid_cursor`. */

@@ -1,7 +1,10 @@
 import * as v from 'valibot'
 import { documented } from './text.ts'
 
-/** A JSON value kept as the exact text in which it was given, so that no digit and no member is lost. */
+/**
+ * A JSON value kept as the exact text in which it was given, so that no digit and no member is lost. Whoever makes one
+ * has seen to it that the text is well-formed: it is answered as it is.
+ */
 export type RawJson = { readonly rawJson: string }
 
 /** Any JSON object. It is only looked at, and let go: what is stored is its text. */

@@ -146,6 +146,8 @@ t.test('from server to page, a name becomes one clean line', async (t) => {
   const group = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
   await createPagesWithVersion(deps)([group])
   await publishVersions({ ...deps, namer, claimMax: 1, leaseMs: 1_000 })(GOING_ON)
-  const [pages] = await deps.store.pages.list([{ ...group, beforeId: null, rowsMax: 1 }])
+  const [pages] = await deps.store.pages.list([
+    { ...group, beforeId: null, rowsMax: 1, namesBytesMax: 1_000 },
+  ])
   t.match(pages, [{ computedName: 'Spring Flowers' }])
 })

@@ -121,7 +121,9 @@ overStores(async (t, kind) => {
     const counts = new Map(items.map(({ pageGroupId, pagesCount }) => [pageGroupId, pagesCount]))
     let sum = 0
     for (const group of groups) {
-      const [rows] = await store.pages.list([{ ...parentOf(group), beforeId: null, rowsMax: 1_000 }])
+      const [rows] = await store.pages.list([
+        { ...parentOf(group), beforeId: null, rowsMax: 1_000, namesBytesMax: 1_000_000 },
+      ])
       t.equal(counts.get(group.pageGroupId), rows?.length)
       sum += rows?.length ?? 0
     }

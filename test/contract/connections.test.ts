@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { type Ask, connect, openPostgres, type Sql } from '../../src/adapters/postgres/connect.ts'
+import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import { noOf } from '../core/scene.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { until } from '../support/program.ts'
@@ -206,3 +208,22 @@ const backendOf = async (ask: Ask): Promise<number> => {
   const [row] = await ask((sql) => sql<{ pid: number }[]>`select pg_backend_pid() as pid`)
   return row?.pid ?? 0
 }
+
+t.test('an address that takes connections and drops them is one that cannot answer', async (t) => {
+  const dropping = createServer((socket) => socket.end())
+  await new Promise<void>((resolve) => dropping.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => dropping.close())
+  const { port } = dropping.address() as AddressInfo
+  const settings = { ...POSTGRES_SETTINGS, url: `postgres://nobody@127.0.0.1:${port}/none` }
+  const store = postgresStore(settings, [])
+
+  const told: string[] = []
+  const { promise: assumed, resolve } = Promise.withResolvers<void>()
+  store.watch((signal) => {
+    if (told.push(signal) === 6) resolve()
+  })
+  t.match(await noOf(store.migrate()), { kind: 'unavailable' })
+  await assumed
+  t.strictSame(told.slice(0, 4), ['keys', 'versions', 'keys', 'versions'], 'whatever may have been said')
+  await store.close()
+})

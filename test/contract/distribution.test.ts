@@ -62,7 +62,7 @@ const serveAll = async (store: Store, groups: Groups): Promise<void> => {
   const create = createPagesWithVersion(deps)
   await create(groups.map((group) => ({ ...group, idempotencyKey: 'one' })))
   await create(groups.map((group) => ({ ...group, idempotencyKey: 'one' })))
-  const slice = { beforeId: null, rowsMax: 21 }
+  const slice = { beforeId: null, rowsMax: 21, namesBytesMax: 1_000 }
   await pageGroups.list(groups.map((group) => ({ ...group, ...slice, status: null })))
   await pageGroups.list(groups.map((group) => ({ ...group, ...slice, status: 'active' })))
   await pages.list(groups.map((group) => ({ ...group, ...slice })))

@@ -172,6 +172,23 @@ overStores(async (t, kind) => {
       t.strictSame(await listed(group, { rowsMax }), rows.slice(0, rowsMax))
   })
 
+  t.test('a list ends behind the second row after those whose names are as long as wanted', async (t) => {
+    const group = await newGroup()
+    const names = [null, '', 'e', 'é', 'ééé', null, 'e']
+    const rows = []
+    for (const customName of names.toReversed()) rows.unshift(storedPage(await added(group, { customName })))
+    // The bytes of the first names are 0, 0, 1, 3, 9, 9, 10.
+    for (const [namesBytesMax, count] of [
+      [0, 4],
+      [1, 5],
+      [2, 5],
+      [3, 6],
+      [8, 6],
+      [9, 7],
+    ] as const)
+      t.strictSame(await listed(group, { namesBytesMax }), rows.slice(0, count), `${namesBytesMax} bytes`)
+  })
+
   t.test('an empty or an archived group has a list, a deleted or unknown one has none', async (t) => {
     const group = await newGroup()
     t.strictSame(await listed(group), [])
@@ -313,6 +330,7 @@ const wantOf = (group: Parent, want: Partial<PagesWant> = {}): PagesWant => ({
   ...parentOf(group),
   beforeId: null,
   rowsMax: 100,
+  namesBytesMax: 1_000,
   ...want,
 })
 const keyWant = (page: NewPageRow) => ({ ...parentOf(page), idempotencyKey: String(page.idempotencyKey) })

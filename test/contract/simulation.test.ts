@@ -329,7 +329,7 @@ const remember = (
 /** Everything that a store keeps of the simulation. */
 const everythingIn = async ({ store, kept }: TestedStore, { tenants, groups, pages }: Seen) => {
   const parents = tenants.flatMap((tenantId) => groups.map((group) => ({ ...group, tenantId })))
-  const all = { beforeId: null, rowsMax: 100_000 }
+  const all = { beforeId: null, rowsMax: 100_000, namesBytesMax: 1_000_000_000 }
   return {
     ...(await kept()),
     groups: await Promise.all(groups.map(({ pageGroupId }) => store.pageGroups.find(pageGroupId))),

@@ -48,7 +48,13 @@ overStores(
         const list = (...statuses: PageGroupsWant['status'][]) =>
           sentBy(tested, () =>
             tested.store.pageGroups.list(
-              statuses.map((status) => ({ tenantId, status, beforeId: null, rowsMax: 21 })),
+              statuses.map((status) => ({
+                tenantId,
+                status,
+                beforeId: null,
+                rowsMax: 21,
+                namesBytesMax: 1_000,
+              })),
             ),
           )
         t.equal((await list(null)).length, 1)
@@ -63,7 +69,7 @@ overStores(
       const tested = await opened(t, kind)
       const { pages } = tested.store
       const want = { ...someGroup(await addTenant(tested.store)), pageId: newId('page') }
-      const slice = { ...want, beforeId: null, rowsMax: 21 }
+      const slice = { ...want, beforeId: null, rowsMax: 21, namesBytesMax: 1_000 }
       t.equal((await sentBy(tested, () => pages.list([slice]))).length, 1)
       t.equal((await sentBy(tested, () => pages.list(Array(200).fill(slice)))).length, 1)
       t.equal((await sentBy(tested, () => pages.find([want]))).length, 1)
@@ -243,6 +249,7 @@ const actsOn = ({ activities, pageGroups, pages, versions }: Store, wanted: Want
     [null, idAt('page', 20), idAt('page', 30_000)].map((beforeId) => ({
       ...{ tenantId, pageGroupId, beforeId },
       rowsMax: SLICE_ROWS,
+      namesBytesMax: 1_000,
     })),
   )
   const pageWants: PageWant[] = [small, big, empty].flatMap((pageGroupId) =>

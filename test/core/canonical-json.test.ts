@@ -92,3 +92,29 @@ t.test('it is itself the same value, whatever is in it', async (t) => {
     t.equal(canonical(written), written)
   }
 })
+
+t.test(
+  'a text that is not well-formed is thrown out, or read in some way; it never takes for ever',
+  async (t) => {
+    const texts = [
+      '',
+      ' ',
+      '{',
+      '[',
+      '"',
+      '"\\',
+      '{"a',
+      '{"a"',
+      '{"a":',
+      '{"a":1',
+      '{"a":1,',
+      '[1',
+      '[1,',
+      '["a',
+      '[}',
+      '{]',
+      '[,',
+    ]
+    for (const text of texts) t.throws(() => canonical(text), SyntaxError, text)
+  },
+)

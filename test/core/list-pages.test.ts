@@ -26,6 +26,23 @@ const cursorOf = ({ nextCursor }: { nextCursor?: string | undefined }): string =
   return nextCursor
 }
 
+t.test('names of any length are all listed, in slices of a bounded size', async (t) => {
+  const { createPage, group, list } = await setting()
+  const names = ['short', 'a', 'b', 'c', 'd'].map((name, i) => (i === 0 ? name : name.repeat(400_000)))
+  for (const customName of names) await createPage({ ...group, customName })
+  const seen: (string | null)[][] = []
+  let cursor: string | undefined
+  do {
+    const { items, nextCursor } = await list(cursor === undefined ? {} : { cursor })
+    seen.push(items.map(({ customName }) => customName?.at(0) ?? null))
+    cursor = nextCursor
+  } while (cursor !== undefined)
+  t.strictSame(seen, [
+    ['d', 'c'],
+    ['b', 'a', 's'],
+  ])
+})
+
 t.test('a page shows every field, unset ones too', async (t) => {
   const { createPage, group, list } = await setting()
   const { page } = await createPage(group)

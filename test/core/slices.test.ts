@@ -24,6 +24,32 @@ t.test('of no more rows than are shown, nothing follows and there is no cursor',
   }
 })
 
+t.test('of rows that are too heavy fewer are shown, and the rest follows', async (t) => {
+  const rows = rowsOf(4)
+  for (const [weights, limit, shown] of [
+    [[1, 2, 3, 4], 3, 3],
+    [[1, 2, 3, 4], 4, 3],
+    [[1, 5, 1, 1], 3, 2],
+    [[5, 2, 1, 1], 3, 1],
+    [[9, 1, 1, 1], 3, 1],
+    [[9, 1, 1, 1], 1, 1],
+  ] as const) {
+    const { items, hasMore, nextCursor } = sliceOf(rows, {
+      list: LIST,
+      limit,
+      idOf: (row) => row,
+      itemOf: (row) => row,
+      bytesOf: (row) => weights[rows.indexOf(row)] as number,
+      bytesMax: 6,
+    })
+    t.strictSame(items, rows.slice(0, shown), `${weights}`)
+    t.ok(hasMore)
+    t.equal(afterCursor(nextCursor, LIST), rows[shown - 1])
+  }
+  const heavy = { list: LIST, limit: 1, idOf: String, itemOf: String, bytesOf: () => 9, bytesMax: 6 }
+  t.strictSame(sliceOf(rows.slice(0, 1), heavy), { items: rows.slice(0, 1), hasMore: false })
+})
+
 t.test('without a cursor a list begins at its beginning', async (t) => {
   t.equal(afterCursor(undefined, LIST), null)
 })

@@ -4,7 +4,7 @@
 export const EVERYWHERE = ['tenants', 'api_keys', 'schema_migrations']
 
 /** Anything else may be volatile. A name with the bracket close to it is a call; `any` and `in` are not. */
-const FUNCTIONS = new Set(['unnest', 'coalesce', 'nullif', 'array_to_string', 'any'])
+const FUNCTIONS = new Set(['unnest', 'coalesce', 'nullif', 'array_to_string', 'any', 'sum', 'octet_length'])
 const CLAIM = /where status = 'processing' and claimable_at <= \$\d+( |$)/
 
 /** What is wrong with it, in words. */

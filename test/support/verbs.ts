@@ -100,7 +100,7 @@ export const VERBS = {
     list: {
       serves: 'callers',
       ask: ({ pages }, { tenantId }, { group: { pageGroupId } }) =>
-        pages.list([{ tenantId, pageGroupId, ...SLICE }]),
+        pages.list([{ tenantId, pageGroupId, ...SLICE, namesBytesMax: 1_000 }]),
       toStrangers: [null],
     },
     find: {

@@ -92,11 +92,12 @@ export const readJson = async (
   request: ApiRequest,
   hold: (bytes: number) => void,
 ): Promise<{ text: string; value: unknown } | undefined> => {
-  const isChunked = headerOf(request, 'transfer-encoding') !== undefined
-  if (!isChunked && /^0*$/.test(headerOf(request, 'content-length') ?? '')) return undefined
-  // A chunked body tells only at its end that it is empty, and then it needs no type.
+  const length =
+    headerOf(request, 'transfer-encoding') === undefined ? headerOf(request, 'content-length') : undefined
+  if (length !== undefined && /^0*$/.test(length)) return undefined
+  // A body of a length not told, in chunks or by HTTP/2, tells only at its end that it is empty, and then needs no type.
   const wrongType = faultOfType(request)
-  if (wrongType !== null && !isChunked) refuse('unsupported_media_type', wrongType)
+  if (wrongType !== null && length !== undefined) refuse('unsupported_media_type', wrongType)
   const bytes = await request.readBody?.(hold)
   if (bytes === undefined || bytes.length === 0) return undefined
   if (wrongType !== null) refuse('unsupported_media_type', wrongType)

@@ -4,11 +4,13 @@ import type {
   FoundPage,
   NewPageRow,
   Pages,
+  PagesWant,
   StoredPage,
   StoredPageGroup,
   StoredVersion,
   Versions,
 } from '../../core/ports.ts'
+import { takePages } from '../../core/take-pages.ts'
 import { memoryPageGroups } from './page-groups.ts'
 import { idsIn, type SortedIds } from './sorted-ids.ts'
 
@@ -42,6 +44,11 @@ export const memoryPages = (added: () => void) => {
 
   const idempotencyKeyOf = ({ tenantId, pageGroupId, idempotencyKey }: NewPageRow) =>
     idempotencyKey === null ? null : keyOf(tenantId, pageGroupId, idempotencyKey)
+
+  const storedPagesOf = function* (want: PagesWant) {
+    for (const pageId of pageIdsOf.get(groupKey(want))?.backFrom(want.beforeId) ?? [])
+      yield storedPage(pages.get(pageKey({ ...want, pageId })) as KeptPage)
+  }
 
   const addPage = (row: NewPageRow) => {
     const key = pageKey(row)
@@ -85,15 +92,7 @@ export const memoryPages = (added: () => void) => {
       return 'recorded'
     },
     list: async (wants) =>
-      wants.map((want) => {
-        if (liveGroup(want) === undefined) return null
-        const rows: StoredPage[] = []
-        for (const pageId of pageIdsOf.get(groupKey(want))?.backFrom(want.beforeId) ?? []) {
-          if (rows.length === want.rowsMax) break
-          rows.push(storedPage(pages.get(pageKey({ ...want, pageId })) as KeptPage))
-        }
-        return rows
-      }),
+      wants.map((want) => (liveGroup(want) === undefined ? null : takePages(storedPagesOf(want), want))),
     find: async (wants) =>
       wants.map((want): FoundPage => {
         if (liveGroup(want) === undefined) return 'page_group_not_found'

@@ -64,11 +64,6 @@ export const connect = (settings: PostgresSettings) => {
     connections.delete(connection)
     return endPool(connection.pool, 0)
   }
-  /** With a statement that has not settled the driver may connect once more after its end. */
-  const discardLate = async (connection: Connection) => {
-    await discard(connection)
-    setTimeout(() => void connection.pool.close().catch(() => {}), END_AGAIN_MS).unref()
-  }
   const take = (): Connection => {
     const connection = free.pop()
     if (connection === undefined) return open()
@@ -106,8 +101,7 @@ export const connect = (settings: PostgresSettings) => {
     } finally {
       clearTimeout(timer)
       settings.watch?.statement(performance.now() - beganMs, outcome)
-      if (isLate) void discardLate(connection)
-      else if (isLost) void discard(connection)
+      if (isLate || isLost) void discard(connection)
       else free.push(connection)
       leave()
     }
@@ -174,9 +168,14 @@ export const openPostgres = (url: string, options: Options): Pool => {
   }) as unknown as Pool
 }
 
-/** The driver's `end` may never resolve after a lost connection; its own time limit, in seconds, sees to it. */
-export const endPool = (sql: Sql, timeoutS: number): Promise<void> =>
-  sql.end({ timeout: timeoutS }).catch(() => {})
+/**
+ * The driver's `end` may never resolve after a lost connection; its own time limit, in seconds, sees to it. With a
+ * statement that has not settled it may connect once more after its end.
+ */
+export const endPool = async (sql: Sql, timeoutS: number): Promise<void> => {
+  await sql.end({ timeout: timeoutS }).catch(() => {})
+  setTimeout(() => void (sql as Pool).close().catch(() => {}), END_AGAIN_MS).unref()
+}
 
 /** `2026-01-31 09:05:00.12+00`: sessions are in UTC, and PostgreSQL leaves out zeros at the end. */
 export const isoFromPostgres = (text: string): string => {

@@ -3,6 +3,7 @@ import type { Grant } from '../read-grants.ts'
 import { textArray } from './arrays.ts'
 import { endPool, ONE_PLAN, openPostgres, type Sql } from './connect.ts'
 import { examineRole } from './examine-role.ts'
+import { inTime } from './in-time.ts'
 import { appliedIn } from './migrate.ts'
 
 export type Wanted = {
@@ -27,7 +28,7 @@ export const examinePostgres = async (wanted: Wanted): Promise<Examined> => {
     ...(pooler ? { prepare: false } : { connection: { statement_timeout: statementMsMax, ...ONE_PLAN } }),
   })
   try {
-    return await inTime(look(sql, wanted))
+    return await inTime(look(sql, wanted), MS_MAX)
   } catch (error) {
     return { checks: [cannotAsk(error)], applied: null }
   } finally {
@@ -43,15 +44,6 @@ const look = async (sql: Sql, wanted: Wanted): Promise<Examined> => {
   // Where it is null the role may not even see that.
   if (applied !== 0) checks.push(await examineRole(sql, wanted.grants))
   return { checks, applied }
-}
-
-/** The driver tries for ever to reach what is not there. */
-const inTime = async <Answer>(asked: Promise<Answer>): Promise<Answer> => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('PostgreSQL did not answer in time')), MS_MAX)
-  })
-  return Promise.race([asked, late]).finally(() => clearTimeout(timer))
 }
 
 const cannotAsk = (error: unknown): Check => {

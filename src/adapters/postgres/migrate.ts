@@ -1,9 +1,12 @@
 import { type Migration, missingMigrations } from '../../core/migrations.ts'
 import { endPool, openPostgres, type Sql, unavailable } from './connect.ts'
 import { isWaiting } from './error-codes.ts'
+import { inTime } from './in-time.ts'
 
 /** Any number will do, as long as it stays the same. */
 const LOCK = 7_238_114_005
+/** To connect, and to look whether there is anything to do. */
+const LOOK_MS_MAX = 5_000
 
 export type Warn = (message: string) => void
 
@@ -20,9 +23,9 @@ export const migratePostgres = async (
 ): Promise<void> => {
   const sql = openPostgres(url, { max: 1, ...options })
   try {
-    await checkServer(sql, warn)
-    if (await isUpToDate(sql, migrations)) return
-    await migrateOn(await sql.reserve(), migrations)
+    await inTime(checkServer(sql, warn), LOOK_MS_MAX)
+    if (await inTime(isUpToDate(sql, migrations), LOOK_MS_MAX)) return
+    await migrateOn(await inTime(sql.reserve(), LOOK_MS_MAX), migrations)
   } catch (error) {
     throw isWaiting(error) ? unavailable('The database cannot answer yet.', error) : error
   } finally {

@@ -1,21 +1,25 @@
 import type { Migration } from '../../core/migrations.ts'
 import type { Row, Table, Target } from '../move.ts'
 import { endPool, ONE_PLAN, openPostgres, type Sql } from './connect.ts'
+import { inTime } from './in-time.ts'
 import { migratePostgres, type Warn } from './migrate.ts'
 import { moveStatements } from './move-statements.ts'
 
 const { plan_cache_mode: _, ...ALONG_INDEXES } = ONE_PLAN
+const CONNECT_MS_MAX = 5_000
+/** A role's own limits are for what serves; the driver leaves out a 0, by which PostgreSQL means none. */
+const NO_LIMITS = { statement_timeout: 2_147_483_647, lock_timeout: 2_147_483_647 }
 
 /** An empty PostgreSQL, or one where a move was stopped, to be filled by `move`; itself, and not through a pooler. */
 export const postgresTarget = (url: string, migrations: readonly Migration[], warn: Warn): Target => {
   const sql = openPostgres(url, {
     max: 1,
     max_lifetime: null,
-    connection: { application_name: 'prospect-pages-move', ...ALONG_INDEXES },
+    connection: { application_name: 'prospect-pages-move', ...ALONG_INDEXES, ...NO_LIMITS },
   })
   return {
     prepare: async () => {
-      await refuseServed(sql)
+      await inTime(refuseServed(sql), CONNECT_MS_MAX)
       await migratePostgres(url, migrations, warn)
     },
     count: (table) => numberFrom(moveStatements[table].count(sql)),

@@ -86,8 +86,9 @@ export const postgresPages = (ask: Ask): Pages => ({
           from unnest(${plainArray(its.map((want) => want.number))}::int[],
               ${textArray(its.map((want) => want.pageGroupId))}::text[],
               ${textArray(its.map((want) => want.beforeId ?? AFTER_ALL_IDS))}::text[],
-              ${plainArray(its.map((want) => want.rowsMax))}::int[])
-              as want (number, page_group_id, before_id, rows_max)
+              ${plainArray(its.map((want) => want.rowsMax))}::int[],
+              ${plainArray(its.map((want) => want.namesBytesMax))}::int[])
+              as want (number, page_group_id, before_id, rows_max, names_bytes_max)
             cross join lateral (
               select 1 from page_groups g
               where g.tenant_id = ${tenantId}
@@ -95,11 +96,15 @@ export const postgresPages = (ask: Ask): Pages => ({
               limit 1
             ) g
             left join lateral (
-              select * from pages p
-              where p.tenant_id = ${tenantId} and p.page_group_id = want.page_group_id
-                and p.page_id < want.before_id
-              order by p.page_id desc limit want.rows_max
-            ) p on true
+              select p.*, sum(octet_length(p.custom_name))
+                  over (order by p.page_id desc rows between unbounded preceding and 2 preceding) as names_bytes
+              from (
+                select * from pages p
+                where p.tenant_id = ${tenantId} and p.page_group_id = want.page_group_id
+                  and p.page_id < want.before_id
+                order by p.page_id desc limit want.rows_max
+              ) p
+            ) p on coalesce(p.names_bytes, 0) <= want.names_bytes_max
           order by want.number, p.page_id desc`,
       ),
     )

@@ -1,8 +1,11 @@
 import type { Signal } from '../../core/ports.ts'
 import { type Ask, endPool, openPostgres, type Sql } from './connect.ts'
+import { inTime } from './in-time.ts'
 
 const TELL_PAUSE_MS = 200
+const ASSUME_EVERY_MS = 500
 const LISTEN_AGAIN_MS = 500
+const LISTEN_MS_MAX = 5_000
 
 /**
  * What processes on one database tell each other, by LISTEN and NOTIFY. Whoever cannot listen just now, or has no
@@ -12,6 +15,7 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
   let listening: Sql | undefined
   let tellHere: (signal: Signal) => void = () => {}
   let again: NodeJS.Timeout | undefined
+  let assuming: NodeJS.Timeout | undefined
   let pause: NodeJS.Timeout | undefined
   let closed = false
 
@@ -25,27 +29,36 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
       told('keys')
       told('versions')
     }
-    if (url === null) {
-      again = setInterval(assumeAll, LISTEN_AGAIN_MS)
-      return
+    const listen = (address: string) => {
+      const sql = openPostgres(address, {
+        max: 1,
+        idle_timeout: 0,
+        max_lifetime: null,
+        onnotify: (_channel, signal) => told(signal as Signal),
+        onclose: () => listenAgain(sql, address),
+      })
+      listening = sql
+      const listened = () => {
+        if (sql !== listening) return
+        clearInterval(assuming)
+        assuming = undefined
+        assumeAll()
+      }
+      inTime(sql`listen prospect_pages`, LISTEN_MS_MAX).then(listened, () => listenAgain(sql, address))
     }
-    const listen = () => {
-      again = undefined
-      sql`listen prospect_pages`.then(assumeAll, listenAgain)
-    }
-    const listenAgain = () => {
+    const listenAgain = (lost: Sql, address: string) => {
+      if (closed || lost !== listening) return
+      listening = undefined
+      void endPool(lost, 0)
       assumeAll()
-      if (!closed) again ??= setTimeout(listen, LISTEN_AGAIN_MS)
+      assume()
+      again = setTimeout(listen, LISTEN_AGAIN_MS, address)
     }
-    const sql = openPostgres(url, {
-      max: 1,
-      idle_timeout: 0,
-      max_lifetime: null,
-      onnotify: (_channel, signal) => told(signal as Signal),
-      onclose: listenAgain,
-    })
-    listening = sql
-    listen()
+    const assume = () => {
+      assuming ??= setInterval(assumeAll, ASSUME_EVERY_MS)
+    }
+    if (url === null) assume()
+    else listen(url)
   }
 
   return {
@@ -64,6 +77,7 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
     close: async (): Promise<void> => {
       closed = true
       clearTimeout(again)
+      clearInterval(assuming)
       clearTimeout(pause)
       if (listening !== undefined) await endPool(listening, 1)
     },

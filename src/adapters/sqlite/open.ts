@@ -58,6 +58,9 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     for (const column in row) turned[nameOf(column)] = row[column]
     return turned
   }
+  const camelEach = function* (rows: Iterable<Record<string, unknown>>) {
+    for (const row of rows) yield camel(row)
+  }
 
   return {
     /** The rows of one statement, with columns in camelCase. `sql` is a fixed text, kept prepared. */
@@ -68,6 +71,12 @@ export const openDatabase = (path: string, busyMsMax: number) => {
             .all(...values)
             .map(camel) as Row[],
       ),
+    /** What is made of the rows of one statement, each read when it is taken. */
+    from: <Row, Answer>(
+      take: (rows: Iterable<Row>) => Answer,
+      sql: string,
+      ...values: SQLInputValue[]
+    ): Answer => saying(() => take(camelEach(prepared(sql).iterate(...values)) as Iterable<Row>)),
     get: <Row>(sql: string, ...values: SQLInputValue[]): Row | undefined =>
       saying(() => {
         const row = prepared(sql).get(...values)

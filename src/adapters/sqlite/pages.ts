@@ -6,6 +6,7 @@ import type {
   StoredPageWithVersions,
   StoredVersion,
 } from '../../core/ports.ts'
+import { takePages } from '../../core/take-pages.ts'
 import { type Database, recordedUnlessOvertaken } from './open.ts'
 import { AFTER_ALL_IDS } from './page-groups.ts'
 
@@ -38,7 +39,7 @@ const GROUP_IS_THERE =
 const LIST = `
   select tenant_id, page_group_id, page_id, custom_name, computed_name, created_at, updated_at
   from pages where tenant_id = ? and page_group_id = ? and page_id < ?
-  order by page_id desc limit ?`
+  order by page_id desc`
 const FIND = `
   select tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context, created_at,
     updated_at, published_version_id, latest_version_id
@@ -91,11 +92,18 @@ export const sqlitePages = (database: Database, added: () => void): Pages => ({
   },
 
   list: async (wants) =>
-    wants.map(({ tenantId, pageGroupId, beforeId, rowsMax }) =>
-      database.get(GROUP_IS_THERE, tenantId, pageGroupId) === undefined
+    wants.map((want) => {
+      const { tenantId, pageGroupId, beforeId } = want
+      return database.get(GROUP_IS_THERE, tenantId, pageGroupId) === undefined
         ? null
-        : database.all<StoredPage>(LIST, tenantId, pageGroupId, beforeId ?? AFTER_ALL_IDS, rowsMax),
-    ),
+        : database.from(
+            (pages: Iterable<StoredPage>) => takePages(pages, want),
+            LIST,
+            tenantId,
+            pageGroupId,
+            beforeId ?? AFTER_ALL_IDS,
+          )
+    }),
 
   find: async (wants) =>
     wants.map(({ tenantId, pageGroupId, pageId }): FoundPage => {

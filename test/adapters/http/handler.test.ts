@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { connect, createServer as createHttp2Server } from 'node:http2'
+import { connect, createServer as createHttp2Server, type OutgoingHttpHeaders } from 'node:http2'
 import type { AddressInfo, Server } from 'node:net'
 import t, { type Test } from 'tap'
 import { createHandler, type Handler, type HandlerOptions } from '../../../src/http.ts'
@@ -147,7 +147,7 @@ t.test('requests that come together are answered in their order', async (t) => {
 })
 
 t.test('it serves HTTP/2 by the compatible interface of Node', async (t) => {
-  const { handler, owner, store } = await mount(t)
+  const { handler, owner, store, newGroup, call } = await mount(t)
   const port = await listening(
     t,
     createHttp2Server((req, res) =>
@@ -156,16 +156,25 @@ t.test('it serves HTTP/2 by the compatible interface of Node', async (t) => {
   )
   const session = connect(`http://127.0.0.1:${port}`)
   t.teardown(() => session.close())
-  const stream = session.request({
-    ':method': 'POST',
-    ':path': '/v0/prospect_logs',
-    'x-api-key': owner.apiKey,
-    'content-type': 'application/json',
-    'content-length': ACTIVITY.length,
-  })
-  const status = new Promise((resolve) => stream.once('response', (headers) => resolve(headers[':status'])))
-  stream.end(ACTIVITY)
-  t.equal(await status, 201)
-  stream.resume()
-  t.equal(store.kept.logs().length, 1)
+  const statusOf = (headers: OutgoingHttpHeaders, body: string) => {
+    const stream = session.request({
+      ':method': 'POST',
+      'x-api-key': owner.apiKey,
+      'content-type': 'application/json',
+      ...headers,
+    })
+    stream.end(body)
+    return new Promise((resolve) => {
+      stream.resume().once('response', (headers) => resolve(headers[':status']))
+    })
+  }
+  t.equal(await statusOf({ ':path': '/v0/prospect_logs', 'content-length': ACTIVITY.length }, ACTIVITY), 201)
+  t.equal(await statusOf({ ':path': '/v0/prospect_logs' }, ACTIVITY), 201, 'its length need not be told')
+  t.equal(store.kept.logs().length, 2)
+
+  const path = `/v0/page_groups/${(await newGroup()).pageGroupId}/pages`
+  const pages = { ':path': path }
+  t.equal(await statusOf(pages, '{"customName":"Sale"}'), 201)
+  t.equal(await statusOf(pages, ''), 201)
+  t.match((await call(`GET ${path}`)).json, { items: [{ customName: null }, { customName: 'Sale' }] })
 })
