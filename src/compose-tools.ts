@@ -10,6 +10,7 @@ import { examineSqlite } from './adapters/sqlite/examine.ts'
 import { sqliteSource } from './adapters/sqlite/move-from.ts'
 import { type Config, readConfig } from './config.ts'
 import { DomainFailure } from './core/failures.ts'
+import { nameFrom } from './core/publish-versions.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 export type Diagnosis = { readonly ok: boolean; readonly checks: readonly Check[] }
@@ -59,7 +60,7 @@ const PAGE = { groupTitle: 'Offers', pageContext: null, supplementaryContext: 'T
 const namerCheck = async (settings: Parameters<typeof chatCompletionsNamer>[0]): Promise<Check> => {
   const name = 'namer'
   try {
-    await chatCompletionsNamer(settings)(PAGE, new AbortController().signal)
+    nameFrom(await chatCompletionsNamer(settings)(PAGE, new AbortController().signal))
     return { name, ok: true, detail: `${settings.model} gave a page a name` }
   } catch (error) {
     const { message, cause } = error as Error

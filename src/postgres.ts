@@ -14,7 +14,8 @@ export type { PostgresInstance } from './adapters/postgres/instance.ts'
  * looked for along the `search_path` of the instance, and made in the first schema of it: give them a schema of their own.
  *
  * Over the `sql` of a transaction everything that the store does is part of that transaction. Such a store
- * cannot migrate; its writes belong to nobody until the transaction has been committed.
+ * cannot migrate; its writes belong to nobody until the transaction has been committed. While it works nothing else may
+ * be sent on that transaction: what the store tries again it rolls back to where it began.
  *
  * Limits of connections and of time are those of the instance; `close` leaves it open. What other processes do is not
  * told here at once: a publisher finds it when it next looks.

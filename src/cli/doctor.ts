@@ -13,6 +13,7 @@ export const DOCTOR: LoneCommand = {
     },
   },
   examples: [{ does: 'what is wrong, if anything is', line: 'prospect-pages doctor' }],
+  look: { list: 'checks' },
   operands: [],
   prepareAlone: (values) => async (environment) => {
     const diagnosis = await diagnose(environment, values['thorough'] === true)

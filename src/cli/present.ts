@@ -10,6 +10,8 @@ type Row = Readonly<Record<string, unknown>>
 export type Look = {
   /** The members that a table shows; without it all of them. An answer alone always shows all. */
   readonly columns?: readonly string[]
+  /** The member whose list is all that is shown. */
+  readonly list?: string
   /** A sentence below the answer. */
   readonly note?: string
 }
@@ -22,7 +24,7 @@ type Out = {
 
 /**
  * Prints what a command answers: one JSON object on one line, for each of several, as they come; or, once all are there,
- * a text for a terminal. What came before a failure is printed too.
+ * a text for a terminal. What came before a failure, or before Ctrl-C, is printed too.
  */
 export const present = async (
   work: Promise<Answer> | AsyncIterable<object>,
@@ -38,20 +40,34 @@ export const present = async (
     return
   }
   const came: object[] = []
+  let isInterrupted = false
+  const interrupt = () => {
+    isInterrupted = true
+    process.exitCode = INTERRUPTED
+  }
+  // A second one ends at once.
+  process.once('SIGINT', interrupt)
   try {
-    for await (const one of work) isJson ? printOne(one) : came.push(one)
+    for await (const one of work) {
+      isJson ? printOne(one) : came.push(one)
+      if (isInterrupted) break
+    }
   } finally {
+    process.off('SIGINT', interrupt)
     end()
     if (came.length > 0) print(asText(came, screen, look))
   }
 }
 
+/** What a shell takes for ended by Ctrl-C. */
+const INTERRUPTED = 130
+
 /**
  * What a terminal gets: several as a table, or one below the other where that is too wide; one alone with each of its
  * members on a line. An object with nothing but one list in it is shown as that list.
  */
-const asText = (answer: Answer, screen: Screen, { columns, note }: Look = {}): string => {
-  const rows = rowsIn(answer)
+const asText = (answer: Answer, screen: Screen, { columns, list, note }: Look = {}): string => {
+  const rows = rowsIn(list === undefined ? answer : { [list]: (answer as Row)[list] })
   const text = rows === null ? recordOf(answer as Row, screen) : tableOrRecords(rows, screen, columns)
   return note === undefined ? text : `${text}\n${wrapped(note, screen.width).join('\n')}\n`
 }

@@ -1,5 +1,6 @@
 import type { PageGroup } from '../shapes/page-group.ts'
 import { brandsOf } from './create-tenant.ts'
+import { decideAndSave } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
 import { pageGroupOf } from './list-page-groups.ts'
 import { pageGroupNotFound } from './pages.ts'
@@ -68,13 +69,23 @@ export const createPageGroup =
 export const updatePageGroup =
   ({ store, clock }: Omit<Deps, 'newId'>) =>
   async (pageGroupId: string, fields: PageGroupFields): Promise<PageGroup> => {
-    const group = (await store.pageGroups.find(pageGroupId)) ?? pageGroupNotFound()
-    if (fields.brandId !== undefined) await brandFor(store, group.tenantId, fields.brandId)
-    const now = isoTime(clock())
-    const changed = { ...group, ...fields, updatedAt: now }
-    const deletedAt = changed.status === 'deleted' ? (group.deletedAt ?? now) : null
-    await store.pageGroups.change({ ...changed, deletedAt })
-    return pageGroupOf({ ...changed, deletedAt })
+    const [changed] = await decideAndSave({
+      recall: async () => {
+        const group = (await store.pageGroups.find(pageGroupId)) ?? pageGroupNotFound()
+        if (fields.brandId !== undefined) await brandFor(store, group.tenantId, fields.brandId)
+        return group
+      },
+      decide: (group) => {
+        // Always later, so that whoever read it before knows that it has changed.
+        const now = isoTime(Math.max(clock(), Date.parse(group.updatedAt) + 1))
+        const status = fields.status ?? group.status
+        const deletedAt = status === 'deleted' ? (group.deletedAt ?? now) : null
+        const after = { ...group, ...fields, status, updatedAt: now, deletedAt }
+        return { outcomes: [after], changes: { before: group, after } }
+      },
+      record: ({ before, after }) => store.pageGroups.change(after, before.updatedAt),
+    })
+    return pageGroupOf(changed as StoredPageGroup)
   }
 
 const brandFor = async (

@@ -118,8 +118,8 @@ export type PageGroups = {
   /** For the command line: by id alone. */
   find(pageGroupId: string): Promise<StoredPageGroup | null>
   add(group: StoredPageGroup): Promise<void>
-  /** Saves every field but `pagesCount`. */
-  change(group: StoredPageGroup): Promise<void>
+  /** Saves every field but `pagesCount`, of a group whose `updatedAt` is still that one. */
+  change(group: StoredPageGroup, lastUpdatedAt: Timestamp): Promise<Recorded>
 }
 
 /* Pages and their versions */

@@ -76,7 +76,8 @@ export const publishVersions =
     return claimed.length
   }
 
-const nameFrom = (thought: string): string => {
+/** What a namer answered as a name that a page can have. */
+export const nameFrom = (thought: string): string => {
   const name = oneLine(thought)
   if (name === '') throw new Error('the namer answered no name')
   return name

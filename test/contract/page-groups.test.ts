@@ -67,7 +67,7 @@ overStores(async (t, kind) => {
     t.strictSame(await listed(tenant, { beforeId: newest.pageGroupId }), [middle, oldest])
     t.strictSame(await listed(tenant, { beforeId: never }), [oldest])
     t.strictSame(await listed(tenant, { beforeId: oldest.pageGroupId }), [])
-    await pageGroups.change({ ...middle, status: 'deleted', deletedAt: at(1) })
+    await pageGroups.change({ ...middle, status: 'deleted', deletedAt: at(1) }, middle.updatedAt)
     t.strictSame(await listed(tenant, { beforeId: middle.pageGroupId }), [oldest])
   })
 
@@ -152,9 +152,9 @@ overStores(async (t, kind) => {
       updatedAt: at(60_000),
       deletedAt: at(60_000),
     }
-    await pageGroups.change(changed)
+    t.equal(await pageGroups.change(changed, group.updatedAt), 'recorded')
     t.strictSame(await pageGroups.find(group.pageGroupId), { ...changed, pagesCount: 2 })
-    await pageGroups.change({ ...group, updatedAt: at(61_000) })
+    t.equal(await pageGroups.change({ ...group, updatedAt: at(61_000) }, changed.updatedAt), 'recorded')
     const again = { ...group, updatedAt: at(61_000), pagesCount: 2 }
     t.strictSame(await pageGroups.find(group.pageGroupId), again)
   })
@@ -162,10 +162,19 @@ overStores(async (t, kind) => {
   t.test('a stranger changes nothing, nor does a change of what is not there', async (t) => {
     const [ours, theirs] = [await addTenant(store), await addTenant(store)]
     const group = await added(ours)
-    await pageGroups.change({ ...group, ...theirs, title: 'Theirs' })
-    await pageGroups.change(someGroup(ours, { title: 'Nowhere' }))
+    t.equal(await pageGroups.change({ ...group, ...theirs, title: 'Theirs' }, group.updatedAt), 'overtaken')
+    const nowhere = someGroup(ours, { title: 'Nowhere' })
+    t.equal(await pageGroups.change(nowhere, nowhere.updatedAt), 'overtaken')
     t.strictSame(await listed(ours), [group])
     t.strictSame(await listed(theirs), [])
+  })
+
+  t.test('a change is overtaken where the group has changed since it was read', async (t) => {
+    const group = await added(await addTenant(store))
+    const archived = { ...group, status: 'archived', updatedAt: at(60_000) } as const
+    t.equal(await pageGroups.change(archived, group.updatedAt), 'recorded')
+    t.equal(await pageGroups.change({ ...group, title: 'Late' }, group.updatedAt), 'overtaken')
+    t.strictSame(await pageGroups.find(group.pageGroupId), archived)
   })
 
   t.test('the count of pages is that of the recorded pages, group by group', async (t) => {
@@ -189,7 +198,7 @@ overStores(async (t, kind) => {
       const text = AWKWARD_TEXTS.at(-1 - i) as string
       return { ...group, name: text, title: text, pageContext: text, headerActionId: text }
     })
-    for (const group of changed) await pageGroups.change(group)
+    for (const group of changed) await pageGroups.change(group, group.updatedAt)
     t.strictSame(await listed(tenant), changed.toReversed())
   })
 
@@ -202,7 +211,10 @@ overStores(async (t, kind) => {
     const scripts = { rawJson: '["<script>alert(1)</script>",\n\tnull,true,-0]' }
     const group = await added(tenant, { actions, footerLinks, scripts })
     t.strictSame(await pageGroups.find(group.pageGroupId), group)
-    await pageGroups.change({ ...group, actions: scripts, footerLinks: actions, scripts: footerLinks })
+    await pageGroups.change(
+      { ...group, actions: scripts, footerLinks: actions, scripts: footerLinks },
+      group.updatedAt,
+    )
     const [row] = await listed(tenant)
     t.strictSame([row?.actions, row?.footerLinks, row?.scripts], [scripts, actions, footerLinks])
   })
@@ -224,7 +236,7 @@ overStores(async (t, kind) => {
     scribbleOn(given)
     t.strictSame(await pageGroups.find(before.pageGroupId), before)
     const change = structuredClone({ ...before, title: 'Changed' })
-    await pageGroups.change(change)
+    await pageGroups.change(change, before.updatedAt)
     scribbleOn(change)
     t.strictSame(await pageGroups.find(before.pageGroupId), { ...before, title: 'Changed' })
   })

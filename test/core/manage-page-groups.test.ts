@@ -90,3 +90,13 @@ t.test('an unknown group cannot be changed', async (t) => {
   const { updateGroup } = await scene()
   t.equal((await noOf(updateGroup(idOf('pagegroup', 99), {}))).kind, 'page_group_not_found')
 })
+
+t.test('of two changes at the same moment neither is lost', async (t) => {
+  const { newGroup, store, updateGroup } = await scene()
+  const { pageGroupId } = await newGroup()
+  await Promise.all([
+    updateGroup(pageGroupId, { status: 'archived' }),
+    updateGroup(pageGroupId, { title: 'Sales' }),
+  ])
+  t.match(await store.pageGroups.find(pageGroupId), { status: 'archived', title: 'Sales' })
+})

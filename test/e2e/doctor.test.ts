@@ -168,8 +168,10 @@ t.test('a namer is asked for a name: one that gives it, one that refuses, and no
   const asked: string[] = []
   const namer = createServer((request, response) => {
     asked.push(`${request.headers.authorization}`)
-    const isRight = request.headers.authorization === 'Bearer right'
-    response.writeHead(isRight ? 200 : 401).end('{"choices":[{"message":{"content":"Spring"}}]}')
+    const key = request.headers.authorization?.replace('Bearer ', '') ?? ''
+    const content = { right: 'Spring', mute: ' ' }[key]
+    response.writeHead(content === undefined ? 401 : 200)
+    response.end(JSON.stringify({ choices: [{ message: { content } }] }))
   })
   await once(namer.listen(0, '127.0.0.1'), 'listening')
   t.teardown(() => namer.close())
@@ -185,8 +187,9 @@ t.test('a namer is asked for a name: one that gives it, one that refuses, and no
   const refused = await examined(t, settings('secret'))
   t.match(refused.wrong, [{ name: 'namer', detail: /401/, remedy: /NAMER_API_KEY/ }])
   t.notMatch(JSON.stringify(refused.wrong), /secret/)
+  t.match((await examined(t, settings('mute'))).wrong, [{ name: 'namer', detail: /no name/ }])
   namer.closeAllConnections()
   await new Promise((resolve) => namer.close(resolve))
   t.match((await examined(t, settings('right'))).wrong, [{ name: 'namer', detail: /ECONNREFUSED/ }])
-  t.equal(asked.length, 2)
+  t.equal(asked.length, 3)
 })

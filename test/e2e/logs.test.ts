@@ -1,12 +1,15 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { sourceUrl } from '../support/children.ts'
 import { FAULTS } from '../support/faulty.ts'
 import {
   caller,
   databaseKinds,
   type LogLine,
+  linesOf,
   type Program,
   seed,
   startProgram,
@@ -163,4 +166,35 @@ t.test('the lines are as loud as LOG_LEVEL', async (t) => {
   t.strictSame([...new Set(info)], ['listening', 'answered', 'stopping', 'stopped'])
   t.strictSame(warn, [])
   t.strictSame(silent, [])
+})
+
+/** Writes as many lines as it is told, a few in each turn, while nobody takes them. */
+const TALK = `
+  const { createLog } = await import('${sourceUrl('adapters/log.ts')}')
+  const log = createLog('info')
+  let lines = Number(process.argv[1])
+  const filler = 'x'.repeat(1000)
+  const talk = () => {
+    for (let i = 0; i < 256 && lines > 0; i++, lines--) log.info({ filler }, 'a line')
+    if (lines > 0) return setImmediate(talk)
+    process.stdout.write(String(process.memoryUsage.rss()))
+    process.stdin.once('data', () => log.flush(() => process.exit()))
+  }
+  talk()`
+
+t.test('lines that nobody takes are dropped past a bound, and counted', async (t) => {
+  const count = 100_000
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', TALK, String(count)])
+  const [rss] = await once(child.stdout, 'data')
+  t.ok(Number(rss) < 200_000_000, `${rss} bytes for 100 MB of lines`)
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (chunk) => {
+    said += chunk
+  })
+  await until('it told what it dropped', () => Promise.resolve(said.includes('were dropped')))
+  child.stdin.end('end')
+  await once(child, 'close')
+  const lines = linesOf<LogLine & { lines?: number }>(said)
+  const dropped = lines.reduce((sum, line) => sum + (line.lines ?? 0), 0)
+  t.equal(lines.filter(({ msg }) => msg === 'a line').length + dropped, count)
 })

@@ -86,6 +86,18 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
     t.strictSame(await postgresRows(url), before)
   })
 
+  t.test('time limits that the database has for its roles are not for a move', async (t) => {
+    const { path, url, args } = await setting(t)
+    await answerOf(['migrate'], { DATABASE_URL: url })
+    const { rows } = databaseAt(url)
+    await rows(`
+      create function slowly() returns trigger language plpgsql as 'begin perform pg_sleep(1.5); return new; end';
+      create trigger slowly before insert on tenants execute function slowly();
+      do 'begin execute format(''alter database %I set statement_timeout = 1000'', current_database()); end'`)
+    await answerOf(args, {})
+    t.strictSame(await postgresRows(url), await sqliteRows(path))
+  })
+
   t.test(
     'what was served from the file is served from PostgreSQL: keys, pages and repetitions',
     async (t) => {

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 import t from 'tap'
 import { fillSource, postgresRows } from '../support/moving.ts'
 import { postgresBin } from '../support/postgres.ts'
-import { answerOf, databaseKinds, inherited, newFolder, runCommand } from '../support/program.ts'
+import { answerOf, databaseAt, databaseKinds, inherited, newFolder, runCommand } from '../support/program.ts'
 
 t.setTimeout(120_000)
 const [kind] = databaseKinds().filter(({ name }) => name === 'postgres')
@@ -50,10 +50,14 @@ t.test(
     const DATABASE_URL = String((await kind.open(t)).env['DATABASE_URL'])
     await answerOf(['move', '--from', `sqlite:${path}`, '--to', DATABASE_URL], {})
     const NEW_DATABASE_URL = String((await kind.open(t)).env['DATABASE_URL'])
+    const { rows } = databaseAt(DATABASE_URL)
+    await rows('create role somewhere_else; grant select on all tables in schema public to somewhere_else')
     for (const program of ['pg_dump', 'pg_restore']) {
       const line = commandOf(program)
       t.match(line, /DATABASE_URL/)
       t.strictSame(await shell(line, folder, { DATABASE_URL, NEW_DATABASE_URL }), { code: 0, said: '' }, line)
+      // Where it is restored there need not be the roles that were.
+      if (program === 'pg_dump') await rows('drop owned by somewhere_else; drop role somewhere_else')
     }
     t.strictSame(await postgresRows(NEW_DATABASE_URL), await postgresRows(DATABASE_URL))
     t.strictSame(await answerOf(['migrate'], { DATABASE_URL: NEW_DATABASE_URL }), { migrated: true })

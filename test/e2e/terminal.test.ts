@@ -1,7 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { type Environment, linesOf, newFolder, runCommand, seed } from '../support/program.ts'
+import {
+  type Environment,
+  embeddedDatabase,
+  linesOf,
+  newFolder,
+  runCommand,
+  seed,
+} from '../support/program.ts'
 import { onTerminal, programLine, whyNoTerminal } from '../support/terminal.ts'
 
 t.setTimeout(180_000)
@@ -100,6 +107,38 @@ t.test('an import shows how far it is on a terminal, and nothing on a pipe', { s
 })
 
 const [CTRL_C, CTRL_D] = ['\u0003', '\u0004']
+
+t.test('an import that is interrupted shows what it has created', { skip }, async (t) => {
+  const folder = newFolder(t)
+  const env = { ...databaseIn(folder), NO_COLOR: '1' }
+  const { tenantId } = await seed(env)
+  const count = 20_000
+  const file = join(folder, 'groups.jsonl')
+  const groups = Array.from({ length: count }, (_, i) => JSON.stringify({ name: `g${i}`, title: 'T' }))
+  writeFileSync(file, groups.join('\n'))
+  const line = programLine('page-groups', 'create', '--tenant', tenantId, '--file', file)
+  const { code, text } = await onTerminal(line, env, 120, {
+    after: `of ${count.toLocaleString('en')}`,
+    keys: CTRL_C,
+  })
+  t.equal(code, 130)
+  const shown = bare(text).match(/^pagegroup_\S+/gm) ?? []
+  t.ok(shown.length > 0 && shown.length < count, `${shown.length}`)
+  const [row] = await embeddedDatabase(join(folder, 'test.db')).rows<{ created: number }>(
+    'select count(*) as created from page_groups',
+  )
+  t.equal(shown.length, Number(row?.created) - 1, 'and one there was before')
+})
+
+t.test('doctor shows its checks as a list or a table', { skip }, async (t) => {
+  const env = { ...databaseIn(newFolder(t)), NO_COLOR: '1' }
+  await seed(env)
+  t.match((await onTerminal(programLine('doctor'), env, 60)).text, /^name +settings\nok +true\ndetail /)
+  t.match(
+    (await onTerminal(programLine('doctor'), env, 400)).text,
+    /^name +ok +detail.*\nsettings +true +each/,
+  )
+})
 
 t.test('page groups can be typed', { skip }, async (t) => {
   const env = { ...databaseIn(newFolder(t)), NO_COLOR: '1' }

@@ -110,6 +110,23 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
     await ended(`${during.statuses.get(201)} of 1 MiB done, ${during.statuses.get(503)} refused`)
   })
 
+  t.test('lists of long names', async (t) => {
+    const { server, loud, quiet, ended } = await open(t, postgres)
+    const pages = `/v0/page_groups/${loud.pageGroupId}/pages`
+    const page = requestText('POST', pages, loud.apiKey, `{"customName":"${'x'.repeat(300_000)}"}`)
+    const create = startCrowd(server.url, { callers: 10, requestsMax: 100, request: () => page })
+    t.strictSame(statusesOf(await create.done()), [201])
+    let asked = 0
+    // Each asks for another length, so that no two lists are the same.
+    const list = () => requestText('GET', `${pages}?limit=${(asked++ % 100) + 1}`, loud.apiKey)
+    const flood = startCrowd(server.url, { callers: 100, requestsMax: 600, request: list })
+    const floodQuiet = await quietFor(server.url, quiet.apiKey)
+    const during = await flood.done()
+    t.strictSame(statusesOf(during), [200])
+    t.strictSame(statusesOf(floodQuiet), [201], 'the quiet tenant is refused nothing')
+    await ended(`${during.statuses.get(200)} lists of up to 2 MiB, ${during.unanswered} not taken in time`)
+  })
+
   t.test('wrong keys', async (t) => {
     const { server, quiet, ended } = await open(t, postgres)
     const known = await quietFor(server.url, quiet.apiKey, 200)

@@ -78,8 +78,9 @@ export const VERBS = {
     },
     change: {
       serves: 'commands',
-      ask: ({ pageGroups }, as, { group }) => pageGroups.change({ ...group, ...as, title: 'Theirs' }),
-      toStrangers: undefined,
+      ask: ({ pageGroups }, as, { group }) =>
+        pageGroups.change({ ...group, ...as, title: 'Theirs' }, group.updatedAt),
+      toStrangers: 'overtaken',
     },
   },
   pages: {

@@ -29,9 +29,11 @@ export const memoryPageGroups = () => {
       save(group)
       idsIn(idsOf, group.tenantId).add(group.pageGroupId)
     },
-    change: async (group) => {
+    change: async (group, lastUpdatedAt) => {
       const before = groupOf(group)
-      if (before !== undefined) save({ ...group, pagesCount: before.pagesCount })
+      if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
+      save({ ...group, pagesCount: before.pagesCount })
+      return 'recorded'
     },
   }
   return {

@@ -164,7 +164,12 @@ export const openPostgres = (url: string, options: Options): Pool => {
     types: { time: { to: 1184, from: [1184], serialize: String, parse: isoFromPostgres } },
     ...socket,
     ...options,
-    connection: { application_name: 'prospect-pages', TimeZone: 'UTC', ...options.connection },
+    connection: {
+      application_name: 'prospect-pages',
+      TimeZone: 'UTC',
+      DateStyle: 'ISO, MDY',
+      ...options.connection,
+    },
   }) as unknown as Pool
 }
 
@@ -179,6 +184,7 @@ export const endPool = async (sql: Sql, timeoutS: number): Promise<void> => {
 
 /** `2026-01-31 09:05:00.12+00`: sessions are in UTC, and PostgreSQL leaves out zeros at the end. */
 export const isoFromPostgres = (text: string): string => {
+  if (text[4] !== '-') throw new Error('PostgreSQL must write times by the DateStyle ISO.')
   const zone = text.length - 3
   if (!text.endsWith('+00') || zone < 19 || zone > 23) return new Date(text).toISOString()
   const fraction = zone === 19 ? '.' : text.slice(19, zone)

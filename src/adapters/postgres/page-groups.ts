@@ -54,16 +54,19 @@ export const postgresPageGroups = (ask: Ask): PageGroups => ({
     )
   },
 
-  change: async (group) => {
-    await ask(
+  change: async (group, lastUpdatedAt) => {
+    const changed = await ask(
       (sql) => sql`
         update page_groups set brand_id = ${group.brandId}, name = ${group.name}, title = ${group.title},
           page_context = ${group.pageContext}, status = ${group.status},
           actions = ${group.actions.rawJson}::text::json, footer_links = ${group.footerLinks.rawJson}::text::json,
           scripts = ${group.scripts.rawJson}::text::json, header_action_id = ${group.headerActionId},
           updated_at = ${group.updatedAt}, deleted_at = ${group.deletedAt}
-        where tenant_id = ${group.tenantId} and page_group_id = ${group.pageGroupId}`,
+        where tenant_id = ${group.tenantId} and page_group_id = ${group.pageGroupId}
+          and updated_at = ${lastUpdatedAt}
+        returning page_group_id`,
     )
+    return changed.length === 1 ? 'recorded' : 'overtaken'
   },
 })
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
@@ -30,7 +31,7 @@ export const backUp = async (
   online: Online | null = sqlite.backup ?? null,
 ): Promise<BackedUp> => {
   refuseExisting(file)
-  const unfinished = `${file}.unfinished-${process.pid}`
+  const unfinished = `${file}.unfinished-${randomUUID()}`
   const source = openReadOnly(path)
   try {
     const migration = lastMigration(source)
@@ -38,7 +39,7 @@ export const backUp = async (
     // Made here, so that nobody else can read it at any time.
     closeSync(openSync(unfinished, 'wx', 0o600))
     await copy(source, unfinished, online)
-    settle(unfinished)
+    settle(unfinished, migration)
     const { size: bytes } = statSync(unfinished)
     giveName(unfinished, file)
     return { file, bytes, migration }
@@ -68,13 +69,15 @@ const copy = async (source: sqlite.DatabaseSync, to: string, online: Online | nu
 }
 
 /** Makes one file of it, without the journal beside it that the source has, and looks at every page. */
-const settle = (unfinished: string): void => {
+const settle = (unfinished: string, migration: number): void => {
   const made = new sqlite.DatabaseSync(unfinished)
   try {
     made.exec('pragma journal_mode = delete')
     const faults = made.prepare('pragma quick_check(1)').all()
     const [fault] = faults.map((row) => String(row['quick_check']))
     if (fault !== 'ok') throw new Error(`The database is damaged, and was not backed up: ${fault}`)
+    if (lastMigration(made) !== migration)
+      throw new Error('The copy is not whole: somebody else wrote to it.')
   } finally {
     made.close()
   }

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Row, Source, Table } from '../move.ts'
 import { lastMigration } from './read-only.ts'
 
@@ -49,6 +49,8 @@ export const sqliteSource = (path: string, migrationsKnown: number): Source => {
   if (!existsSync(path)) throw new Error(`There is no file ${path}.`)
   accessSync(path, constants.W_OK)
   const file = new DatabaseSync(path)
+  // Held here: Node 22.13 to 22.15 may throw a statement away whose rows are still being read.
+  const reads = new Map<Table, StatementSync>()
   return {
     hold: () => {
       holdAlone(file)
@@ -59,7 +61,11 @@ export const sqliteSource = (path: string, migrationsKnown: number): Source => {
         )
     },
     count: (table) => Number(file.prepare(COUNT[table]).get()?.['rows']),
-    rows: (table) => file.prepare(READ[table]).iterate() as Iterable<Row>,
+    rows: (table) => {
+      const read = file.prepare(READ[table])
+      reads.set(table, read)
+      return read.iterate() as Iterable<Row>
+    },
     close: () => file.close(),
   }
 }

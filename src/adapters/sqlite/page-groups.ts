@@ -27,7 +27,8 @@ const ADD_COUNT = 'insert into page_counts (tenant_id, page_group_id, pages_coun
 const CHANGE = `
   update page_groups set brand_id = ?, name = ?, title = ?, page_context = ?, status = ?, actions = ?,
     footer_links = ?, scripts = ?, header_action_id = ?, updated_at = ?, deleted_at = ?
-  where tenant_id = ? and page_group_id = ?`
+  where tenant_id = ? and page_group_id = ? and updated_at = ?
+  returning page_group_id`
 
 /** Greater than every id: ids are of lower-case letters, digits and underscores. */
 export const AFTER_ALL_IDS = '~'
@@ -70,9 +71,9 @@ export const sqlitePageGroups = (database: Database): PageGroups => ({
       database.run(ADD_COUNT, group.tenantId, group.pageGroupId, group.pagesCount)
     }),
 
-  change: async (group) =>
-    database.write(() =>
-      database.run(
+  change: async (group, lastUpdatedAt) => {
+    const changed = await database.write(() =>
+      database.get(
         CHANGE,
         group.brandId,
         group.name,
@@ -87,8 +88,11 @@ export const sqlitePageGroups = (database: Database): PageGroups => ({
         group.deletedAt,
         group.tenantId,
         group.pageGroupId,
+        lastUpdatedAt,
       ),
-    ),
+    )
+    return changed === undefined ? 'overtaken' : 'recorded'
+  },
 })
 
 const stored = (row: PageGroupRow): StoredPageGroup => ({
