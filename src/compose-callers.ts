@@ -35,7 +35,7 @@ export const composeCallers = ({ apiKeys, clock, wrongKeysPerMinute, rememberedM
   if (wrongKeysPerMinute === null) return { identify: identifyKnown, forget: keys.forget }
   const limited = limitWrongKeys({
     identify: identifyKnown,
-    wasRight: (apiKey) => isApiKeyText(apiKey) && keys.wasRight(apiKeyHash(apiKey)),
+    isKnown: (apiKey) => isApiKeyText(apiKey) && keys.isKnown(apiKeyHash(apiKey)),
     perMinute: wrongKeysPerMinute,
     stopwatch,
   })

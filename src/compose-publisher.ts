@@ -40,11 +40,20 @@ export const composePublisher = ({ namer, namerMsMax, namerCallsMax, pollMs, onE
 const endingIn =
   (namer: Namer, msMax: number): Namer =>
   async (context, stop, version) => {
-    const late = new AbortController()
-    const timer = setTimeout(() => late.abort(new Error(`no name came within ${msMax} ms`)), msMax)
-    const ended = AbortSignal.any([stop, late.signal])
-    const end = new Promise<never>((_, reject) => {
-      ended.addEventListener('abort', () => reject(ended.reason))
-    })
-    return Promise.race([namer(context, ended, version), end]).finally(() => clearTimeout(timer))
+    stop.throwIfAborted()
+    const over = Promise.withResolvers<never>()
+    const signal = new AbortController()
+    const end = (why: unknown) => {
+      over.reject(why)
+      signal.abort(why)
+    }
+    const timer = setTimeout(() => end(new Error(`no name came within ${msMax} ms`)), msMax)
+    const onStop = () => end(stop.reason)
+    stop.addEventListener('abort', onStop)
+    try {
+      return await Promise.race([namer(context, signal.signal, version), over.promise])
+    } finally {
+      clearTimeout(timer)
+      stop.removeEventListener('abort', onStop)
+    }
   }

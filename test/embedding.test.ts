@@ -127,10 +127,18 @@ t.test('the publisher asks the namer, and tells of each call that failed', async
 
 t.test('a namer that never answers ends in time, and with the publisher', async (t) => {
   const { call, store, pageGroupId } = await embedded()
-  const failed = Promise.withResolvers<unknown>()
+  let failed = Promise.withResolvers<unknown>()
   const asked = Promise.withResolvers<void>()
   const publisher = (namerMsMax: number, namer: Namer) =>
     createPublisher({ store, namer, namerMsMax, onFailedAttempt: (_version, why) => failed.resolve(why) })
+  const throwing = publisher(600_000, () => {
+    throw new Error('at once')
+  })
+  throwing.start()
+  await call(`POST /v0/page_groups/${pageGroupId}/pages`)
+  t.match(await failed.promise, { message: 'at once' })
+  await throwing.stop()
+  failed = Promise.withResolvers<unknown>()
   const hasty = publisher(1, () => new Promise(() => {}))
   hasty.start()
   await call(`POST /v0/page_groups/${pageGroupId}/pages`)

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { writeJson } from '../core/write-json.ts'
 import { harmless, inPairs, padded, widthOf, wrapped } from './layout.ts'
 import type { Screen } from './screen.ts'
@@ -50,6 +51,8 @@ export const present = async (
   try {
     for await (const one of work) {
       isJson ? printOne(one) : came.push(one)
+      // Work on the embedded database waits for nothing: no signal would be heard before its end.
+      await nextTurn()
       if (isInterrupted) break
     }
   } finally {

@@ -44,8 +44,9 @@ export const slicesOfPages =
     )
   }
 
+/** As it is answered: a character that is escaped takes up to six bytes. */
 const nameBytesOf = ({ customName }: StoredPage): number =>
-  customName === null ? 0 : Buffer.byteLength(customName)
+  customName === null ? 0 : Buffer.byteLength(JSON.stringify(customName))
 
 /** Marks the list in a cursor. */
 const listOf = (pageGroupId: string): string => `pages/${pageGroupId}`

@@ -1,7 +1,12 @@
 import type { ApiKeys, StoredApiKey } from './ports.ts'
 
 type Limits = { readonly keysMax: number; readonly msMax: number }
-type Remembered = { readonly key: Promise<StoredApiKey | null>; until: number; wasRight: boolean }
+type Remembered = {
+  readonly key: Promise<StoredApiKey | null>
+  until: number
+  wasRight: boolean
+  isBeingLookedUp: boolean
+}
 
 /**
  * Keeps keys in memory, so that a request costs no look-up. What it remembers is forgotten on a signal that keys have
@@ -18,16 +23,23 @@ export const rememberApiKeys = (
   const lookUp = (keyHash: string): Promise<StoredApiKey | null> => {
     if (remembered.size >= keysMax) remembered.clear()
     const wasRight = remembered.get(keyHash)?.wasRight ?? false
-    const entry: Remembered = { key: findByHash(keyHash), until: stopwatch() + msMax, wasRight }
+    const entry: Remembered = {
+      key: findByHash(keyHash),
+      until: stopwatch() + msMax,
+      wasRight,
+      isBeingLookedUp: true,
+    }
     remembered.set(keyHash, entry)
     const isCurrent = () => remembered.get(keyHash) === entry
     entry.key.then(
       (key) => {
+        entry.isBeingLookedUp = false
         entry.wasRight = key !== null
         if (key === null && isCurrent()) remembered.delete(keyHash)
       },
       // Nobody knows: it stays what it was, and is looked up again.
       () => {
+        entry.isBeingLookedUp = false
         entry.until = 0
         if (!wasRight && isCurrent()) remembered.delete(keyHash)
       },
@@ -40,8 +52,11 @@ export const rememberApiKeys = (
       const entry = remembered.get(keyHash)
       return entry !== undefined && stopwatch() < entry.until ? entry.key : lookUp(keyHash)
     },
-    /** Whether a key existed when it was last looked up, be that forgotten since. */
-    wasRight: (keyHash: string): boolean => remembered.get(keyHash)?.wasRight ?? false,
+    /** Whether a key existed when it was last looked up, be that forgotten since, or is being looked up just now. */
+    isKnown: (keyHash: string): boolean => {
+      const entry = remembered.get(keyHash)
+      return entry !== undefined && (entry.wasRight || entry.isBeingLookedUp)
+    },
     forget: () => {
       for (const entry of remembered.values()) entry.until = 0
     },

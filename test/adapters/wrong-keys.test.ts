@@ -16,8 +16,8 @@ const setting = ({ perMinute = 2 } = {}) => {
     if (apiKey === 'unavailable') refuse('unavailable', 'away')
     return apiKey?.startsWith('right') ? CALLER : refuse('invalid_api_key', 'wrong')
   }
-  const wasRight = (apiKey: string) => apiKey === 'right and known'
-  return { stopwatch, asked, call: limitWrongKeys({ identify, wasRight, perMinute, stopwatch }) }
+  const isKnown = (apiKey: string) => apiKey === 'right and known'
+  return { stopwatch, asked, call: limitWrongKeys({ identify, isKnown, perMinute, stopwatch }) }
 }
 
 t.test('an address may try so many wrong keys, and then nothing is looked up for it', async (t) => {
@@ -26,6 +26,16 @@ t.test('an address may try so many wrong keys, and then nothing is looked up for
   await t.rejects(call('b', '10.0.0.1'), wrong)
   await t.rejects(call('c', '10.0.0.1'), limited(30))
   await t.rejects(call('right', '10.0.0.1'), limited(30))
+  t.strictSame(asked, ['a', 'b'])
+})
+
+t.test('many wrong keys at the same moment are no more than one after another', async (t) => {
+  const { asked, call } = setting()
+  const answers = await Promise.allSettled(['a', 'b', 'c', 'd'].map((key) => call(key, '10.0.0.1')))
+  t.strictSame(
+    answers.map((answer) => answer.status === 'rejected' && answer.reason.kind),
+    ['invalid_api_key', 'invalid_api_key', 'rate_limited', 'rate_limited'],
+  )
   t.strictSame(asked, ['a', 'b'])
 })
 

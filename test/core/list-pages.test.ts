@@ -28,7 +28,9 @@ const cursorOf = ({ nextCursor }: { nextCursor?: string | undefined }): string =
 
 t.test('names of any length are all listed, in slices of a bounded size', async (t) => {
   const { createPage, group, list } = await setting()
-  const names = ['short', 'a', 'b', 'c', 'd'].map((name, i) => (i === 0 ? name : name.repeat(400_000)))
+  const names = ['short', 'a', '\u0001', 'c', 'd'].map((name, i) =>
+    i === 0 ? name : name.repeat(name === '\u0001' ? 170_000 : 400_000),
+  )
   for (const customName of names) await createPage({ ...group, customName })
   const seen: (string | null)[][] = []
   let cursor: string | undefined
@@ -39,7 +41,9 @@ t.test('names of any length are all listed, in slices of a bounded size', async 
   } while (cursor !== undefined)
   t.strictSame(seen, [
     ['d', 'c'],
-    ['b', 'a', 's'],
+    // As it is answered, `\u0001`, it takes six bytes.
+    ['\u0001'],
+    ['a', 's'],
   ])
 })
 

@@ -80,14 +80,14 @@ t.test('it keeps a bounded number of keys', async (t) => {
 })
 
 t.test('that a key was right is known also when it must be looked up again', async (t) => {
-  const { findByHash, forget, state, wasRight } = setting()
-  t.equal(wasRight('a'), false)
+  const { findByHash, forget, state, isKnown } = setting()
+  t.equal(isKnown('a'), false)
   await findByHash('a')
   await findByHash('missing')
-  t.strictSame([wasRight('a'), wasRight('missing')], [true, false])
+  t.strictSame([isKnown('a'), isKnown('missing')], [true, false])
   forget()
-  t.equal(wasRight('a'), true)
+  t.equal(isKnown('a'), true)
   state.fails = true
   await t.rejects(findByHash('a'), /the database is away/)
-  t.equal(wasRight('a'), true)
+  t.equal(isKnown('a'), true)
 })

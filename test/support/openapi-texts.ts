@@ -20,6 +20,7 @@ is answered like what nobody has. A key has scopes; each operation names the one
 same key.
 
 **Lists** are newest first, and stable while others write. Pass \`nextCursor\` as \`cursor\` while \`hasMore\` is true.
+A slice of pages may be shorter than \`limit\` where custom names are very long.
 
 **Problems** are answered as RFC 9457 has it, in \`application/problem+json\`; \`code\` tells them apart, and
 \`/problems/{code}\` explains each.

@@ -24,8 +24,6 @@ export const createBuckets = (perMinute: number, stopwatch: () => number, namesM
   const secondsToOne = (left: number) => Math.max(0, Math.ceil(((1 - left) * msForOne) / 1_000))
 
   return {
-    /** Seconds until there is one in the bucket; 0 where there is. Takes nothing. */
-    waitS: (name: string): number => (buckets.has(name) ? secondsToOne(leftIn(name, stopwatch())) : 0),
     /** Takes one where there is one. `left` and `waitS` are of the moment after. */
     take: (name: string): { isTaken: boolean; left: number; waitS: number } => {
       const now = stopwatch()
@@ -35,6 +33,13 @@ export const createBuckets = (perMinute: number, stopwatch: () => number, namesM
       const left = isTaken ? before - 1 : before
       buckets.set(name, { left, at: now })
       return { isTaken, left, waitS: secondsToOne(left) }
+    },
+    /** What was taken, and is not used. */
+    giveBack: (name: string): void => {
+      const now = stopwatch()
+      const left = leftIn(name, now) + 1
+      if (left >= perMinute) buckets.delete(name)
+      else buckets.set(name, { left, at: now })
     },
   }
 }

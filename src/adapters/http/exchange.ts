@@ -35,9 +35,11 @@ export const createExchange = ({ api, unsentBytesMax, refuseMessage, isLast }: D
           headers: req.headers,
           address: req.socket.remoteAddress,
         })
-    // The rest of a small body may have come in the same packet, which is read to its end once this turn is over.
-    if (!req.complete) await nextTurn()
-    const unread = !req.complete
+    // The rest of a small body may have come in the same packet, which is read to its end once this turn is over. By
+    // HTTP/2 a request is answered without minding what is left of it.
+    const isUnread = () => !req.complete && req.httpVersionMajor < 2
+    if (isUnread()) await nextTurn()
+    const unread = isUnread()
     if (isLast?.() || fault || unread) res.setHeader('connection', 'close')
     res.writeHead(status, headers)
     if (unread) {

@@ -14,6 +14,8 @@ export const readBody = (
   hold: (bytes: number) => void,
 ): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
+    // An empty one that was read before tells nothing any more.
+    if (body.readableEnded) resolve(new Uint8Array())
     const chunks: Buffer[] = []
     let bytes = 0
     const take = (chunk: Buffer) => {

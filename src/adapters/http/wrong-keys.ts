@@ -4,29 +4,33 @@ import { createBuckets } from './buckets.ts'
 
 type Deps = {
   readonly identify: (apiKey: string | undefined) => Promise<Caller>
-  /** Whether a key was right when it was last looked up: such keys are never refused for their neighbours' sake. */
-  readonly wasRight: (apiKey: string) => boolean
+  /** Whether a key was right when it was last looked up, or is being looked up: such keys are not refused for others' sake. */
+  readonly isKnown: (apiKey: string) => boolean
   readonly perMinute: number
   readonly stopwatch: () => number
 }
 
 /**
  * Says who calls, and limits how many wrong keys an address may try in a minute. Past that it refuses `rate_limited`
- * whatever it has not known to be right, and looks nothing up.
+ * whatever it does not know, and looks nothing up. Each key counts as wrong until it proves right, so that many at the
+ * same moment are no more than one after another.
  */
-export const limitWrongKeys = ({ identify, wasRight, perMinute, stopwatch }: Deps) => {
+export const limitWrongKeys = ({ identify, isKnown, perMinute, stopwatch }: Deps) => {
   const wrong = createBuckets(perMinute, stopwatch)
   return async (apiKey: string | undefined, address: string | undefined): Promise<Caller> => {
     if (apiKey === undefined || address === undefined) return identify(apiKey)
     const from = networkOf(address)
-    const retryAfterS = wrong.waitS(from)
-    if (retryAfterS > 0 && !wasRight(apiKey))
-      refuse('rate_limited', 'Too many wrong keys came from this address.', { retryAfterS })
+    const { isTaken, waitS } = wrong.take(from)
+    if (!isTaken && !isKnown(apiKey))
+      refuse('rate_limited', 'Too many wrong keys came from this address.', { retryAfterS: waitS })
+    let isWrong = false
     try {
       return await identify(apiKey)
     } catch (failure) {
-      if (failure instanceof DomainFailure && failure.kind === 'invalid_api_key') wrong.take(from)
+      isWrong = failure instanceof DomainFailure && failure.kind === 'invalid_api_key'
       throw failure
+    } finally {
+      if (isTaken && !isWrong) wrong.giveBack(from)
     }
   }
 }

@@ -19,6 +19,7 @@ export type Wanted = {
 
 const DRIFT_MS_MAX = 5_000
 const MS_MAX = 15_000
+const DIRECT_MS_MAX = 5_000
 
 /** What can be wrong with PostgreSQL, and with the way there; nothing is changed. Connects as the service does. */
 export const examinePostgres = async (wanted: Wanted): Promise<Examined> => {
@@ -132,7 +133,7 @@ const behindPooler = async (sql: Sql, directUrl: string): Promise<Check> => {
   const name = 'direct address'
   const direct = openPostgres(directUrl, { max: 1 })
   try {
-    const [there, here] = [await placeOf(direct), await placeOf(sql)]
+    const [there, here] = [await inTime(placeOf(direct), DIRECT_MS_MAX), await placeOf(sql)]
     if (there === here)
       return { name, ok: true, detail: 'DATABASE_DIRECT_URL is the database behind the pooler' }
     const detail = 'DATABASE_DIRECT_URL is another database than the one behind the pooler'

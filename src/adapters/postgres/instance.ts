@@ -2,7 +2,7 @@ import type postgres from 'postgres'
 import type { Migration } from '../../core/migrations.ts'
 import type { Signal, Store } from '../../core/ports.ts'
 import { type Ask, isoFromPostgres, type Sql, unavailable } from './connect.ts'
-import { isWaiting, serverSaidNo } from './error-codes.ts'
+import { endsConnection, isWaiting, serverSaidNo } from './error-codes.ts'
 import { checkServer, isUpToDate, migrateOn } from './migrate.ts'
 import { portsOver } from './store.ts'
 
@@ -41,14 +41,17 @@ export const migrateInstance = async (
   if (!('reserve' in given)) throw new Error('Migrate with the instance itself, not within a transaction.')
   const reserved = await given.reserve().catch(notNow)
   const sql = asOurs(reserved)
+  let isLost = false
   try {
     await checkServer(sql, (message) => process.emitWarning(message))
     if (!(await isUpToDate(sql, migrations))) await migrateOn(sql, migrations)
   } catch (error) {
-    await sql`rollback`.catch(() => {})
+    // The driver has taken a lost connection back, and would crash over anything that is done with it.
+    isLost = isWaiting(error) && endsConnection(error)
+    if (!isLost) await sql`rollback`.catch(() => {})
     throw isWaiting(error) ? unavailable('The database cannot answer yet.', error) : error
   } finally {
-    reserved.release()
+    if (!isLost) reserved.release()
   }
 }
 

@@ -35,6 +35,8 @@ const mount = async (
   return { ...scene, handler, port, ask }
 }
 
+/** For so long a server waits for the rest of a body that nobody reads. */
+const DISCARD_MS = 1_000
 const JSON_TYPE = 'Content-Type: application/json'
 const ACTIVITY = '{"source":"crm","payload":{ "a": 1.0 }}'
 
@@ -93,10 +95,12 @@ t.test('a message that Node lets pass and HTTP forbids is refused', async (t) =>
 t.test('a body that was read before, and kept as bytes, is stored as it was sent', async (t) => {
   const ways = [
     (text: string) => ({ body: Buffer.from(text) }),
-    (text: string) => ({ body: JSON.parse(text), rawBody: Buffer.from(text) }),
+    (text: string) => ({ body: JSON.parse(text || '{}'), rawBody: Buffer.from(text) }),
   ]
   for (const kept of ways) {
-    const { ask, store } = await mount(t, { bodyBytesMax: 100 }, reading(kept))
+    const { ask, store, newGroup } = await mount(t, { bodyBytesMax: 100 }, reading(kept))
+    const { pageGroupId } = await newGroup()
+    t.equal((await ask(`POST /v0/page_groups/${pageGroupId}/pages`)).status, 201, 'there need not be any')
     t.equal((await ask('POST /v0/prospect_logs', ACTIVITY)).status, 201)
     t.strictSame(store.kept.logs()[0]?.payload, { rawJson: '{ "a": 1.0 }' })
     t.match(await ask('POST /v0/prospect_logs', ACTIVITY.padEnd(101)), { status: 413 })
@@ -177,4 +181,9 @@ t.test('it serves HTTP/2 by the compatible interface of Node', async (t) => {
   t.equal(await statusOf(pages, '{"customName":"Sale"}'), 201)
   t.equal(await statusOf(pages, ''), 201)
   t.match((await call(`GET ${path}`)).json, { items: [{ customName: null }, { customName: 'Sale' }] })
+
+  const list = session.request({ ':path': '/v0/page_groups', 'x-api-key': owner.apiKey })
+  const began = performance.now()
+  await new Promise((resolve) => list.resume().once('end', resolve))
+  t.ok(performance.now() - began < DISCARD_MS, 'it waits for no body')
 })
