@@ -65,10 +65,20 @@ export const composeUseCases = (
       slice: gather(
         slicesOfPages({ store }),
         { ...limits, listLengthMax: READ_SLICES_MAX },
-        read('listPages'),
+        {
+          ...read('listPages'),
+          answerWeightOf: ({ items }) => items.reduce((sum, page) => sum + weightOf(page), 0),
+        },
       ),
     }),
-    getPage: gather(getPages({ store }), { ...limits, listLengthMax: READ_PAGES_MAX }, read('getPage')),
+    getPage: gather(
+      getPages({ store }),
+      { ...limits, listLengthMax: READ_PAGES_MAX },
+      {
+        ...read('getPage'),
+        answerWeightOf: (page) => weightOf(page) + (page.supplementaryContext?.length ?? 0),
+      },
+    ),
     createPageWithVersion: gather(createPages, limits, {
       lineOf,
       weightOf: ({ supplementaryContext, customName }) =>
@@ -77,3 +87,7 @@ export const composeUseCases = (
     }),
   }
 }
+
+/** Twice: a custom name is an effective name, too. */
+const weightOf = ({ customName }: { readonly customName: string | null }): number =>
+  customName === null ? 0 : 2 * customName.length

@@ -8,10 +8,12 @@ export type GatherLimits = {
   readonly listsUnderWayMax: number
   readonly queuedMax: number
 }
-type Ways<Input> = {
+type Ways<Input, Answer> = {
   /** Inputs of one line are taken in order; lines take turns, so that nobody waits behind all of another's. */
   readonly lineOf: (input: Input) => string
   readonly weightOf?: (input: Input) => number
+  /** Heavy answers are handed out a few at a time, so that what their callers do with them does not hold up the others. */
+  readonly answerWeightOf?: (answer: Answer) => number
   /** The text by which two inputs are the same. */
   readonly sameAs?: (input: Input) => string
   readonly watch?: GatherWatch | undefined
@@ -21,6 +23,8 @@ export type GatherWatch = {
   readonly list: (length: number) => void
   readonly queued: (calls: number) => void
 }
+const HANDED_OUT_MAX = 262_144
+
 type Caller<Answer> = {
   readonly resolve: (answer: Answer) => void
   readonly reject: (why: unknown) => void
@@ -42,7 +46,7 @@ type Member<Input, Answer> = { readonly input: Input; readonly callers: Caller<A
 export const gather = <Input, Answer>(
   run: (inputs: readonly Input[]) => Promise<readonly Outcome<Answer>[]>,
   { listLengthMax, listWeightMax, listsUnderWayMax, queuedMax }: GatherLimits,
-  { lineOf, weightOf = () => 0, sameAs, watch }: Ways<Input>,
+  { lineOf, weightOf = () => 0, answerWeightOf = () => 0, sameAs, watch }: Ways<Input, Answer>,
 ): ((input: Input) => Promise<Answer>) => {
   const queue = fairQueue<Member<Input, Answer>>()
   const bounds = {
@@ -80,9 +84,15 @@ export const gather = <Input, Answer>(
   const answer = async (list: readonly Member<Input, Answer>[]): Promise<void> => {
     try {
       const outcomes = await run(list.map(({ input }) => input))
-      list.forEach((member, i) => {
-        settle(member, outcomes[i] as Outcome<Answer>)
-      })
+      let weight = 0
+      for (const [i, member] of list.entries()) {
+        const outcome = outcomes[i] as Outcome<Answer>
+        settle(member, outcome)
+        weight += outcome instanceof DomainFailure ? 0 : answerWeightOf(outcome)
+        if (weight <= HANDED_OUT_MAX) continue
+        weight = 0
+        await new Promise(setImmediate)
+      }
     } catch (why) {
       if (list.length === 1 || isUnavailable(why)) rejectAll(list, why)
       else await answerOneByOne(list)

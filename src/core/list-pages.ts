@@ -7,7 +7,10 @@ import type { PagesWant, Store, StoredPage } from './ports.ts'
 import { afterCursor, sliceOf } from './slices.ts'
 
 type Deps = { readonly slice: (want: PagesWant) => Promise<PageSlice> }
+/** Of the custom names of one slice, as JSON may have to write them. */
 const NAMES_BYTES_MAX = 1_048_576
+/** A character may take as many bytes in JSON (`\u0001`), and no more than half of them in UTF-8. */
+const JSON_BYTES_MAX = 6
 
 export type PageListing = SliceQuery & { readonly tenantId: string; readonly pageGroupId: string }
 
@@ -20,7 +23,7 @@ export const listPages =
   ({ slice }: Deps) =>
   async ({ tenantId, pageGroupId, cursor, limit }: PageListing): Promise<PageSlice> => {
     const beforeId = afterCursor(cursor, listOf(pageGroupId))
-    return slice({ tenantId, pageGroupId, beforeId, rowsMax: limit + 1, namesBytesMax: NAMES_BYTES_MAX })
+    return slice({ tenantId, pageGroupId, beforeId, rowsMax: limit + 1, namesBytesMax: NAMES_BYTES_MAX / 2 })
   }
 
 /** Many slices at once, one for each want, in order. Refuses, each by itself, `page_group_not_found`. */
@@ -28,7 +31,7 @@ export const slicesOfPages =
   ({ store }: { readonly store: Pick<Store, 'pages'> }) =>
   async (wants: readonly PagesWant[]): Promise<readonly Outcome<PageSlice>[]> => {
     const found = await store.pages.list(wants)
-    return wants.map(({ pageGroupId, rowsMax, namesBytesMax }, i) =>
+    return wants.map(({ pageGroupId, rowsMax }, i) =>
       attempt(() => {
         const rows = found[i] ?? pageGroupNotFound()
         const idOf = (page: StoredPage) => page.pageId
@@ -38,15 +41,15 @@ export const slicesOfPages =
           idOf,
           itemOf: pageOf,
           bytesOf: nameBytesOf,
-          bytesMax: namesBytesMax,
+          bytesMax: NAMES_BYTES_MAX,
         })
       }),
     )
   }
 
-/** As it is answered: a character that is escaped takes up to six bytes. */
+/** As JSON may have to write it. */
 const nameBytesOf = ({ customName }: StoredPage): number =>
-  customName === null ? 0 : Buffer.byteLength(JSON.stringify(customName))
+  customName === null ? 0 : JSON_BYTES_MAX * customName.length
 
 /** Marks the list in a cursor. */
 const listOf = (pageGroupId: string): string => `pages/${pageGroupId}`

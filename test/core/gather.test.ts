@@ -211,6 +211,22 @@ t.test('a list is no heavier than may be; what is heavier than that goes alone',
   t.strictSame(lists, [['aa', 'bbb'], ['c'], ['dddddddd'], ['e', ''], ['fffff']])
 })
 
+t.test('heavy answers are handed out a few at a time', async (t) => {
+  const { call } = setting(upper, {}, { answerWeightOf: (answer) => (answer === 'LIGHT' ? 0 : 200_000) })
+  let turn = 0
+  const answeredIn = async (input: string) => {
+    await call(input)
+    return turn
+  }
+  const turns = ['a', 'b', 'c', 'light', 'd', 'light'].map(answeredIn)
+  for (; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+  const [first = 0, ...others] = await Promise.all(turns)
+  t.strictSame(
+    others.map((other) => other - first),
+    [0, 1, 1, 1, 2],
+  )
+})
+
 t.test('whoever watches is told of each list, and of how many calls wait', async (t) => {
   const { run, letGo } = heldRun()
   const seen: string[] = []

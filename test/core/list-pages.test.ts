@@ -28,10 +28,10 @@ const cursorOf = ({ nextCursor }: { nextCursor?: string | undefined }): string =
 
 t.test('names of any length are all listed, in slices of a bounded size', async (t) => {
   const { createPage, group, list } = await setting()
-  const names = ['short', 'a', '\u0001', 'c', 'd'].map((name, i) =>
-    i === 0 ? name : name.repeat(name === '\u0001' ? 170_000 : 400_000),
-  )
-  for (const customName of names) await createPage({ ...group, customName })
+  // Six bytes for each character are what JSON may take: two of these fit in 1 MiB, of the last one alone does not.
+  for (const letter of ['a', 'b', 'c', 'd', 'e'])
+    await createPage({ ...group, customName: letter.repeat(letter === 'e' ? 200_000 : 80_000) })
+  await createPage(group)
   const seen: (string | null)[][] = []
   let cursor: string | undefined
   do {
@@ -39,12 +39,7 @@ t.test('names of any length are all listed, in slices of a bounded size', async 
     seen.push(items.map(({ customName }) => customName?.at(0) ?? null))
     cursor = nextCursor
   } while (cursor !== undefined)
-  t.strictSame(seen, [
-    ['d', 'c'],
-    // As it is answered, `\u0001`, it takes six bytes.
-    ['\u0001'],
-    ['a', 's'],
-  ])
+  t.strictSame(seen, [[null], ['e'], ['d', 'c'], ['b', 'a']])
 })
 
 t.test('a page shows every field, unset ones too', async (t) => {

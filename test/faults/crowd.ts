@@ -100,17 +100,30 @@ type Heard = { readonly status: number; readonly retryAfter: boolean }
 
 /** Hears answers in the bytes of a connection; each must have a length. */
 const listen = (told: (heard: Heard) => void) => {
+  /** Of a head that has not come whole. */
   let text = ''
+  let heard: Heard | undefined
+  /** Bytes of its body that have not come. */
+  let left = 0
   return (chunk: Buffer): void => {
-    text += chunk.toString('latin1')
-    for (;;) {
-      const end = text.indexOf('\r\n\r\n')
-      if (end < 0) return
-      const head = text.slice(0, end)
-      const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
-      if (text.length < end + 4 + length) return
-      text = text.slice(end + 4 + length)
-      told({ status: Number(head.slice(9, 12)), retryAfter: /\r\nretry-after: \d/i.test(head) })
+    for (let at = 0; at < chunk.length || heard !== undefined; ) {
+      if (heard === undefined) {
+        const known = text.length
+        text += chunk.toString('latin1', at)
+        const end = text.indexOf('\r\n\r\n')
+        if (end < 0) return
+        const head = text.slice(0, end)
+        at += end + 4 - known
+        text = ''
+        left = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
+        heard = { status: Number(head.slice(9, 12)), retryAfter: /\r\nretry-after: \d/i.test(head) }
+      }
+      const taken = Math.min(left, chunk.length - at)
+      left -= taken
+      at += taken
+      if (left > 0) return
+      told(heard)
+      heard = undefined
     }
   }
 }
