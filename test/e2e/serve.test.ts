@@ -182,10 +182,13 @@ for (const kind of databaseKinds())
       const { call, server, rows } = await setting(t, kind)
       const acknowledged: string[] = []
       const ends: unknown[] = []
-      const sender = async () => {
+      /** Each has a connection of its own; one that was not accepted yet would be reset by the system. */
+      const connected = new Set<number>()
+      const sender = async (number: number) => {
         for (;;) {
           try {
             const { status, body, headers } = await call('POST', '/v0/prospect_logs', ACTIVITY)
+            connected.add(number)
             if (status === 201) acknowledged.push(body.prospectLogId)
             else t.match({ status, retry: headers.get('retry-after') }, { status: 503, retry: /^\d+$/ })
           } catch (error) {
@@ -194,8 +197,9 @@ for (const kind of databaseKinds())
           }
         }
       }
-      const senders = Array.from({ length: 32 }, sender)
-      await until('it is under load', () => acknowledged.length >= 300, { pauseMs: 1 })
+      const senders = Array.from({ length: 32 }, (_, number) => sender(number))
+      const isUnderLoad = () => acknowledged.length >= 300 && connected.size === senders.length
+      await until('it is under load', isUnderLoad, { tries: 10_000, pauseMs: 1 })
       t.equal(await server.stop(), 0)
       await Promise.all(senders)
       t.strictSame([...new Set(ends)], ['ECONNREFUSED'], 'only new connections were refused')
