@@ -28,15 +28,14 @@ const endlessly =
     response.on('drain', send)
     send()
   }
+/** So much of it that it would fill any memory, and not so fast that nobody else in this process is heard. */
 const endlesslyRaw =
   (text: string, beginning = ''): Behaviour =>
   (_, { socket }) => {
     socket.write(beginning)
-    const send = () => {
-      while (!socket.destroyed && socket.write(text)) {}
-    }
-    socket.on('drain', send)
-    send()
+    const much = text.repeat(Math.ceil(8_192 / text.length))
+    const timer = setInterval(() => socket.writableNeedDrain || socket.write(much), 5)
+    socket.on('close', () => clearInterval(timer))
   }
 const nowAndThen =
   (text: string): Behaviour =>

@@ -62,8 +62,7 @@ for (const kind of databaseKinds())
       const namer = await startNamingServer(t)
       const { apiKey, pageGroupId, database, start, published } = await setting(t, kind)
       const { server, create, read } = await start(namer.url, {
-        // Those who answer at once wait for those who flood both processes until this is over.
-        NAMER_MS_MAX: '4000',
+        NAMER_MS_MAX: '2000',
         NAMER_CALLS_MAX: '40',
         ...OFTEN,
       })
