@@ -109,7 +109,7 @@ t.test('under the auto-instrumentation of OpenTelemetry', async (t) => {
   const { traceparents, env } = await namingServer(t)
   const file = join(newFolder(t), 'spans')
   writeFileSync(file, '')
-  const register = new URL('../support/open-telemetry.ts', import.meta.url).href
+  const register = new URL('../support/open-telemetry.js', import.meta.url).href
   const instrumented = { ...env, NODE_OPTIONS: `--import ${register}`, SPANS_FILE: file }
   const { call, pagesPath, server } = await setting(t, instrumented)
   const spans = () => linesOf<Span>(readFileSync(file, 'utf8'))

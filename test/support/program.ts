@@ -57,10 +57,10 @@ const run = (args: readonly string[], env: Environment, cwd?: string) => {
   return { child, said, ended }
 }
 
-/** Nothing of the environment of the tests but what a process needs to run, and to be counted in the coverage. */
+/** Nothing of the environment of the tests but what a process needs to run, fast, and to be counted in the coverage. */
 export const inherited = (): Environment =>
   Object.fromEntries(
-    ['PATH', 'HOME', 'NODE_V8_COVERAGE'].flatMap((name) => {
+    ['PATH', 'HOME', 'NODE_V8_COVERAGE', 'NODE_COMPILE_CACHE'].flatMap((name) => {
       const value = process.env[name]
       return value === undefined ? [] : [[name, value]]
     }),

@@ -1,6 +1,7 @@
 /**
  * Loaded by `--import` before the program: OpenTelemetry as an operator sets it up, with its instrumentations of
- * `node:http` and of `fetch`. Each span that ends is a JSON line on the file that `SPANS_FILE` names.
+ * `node:http` and of `fetch`. Each span that ends is a JSON line on the file that `SPANS_FILE` names. Plain JavaScript, for
+ * the oldest Node cannot run anything else.
  */
 import { appendFileSync } from 'node:fs'
 import { context, propagation, trace } from '@opentelemetry/api'
@@ -8,10 +9,11 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { HttpInstrumentation } from '@opentelemetry/instrumentation-http'
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici'
-import { type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { TracerProvider } from '@opentelemetry/sdk-trace'
 
 const file = process.env['SPANS_FILE'] ?? ''
-const writing: SpanProcessor = {
+/** @type {import('@opentelemetry/sdk-trace').SpanProcessor} */
+const writing = {
   onStart: () => {},
   onEnd: (span) => {
     const { name, kind, attributes, parentSpanContext } = span
