@@ -14,8 +14,8 @@ export const sliceOf = <Row, Item>(
     limit,
     idOf,
     itemOf,
-    bytesOf,
-    bytesMax = Number.POSITIVE_INFINITY,
+    bytesOf = () => 0,
+    bytesMax = 0,
   }: {
     list: string
     limit: number
@@ -25,7 +25,7 @@ export const sliceOf = <Row, Item>(
     bytesMax?: number
   },
 ): { items: Item[]; hasMore: boolean; nextCursor?: string } => {
-  const shown = rows.slice(0, bytesOf ? Math.min(limit, fitting(rows, bytesOf, bytesMax)) : limit)
+  const shown = rows.slice(0, Math.min(limit, fitting(rows, bytesOf, bytesMax)))
   const last = shown.at(-1)
   const items = shown.map(itemOf)
   if (rows.length === shown.length || last === undefined) return { items, hasMore: false }

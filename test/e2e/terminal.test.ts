@@ -79,16 +79,22 @@ t.test(
   },
 )
 
+/** Page groups `g0`, `g1` and so on, as JSON lines. */
+const fileOfGroups = (folder: string, count: number): string => {
+  const file = join(folder, 'groups.jsonl')
+  const lines = Array.from({ length: count }, (_, i) =>
+    JSON.stringify({ name: `g${i}`, title: `Title ${i}` }),
+  )
+  writeFileSync(file, lines.join('\n'))
+  return file
+}
+
 t.test('an import shows how far it is on a terminal, and nothing on a pipe', { skip }, async (t) => {
   const folder = newFolder(t)
   const env = { ...databaseIn(folder), NO_COLOR: '1' }
   const { tenantId } = await seed(env)
   const count = 300
-  const file = join(folder, 'groups.jsonl')
-  const groups = Array.from({ length: count }, (_, i) =>
-    JSON.stringify({ name: `g${i}`, title: `Title ${i}` }),
-  )
-  writeFileSync(file, groups.join('\n'))
+  const file = fileOfGroups(folder, count)
   const create = ['page-groups', 'create', '--tenant', tenantId, '--file', file]
 
   const out = join(folder, 'out')
@@ -99,7 +105,7 @@ t.test('an import shows how far it is on a terminal, and nothing on a pipe', { s
   const created = linesOf<{ name: string }>(readFileSync(out, 'utf8'))
   t.strictSame(
     created.map(({ name }) => name),
-    groups.map((_, i) => `g${i}`),
+    Array.from({ length: count }, (_, i) => `g${i}`),
   )
   const piped = await runCommand(create, env)
   t.match(piped, { code: 0, stderr: '' })
@@ -113,9 +119,7 @@ t.test('an import that is interrupted shows what it has created', { skip }, asyn
   const env = { ...databaseIn(folder), NO_COLOR: '1' }
   const { tenantId } = await seed(env)
   const count = 20_000
-  const file = join(folder, 'groups.jsonl')
-  const groups = Array.from({ length: count }, (_, i) => JSON.stringify({ name: `g${i}`, title: 'T' }))
-  writeFileSync(file, groups.join('\n'))
+  const file = fileOfGroups(folder, count)
   const line = programLine('page-groups', 'create', '--tenant', tenantId, '--file', file)
   const { code, text } = await onTerminal(line, env, 120, {
     after: `of ${count.toLocaleString('en')}`,
