@@ -10,6 +10,8 @@ type Deps = {
   readonly api: Api
   /** Bytes of answers that wait for their callers to take them. */
   readonly unsentBytesMax: number
+  /** How long one that nobody takes is kept; left to whose server it is where that is not ours. */
+  readonly stillMsMax?: number
   readonly refuseMessage: (failure: DomainFailure, req: IncomingMessage) => ApiResponse
   /** Whether answers from now on end their connections. */
   readonly isLast?: () => boolean
@@ -20,8 +22,8 @@ type Received = Required<Pick<ApiRequest, 'target' | 'repeatedHeaders' | 'readBo
 }
 
 /** A message of `node:http` to the API, and the answer back: what the server and the handler have in common. */
-export const createExchange = ({ api, unsentBytesMax, refuseMessage, isLast }: Deps) => {
-  const bound = boundUnsent(unsentBytesMax)
+export const createExchange = ({ api, unsentBytesMax, stillMsMax, refuseMessage, isLast }: Deps) => {
+  const bound = boundUnsent(unsentBytesMax, stillMsMax)
   return async (
     req: IncomingMessage,
     res: ServerResponse,

@@ -36,7 +36,10 @@ type Deps = {
 const BACKLOG = 4_096
 const CHECK_CONNECTIONS_EVERY_MS = 2_000
 const IDLE_GRACE_MS = 1_000
-/** A connection on which nothing moves for so long in the middle of a request or its answer is ended. */
+/**
+ * An answer of which nothing is taken for so long is given up. Node's own timeout would set a timer for each request;
+ * what is slow to come has limits without it.
+ */
 const STILL_MS_MAX = 120_000
 
 /** The API on a socket of its own. */
@@ -49,7 +52,13 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
     return refusal(requestId, failure)
   }
 
-  const exchange = createExchange({ api, ...limits, refuseMessage, isLast: () => draining })
+  const exchange = createExchange({
+    api,
+    ...limits,
+    stillMsMax: STILL_MS_MAX,
+    refuseMessage,
+    isLast: () => draining,
+  })
 
   const handle = (
     req: IncomingMessage,
@@ -78,13 +87,16 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
     requireHostHeader: false,
   })
   server.maxConnections = limits.connectionsMax
-  server.timeout = STILL_MS_MAX
-  const take = (expectsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) => {
+  const take = (expectsContinue: boolean) => async (req: IncomingMessage, res: ServerResponse) => {
     const line = lines.take(req.socket, res)
     if (line === 'full') return
-    void handle(req, res, { expectsContinue, overflow: line.overflow })
-      .catch(() => res.destroy())
-      .finally(line.answered)
+    try {
+      await handle(req, res, { expectsContinue, overflow: line.overflow })
+    } catch {
+      res.destroy()
+    } finally {
+      line.answered()
+    }
   }
   server.on('request', take(false))
   server.on('checkContinue', take(true))

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import t from 'tap'
 import { createHttpServer } from '../../../src/adapters/http/server.ts'
+import { boundUnsent } from '../../../src/adapters/http/unsent.ts'
 
 const MEBIBYTE = 1_048_576
 const MS = 60_000
@@ -86,4 +88,28 @@ t.test('nor do those of callers who went away', async (t) => {
     await gone
   }
   t.ok((await bytesOn(patient)) > ANSWER_BYTES)
+})
+
+t.test('an answer of which nothing is taken is given up in the end', async (t) => {
+  const bound = boundUnsent(2 * ANSWER_BYTES, 50)
+  const server = createServer((req, res) => {
+    res.end('x'.repeat(req.url === '/small' ? 10 : ANSWER_BYTES))
+    bound(res)
+  })
+  server.keepAliveTimeout = 0
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+
+  const answered = connect(port, '127.0.0.1')
+  answered.write('GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await once(answered, 'data')
+  const held = connect(port, '127.0.0.1').pause()
+  held.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  const [, res] = await once(server, 'request')
+  await closeOf(res.socket)
+  t.notOk(answered.closed, 'a connection whose answers were taken stays')
+  t.ok((await bytesOn(held)) < ANSWER_BYTES)
+  answered.destroy()
 })
