@@ -15,7 +15,7 @@ export const sliceOf = <Row, Item>(
     idOf,
     itemOf,
     bytesOf = () => 0,
-    bytesMax = 0,
+    bytesMax = Number.POSITIVE_INFINITY,
   }: {
     list: string
     limit: number
