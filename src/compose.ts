@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto'
-import { createApi } from './adapters/http/api.ts'
 import { docsRoutes } from './adapters/http/docs/routes.ts'
-import { metricsRoutes } from './adapters/http/metrics-route.ts'
-import { createRateLimit } from './adapters/http/rate-limit.ts'
+import { metricsRoute } from './adapters/http/public-routes.ts'
 import { createHttpServer } from './adapters/http/server.ts'
 import { createNewId } from './adapters/ids.ts'
 import type { Log } from './adapters/log.ts'
 import { memoryStore } from './adapters/memory/store.ts'
 import type { Metrics } from './adapters/metrics/metrics.ts'
+import { chatCompletionsNamer } from './adapters/naming/chat-completions.ts'
 import { postgresStore } from './adapters/postgres/store.ts'
 import { readMigrations } from './adapters/read-migrations.ts'
 import { sqliteStore } from './adapters/sqlite/store.ts'
-import { composeCallers } from './compose-callers.ts'
+import { composeApi } from './compose-api.ts'
 import { composePublisher } from './compose-publisher.ts'
 import type { Config } from './config.ts'
 import { refuse } from './core/failures.ts'
 import type { Clock, NewId, Store } from './core/ports.ts'
-import { observe, type Watching } from './observe.ts'
-import { composeUseCases } from './use-cases.ts'
+import { observe, type Telemetry } from './telemetry.ts'
 
-/** Should the signal that keys have changed be lost. */
-const REMEMBERED_MS_MAX = 30_000
+/** In case the signal that keys have changed is lost. */
+const KEYS_REMEMBERED_MS_MAX = 30_000
+/** Statements of all callers that wait for a connection. */
+const STATEMENTS_WAITING_MAX = 2_000
 
 /** The store that the settings name. Opens the embedded file; connects to nothing yet. */
 const openStore = (config: Config, log: Log, metrics: Metrics | null = null): Store => {
@@ -33,7 +33,7 @@ const openStore = (config: Config, log: Log, metrics: Metrics | null = null): St
     connectionsMax: config.databaseConnectionsMax,
     statementMsMax: config.statementMsMax,
     lockMsMax: 2_000,
-    waitingMax: config.queuedCallsMax,
+    waitingMax: STATEMENTS_WAITING_MAX,
     waitMsMax: 2_000,
     ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
     ...(metrics && { watch: metrics.database }),
@@ -41,107 +41,100 @@ const openStore = (config: Config, log: Log, metrics: Metrics | null = null): St
   return postgresStore(settings, readMigrations('postgres'), (message) => log.warn(message))
 }
 
-type Means = { readonly store: Store; readonly clock: Clock; readonly newId: NewId }
-type World = Means & Watching & { readonly log: Log }
-export const realWorld = (config: Config, log: Log, watching: Watching = {}): World => ({
-  ...watching,
-  store: openStore(config, log, watching.metrics),
+type Runtime = Telemetry & {
+  readonly store: Store
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly log: Log
+}
+export const createRuntime = (config: Config, log: Log, telemetry: Telemetry = {}): Runtime => ({
+  ...telemetry,
+  store: openStore(config, log, telemetry.metrics),
   clock: Date.now,
   newId: createNewId(),
   log,
 })
 
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
-export const compose = (config: Config, world: World) => {
-  const { clock } = world
-  const observed = observe(world)
-  const { store, onPage, onFailedAttempt, onPublisherError, onBadMessage } = observed
-  const stopwatch = () => performance.now()
+export const compose = (config: Config, runtime: Runtime) => {
+  const { clock, newId } = runtime
+  const { store, requests, publishing, measuredNamer, scrape, onMalformed } = observe(runtime)
+  let state: 'starting' | 'serving' | 'stopping' = 'starting'
+  const isStopping = () => state === 'stopping'
 
-  // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.
-  const useCases = composeUseCases(
-    { ...world, store, watch: world.metrics?.gathering, onPage },
-    config,
-    config.database.kind === 'postgres' ? 2 : 1,
-  )
-
-  const callers = composeCallers({
-    apiKeys: store.apiKeys,
+  const { api, useCases, forgetKeys } = composeApi({
+    ...requests,
+    store: refusingWhile(() => state === 'starting', store),
     clock,
-    wrongKeysPerMinute: config.wrongKeysPerMinute,
-    rememberedMsMax: REMEMBERED_MS_MAX,
+    newId,
+    settings: config,
+    keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
+    // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.
+    listsInFlightMax: config.database.kind === 'postgres' ? 2 : 1,
+    ready: oneAtATime(async () => {
+      if (state !== 'serving') refuse('unavailable', `The service is ${state}.`, { retryAfterS: 1 })
+      await store.ready()
+    }),
+    rawRoutes: [...(config.docs ? docsRoutes() : []), ...(scrape ? [metricsRoute(scrape)] : [])],
   })
+  const http = createHttpServer({ api, limits: config, newRequestId: randomUUID, onMalformed })
+  const { namer, namerMsMax, namerCallsMax, publisherPollMs } = config
   const publisher = composePublisher({
+    ...publishing,
     store,
     clock,
-    namer: config.namer && observed.chatNamer({ ...config.namer, msMax: config.namerMsMax }),
-    namerMsMax: config.namerMsMax,
-    namerCallsMax: config.namerCallsMax,
-    pollMs: config.publisherPollMs,
-    onFailedAttempt,
-    onError: onPublisherError,
-  })
-
-  let looking: Promise<void> | undefined
-  /** However many ask at once whether the store is ready, it is asked once. */
-  const storeReady = (): Promise<void> => {
-    looking ??= store.ready().finally(() => {
-      looking = undefined
-    })
-    return looking
-  }
-
-  let state: 'starting' | 'serving' | 'stopping' = 'starting'
-  const stopping = () => state === 'stopping'
-  const api = createApi({
-    useCases,
-    identify: (apiKey, address) =>
-      state === 'starting'
-        ? refuse('unavailable', 'The service is starting.', { retryAfterS: 1 })
-        : callers.identify(apiKey, address),
-    rateLimit:
-      config.rateLimitPerMinute === null ? null : createRateLimit(config.rateLimitPerMinute, stopwatch),
-    requestsInFlightMax: config.requestsInFlightMax,
-    requestsAtOnceMax: config.requestsAtOnceMax,
-    bodyBytesHeldMax: config.bodyBytesHeldMax,
-    newRequestId: randomUUID,
-    ready: () =>
-      state === 'serving'
-        ? storeReady()
-        : refuse('unavailable', `The service is ${state}.`, { retryAfterS: 1 }),
-    rawRoutes: [...(config.docs ? docsRoutes() : []), ...metricsRoutes(observed.scrape)],
-    ...observed.requests,
-  })
-  const http = createHttpServer({
-    api,
-    limits: config,
-    newRequestId: randomUUID,
-    onBadMessage,
+    namer: measuredNamer(namer && chatCompletionsNamer({ ...namer, msMax: namerMsMax })),
+    namerMsMax,
+    namerCallsMax,
+    pollMs: publisherPollMs,
   })
 
   return {
     api,
     useCases,
     listen: () => http.listen(config.host, config.port, config.workers > 1),
-    /** Migrates, then serves and publishes. Refuses `unavailable` where the database is away: try again. */
+    /** Migrates, then serves and publishes. Refuses `unavailable` while the database is away: try again. */
     start: async (): Promise<void> => {
       await store.migrate()
-      // Told to stop meanwhile: what would be opened now nobody would close.
-      if (stopping()) return
+      // Nobody would close what is opened after `close`.
+      if (isStopping()) return
       store.watch((signal) => {
-        if (signal === 'keys') callers.forget()
-        // Who created the pages hears of it first.
+        if (signal === 'keys') forgetKeys()
+        // After the callers who created the versions have their answers.
         else setImmediate(publisher.wake)
       })
       state = 'serving'
       publisher.start()
     },
-    /** Requests under way are answered, queued writes committed, versions not left half done. */
+    /** Answers the requests in flight, commits queued writes, and leaves no version half done. */
     close: async (): Promise<void> => {
       state = 'stopping'
       await http.drain(config.drainMsMax)
       await publisher.stop()
       await store.close()
     },
+  }
+}
+
+/** A store that identifies nobody for now: it may not be migrated yet. */
+const refusingWhile = (isStarting: () => boolean, store: Store): Store => ({
+  ...store,
+  apiKeys: {
+    ...store.apiKeys,
+    findByHash: async (keyHash) =>
+      isStarting()
+        ? refuse('unavailable', 'The service is starting.', { retryAfterS: 1 })
+        : store.apiKeys.findByHash(keyHash),
+  },
+})
+
+/** Callers that ask while a check is in flight share its result. */
+const oneAtATime = (check: () => Promise<void>): (() => Promise<void>) => {
+  let checking: Promise<void> | undefined
+  return () => {
+    checking ??= check().finally(() => {
+      checking = undefined
+    })
+    return checking
   }
 }

@@ -17,7 +17,7 @@ export type Config = {
   readonly namerCallsMax: number
   readonly requireIdentity: boolean
   readonly rateLimitPerMinute: number | null
-  readonly wrongKeysPerMinute: number | null
+  readonly failedAuthPerMinute: number | null
   readonly bodyBytesMax: number
   readonly bodyBytesHeldMax: number
   readonly headersMsMax: number
@@ -26,9 +26,8 @@ export type Config = {
   readonly drainMsMax: number
   readonly connectionsMax: number
   readonly unsentBytesMax: number
-  readonly requestsInFlightMax: number
   readonly requestsAtOnceMax: number
-  readonly queuedCallsMax: number
+  readonly requestsWaitingMax: number
   readonly databaseConnectionsMax: number
   readonly statementMsMax: number
   readonly publisherPollMs: number
@@ -92,7 +91,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     namerCallsMax: values.NAMER_CALLS_MAX,
     requireIdentity: values.REQUIRE_IDENTITY,
     rateLimitPerMinute: values.RATE_LIMIT_PER_MINUTE,
-    wrongKeysPerMinute: values.WRONG_KEYS_PER_MINUTE,
+    failedAuthPerMinute: values.FAILED_AUTH_PER_MINUTE,
     bodyBytesMax: values.BODY_BYTES_MAX,
     bodyBytesHeldMax: values.BODY_BYTES_HELD_MAX,
     headersMsMax: values.HEADERS_MS_MAX,
@@ -101,9 +100,8 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     drainMsMax: values.DRAIN_MS_MAX,
     connectionsMax: values.CONNECTIONS_MAX,
     unsentBytesMax: values.UNSENT_BYTES_MAX,
-    requestsInFlightMax: values.REQUESTS_IN_FLIGHT_MAX,
     requestsAtOnceMax: values.REQUESTS_AT_ONCE_MAX,
-    queuedCallsMax: values.QUEUED_CALLS_MAX,
+    requestsWaitingMax: values.REQUESTS_WAITING_MAX,
     databaseConnectionsMax: values.DATABASE_CONNECTIONS_MAX,
     statementMsMax: values.STATEMENT_MS_MAX,
     publisherPollMs: values.PUBLISHER_POLL_MS,

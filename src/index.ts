@@ -8,7 +8,7 @@ export {
 } from './core/create-page-with-version.ts'
 export { createTenant } from './core/create-tenant.ts'
 export { DomainFailure, type FailureKind, type Fault, type Outcome } from './core/failures.ts'
-export { type GatherLimits, gather } from './core/gather.ts'
+export { type GatherObserver, type GatherOptions, gather } from './core/gather.ts'
 export { getPages } from './core/get-page.ts'
 export { type Caller, identify, requireScope } from './core/identify.ts'
 export { listPageGroups, slicesOfPageGroups } from './core/list-page-groups.ts'

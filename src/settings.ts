@@ -65,15 +65,15 @@ export const SETTINGS = {
     'requests of one key in a minute, counted by each worker; empty: no limit',
     wholeOrNone(1, 1e9),
   ),
-  WRONG_KEYS_PER_MINUTE: setting(
+  FAILED_AUTH_PER_MINUTE: setting(
     '60',
-    'wrong keys of one address in a minute, counted by each worker; past it 429; none: no limit',
+    'invalid API keys of one address in a minute, in each worker; past it 429; none: no limit',
     noneOr(whole(1, 1e9)),
   ),
   BODY_BYTES_MAX: setting('1048576', 'largest body of a request', whole(1_024, 67_108_864)),
   BODY_BYTES_HELD_MAX: setting(
     '67108864',
-    'bytes of bodies that wait for their answer; a tenant may hold as many as are left; past it 503',
+    'bytes of request bodies in flight; past it 503, and the tenant with most of them first',
     whole(2_048, 1e11),
   ),
   HEADERS_MS_MAX: setting('10000', 'time limit for the headers of a request', whole(100, 600_000)),
@@ -87,22 +87,13 @@ export const SETTINGS = {
   CONNECTIONS_MAX: setting('10000', 'connections at a time', whole(1, 1_000_000)),
   UNSENT_BYTES_MAX: setting(
     '67108864',
-    'bytes of answers that callers have not taken; past it the slowest are disconnected',
+    'bytes of answers that callers have not read; past it the slowest connections are closed',
     whole(1_048_576, 1e11),
   ),
-  REQUESTS_IN_FLIGHT_MAX: setting(
+  REQUESTS_AT_ONCE_MAX: setting('256', 'requests worked on at a time', whole(1, 1_000_000)),
+  REQUESTS_WAITING_MAX: setting(
     '2000',
-    'requests that came and are not answered; a tenant may have as many as are left; past it 503',
-    whole(1, 1_000_000),
-  ),
-  REQUESTS_AT_ONCE_MAX: setting(
-    '256',
-    'requests that are worked on, divided in the same way; the others wait for their turn',
-    whole(1, 1_000_000),
-  ),
-  QUEUED_CALLS_MAX: setting(
-    '2000',
-    'calls of one operation that wait for a list; past it 503',
+    'requests that may wait for their turn; past it 503, and the tenant with most of them first',
     whole(1, 1_000_000),
   ),
   DATABASE_CONNECTIONS_MAX: setting('10', 'connections of each worker to PostgreSQL', whole(1, 1_000)),

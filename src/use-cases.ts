@@ -1,7 +1,6 @@
-import type { TracedPage, UseCases } from './adapters/http/routes.ts'
+import type { UseCases } from './adapters/http/routes.ts'
 import { createPagesWithVersion } from './core/create-page-with-version.ts'
-import { DomainFailure } from './core/failures.ts'
-import { type GatherWatch, gather } from './core/gather.ts'
+import { type GatherObserver, gather } from './core/gather.ts'
 import { getPages } from './core/get-page.ts'
 import { listPageGroups, slicesOfPageGroups } from './core/list-page-groups.ts'
 import { listPages, slicesOfPages } from './core/list-pages.ts'
@@ -10,7 +9,7 @@ import type { Clock, NewId, Store } from './core/ports.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 export const LIST_LENGTH_MAX = 200
-/** Pages that are read, and names that are listed, may be as heavy as a body may be. */
+/** Pages and slices may each be as large as a body. */
 const READ_PAGES_MAX = 64
 const READ_SLICES_MAX = 32
 const LIST_CHARACTERS_MAX = 4_194_304
@@ -19,75 +18,58 @@ type Deps = {
   readonly store: Store
   readonly clock: Clock
   readonly newId: NewId
-  /** What is told of the lists of an operation. */
-  readonly watch?: ((operation: keyof UseCases) => GatherWatch | undefined) | undefined
-  /** Told of each page that was created, before anybody names it. */
-  readonly onPage?: ((pageId: string, input: TracedPage) => void) | undefined
+  readonly requireIdentity: boolean
+  /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
+  readonly listsInFlightMax: number
+  readonly observerOf?: ((operation: keyof UseCases) => GatherObserver | undefined) | undefined
 }
 
 /** The five operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
-export const composeUseCases = (
-  { store, clock, newId, watch = () => undefined, onPage = () => {} }: Deps,
-  config: { readonly requireIdentity: boolean; readonly queuedCallsMax: number },
-  listsUnderWayMax: number,
-): UseCases => {
-  const limits = {
-    listLengthMax: LIST_LENGTH_MAX,
+export const composeUseCases = ({
+  store,
+  clock,
+  newId,
+  requireIdentity,
+  listsInFlightMax,
+  observerOf = () => undefined,
+}: Deps): UseCases => {
+  const options = (operation: keyof UseCases, listLengthMax = LIST_LENGTH_MAX) => ({
+    listLengthMax,
+    listsInFlightMax,
     listWeightMax: LIST_CHARACTERS_MAX,
-    listsUnderWayMax,
-    queuedMax: config.queuedCallsMax,
-  }
-  const lineOf = ({ tenantId }: { readonly tenantId: string }) => tenantId
-  const read = (operation: keyof UseCases) => ({ lineOf, sameAs: JSON.stringify, watch: watch(operation) })
-  const create = createPagesWithVersion({ store, clock, newId })
-  const createPages = async (inputs: readonly TracedPage[]) => {
-    const outcomes = await create(inputs)
-    outcomes.forEach((outcome, i) => {
-      if (!(outcome instanceof DomainFailure || outcome.replayed))
-        onPage(outcome.page.pageId, inputs[i] as TracedPage)
-    })
-    return outcomes
-  }
+    observer: observerOf(operation),
+  })
   return {
-    logProspectActivity: gather(
-      logProspectActivities({ store, clock, newId, requireIdentity: config.requireIdentity }),
-      limits,
-      {
-        lineOf,
-        weightOf: ({ payload, email }) => payload.rawJson.length + (email?.length ?? 0),
-        watch: watch('logProspectActivity'),
-      },
-    ),
+    logProspectActivity: gather(logProspectActivities({ store, clock, newId, requireIdentity }), {
+      ...options('logProspectActivity'),
+      weightOf: ({ payload, email }) => payload.rawJson.length + lengthOf(email),
+    }),
     listPageGroups: listPageGroups({
-      slice: gather(slicesOfPageGroups({ store }), limits, read('listPageGroups')),
+      slice: gather(slicesOfPageGroups({ store }), {
+        ...options('listPageGroups'),
+        dedupeKey: JSON.stringify,
+      }),
     }),
     listPages: listPages({
-      slice: gather(
-        slicesOfPages({ store }),
-        { ...limits, listLengthMax: READ_SLICES_MAX },
-        {
-          ...read('listPages'),
-          answerWeightOf: ({ items }) => items.reduce((sum, page) => sum + weightOf(page), 0),
-        },
-      ),
+      slice: gather(slicesOfPages({ store }), {
+        ...options('listPages', READ_SLICES_MAX),
+        dedupeKey: JSON.stringify,
+        answerWeightOf: ({ items }) => items.reduce((sum, page) => sum + weightOf(page), 0),
+      }),
     }),
-    getPage: gather(
-      getPages({ store }),
-      { ...limits, listLengthMax: READ_PAGES_MAX },
-      {
-        ...read('getPage'),
-        answerWeightOf: (page) => weightOf(page) + (page.supplementaryContext?.length ?? 0),
-      },
-    ),
-    createPageWithVersion: gather(createPages, limits, {
-      lineOf,
+    getPage: gather(getPages({ store }), {
+      ...options('getPage', READ_PAGES_MAX),
+      dedupeKey: JSON.stringify,
+      answerWeightOf: (page) => weightOf(page) + lengthOf(page.supplementaryContext),
+    }),
+    createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), {
+      ...options('createPageWithVersion'),
       weightOf: ({ supplementaryContext, customName }) =>
-        (supplementaryContext?.length ?? 0) + (customName?.length ?? 0),
-      watch: watch('createPageWithVersion'),
+        lengthOf(supplementaryContext) + lengthOf(customName),
     }),
   }
 }
 
-/** Twice: a custom name is an effective name, too. */
-const weightOf = ({ customName }: { readonly customName: string | null }): number =>
-  customName === null ? 0 : 2 * customName.length
+const lengthOf = (text: string | null | undefined): number => text?.length ?? 0
+/** Twice, because a custom name is also the effective name. */
+const weightOf = ({ customName }: { readonly customName: string | null }): number => 2 * lengthOf(customName)

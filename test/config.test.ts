@@ -32,7 +32,7 @@ t.test('without settings the defaults hold, and an empty variable counts as not 
     namerCallsMax: 4,
     requireIdentity: false,
     rateLimitPerMinute: null,
-    wrongKeysPerMinute: 60,
+    failedAuthPerMinute: 60,
     bodyBytesMax: 1_048_576,
     bodyBytesHeldMax: 67_108_864,
     headersMsMax: 10_000,
@@ -72,7 +72,7 @@ const BOUNDS: Readonly<Record<string, readonly [min: number, max: number]>> = {
   NAMER_MS_MAX: [1, 600_000],
   NAMER_CALLS_MAX: [1, 1_000],
   RATE_LIMIT_PER_MINUTE: [1, 1_000_000_000],
-  WRONG_KEYS_PER_MINUTE: [1, 1_000_000_000],
+  FAILED_AUTH_PER_MINUTE: [1, 1_000_000_000],
   BODY_BYTES_MAX: [1_024, 67_108_864],
   BODY_BYTES_HELD_MAX: [2_048, 100_000_000_000],
   HEADERS_MS_MAX: [100, 600_000],
@@ -111,8 +111,8 @@ for (const [name, [min, max]] of Object.entries(BOUNDS))
   })
 
 t.test('no limit of wrong keys is a word, for an empty setting is the default', async (t) => {
-  t.equal(readConfig({ WRONG_KEYS_PER_MINUTE: 'none' }).wrongKeysPerMinute, null)
-  t.equal(readConfig({ WRONG_KEYS_PER_MINUTE: '' }).wrongKeysPerMinute, 60)
+  t.equal(readConfig({ FAILED_AUTH_PER_MINUTE: 'none' }).failedAuthPerMinute, null)
+  t.equal(readConfig({ FAILED_AUTH_PER_MINUTE: '' }).failedAuthPerMinute, 60)
 })
 
 t.test('one body must find its place among those that are held, whoever else holds some', async (t) => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createLog } from '../adapters/log.ts'
-import { realWorld } from '../compose.ts'
+import { createRuntime } from '../compose.ts'
 import { type Config, readConfig } from '../config.ts'
 import { BACKUP } from './backup.ts'
 import { type Command, type Described, wrongUse } from './command.ts'
@@ -109,7 +109,7 @@ const runCommand = async (command: Command | LoneCommand, argv: readonly string[
   const config = readConfig(process.env)
   if (config.database.kind === 'memory')
     wrongUse('DATABASE_URL is memory: nothing would be kept\nprospect-pages --help tells what else it can be')
-  const world = realWorld(config, createLog('warn', 'at once'))
+  const world = createRuntime(config, createLog('warn', 'at once'))
   const { progress, end } = showProgress({
     screen: screenOf(process.stderr, process.env),
     write: (text) => process.stderr.write(text),

@@ -1,9 +1,9 @@
 import cluster from 'node:cluster'
 import { createLog, type Log } from '../adapters/log.ts'
-import { compose, realWorld } from '../compose.ts'
+import { compose, createRuntime } from '../compose.ts'
 import type { Config } from '../config.ts'
 import { DomainFailure } from '../core/failures.ts'
-import { loadWatching } from '../observe.ts'
+import { loadTelemetry } from '../telemetry.ts'
 import { firstRun } from './first-run.ts'
 import { alone, type Role, urlOf } from './role.ts'
 import { screenOf } from './screen.ts'
@@ -33,9 +33,12 @@ const endByBugs = (log: Log): void => {
 }
 
 const serveHere = async (config: Config, log: Log, role: Role): Promise<void> => {
-  const watching = await loadWatching(config)
+  const watching = await loadTelemetry(config)
   const { metrics } = watching
-  const world = realWorld(config, log, { ...watching, scrape: metrics ? role.scrape(metrics) : undefined })
+  const world = createRuntime(config, log, {
+    ...watching,
+    scrape: metrics ? role.scrape(metrics) : undefined,
+  })
   const service = compose(config, world)
   const port = await service.listen()
   const url = urlOf(config.host, port)

@@ -1,25 +1,19 @@
 import { DomainFailure, type Outcome } from './failures.ts'
-import { fairQueue } from './fair-queue.ts'
 
-export type GatherLimits = {
+export type GatherOptions<Input, Answer> = {
   readonly listLengthMax: number
-  /** Of all members together, as `weightOf` tells it; a member that is heavier goes alone. */
-  readonly listWeightMax: number
-  readonly listsUnderWayMax: number
-  readonly queuedMax: number
-}
-type Ways<Input, Answer> = {
-  /** Inputs of one line are taken in order; lines take turns, so that nobody waits behind all of another's. */
-  readonly lineOf: (input: Input) => string
+  readonly listsInFlightMax: number
+  /** Of all members of a list together; a heavier member goes alone. */
+  readonly listWeightMax?: number
   readonly weightOf?: (input: Input) => number
-  /** Heavy answers are handed out a few at a time, so that what their callers do with them does not hold up the others. */
+  /** Heavy answers are handed out a few at a time, so that what their callers do with them holds up nobody else. */
   readonly answerWeightOf?: (answer: Answer) => number
-  /** The text by which two inputs are the same. */
-  readonly sameAs?: (input: Input) => string
-  readonly watch?: GatherWatch | undefined
+  /** Inputs with the same key share a member, and its answer. For reads only. */
+  readonly dedupeKey?: (input: Input) => string
+  readonly observer?: GatherObserver | undefined
 }
-/** Told of each list that starts, and of how many calls wait whenever that changes. */
-export type GatherWatch = {
+/** Called for each list that starts, and whenever the number of waiting calls changes. */
+export type GatherObserver = {
   readonly list: (length: number) => void
   readonly queued: (calls: number) => void
 }
@@ -29,73 +23,81 @@ type Caller<Answer> = {
   readonly resolve: (answer: Answer) => void
   readonly reject: (why: unknown) => void
 }
-/** One member of a list, and everybody who asked for it. */
+/** One member of a list, and all callers who wait for its answer. */
 type Member<Input, Answer> = { readonly input: Input; readonly callers: Caller<Answer>[] }
 
 /**
  * Turns single calls that arrive together into lists, and hands each caller its own answer.
  *
- * A list starts in the same turn of the event loop in which its first call arrived, so a caller alone waits for
- * nobody; while as many lists are under way as may be, the next one grows. Past `queuedMax` waiting calls it refuses
- * with `unavailable` at once. Where a list fails for a reason of its own, its members are tried one by one, so
- * that nobody fails for a neighbour; after `unavailable` they are not, for the write may have happened.
+ * A list starts in the turn of the event loop in which its first call arrived, so a caller alone waits for nobody. While
+ * as many lists are in flight as allowed, the next one grows. When a list fails, its members are tried one by one, so
+ * that nobody fails for a neighbour; but not after `unavailable`, because the write may have happened.
  *
- * With `sameAs`, calls of one text that wait for the same list are one member of it and get one answer. For reads only:
- * what a caller wrote before it asked is in it, because the list starts after the call.
+ * What a caller wrote before it asked is in the answer that it shares: the list starts after the call.
  */
 export const gather = <Input, Answer>(
   run: (inputs: readonly Input[]) => Promise<readonly Outcome<Answer>[]>,
-  { listLengthMax, listWeightMax, listsUnderWayMax, queuedMax }: GatherLimits,
-  { lineOf, weightOf = () => 0, answerWeightOf = () => 0, sameAs, watch }: Ways<Input, Answer>,
+  options: GatherOptions<Input, Answer>,
 ): ((input: Input) => Promise<Answer>) => {
-  const queue = fairQueue<Member<Input, Answer>>()
-  const bounds = {
-    lengthMax: listLengthMax,
-    weightMax: listWeightMax,
-    weightOf: ({ input }: Member<Input, Answer>) => weightOf(input),
-  }
+  const { listLengthMax, listsInFlightMax, dedupeKey, observer } = options
+  const { listWeightMax = Number.POSITIVE_INFINITY, weightOf = () => 0, answerWeightOf = () => 0 } = options
+  let pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
   let queued = 0
-  let listsUnderWay = 0
+  let listsInFlight = 0
   let starting = false
+
+  const nextList = (): readonly Member<Input, Answer>[] => {
+    let length = 1
+    let weight = weightOf((pending[0] as Member<Input, Answer>).input)
+    for (; length < Math.min(pending.length, listLengthMax); length++) {
+      weight += weightOf((pending[length] as Member<Input, Answer>).input)
+      if (weight > listWeightMax) break
+    }
+    const list = pending.slice(0, length)
+    pending = pending.slice(length)
+    return list
+  }
 
   const start = () => {
     starting = false
-    while (queue.length() > 0 && listsUnderWay < listsUnderWayMax) {
-      const list = queue.take(bounds)
+    while (pending.length > 0 && listsInFlight < listsInFlightMax) {
+      const list = nextList()
       joinable.clear()
       for (const { callers } of list) queued -= callers.length
-      watch?.list(list.length)
-      watch?.queued(queued)
-      listsUnderWay++
+      observer?.list(list.length)
+      observer?.queued(queued)
+      listsInFlight++
       void answer(list).finally(() => {
-        listsUnderWay--
+        listsInFlight--
         startSoon()
       })
     }
   }
 
   const startSoon = () => {
-    if (starting || queue.length() === 0 || listsUnderWay >= listsUnderWayMax) return
+    if (starting || pending.length === 0 || listsInFlight >= listsInFlightMax) return
     starting = true
     setImmediate(start)
   }
 
   const answer = async (list: readonly Member<Input, Answer>[]): Promise<void> => {
+    let outcomes: readonly Outcome<Answer>[]
     try {
-      const outcomes = await run(list.map(({ input }) => input))
-      let weight = 0
-      for (const [i, member] of list.entries()) {
-        const outcome = outcomes[i] as Outcome<Answer>
-        settle(member, outcome)
-        weight += outcome instanceof DomainFailure ? 0 : answerWeightOf(outcome)
-        if (weight <= HANDED_OUT_MAX) continue
-        weight = 0
-        await new Promise(setImmediate)
-      }
+      outcomes = await run(list.map(({ input }) => input))
     } catch (why) {
       if (list.length === 1 || isUnavailable(why)) rejectAll(list, why)
       else await answerOneByOne(list)
+      return
+    }
+    let weight = 0
+    for (const [i, member] of list.entries()) {
+      const outcome = outcomes[i] as Outcome<Answer>
+      settle(member, outcome)
+      weight += outcome instanceof DomainFailure ? 0 : answerWeightOf(outcome)
+      if (weight <= HANDED_OUT_MAX) continue
+      weight = 0
+      await new Promise(setImmediate)
     }
   }
 
@@ -111,23 +113,19 @@ export const gather = <Input, Answer>(
   }
 
   const memberFor = (input: Input): Member<Input, Answer> => {
-    const text = sameAs?.(input)
-    const same = text === undefined ? undefined : joinable.get(text)
+    const key = dedupeKey?.(input)
+    const same = key === undefined ? undefined : joinable.get(key)
     if (same !== undefined) return same
     const member = { input, callers: [] }
-    queue.push(lineOf(input), member)
-    if (text !== undefined) joinable.set(text, member)
+    pending.push(member)
+    if (key !== undefined) joinable.set(key, member)
     return member
   }
 
   return (input) =>
     new Promise((resolve, reject) => {
-      if (queued >= queuedMax) {
-        reject(new DomainFailure('unavailable', 'Too many requests are waiting.', { retryAfterS: 1 }))
-        return
-      }
       queued++
-      watch?.queued(queued)
+      observer?.queued(queued)
       memberFor(input).callers.push({ resolve, reject })
       startSoon()
     })

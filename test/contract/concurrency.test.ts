@@ -252,14 +252,14 @@ overStores(async (t, kind) => {
 
 /** A process that logs a hundred activities one after another, from a place of its own, and says how many it replayed. */
 const LOG_HUNDRED = `
-  const { realWorld } = await import('${sourceUrl('compose.ts')}')
+  const { createRuntime } = await import('${sourceUrl('compose.ts')}')
   const { composeUseCases } = await import('${sourceUrl('use-cases.ts')}')
   const { readConfig } = await import('${sourceUrl('config.ts')}')
   const { createLog } = await import('${sourceUrl('adapters/log.ts')}')
   const [kind, address, tenantId, first] = process.argv.slice(1)
   const config = readConfig({ DATABASE_URL: kind === 'sqlite' ? 'sqlite:' + address : address })
-  const world = realWorld(config, createLog('silent'))
-  const { logProspectActivity } = composeUseCases(world, config, 1)
+  const world = createRuntime(config, createLog('silent'))
+  const { logProspectActivity } = composeUseCases({ ...world, requireIdentity: false, listsInFlightMax: 1 })
   let replays = 0
   for (let i = 0; i < 100; i++) {
     const n = (i + Number(first) * 33) % 100

@@ -103,12 +103,12 @@ const refusalOf = (call: Promise<void>): Promise<unknown> =>
 
 /** A process that opens, migrates and is ready. */
 const MIGRATE = `
-  const { realWorld } = await import('${sourceUrl('compose.ts')}')
+  const { createRuntime } = await import('${sourceUrl('compose.ts')}')
   const { readConfig } = await import('${sourceUrl('config.ts')}')
   const { createLog } = await import('${sourceUrl('adapters/log.ts')}')
   const [kind, address] = process.argv.slice(1)
   const config = readConfig({ DATABASE_URL: kind === 'sqlite' ? 'sqlite:' + address : address })
-  const { store } = realWorld(config, createLog('silent'))
+  const { store } = createRuntime(config, createLog('silent'))
   await store.migrate()
   await store.ready()
   await store.close()

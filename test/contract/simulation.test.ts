@@ -89,7 +89,7 @@ const worldOf = ({ store }: TestedStore) => {
   })
   return {
     ...world,
-    calls: composeUseCases(world, { requireIdentity: false, queuedCallsMax: 1_000 }, 1),
+    calls: composeUseCases({ ...world, requireIdentity: false, listsInFlightMax: 1 }),
     createGroup: createPageGroup(world),
     updateGroup: updatePageGroup(world),
     publish: () => publish(new AbortController().signal),

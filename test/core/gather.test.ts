@@ -1,10 +1,12 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { DomainFailure, type Outcome } from '../../src/core/failures.ts'
-import { type GatherLimits, gather } from '../../src/core/gather.ts'
+import { type GatherOptions, gather } from '../../src/core/gather.ts'
 
-type Ways = Parameters<typeof gather<string, string>>[2]
+type Options = GatherOptions<string, string>
 type Run = (inputs: readonly string[]) => Promise<readonly Outcome<string>[]>
-const LIMITS: GatherLimits = { listLengthMax: 100, listWeightMax: 100, listsUnderWayMax: 1, queuedMax: 100 }
+const OPTIONS: Options = { listLengthMax: 100, listWeightMax: 100, listsInFlightMax: 1 }
 const upper: Run = async (inputs) => inputs.map((input) => input.toUpperCase())
 const unavailable = new DomainFailure('unavailable', 'Too many requests are waiting.', { retryAfterS: 1 })
 /** Lets happen what can happen without anything from outside. */
@@ -13,15 +15,14 @@ const settled = async () => {
 }
 
 /** Gathers, and keeps the lists that were run. */
-const setting = (run: Run = upper, limits: Partial<GatherLimits> = {}, ways: Partial<Ways> = {}) => {
+const setting = (run: Run = upper, options: Partial<Options> = {}) => {
   const lists: string[][] = []
   const call = gather<string, string>(
     (inputs) => {
       lists.push([...inputs])
       return run(inputs)
     },
-    { ...LIMITS, ...limits },
-    { lineOf: () => '', ...ways },
+    { ...OPTIONS, ...options },
   )
   return { call, lists }
 }
@@ -69,7 +70,7 @@ t.test('while a list is under way the next one grows', async (t) => {
 
 t.test('as many lists are under way as may be', async (t) => {
   const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, { listsUnderWayMax: 2 })
+  const { call, lists } = setting(run, { listsInFlightMax: 2 })
   const answers: Promise<string>[] = []
   for (const input of ['a', 'b', 'c']) {
     answers.push(call(input))
@@ -101,14 +102,6 @@ t.test('what is too long for one list becomes lists that keep to the bound of th
   await settled()
   letGo()
   t.strictSame(await answers, ['A', 'B', 'C'])
-})
-
-t.test('past the bound of the queue a call is refused at once, and there is room again later', async (t) => {
-  const { call } = setting(upper, { queuedMax: 2 })
-  const answers = [call('a'), call('b')]
-  await t.rejects(call('c'), unavailable)
-  t.strictSame(await Promise.all(answers), ['A', 'B'])
-  t.equal(await call('d'), 'D')
 })
 
 t.test('a no to one member goes to its caller alone', async (t) => {
@@ -143,14 +136,14 @@ t.test('after a list that failed, it goes on', async (t) => {
 })
 
 t.test('equal calls that wait for one list are one member of it, and each gets the answer', async (t) => {
-  const { call, lists } = setting(upper, {}, { sameAs: (input) => input })
+  const { call, lists } = setting(upper, { dedupeKey: (input) => input })
   t.strictSame(await Promise.all(['a', 'b', 'a', 'a'].map(call)), ['A', 'B', 'A', 'A'])
   t.strictSame(lists, [['a', 'b']])
 })
 
 t.test('a call never shares the answer of a list that was under way before it', async (t) => {
   const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, {}, { sameAs: (input) => input })
+  const { call, lists } = setting(run, { dedupeKey: (input) => input })
   const first = call('a')
   await settled()
   const later = Promise.all([call('a'), call('a')])
@@ -166,7 +159,7 @@ t.test('a call never shares the answer of a list that was under way before it', 
 
 t.test('what was left over for a later list is never joined after the first has started', async (t) => {
   const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, { listLengthMax: 1 }, { sameAs: (input) => input })
+  const { call, lists } = setting(run, { listLengthMax: 1, dedupeKey: (input) => input })
   const answers = [call('a'), call('b')]
   await settled()
   answers.push(call('b'))
@@ -178,31 +171,8 @@ t.test('what was left over for a later list is never joined after the first has 
   t.strictSame(lists, [['a'], ['b'], ['b']])
 })
 
-t.test('equal calls fail together, and each counts in the bound of those who wait', async (t) => {
-  const no = new DomainFailure('page_not_found', 'no')
-  const { call } = setting(
-    async (inputs) => inputs.map(() => no),
-    { queuedMax: 2 },
-    { sameAs: (input) => input },
-  )
-  const answers = [call('a'), call('a')]
-  await t.rejects(call('a'), unavailable)
-  t.match(await Promise.allSettled(answers), [{ reason: no }, { reason: no }])
-  await t.rejects(call('a'), no)
-})
-
-t.test('lines take turns: who comes later does not wait behind all that another sent', async (t) => {
-  const { call, lists } = setting(upper, { listLengthMax: 4 }, { lineOf: (input) => input.slice(0, 1) })
-  const inputs = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'b1', 'b2', 'c1']
-  t.strictSame(
-    await Promise.all(inputs.map(call)),
-    inputs.map((input) => input.toUpperCase()),
-  )
-  t.strictSame(lists, [['a1', 'b1', 'c1', 'a2'], ['b2', 'a3', 'a4', 'a5'], ['a6']])
-})
-
 t.test('a list is no heavier than may be; what is heavier than that goes alone', async (t) => {
-  const { call, lists } = setting(upper, { listWeightMax: 5 }, { weightOf: (input) => input.length })
+  const { call, lists } = setting(upper, { listWeightMax: 5, weightOf: (input) => input.length })
   const inputs = ['aa', 'bbb', 'c', 'dddddddd', 'e', '', 'fffff']
   t.strictSame(
     await Promise.all(inputs.map(call)),
@@ -212,7 +182,7 @@ t.test('a list is no heavier than may be; what is heavier than that goes alone',
 })
 
 t.test('heavy answers are handed out a few at a time', async (t) => {
-  const { call } = setting(upper, {}, { answerWeightOf: (answer) => (answer === 'LIGHT' ? 0 : 200_000) })
+  const { call } = setting(upper, { answerWeightOf: (answer) => (answer === 'LIGHT' ? 0 : 200_000) })
   let turn = 0
   const answeredIn = async (input: string) => {
     await call(input)
@@ -227,18 +197,23 @@ t.test('heavy answers are handed out a few at a time', async (t) => {
   )
 })
 
-t.test('whoever watches is told of each list, and of how many calls wait', async (t) => {
+t.test('equal calls fail together', async (t) => {
+  const no = new DomainFailure('page_not_found', 'no')
+  const { call } = setting(async (inputs) => inputs.map(() => no), { dedupeKey: (input) => input })
+  t.match(await Promise.allSettled([call('a'), call('a')]), [{ reason: no }, { reason: no }])
+})
+
+t.test('an observer hears of each list, and of how many calls wait', async (t) => {
   const { run, letGo } = heldRun()
   const seen: string[] = []
-  const watch = {
+  const observer = {
     list: (length: number) => seen.push(`list ${length}`),
     queued: (calls: number) => seen.push(`queued ${calls}`),
   }
-  const { call } = setting(run, { queuedMax: 2 }, { watch, sameAs: (input) => input })
+  const { call } = setting(run, { observer, dedupeKey: (input) => input })
   const first = call('a')
   await settled()
   const others = [call('b'), call('b')]
-  await t.rejects(call('c'), unavailable)
   t.strictSame(seen, ['queued 1', 'list 1', 'queued 0', 'queued 1', 'queued 2'])
   letGo()
   await first
@@ -246,4 +221,33 @@ t.test('whoever watches is told of each list, and of how many calls wait', async
   letGo()
   await Promise.all(others)
   t.strictSame(seen.slice(5), ['list 1', 'queued 0'], 'equal calls are one member')
+})
+
+t.test('under a backlog that never ends, nothing keeps what is answered alive', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: () => void = runInNewContext('gc')
+  const { run, letGo } = heldRun()
+  const call = gather<{ text: string }, string>((inputs) => run(inputs.map(({ text }) => text)), {
+    listLengthMax: 1,
+    listsInFlightMax: 1,
+  })
+  const answered: WeakRef<object>[] = []
+  const calls: Promise<string>[] = []
+  const add = (text: string) => {
+    const input = { text }
+    answered.push(new WeakRef(input))
+    calls.push(call(input))
+  }
+  add('0')
+  for (let i = 1; i <= 20; i++) {
+    add(`${i}`)
+    await settled()
+    letGo()
+    await calls[i - 1]
+  }
+  await settled()
+  collectGarbage()
+  t.equal(answered.slice(0, -2).filter((input) => input.deref() !== undefined).length, 0)
+  letGo()
+  await calls[20]
 })

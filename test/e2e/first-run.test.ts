@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createLog } from '../../src/adapters/log.ts'
 import { firstRun } from '../../src/cli/first-run.ts'
-import { realWorld } from '../../src/compose.ts'
+import { createRuntime } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Store } from '../../src/core/ports.ts'
 import {
@@ -100,7 +100,7 @@ t.test('without any setting the embedded database is made in the folder data, an
 
 /** A first run whose process ends at one of its writes. */
 const endedFirstRun = async (env: Environment, port: 'tenants' | 'pageGroups' | 'apiKeys') => {
-  const world = realWorld(readConfig(env), createLog('silent'))
+  const world = createRuntime(readConfig(env), createLog('silent'))
   await world.store.migrate()
   const ended = new Error('the process ended')
   const store: Store = { ...world.store, [port]: { ...world.store[port], add: () => Promise.reject(ended) } }

@@ -100,7 +100,7 @@ export const openNonsense = async (tested: TestedStore) => {
         ...(body && { 'content-type': 'application/json', 'content-length': String(body.length) }),
         ...headers,
       },
-      readBody: async () => body ?? new Uint8Array(),
+      body: { bytesMax: 1e9, read: async () => body ?? new Uint8Array() },
     })
     assert.deepEqual(errors.splice(0), [])
     return lawful(method, response)

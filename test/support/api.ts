@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
+import { createAdmission } from '../../src/adapters/http/admission.ts'
 import { type Answered, type Api, createApi } from '../../src/adapters/http/api.ts'
-import { metricsRoutes } from '../../src/adapters/http/metrics-route.ts'
-import type { RawRoute } from '../../src/adapters/http/open-routes.ts'
 import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
+import { metricsRoute, type RawRoute } from '../../src/adapters/http/public-routes.ts'
 import { createRateLimit } from '../../src/adapters/http/rate-limit.ts'
-import type { ApiRequest, ApiResponse } from '../../src/adapters/http/requests.ts'
+import type { ApiRequest, ApiResponse, RequestBody } from '../../src/adapters/http/requests.ts'
 import type { Tracing } from '../../src/adapters/http/trace.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
@@ -29,7 +29,9 @@ export type Sent = {
   /** A body from a value, or as it is. */
   readonly json?: unknown
   readonly body?: string | Uint8Array
-  readonly readBody?: ApiRequest['readBody']
+  readonly read?: RequestBody['read']
+  /** Sent in chunks, without a length. */
+  readonly chunked?: boolean
   readonly address?: string
 }
 /** An answer, and its body as a value; an empty object where it has none. */
@@ -40,7 +42,7 @@ export type Answer = Omit<ApiResponse, 'body'> & {
 
 type Options = {
   readonly rateLimitPerMinute: number | null
-  readonly requestsInFlightMax: number
+  readonly requestsWaitingMax: number
   readonly requestsAtOnceMax: number
   readonly bodyBytesHeldMax: number
   readonly requireIdentity: boolean
@@ -56,7 +58,7 @@ type Options = {
 /** The API over a memory store with one tenant and its key: clock stopped, ids and request ids counted. */
 export const openScene = async ({
   rateLimitPerMinute = null,
-  requestsInFlightMax = 1_000,
+  requestsWaitingMax = 1_000,
   requestsAtOnceMax = 1_000,
   bodyBytesHeldMax = 1e9,
   requireIdentity = false,
@@ -78,20 +80,25 @@ export const openScene = async ({
   const newRequestId = () => `request-${++requests}`
   const api = documented(
     createApi({
-      useCases: composeUseCases(
-        { ...deps, store: seen, watch: metrics?.gathering },
-        { requireIdentity, queuedCallsMax: 100 },
-        1,
-      ),
+      useCases: composeUseCases({
+        ...deps,
+        store: seen,
+        requireIdentity,
+        listsInFlightMax: 1,
+        observerOf: metrics?.gathering,
+      }),
       identify: identify({ apiKeys: seen.apiKeys, clock }),
-      rateLimit: rateLimitPerMinute === null ? null : createRateLimit(rateLimitPerMinute, clock),
-      requestsInFlightMax,
-      requestsAtOnceMax,
-      bodyBytesHeldMax,
+      rateLimit: createRateLimit(rateLimitPerMinute, clock),
+      admission: createAdmission({
+        atOnceMax: requestsAtOnceMax,
+        waitingMax: requestsWaitingMax,
+        waitMsMax: 60_000,
+        bodyBytesMax: bodyBytesHeldMax,
+      }),
       newRequestId,
       ready,
-      rawRoutes: [...rawRoutes, ...metricsRoutes(metrics?.text)],
-      onAsked: metrics?.asked,
+      rawRoutes: [...rawRoutes, ...(metrics ? [metricsRoute(metrics.text)] : [])],
+      onRequest: metrics?.asked,
       onAnswered: (told) => {
         metrics?.answered(told)
         answered.push(told)
@@ -163,6 +170,8 @@ const fits = (path: string, template: string): boolean => {
   )
 }
 
+const BODY_BYTES_MAX = 100_000_000
+
 /** Calls the API as in `call('GET /v0/page_groups?limit=5')`. */
 export const caller =
   (api: Api, ownKey: string) =>
@@ -176,17 +185,14 @@ export const caller =
       target,
       headers: {
         ...(key !== null && { 'x-api-key': key }),
-        ...(bytes && { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
+        ...(bytes && { 'content-type': 'application/json' }),
+        ...(bytes &&
+          (sent.chunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(bytes.length) })),
         ...sent.headers,
       },
       repeatedHeaders,
       address: sent.address,
-      readBody:
-        sent.readBody ??
-        (async (hold) => {
-          hold(bytes?.length ?? 0)
-          return bytes ?? new Uint8Array()
-        }),
+      body: { bytesMax: BODY_BYTES_MAX, read: sent.read ?? (async () => bytes ?? new Uint8Array()) },
     })
     const body = String(response.body)
     return { ...response, body, json: body === '' ? {} : JSON.parse(body) }
@@ -233,4 +239,4 @@ export const SECURITY_HEADERS = {
 }
 
 /** What `detail` says of faults that `errors` lists. */
-export const SEE_ERRORS = 'The request is not of the right shape: see `errors`.'
+export const SEE_ERRORS = 'The request is invalid. See `errors`.'

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createLog } from '../../src/adapters/log.ts'
 import { openPostgres } from '../../src/adapters/postgres/connect.ts'
-import { realWorld } from '../../src/compose.ts'
+import { createRuntime } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { issueApiKey } from '../../src/core/manage-api-keys.ts'
@@ -157,7 +157,7 @@ export const caller =
 
 /** A tenant, a key and a page group, without the time that three commands take. */
 export const seed = async (env: Environment) => {
-  const world = realWorld(readConfig(env), createLog('silent'))
+  const world = createRuntime(readConfig(env), createLog('silent'))
   try {
     await world.store.migrate()
     const { tenantId, brandId } = await createTenant(world)({ name: 'Tenant' })

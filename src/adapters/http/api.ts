@@ -1,138 +1,123 @@
 import { DomainFailure, refuse } from '../../core/failures.ts'
 import { type Caller, requireScope } from '../../core/identify.ts'
 import { writeJson } from '../../core/write-json.ts'
-import { check, type Found } from './check.ts'
-import { type OpenRoute, openRoutes, type RawRoute } from './open-routes.ts'
+import type { Admission, Place } from './admission.ts'
+import { parseRequest, requireJson } from './parse-request.ts'
 import type { ProblemCode } from './problems.ts'
-import { limitRate, type RateLimit } from './rate-limit.ts'
-import { type ApiRequest, type ApiResponse, headerOf, splitTarget } from './requests.ts'
+import { type JsonRoute, publicRoutes, type RawRoute } from './public-routes.ts'
+import type { RateLimit } from './rate-limit.ts'
+import {
+  type ApiRequest,
+  type ApiResponse,
+  announcedBytes,
+  headerOf,
+  splitTarget,
+  tooLarge,
+} from './requests.ts'
 import { ALWAYS, type Draft, type Headers, json, problem, responseOf } from './responses.ts'
 import { createRouter, type Match } from './router.ts'
 import { ROUTES, type Route, type UseCases } from './routes.ts'
-import { createShares } from './shares.ts'
-import { requestIdIn, type Tracing, traced, traceparentIn } from './trace.ts'
-import { createTurns } from './turns.ts'
+import { requestIdIn, type Tracing, traceIdIn } from './trace.ts'
 
-/** What is told of each request once it is answered. Nothing of it identifies a prospect or a key. */
+/** Describes a request once it is answered. Contains nothing that identifies a prospect or a key. */
 export type Answered = {
   readonly requestId: string
   readonly method: string
-  /** The template of the path; null where none fits. */
+  /** The template of the path; null for an unknown path. */
   readonly route: string | null
   readonly status: number
   readonly code: ProblemCode | null
   readonly ms: number
-  /** Where the request belongs to a trace. */
+  /** When the request belongs to a trace. */
   readonly traceId?: string
 }
 type Deps = {
   readonly useCases: UseCases
   readonly identify: (apiKey: string | undefined, address: string | undefined) => Promise<Caller>
-  readonly rateLimit: RateLimit | null
-  /** Of all tenants, waiting ones too; each may have as many as are left. */
-  readonly requestsInFlightMax: number
-  /** Of those, how many are worked on; divided in the same way. */
-  readonly requestsAtOnceMax: number
-  /** Bytes of bodies that are held at a time, from their arrival to the answer; divided in the same way. */
-  readonly bodyBytesHeldMax: number
+  readonly rateLimit: RateLimit
+  readonly admission: Admission
   readonly newRequestId: () => string
-  /** Refuses with `unavailable` where the service is not ready. */
+  /** Refuses `unavailable` while the service is not ready. */
   readonly ready: () => Promise<void>
-  /** Besides the operations and what every service answers. */
+  /** Beside the operations and what every service answers. */
   readonly rawRoutes?: readonly RawRoute[]
-  /** Told of each request when it comes. */
-  readonly onAsked?: (() => void) | undefined
+  readonly onRequest?: (() => void) | undefined
   readonly onAnswered: (answered: Answered) => void
   readonly onError: (error: unknown, requestId: string, trace: Pick<Answered, 'traceId'>) => void
   readonly tracing?: Tracing | null | undefined
 }
-type AnyRoute = Route | OpenRoute | RawRoute
-/** How long a request waits for its turn. */
-const WAIT_MS_MAX = 2_000
+type AnyRoute = Route | JsonRoute | RawRoute
 
 export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
-/**
- * The whole HTTP interface as a function: a request in, a response out, no socket needed.
- * The order of checks: path and method, then the key, its rate and its scope, then query, headers and body.
- */
+/** The whole HTTP interface as a function: a request in, a response out, no socket needed. */
 export const createApi = (deps: Deps): Api => {
-  const match = createRouter<AnyRoute>([...ROUTES, ...openRoutes(deps.ready), ...(deps.rawRoutes ?? [])])
+  const { useCases, identify, rateLimit, admission, tracing } = deps
+  const match = createRouter<AnyRoute>([...ROUTES, ...publicRoutes(deps.ready), ...(deps.rawRoutes ?? [])])
   const textOf = createTextOf()
-  const inFlight = createShares(deps.requestsInFlightMax)
-  const turns = createTurns({ atOnceMax: deps.requestsAtOnceMax, waitMsMax: WAIT_MS_MAX })
-  const bodyBytes = createShares(deps.bodyBytesHeldMax)
 
-  const answer = async (
+  /** The steps of a request, in order. From each step on, `headers` are part of the answer, whatever it is. */
+  const respond = async (
     request: ApiRequest,
     matched: Match<AnyRoute> | null,
-    { query, traceparent }: Pick<Found, 'query' | 'traceparent'>,
-    alwaysSent: Headers,
+    query: string,
+    headers: Headers,
   ): Promise<Draft> => {
-    if (matched === null) return refuse('not_found', 'No operation has this path.')
-    if (request.method === 'OPTIONS') return { status: 204, headers: { allow: allowOf(matched) }, body: '' }
+    if (matched === null) return refuse('not_found', 'Unknown path.')
+    if (request.method === 'OPTIONS') return { status: 204, headers: { allow: methodsOf(matched) }, body: '' }
     const route = matched.routes.get(request.method === 'HEAD' ? 'GET' : request.method)
-    if (route === undefined) {
-      const allow = allowOf(matched)
-      return refuse('method_not_allowed', `The path has ${allow}.`, { allow })
-    }
+    if (route === undefined) return refuseMethod(matched)
     if ('raw' in route) return route.raw(request)
-    if ('open' in route) return json(200, writeJson(await route.open(matched.params)))
+    if ('json' in route) return json(200, writeJson(await route.json(matched.params)))
 
-    const caller = await deps.identify(headerOf(request, 'x-api-key'), request.address)
-    limitRate(deps.rateLimit, caller, alwaysSent)
+    const caller = await identify(headerOf(request, 'x-api-key'), request.address)
+    rateLimit(caller, headers)
     requireScope(caller, route.scope)
     const { tenantId } = caller
-    if (!inFlight.take(tenantId, 1)) return tooMany('Too many requests of this tenant are under way.')
+    const place = admission.arrive(tenantId)
     try {
-      const { body, replayed } = await run(route, request, {
-        tenantId,
-        params: matched.params,
-        query,
-        traceparent,
-      })
-      if (replayed) alwaysSent['idempotent-replayed'] = 'true'
-      return json(route.status, route.method === 'GET' ? textOf(body, route) : JSON.stringify(body))
+      const bytes = route.body && (await readBody(request, place))
+      const turn = admission.turn(place)
+      if (turn !== undefined) await turn
+      const checked = parseRequest(route, request, { tenantId, params: matched.params, query, bytes })
+      const { body, replayed } = await route.run(useCases, checked)
+      if (replayed) headers['idempotent-replayed'] = 'true'
+      const text = route.method === 'GET' ? textOf(body, route) : JSON.stringify(body)
+      return { ...json(route.status, text), tenantId }
     } finally {
-      inFlight.giveBack(tenantId, 1)
+      admission.leave(place)
     }
   }
 
-  /** Runs one of the operations, when it is its turn; what comes of its body is held until it is done. */
-  const run = async (route: Route, request: ApiRequest, found: Omit<Found, 'holdBytes' | 'turn'>) => {
-    const { tenantId } = found
-    let bytesHeld = 0
-    let isInside = false
-    const holdBytes = (bytes: number) => {
-      if (!bodyBytes.take(tenantId, bytes)) tooMany('Too large bodies of this tenant are under way.')
-      bytesHeld += bytes
-    }
-    const turn = async () => {
-      await turns.enter(tenantId)
-      isInside = true
-    }
-    try {
-      return await route.run(deps.useCases, await check(route, request, { ...found, holdBytes, turn }))
-    } finally {
-      if (isInside) turns.leave(tenantId)
-      if (bytesHeld > 0) bodyBytes.giveBack(tenantId, bytesHeld)
-    }
+  /** Undefined when no body was sent. Without an announced length only the end of the body shows that. */
+  const readBody = async (request: ApiRequest, place: Place): Promise<Uint8Array | undefined> => {
+    const { body } = request
+    const announced = announcedBytes(request)
+    if (body === undefined || announced === 0) return undefined
+    if (announced !== undefined) requireJson(request)
+    if (announced !== undefined && announced > body.bytesMax) throw tooLarge(body.bytesMax)
+    admission.hold(place, announced ?? body.bytesMax)
+    const bytes = await admission.reading(place, body.read())
+    if (bytes.length === 0) return undefined
+    if (announced === undefined) requireJson(request)
+    admission.hold(place, bytes.length)
+    return bytes
   }
 
   return async (request) => {
     const began = performance.now()
-    deps.onAsked?.()
+    deps.onRequest?.()
     const requestId = requestIdIn(request) ?? deps.newRequestId()
-    const traceparent = deps.tracing?.traceparent() ?? traceparentIn(request)
-    const trace = traced(traceparent)
+    const traceId = tracing?.traceId() ?? traceIdIn(request)
+    const trace = traceId === undefined ? NO_TRACE : { traceId }
     const { path, query } = splitTarget(request.target)
     const matched = match(path)
-    if (matched !== null) deps.tracing?.onRoute(matched.template)
+    if (matched !== null) tracing?.onRoute(matched.template)
     const headers: Headers = { 'x-request-id': requestId, ...ALWAYS }
     let code: ProblemCode | null = null
     let draft: Draft
     try {
-      draft = await answer(request, matched, { query, traceparent }, headers)
+      draft = await respond(request, matched, query, headers)
     } catch (error) {
       const failure = error instanceof DomainFailure ? error : null
       if (failure === null || failure.cause !== undefined)
@@ -148,7 +133,9 @@ export const createApi = (deps: Deps): Api => {
   }
 }
 
-/** Callers who asked for the same at the same moment share an answer, and get it one after another: it is written once. */
+const NO_TRACE: { readonly traceId?: string } = {}
+
+/** Callers that asked for the same at the same moment share one answer, one after the other. It is written once. */
 const createTextOf = () => {
   let last: object | undefined
   let text = ''
@@ -161,10 +148,13 @@ const createTextOf = () => {
   }
 }
 
-const allowOf = ({ routes }: Match<AnyRoute>): string =>
+const methodsOf = ({ routes }: Match<AnyRoute>): string =>
   [...routes.keys()]
     .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
     .join(', ')
     .concat(', OPTIONS')
 
-const tooMany = (detail: string): never => refuse('unavailable', detail, { retryAfterS: 1 })
+const refuseMethod = (matched: Match<AnyRoute>): never => {
+  const allow = methodsOf(matched)
+  return refuse('method_not_allowed', `Method not allowed. Allowed methods: ${allow}.`, { allow })
+}

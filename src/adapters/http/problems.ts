@@ -87,6 +87,11 @@ export const PROBLEMS = {
     title: 'The key has made too many requests',
     explanation: 'Wait as many seconds as the header `Retry-After` says.',
   },
+  headers_too_large: {
+    status: 431,
+    title: 'Headers too large',
+    explanation: 'The request line and headers together exceed 16 KiB. Send fewer or shorter headers.',
+  },
   internal_error: {
     status: 500,
     title: 'Something went wrong here',

@@ -1,40 +1,20 @@
 import { refuse } from '../../core/failures.ts'
 import type { Caller } from '../../core/identify.ts'
-import { createBuckets } from './buckets.ts'
+import { createTokenBuckets } from './token-bucket.ts'
 
-/** Counts one request of a key: whether it may go on, and what every answer to it says of the limit. */
-export type RateLimit = (apiKeyId: string) => {
-  readonly retryAfterS: number | null
-  readonly headers: Readonly<Record<string, string>>
-}
+/** Counts a request of a key. Refuses `rate_limited`; `headers` receives the state of the limit either way. */
+export type RateLimit = (caller: Caller, headers: Record<string, string>) => void
 
-/** As many requests of each key as `perMinute` says. `stopwatch`: milliseconds that never go back. */
-export const createRateLimit = (perMinute: number, stopwatch: () => number): RateLimit => {
-  const buckets = createBuckets(perMinute, stopwatch)
+/** At most `perMinute` requests of each key, or no limit. `stopwatch`: monotonic milliseconds. */
+export const createRateLimit = (perMinute: number | null, stopwatch: () => number): RateLimit => {
+  if (perMinute === null) return () => {}
+  const take = createTokenBuckets(perMinute, stopwatch)
   const policy = `"per-minute";q=${perMinute};w=60`
-  return (apiKeyId) => {
-    const { isTaken, left, waitS } = buckets.take(apiKeyId)
-    return {
-      retryAfterS: isTaken ? null : waitS,
-      headers: {
-        'ratelimit-policy': policy,
-        ratelimit: `"per-minute";r=${Math.floor(left)};t=${waitS}`,
-      },
-    }
+  return ({ apiKeyId }, headers) => {
+    const { isTaken, left, waitS } = take(apiKeyId)
+    headers['ratelimit-policy'] = policy
+    headers['ratelimit'] = `"per-minute";r=${Math.floor(left)};t=${waitS}`
+    if (!isTaken)
+      refuse('rate_limited', 'This API key has used up its requests per minute.', { retryAfterS: waitS })
   }
-}
-
-/** Refuses `rate_limited` where the caller's key has had its share; `headers` gets what is said of the limit. */
-export const limitRate = (
-  rateLimit: RateLimit | null,
-  { apiKeyId }: Caller,
-  headers: Record<string, string>,
-): void => {
-  const rate = rateLimit?.(apiKeyId)
-  if (rate === undefined) return
-  Object.assign(headers, rate.headers)
-  if (rate.retryAfterS !== null)
-    refuse('rate_limited', 'This key has made as many requests as it may in a minute.', {
-      retryAfterS: rate.retryAfterS,
-    })
 }

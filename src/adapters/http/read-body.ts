@@ -1,53 +1,38 @@
-import type { Readable } from 'node:stream'
-import { DomainFailure, refuse } from '../../core/failures.ts'
+import type { IncomingMessage } from 'node:http'
+import { DomainFailure } from '../../core/failures.ts'
+import { tooLarge } from './requests.ts'
 
 const DISCARD_MS_MAX = 1_000
 
-export const refuseTooLarge = (bytes: number, bytesMax: number): void => {
-  if (bytes > bytesMax) refuse('payload_too_large', `The body is larger than ${bytesMax} bytes.`)
-}
-
-/** A body to its end; refused as soon as it is too large, or as `hold`, told of each part of it, refuses. */
-export const readBody = (
-  body: Readable,
-  bytesMax: number,
-  hold: (bytes: number) => void,
-): Promise<Uint8Array> =>
+/** A body to its end. Refuses `payload_too_large` as soon as it is, and `invalid_request` when it ends early. */
+export const readBody = (req: IncomingMessage, bytesMax: number): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
-    // An empty one that was read before tells nothing any more.
-    if (body.readableEnded) resolve(new Uint8Array())
+    // A stream that has ended, or whose sender is gone, emits nothing any more.
+    if (req.readableEnded) return resolve(new Uint8Array())
+    if (req.destroyed) return reject(endedEarly())
     const chunks: Buffer[] = []
     let bytes = 0
     const take = (chunk: Buffer) => {
       bytes += chunk.length
       chunks.push(chunk)
-      try {
-        refuseTooLarge(bytes, bytesMax)
-        hold(chunk.length)
-      } catch (failure) {
-        chunks.length = 0
-        body.off('data', take).pause()
-        reject(failure)
-      }
+      if (bytes <= bytesMax) return
+      req.off('data', take).pause()
+      reject(tooLarge(bytesMax))
     }
-    const endedEarly = () => {
-      if (!body.readableEnded) reject(new DomainFailure('invalid_request', 'The request ended early.'))
-    }
-    // A sender that went away before this began: the stream tells nothing any more.
-    if (body.destroyed) endedEarly()
-    body.on('data', take)
-    body.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
-    body.on('error', endedEarly)
-    body.on('close', endedEarly)
+    const onEnd = () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+    const onClose = () => reject(endedEarly())
+    req.on('data', take).on('end', onEnd).on('error', onClose).on('close', onClose)
   })
 
-/** A sender that is still sending would miss its answer if the connection were closed on it at once. */
-export const discard = (body: Readable): Promise<void> =>
+const endedEarly = () => new DomainFailure('invalid_request', 'The request ended early.')
+
+/** Closing the connection on a sender that is still sending would cost it the answer. What it sends is dropped. */
+export const discard = (req: IncomingMessage): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, DISCARD_MS_MAX)
-    body.once('close', () => {
+    req.once('close', () => {
       clearTimeout(timer)
       resolve()
     })
-    body.resume()
+    req.removeAllListeners('data').resume()
   })

@@ -4,20 +4,16 @@ import type { ApiResponse } from './requests.ts'
 
 export type Headers = Record<string, string>
 /** An answer without the headers that every answer has. */
-export type Draft = {
-  readonly status: number
-  readonly headers: ApiResponse['headers']
-  readonly body: ApiResponse['body']
-}
+export type Draft = ApiResponse
 
-/** What the server answers where a message does not even reach the API. */
+/** The answer to a message that does not reach the API. */
 export const refusal = (requestId: string, failure: DomainFailure): ApiResponse =>
   responseOf(problem(failure.kind, requestId, failure), { 'x-request-id': requestId, ...ALWAYS })
 
-export const responseOf = ({ status, headers, body }: Draft, alwaysSent: Headers): ApiResponse => {
+export const responseOf = ({ status, headers, body, tenantId }: Draft, alwaysSent: Headers): ApiResponse => {
   Object.assign(alwaysSent, headers)
   if (status !== 204 && status !== 304) alwaysSent['content-length'] = String(Buffer.byteLength(body))
-  return { status, headers: alwaysSent, body }
+  return { status, headers: alwaysSent, body, tenantId }
 }
 
 export const ALWAYS: Headers = {

@@ -11,8 +11,8 @@ import { CreatedPage, NewPage, PageSlice, PageWithVersion } from '../../shapes/p
 import { PageGroupQuery, PageGroupSlice } from '../../shapes/page-group.ts'
 import { NewProspectLog, ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import { SliceQuery } from '../../shapes/slice.ts'
+import type { QueryShape } from './parse-request.ts'
 import type { ProblemCode } from './problems.ts'
-import type { QueryShape } from './requests.ts'
 
 /** What the routes run. */
 export type UseCases = {
@@ -20,12 +20,10 @@ export type UseCases = {
   readonly listPageGroups: (listing: PageGroupListing) => Promise<PageGroupSlice>
   readonly listPages: (listing: PageListing) => Promise<PageSlice>
   readonly getPage: (want: PageWant) => Promise<PageWithVersion>
-  readonly createPageWithVersion: (page: TracedPage) => Promise<PageCreation>
+  readonly createPageWithVersion: (page: PageToCreate) => Promise<PageCreation>
 }
-/** `traceparent`: of the request, for whoever names the page. */
-export type TracedPage = PageToCreate & { readonly traceparent?: string | undefined }
 
-/** A request whose key, scope, query, header and body are in order. */
+/** A request whose key, scope, query, headers and body are valid. */
 export type CheckedRequest<Query, Body> = {
   readonly tenantId: string
   readonly params: Readonly<Record<string, string>>
@@ -35,8 +33,6 @@ export type CheckedRequest<Query, Body> = {
   readonly members: ReadonlyMap<string, RawJson>
   /** From the header `Idempotency-Key`. */
   readonly idempotencyKey: string | undefined
-  /** Of the trace that the request belongs to. */
-  readonly traceparent: string | undefined
 }
 type Answer = { readonly body: object; readonly replayed?: boolean }
 
@@ -48,13 +44,13 @@ type Spec<Query extends QueryShape | undefined, Body extends v.GenericSchema | u
   readonly scope: Scope
   readonly query?: Query
   readonly body?: Body
-  /** True where no body at all means `{}`. */
+  /** When true, no body at all means `{}`. */
   readonly bodyOptional?: boolean
   readonly answer: v.GenericSchema
-  /** How the answer becomes text, where it holds JSON that is kept as text. */
+  /** How an answer becomes text when it holds JSON that is kept as text. */
   readonly write?: (answer: object) => string
   readonly status: 200 | 201
-  /** Besides those that every operation can give. */
+  /** Beside those of every operation. */
   readonly problems: readonly ProblemCode[]
   readonly run: (
     useCases: UseCases,
@@ -64,9 +60,9 @@ type Spec<Query extends QueryShape | undefined, Body extends v.GenericSchema | u
     >,
   ) => Promise<Answer>
 }
-/** One operation, as the router, the checks and the OpenAPI document read it. */
+/** One operation, as the router, the parser and the OpenAPI document read it. */
 export type Route = Omit<Spec<QueryShape | undefined, v.GenericSchema | undefined>, 'run'> & {
-  // Each row is checked against its own shapes by `route`; the table of all of them cannot be.
+  // `route` checks each row against its own shapes; the type of the whole table cannot.
   readonly run: (useCases: UseCases, request: CheckedRequest<never, never>) => Promise<Answer>
 }
 const route = <
@@ -152,21 +148,20 @@ export const ROUTES: readonly Route[] = [
     answer: CreatedPage,
     status: 201,
     problems: ['page_group_not_found', 'page_group_not_active', 'idempotency_key_reused'],
-    run: async ({ createPageWithVersion }, { tenantId, params, body, idempotencyKey, traceparent }) => {
+    run: async ({ createPageWithVersion }, { tenantId, params, body, idempotencyKey }) => {
       const pageGroupId = params['page_group_id'] ?? ''
       const { page, replayed } = await createPageWithVersion({
         ...body,
         tenantId,
         pageGroupId,
         idempotencyKey,
-        traceparent,
       })
       return { body: page, replayed }
     },
   }),
 ]
 
-/** The key in the body and the one in the header are the same key. */
+/** A key in the body and one in the header must be equal. */
 const oneKey = (inBody: string | undefined, inHeader: string | undefined): string | undefined => {
   if (inBody !== undefined && inHeader !== undefined && inBody !== inHeader) {
     const detail = 'must be the same in the body and in the header Idempotency-Key'
@@ -174,7 +169,7 @@ const oneKey = (inBody: string | undefined, inHeader: string | undefined): strin
       { detail, pointer: '/idempotencyKey' },
       { detail, parameter: 'Idempotency-Key' },
     ]
-    refuse('invalid_request', 'Two different idempotency keys were given.', { errors })
+    refuse('invalid_request', 'The request has two different idempotency keys.', { errors })
   }
   return inBody ?? inHeader
 }

@@ -3,13 +3,13 @@ import { Server as Listener } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { DomainFailure } from '../../core/failures.ts'
 import type { Api } from './api.ts'
-import { answerBadMessage, faultOf, repeatedIn } from './bad-messages.ts'
-import { createExchange } from './exchange.ts'
-import { createLines } from './lines.ts'
-import { readBody, refuseTooLarge } from './read-body.ts'
+import { messageHandler } from './handle-message.ts'
+import { answerMalformed, faultOf, repeatedIn } from './malformed-requests.ts'
+import { createPipelining } from './pipelining.ts'
+import { readBody } from './read-body.ts'
 import type { ApiResponse } from './requests.ts'
 import { refusal } from './responses.ts'
-import { requestIdIn, traced, traceparentIn } from './trace.ts'
+import { requestIdIn } from './trace.ts'
 
 export type ServerLimits = {
   readonly bodyBytesMax: number
@@ -17,100 +17,84 @@ export type ServerLimits = {
   readonly requestMsMax: number
   readonly keepAliveMs: number
   readonly connectionsMax: number
-  /** Bytes of answers that wait for their callers to take them. */
+  /** Bytes of answers that callers have not read. */
   readonly unsentBytesMax: number
 }
 type Deps = {
   readonly api: Api
   readonly limits: ServerLimits
   readonly newRequestId: () => string
-  /** Told of messages that are answered without reaching the API. */
-  readonly onBadMessage: (
-    requestId: string,
-    failure: DomainFailure,
-    trace: { readonly traceId?: string },
-  ) => void
+  /** Receives messages that are refused before they reach the API. */
+  readonly onMalformed: (requestId: string, failure: DomainFailure) => void
 }
 
-/** Connections that may come at the same moment; of more the system drops some, and they try again after seconds. */
+/** Connections that the system queues for acceptance. Past that it drops some, which try again after seconds. */
 const BACKLOG = 4_096
 const CHECK_CONNECTIONS_EVERY_MS = 2_000
 const IDLE_GRACE_MS = 1_000
-/**
- * An answer of which nothing is taken for so long is given up. Node's own timeout would set a timer for each request;
- * what is slow to come has limits without it.
- */
-const STILL_MS_MAX = 120_000
+/** Only for answers: what arrives slowly has other limits. Node's own timeout would set a timer for each request. */
+const STALLED_MS_MAX = 120_000
 
-/** The API on a socket of its own. */
-export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: Deps) => {
+/** The API on a socket. */
+export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Deps) => {
   let draining = false
-  const lines = createLines()
+  const pipelining = createPipelining()
   const refuseMessage = (failure: DomainFailure, req?: IncomingMessage): ApiResponse => {
     const requestId = (req && requestIdIn(req)) ?? newRequestId()
-    onBadMessage(requestId, failure, traced(req && traceparentIn(req)))
+    onMalformed(requestId, failure)
     return refusal(requestId, failure)
   }
-
-  const exchange = createExchange({
+  const handleMessage = messageHandler({
     api,
-    ...limits,
-    stillMsMax: STILL_MS_MAX,
+    unsentBytesMax: limits.unsentBytesMax,
+    stalledMsMax: STALLED_MS_MAX,
     refuseMessage,
-    isLast: () => draining,
+    isDraining: () => draining,
   })
-
-  const handle = (
-    req: IncomingMessage,
-    res: ServerResponse,
-    { expectsContinue, overflow }: { expectsContinue: boolean; overflow: DomainFailure | null },
-  ): Promise<void> => {
-    const repeatedHeaders = repeatedIn(req)
-    return exchange(req, res, {
-      target: req.url ?? '',
-      repeatedHeaders,
-      fault: overflow ?? faultOf(req, repeatedHeaders),
-      readBody: (hold) => {
-        refuseTooLarge(Number(req.headers['content-length'] ?? 0), limits.bodyBytesMax)
-        if (expectsContinue) res.writeContinue()
-        return readBody(req, limits.bodyBytesMax, hold)
-      },
-    })
-  }
 
   const server = createServer({
     headersTimeout: limits.headersMsMax,
     requestTimeout: limits.requestMsMax,
     keepAliveTimeout: limits.keepAliveMs,
     connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS,
-    // A missing Host is answered as a problem here.
+    // A missing Host is answered with a problem document.
     requireHostHeader: false,
   })
   server.maxConnections = limits.connectionsMax
-  const take = (expectsContinue: boolean) => async (req: IncomingMessage, res: ServerResponse) => {
-    const line = lines.take(req.socket, res)
-    if (line === 'full') return
+  const onRequest = (expectsContinue: boolean) => async (req: IncomingMessage, res: ServerResponse) => {
+    const taken = pipelining.take(req.socket, res)
+    if (taken === 'full') return
+    const repeatedHeaders = repeatedIn(req)
+    const read = () => {
+      if (expectsContinue) res.writeContinue()
+      return readBody(req, limits.bodyBytesMax)
+    }
     try {
-      await handle(req, res, { expectsContinue, overflow: line.overflow })
+      await handleMessage(req, res, {
+        target: req.url ?? '',
+        repeatedHeaders,
+        fault: taken.overflow ?? faultOf(req, repeatedHeaders),
+        body: { bytesMax: limits.bodyBytesMax, read },
+      })
     } catch {
       res.destroy()
     } finally {
-      line.answered()
+      taken.answered()
     }
   }
-  server.on('request', take(false))
-  server.on('checkContinue', take(true))
-  server.on('checkExpectation', take(false))
-  const refuseBad = (error: { readonly code?: string | undefined }, socket: Duplex) =>
-    lines.afterWhole(socket, () => answerBadMessage(error, socket, refuseMessage))
-  server.on('clientError', refuseBad)
-  server.on('connect', (_req, socket) => refuseBad({ code: 'CONNECT' }, socket))
+  server.on('request', onRequest(false))
+  server.on('checkContinue', onRequest(true))
+  server.on('checkExpectation', onRequest(false))
+  const onMalformedMessage = (error: { readonly code?: string | undefined }, socket: Duplex) =>
+    pipelining.afterComplete(socket, () => answerMalformed(error, socket, refuseMessage))
+  server.on('clientError', onMalformedMessage)
+  server.on('connect', (_req, socket) => onMalformedMessage({ code: 'CONNECT' }, socket))
 
   return {
     server,
     /**
-     * Resolves with the port: the one asked for, or a free one for 0. Where it is shared, other processes may listen on
-     * it at the same time, and the system spreads the connections.
+     * Resolves with the port: the one asked for, or a free one for 0. Other processes may listen on a shared port at the
+     * same time, and the system spreads the connections.
      */
     listen: (host: string, port: number, isShared = false): Promise<number> =>
       new Promise((resolve, reject) => {
@@ -120,11 +104,11 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
           resolve(portOf(server))
         })
       }),
-    /** Accepts no new connection, answers what is under way, and ends what is left after `msMax`. */
+    /** Accepts no new connection, answers what is in flight, and closes what is left after `msMax`. */
     drain: async (msMax: number): Promise<void> => {
       draining = true
-      // The `close` of `node:http` also ends connections that look idle, with a request on its way perhaps: at first
-      // only the listening ends.
+      // `close` of `node:http` also closes connections that look idle, though a request may be on its way. At first only
+      // stop listening.
       const closed = new Promise((resolve) => Listener.prototype.close.call(server, resolve))
       const idle = setTimeout(() => server.close(), Math.min(IDLE_GRACE_MS, msMax))
       const all = setTimeout(() => server.closeAllConnections(), msMax)
@@ -137,8 +121,8 @@ export const createHttpServer = ({ api, limits, newRequestId, onBadMessage }: De
 }
 
 /**
- * Each process accepts for itself. Where the system cannot do that, the handle of `node:cluster` is shared; not its
- * round robin, in which a connection on its way to a process that dies hangs for ever.
+ * Each process accepts its own connections. Systems without `reusePort` share the handle of `node:cluster`, not its round
+ * robin, which leaves a connection hanging that is on its way to a process that dies.
  */
 const SHARED = process.platform === 'linux' ? { reusePort: true, exclusive: true } : {}
 

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { GatherWatch } from '../../core/gather.ts'
+import type { GatherObserver } from '../../core/gather.ts'
 import { createHistogram } from './histogram.ts'
 
 const LENGTHS = [1, 2, 5, 10, 20, 50, 100, 200]
@@ -24,7 +24,7 @@ export const listFigures = (register: Registry) => {
 
   return {
     /** What `gather` tells of one operation. */
-    gathering: (operation: string): GatherWatch => {
+    gathering: (operation: string): GatherObserver => {
       queued.set(operation, 0)
       return {
         list: lengths.child({ operation }),

@@ -1,4 +1,4 @@
-import type { ClaimedVersion, Namer } from '../../core/ports.ts'
+import type { Namer } from '../../core/ports.ts'
 
 export type ChatCompletionsSettings = {
   /** The base of the API, such as `http://127.0.0.1:11434/v1`, or its full address. */
@@ -6,10 +6,7 @@ export type ChatCompletionsSettings = {
   readonly model: string
   readonly apiKey: string | undefined
   readonly msMax: number
-  /** Sends it with the headers that carry the trace of the attempt. */
-  readonly traced?: Traced
 }
-type Traced = <Answer>(version: ClaimedVersion, send: (headers: Record<string, string>) => Answer) => Answer
 
 const ANSWER_BYTES_MAX = 65_536
 const CONTEXT_CHARACTERS_MAX = 4_000
@@ -17,39 +14,31 @@ const INSTRUCTION =
   'You name web pages. Answer with one short name for the page that is described: at most eight words, one line, no quotes, nothing else.'
 
 /** Asks any server that speaks the chat-completions protocol for a page's name. */
-export const chatCompletionsNamer = ({
-  url,
-  model,
-  apiKey,
-  msMax,
-  traced = (_version, send) => send({}),
-}: ChatCompletionsSettings): Namer => {
+export const chatCompletionsNamer = ({ url, model, apiKey, msMax }: ChatCompletionsSettings): Namer => {
   const address = url.endsWith('/chat/completions') ? url : `${url.replace(/\/+$/, '')}/chat/completions`
   const headers = {
     'content-type': 'application/json',
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
   }
-  return async ({ groupTitle, pageContext, supplementaryContext }, stop, version) => {
-    const described = [`Group: ${groupTitle}`, pageContext, supplementaryContext]
+  return async ({ groupTitle, pageContext, supplementaryContext }, stop) => {
+    const description = [`Group: ${groupTitle}`, pageContext, supplementaryContext]
       .filter((part) => part !== null)
       .map((part) => part.slice(0, CONTEXT_CHARACTERS_MAX))
       .join('\n\n')
-    const ask = (more: Record<string, string>) =>
-      fetch(address, {
-        method: 'POST',
-        headers: { ...headers, ...more },
-        redirect: 'error',
-        signal: AbortSignal.any([stop, AbortSignal.timeout(msMax)]),
-        body: JSON.stringify({
-          model,
-          max_tokens: 60,
-          messages: [
-            { role: 'system', content: INSTRUCTION },
-            { role: 'user', content: described },
-          ],
-        }),
-      })
-    const response = await (version === undefined ? ask({}) : traced(version, ask))
+    const response = await fetch(address, {
+      method: 'POST',
+      headers,
+      redirect: 'error',
+      signal: AbortSignal.any([stop, AbortSignal.timeout(msMax)]),
+      body: JSON.stringify({
+        model,
+        max_tokens: 60,
+        messages: [
+          { role: 'system', content: INSTRUCTION },
+          { role: 'user', content: description },
+        ],
+      }),
+    })
     const text = await readAtMost(response, ANSWER_BYTES_MAX)
     if (!response.ok) throw new Error(`the naming server answered ${response.status}`)
     const content = contentOf(parsed(text))
@@ -58,7 +47,7 @@ export const chatCompletionsNamer = ({
   }
 }
 
-/** V8's own message would quote the answer, which may quote the page. */
+/** V8's message would quote the answer, which may quote the page. */
 const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text)

@@ -151,10 +151,10 @@ t.test('409: an archived group takes no new pages, but answers for those it took
   t.equal(await pagesCount(), 1)
 })
 
-t.test('413: a body over the limit is refused by whoever reads it', async (t) => {
+t.test('413: a body over the limit is refused by its reader', async (t) => {
   const { call, pagesCount, CREATE } = await openSceneOf()
-  const readBody = async () => refuse('payload_too_large', 'The body is larger than 9 bytes.')
-  const answer = await call(CREATE, { json: { customName: 'Sale' }, readBody })
+  const read = async () => refuse('payload_too_large', 'The body is larger than 9 bytes.')
+  const answer = await call(CREATE, { json: { customName: 'Sale' }, read })
   t.equal(answer.status, 413)
   t.strictSame(answer.json, problemFor(answer, 'payload_too_large', 413, 'The body is larger than 9 bytes.'))
   t.equal(await pagesCount(), 0)

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { docsRoutes } from '../../../src/adapters/http/docs/routes.ts'
 import { createLog } from '../../../src/adapters/log.ts'
-import { compose, realWorld } from '../../../src/compose.ts'
+import { compose, createRuntime } from '../../../src/compose.ts'
 import { readConfig } from '../../../src/config.ts'
 import { openScene, SECURITY_HEADERS } from '../../support/api.ts'
 import { newFolder } from '../../support/program.ts'
@@ -134,7 +134,7 @@ t.test('a file that could not be read is read again at the next call', async (t)
 t.test('DOCS=off takes it away', async (t) => {
   const statusOf = async (docs: string) => {
     const config = readConfig({ DATABASE_URL: 'memory:', LOG_LEVEL: 'silent', DOCS: docs })
-    const { api } = compose(config, realWorld(config, createLog('silent')))
+    const { api } = compose(config, createRuntime(config, createLog('silent')))
     return (await api({ method: 'GET', target: '/docs', headers: {} })).status
   }
   t.strictSame(await Promise.all(['', 'on', 'off'].map(statusOf)), [200, 200, 404])

@@ -229,10 +229,10 @@ t.test('405: the path has POST alone', async (t) => {
   t.strictSame(answer.json, problemFor(answer, 'method_not_allowed', 405, 'The path has POST, OPTIONS.'))
 })
 
-t.test('413: a body over the limit is refused by whoever reads it', async (t) => {
+t.test('413: a body over the limit is refused by its reader', async (t) => {
   const { call, store } = await openScene()
-  const readBody = async () => refuse('payload_too_large', 'The body is larger than 9 bytes.')
-  const answer = await call(LOG, { json: activity, readBody })
+  const read = async () => refuse('payload_too_large', 'The body is larger than 9 bytes.')
+  const answer = await call(LOG, { json: activity, read })
   t.equal(answer.status, 413)
   t.strictSame(answer.json, problemFor(answer, 'payload_too_large', 413, 'The body is larger than 9 bytes.'))
   t.strictSame(store.kept.logs(), [])

@@ -2,8 +2,9 @@ import t from 'tap'
 import { PROBLEMS, type ProblemCode } from '../../../src/adapters/http/problems.ts'
 import { createHttpServer } from '../../../src/adapters/http/server.ts'
 import { createLog } from '../../../src/adapters/log.ts'
-import { compose, realWorld } from '../../../src/compose.ts'
+import { compose, createRuntime } from '../../../src/compose.ts'
 import { readConfig } from '../../../src/config.ts'
+import { newApiKeyText } from '../../../src/core/api-key-text.ts'
 import { revokeApiKey } from '../../../src/core/manage-api-keys.ts'
 import {
   type Answer,
@@ -34,7 +35,7 @@ const tooLarge = async ({ api, newRequestId, owner }: Scene): Promise<Answer> =>
     connectionsMax: 9,
     unsentBytesMax: 1e6,
   }
-  const http = createHttpServer({ api, limits, newRequestId, onBadMessage: () => {} })
+  const http = createHttpServer({ api, limits, newRequestId, onMalformed: () => {} })
   const port = await http.listen('127.0.0.1', 0)
   const response = await fetch(`http://127.0.0.1:${port}/v0/prospect_logs`, {
     method: 'POST',
@@ -54,8 +55,8 @@ const tooLarge = async ({ api, newRequestId, owner }: Scene): Promise<Answer> =>
 /** The whole service over an empty memory store, not started yet. */
 const serviceNotStarted = () => {
   const config = readConfig({ DATABASE_URL: 'memory:', LOG_LEVEL: 'silent' })
-  const service = compose(config, realWorld(config, createLog('silent')))
-  return { ...service, call: caller(documented(service.api), 'pp_x') }
+  const service = compose(config, createRuntime(config, createLog('silent')))
+  return { ...service, call: caller(documented(service.api), newApiKeyText()) }
 }
 
 const TABLE: Row[] = [
@@ -236,13 +237,14 @@ const TABLE: Row[] = [
     async () => {
       const busy = Promise.withResolvers<never[]>()
       const { call } = await openScene({
-        requestsInFlightMax: 1,
+        requestsAtOnceMax: 1,
+        requestsWaitingMax: 1,
         storeAs: (store) => ({ ...store, pageGroups: { ...store.pageGroups, list: () => busy.promise } }),
       })
-      const underWay = call(GROUPS)
+      const inFlight = [call(GROUPS), call(GROUPS)]
       const answer = await call(GROUPS)
       busy.resolve([[] as never])
-      await underWay
+      await Promise.all(inFlight)
       return answer
     },
   ],
@@ -372,7 +374,7 @@ t.test('no answer repeats what was given', async (t) => {
 t.test('of several faults the earlier check speaks: path, method, key, rate, scope, body', async (t) => {
   const { call, keyWith } = await openScene()
   const unread = async () => t.fail('a body that is not wanted yet was read') as never
-  const worst = { key: 'wrong', body: '{', readBody: unread, headers: { 'content-type': 'text/plain' } }
+  const worst = { key: 'wrong', body: '{', read: unread, headers: { 'content-type': 'text/plain' } }
   const codeOf = async (operation: string, sent: object) =>
     (await call(operation, { ...worst, ...sent })).json.code
   t.equal(await codeOf('PUT /v0/prospects?limit=0', {}), 'not_found')

@@ -27,7 +27,7 @@ const serve = async (
     api,
     limits: { ...LIMITS, ...limits },
     newRequestId,
-    onBadMessage: (requestId, { message }) => badMessages.push(`${requestId}: ${message}`),
+    onMalformed: (requestId, { message }) => badMessages.push(`${requestId}: ${message}`),
   })
   const port = await http.listen('127.0.0.1', 0)
   t.teardown(() => http.drain(0))

@@ -73,7 +73,7 @@ t.test('what an instrumentation knows goes before the header, and it is told the
   const routes: string[] = []
   const span = '11111111111111111111111111111111'
   const tracing = {
-    traceparent: () => `00-${span}-${PARENT}-01`,
+    traceId: () => span,
     onRoute: (route: string) => routes.push(route),
   }
   const { call, answered } = await openScene({ tracing })

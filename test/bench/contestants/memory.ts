@@ -5,7 +5,9 @@ import { writeFileSync } from 'node:fs'
 import { BODY_TEXT, emailOf, type Filled, type Size } from '../fill.ts'
 
 const dist = (path: string) => new URL(`../../../dist/${path}`, import.meta.url).href
-const { compose, realWorld } = (await import(dist('compose.js'))) as typeof import('../../../src/compose.ts')
+const { compose, createRuntime } = (await import(
+  dist('compose.js')
+)) as typeof import('../../../src/compose.ts')
 const { readConfig } = (await import(dist('config.js'))) as typeof import('../../../src/config.ts')
 const { createLog } = (await import(dist('adapters/log.js'))) as typeof import('../../../src/adapters/log.ts')
 const { createTenant } = (await import(
@@ -24,7 +26,7 @@ const { matchableEmail } = (await import(
 const [sizeJson = '', filledPath = ''] = process.argv.slice(2)
 const size: Size = JSON.parse(sizeJson)
 const config = readConfig({ ...process.env, DATABASE_URL: 'memory:' })
-const world = realWorld(config, createLog(config.logLevel))
+const world = createRuntime(config, createLog(config.logLevel))
 const { store, newId } = world
 const at = new Date().toISOString()
 const raw = (rawJson: string) => ({ rawJson })

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { RawRoute } from '../open-routes.ts'
+import type { RawRoute } from '../public-routes.ts'
 import type { ApiResponse } from '../requests.ts'
 import { type Asset, answerAsset, assetOf } from './assets.ts'
 import { CONTENT_SECURITY_POLICY, LOOK, PAGE, PLAIN_PAGE, START } from './page.ts'

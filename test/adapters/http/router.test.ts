@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createRouter } from '../../src/adapters/http/router.ts'
+import { createRouter } from '../../../src/adapters/http/router.ts'
 
 const GROUPS = { method: 'GET', path: '/v0/page_groups' }
 const LIST = { method: 'GET', path: '/v0/page_groups/{page_group_id}/pages' }

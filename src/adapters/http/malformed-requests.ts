@@ -3,24 +3,24 @@ import type { Duplex } from 'node:stream'
 import { DomainFailure } from '../../core/failures.ts'
 import type { ApiResponse } from './requests.ts'
 
-/** Headers that mean nothing certain when they come twice. Node joins them or drops one without a word. */
+/** Headers that are ambiguous when repeated. Node joins them or silently drops one. */
 const ONCE = new Set(['host', 'content-type', 'content-length', 'content-encoding', 'idempotency-key'])
 const GRACE_MS = 1_000
 
-/** What HTTP itself forbids and Node lets pass. */
+/** What HTTP forbids and Node accepts. */
 export const faultOf = (
   { httpVersion, headers }: IncomingMessage,
   repeated: readonly string[],
 ): DomainFailure | null => {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
-    return badMessage('The request line has no HTTP version.')
+    return malformed('The request line has no HTTP version.')
   if (repeated.includes('host') || repeated.includes('content-length'))
-    return badMessage('Host and Content-Length may be given once.')
-  if (httpVersion === '1.1' && headers.host === undefined) return badMessage('The header Host is missing.')
+    return malformed('Host and Content-Length must not be repeated.')
+  if (httpVersion === '1.1' && headers.host === undefined) return malformed('The Host header is missing.')
   return null
 }
 
-const badMessage = (detail: string) => new DomainFailure('invalid_request', detail)
+const malformed = (detail: string) => new DomainFailure('invalid_request', detail)
 
 export const repeatedIn = ({ headers, rawHeaders }: IncomingMessage): readonly string[] => {
   if (Object.keys(headers).length * 2 === rawHeaders.length) return []
@@ -34,8 +34,8 @@ export const repeatedIn = ({ headers, rawHeaders }: IncomingMessage): readonly s
   })
 }
 
-/** A message that is not HTTP, or came too slowly, has no request to answer: the words go straight to the socket. */
-export const answerBadMessage = (
+/** A message that is not HTTP, or is too slow, never becomes a request: its answer goes straight to the socket. */
+export const answerMalformed = (
   { code = '' }: { readonly code?: string | undefined },
   socket: Duplex,
   refuseMessage: (failure: DomainFailure) => ApiResponse,
@@ -44,20 +44,19 @@ export const answerBadMessage = (
     socket.destroy()
     return
   }
-  const detail = BAD_MESSAGES[code] ?? 'The message is not well-formed HTTP.'
-  const { status, headers, body } = refuseMessage(badMessage(detail))
+  const failure = MALFORMED[code] ?? malformed('The message is not well-formed HTTP.')
+  const { status, headers, body } = refuseMessage(failure)
   const lines = Object.entries({ ...headers, connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )
-  // A sender whose bytes nobody takes would be cut off before it has read its answer.
+  // With unread input the system would reset the connection before the sender has read its answer.
   socket.on('error', () => {}).on('data', () => {})
-  // Whoever does not close its end is not waited for.
   setTimeout(() => socket.destroy(), GRACE_MS).unref()
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
 }
 
-const BAD_MESSAGES: Readonly<Record<string, string>> = {
-  CONNECT: 'No connection is passed on here.',
-  HPE_HEADER_OVERFLOW: 'The headers are too large.',
-  ERR_HTTP_REQUEST_TIMEOUT: 'The request came too slowly.',
+const MALFORMED: Readonly<Record<string, DomainFailure>> = {
+  CONNECT: malformed('CONNECT is not supported.'),
+  HPE_HEADER_OVERFLOW: new DomainFailure('headers_too_large', 'The header section is too large.'),
+  ERR_HTTP_REQUEST_TIMEOUT: malformed('The request took too long to arrive.'),
 }

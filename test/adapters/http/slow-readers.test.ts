@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t from 'tap'
 import { createHttpServer } from '../../../src/adapters/http/server.ts'
-import { boundUnsent } from '../../../src/adapters/http/unsent.ts'
+import { limitPendingWrites } from '../../../src/adapters/http/slow-readers.ts'
 
 const MEBIBYTE = 1_048_576
 const MS = 60_000
@@ -23,7 +23,7 @@ const serve = async (t: { teardown: (end: () => unknown) => void }, unsentBytesM
       unsentBytesMax,
     },
     newRequestId: () => 'request',
-    onBadMessage: () => {},
+    onMalformed: () => {},
   })
   const port = await http.listen('127.0.0.1', 0)
   t.teardown(() => http.drain(0))
@@ -91,10 +91,10 @@ t.test('nor do those of callers who went away', async (t) => {
 })
 
 t.test('an answer of which nothing is taken is given up in the end', async (t) => {
-  const bound = boundUnsent(2 * ANSWER_BYTES, 50)
+  const limitPending = limitPendingWrites(2 * ANSWER_BYTES, 50)
   const server = createServer((req, res) => {
     res.end('x'.repeat(req.url === '/small' ? 10 : ANSWER_BYTES))
-    bound(res)
+    limitPending(res)
   })
   server.keepAliveTimeout = 0
   server.listen(0, '127.0.0.1')

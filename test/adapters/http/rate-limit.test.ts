@@ -1,10 +1,22 @@
 import t from 'tap'
-import { createRateLimit } from '../../src/adapters/http/rate-limit.ts'
-import { stoppedClock } from '../support/setting.ts'
+import { createRateLimit } from '../../../src/adapters/http/rate-limit.ts'
+import type { DomainFailure } from '../../../src/core/failures.ts'
+import { stoppedClock } from '../../support/setting.ts'
 
 const setting = (perMinute: number) => {
   const stopwatch = stoppedClock(0)
-  return { stopwatch, ask: createRateLimit(perMinute, stopwatch) }
+  const count = createRateLimit(perMinute, stopwatch)
+  /** When the key may come again, if it must; and the headers of its answer. */
+  const ask = (apiKeyId: string) => {
+    const headers: Record<string, string> = {}
+    try {
+      count({ tenantId: 'tenant', scopes: [], apiKeyId }, headers)
+      return { retryAfterS: null, headers }
+    } catch (failure) {
+      return { retryAfterS: (failure as DomainFailure).facts.retryAfterS ?? null, headers }
+    }
+  }
+  return { stopwatch, ask }
 }
 
 t.test('a key may ask as often as the limit says, and then waits', async (t) => {
@@ -13,7 +25,7 @@ t.test('a key may ask as often as the limit says, and then waits', async (t) => 
   t.strictSame(answers, [null, null, null, 20, 20])
 })
 
-t.test('every answer tells the policy, what is left, and when more comes', async (t) => {
+t.test('every answer has the policy, what is left, and when more comes', async (t) => {
   const { ask } = setting(3)
   t.strictSame(ask('a').headers, {
     'ratelimit-policy': '"per-minute";q=3;w=60',
@@ -24,7 +36,7 @@ t.test('every answer tells the policy, what is left, and when more comes', async
   t.equal(ask('a').headers['ratelimit'], '"per-minute";r=0;t=20')
 })
 
-t.test('whoever waits as long as told is let in, once', async (t) => {
+t.test('a key that waits for as long as it was told is let in, once', async (t) => {
   const { ask, stopwatch } = setting(7)
   for (let i = 0; i < 7; i++) ask('a')
   const { retryAfterS } = ask('a')

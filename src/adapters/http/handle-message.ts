@@ -4,32 +4,32 @@ import type { DomainFailure } from '../../core/failures.ts'
 import type { Api } from './api.ts'
 import { discard } from './read-body.ts'
 import type { ApiRequest, ApiResponse } from './requests.ts'
-import { boundUnsent } from './unsent.ts'
+import { limitPendingWrites } from './slow-readers.ts'
 
 type Deps = {
   readonly api: Api
-  /** Bytes of answers that wait for their callers to take them. */
+  /** Bytes of answers that callers have not read. */
   readonly unsentBytesMax: number
-  /** How long one that nobody takes is kept; left to whose server it is where that is not ours. */
-  readonly stillMsMax?: number
+  /** After this long without progress a connection is closed. Undefined in somebody else's server. */
+  readonly stalledMsMax?: number
   readonly refuseMessage: (failure: DomainFailure, req: IncomingMessage) => ApiResponse
-  /** Whether answers from now on end their connections. */
-  readonly isLast?: () => boolean
+  /** Whether answers from now on close their connections. */
+  readonly isDraining?: () => boolean
 }
-type Received = Required<Pick<ApiRequest, 'target' | 'repeatedHeaders' | 'readBody'>> & {
+type Received = Required<Pick<ApiRequest, 'target' | 'repeatedHeaders' | 'body'>> & {
   /** Why the message is refused without asking the API. */
   readonly fault: DomainFailure | null
 }
 
-/** A message of `node:http` to the API, and the answer back: what the server and the handler have in common. */
-export const createExchange = ({ api, unsentBytesMax, stillMsMax, refuseMessage, isLast }: Deps) => {
-  const bound = boundUnsent(unsentBytesMax, stillMsMax)
+/** Passes a message of `node:http` to the API and writes its answer: what the server and the handler share. */
+export const messageHandler = ({ api, unsentBytesMax, stalledMsMax, refuseMessage, isDraining }: Deps) => {
+  const limitPending = limitPendingWrites(unsentBytesMax, stalledMsMax)
   return async (
     req: IncomingMessage,
     res: ServerResponse,
     { fault, ...received }: Received,
   ): Promise<void> => {
-    const { status, headers, body } = fault
+    const { status, headers, body, tenantId } = fault
       ? refuseMessage(fault, req)
       : await api({
           ...received,
@@ -37,19 +37,19 @@ export const createExchange = ({ api, unsentBytesMax, stillMsMax, refuseMessage,
           headers: req.headers,
           address: req.socket.remoteAddress,
         })
-    // The rest of a small body may have come in the same packet, which is read to its end once this turn is over. By
-    // HTTP/2 a request is answered without minding what is left of it.
+    // The rest of a small body may be in the same packet, which is parsed to its end in this turn of the loop. HTTP/2
+    // answers without regard to an unread body.
     const isUnread = () => !req.complete && req.httpVersionMajor < 2
     if (isUnread()) await nextTurn()
     const unread = isUnread()
-    if (isLast?.() || fault || unread) res.setHeader('connection', 'close')
+    if (isDraining?.() || fault || unread) res.setHeader('connection', 'close')
     res.writeHead(status, headers)
     if (unread) {
       res.write(body)
       await discard(req)
       res.end()
-      // Text of as many bytes as characters is ASCII, which Node writes faster under another name.
+      // Text with as many bytes as characters is ASCII, which Node writes faster as Latin-1.
     } else res.end(body, headers['content-length'] === String(body.length) ? 'latin1' : 'utf8')
-    bound(res)
+    limitPending(res, tenantId)
   }
 }

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { createLines } from '../../../src/adapters/http/lines.ts'
+import { createPipelining } from '../../../src/adapters/http/pipelining.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
@@ -15,11 +15,11 @@ const answer = () =>
   Object.assign(new EventEmitter(), { req: { complete: true } }) as unknown as ServerResponse & EventEmitter
 
 t.test('a connection keeps nothing of what it asked once that is answered', async (t) => {
-  const lines = createLines()
+  const pipelining = createPipelining()
   const socket = new Duplex()
   const ask = () => {
     const [first, second] = [answer(), answer()]
-    for (const res of [first, second]) lines.take(socket, res)
+    for (const res of [first, second]) pipelining.take(socket, res)
     first.emit('close')
     second.emit('close')
     return [new WeakRef(first), new WeakRef(second)]
@@ -32,7 +32,7 @@ t.test('a connection keeps nothing of what it asked once that is answered', asyn
     [undefined, undefined],
   )
   let isDone = false
-  lines.afterWhole(socket, () => {
+  pipelining.afterComplete(socket, () => {
     isDone = true
   })
   t.ok(isDone, 'nothing is waited for')

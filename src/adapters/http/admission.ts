@@ -1,0 +1,201 @@
+import { DomainFailure } from '../../core/failures.ts'
+
+type Limits = {
+  /** Requests worked on at a time. */
+  readonly atOnceMax: number
+  /** Requests that read their body or wait for their turn. */
+  readonly waitingMax: number
+  readonly waitMsMax: number
+  /** Bytes of request bodies, from the moment they are announced until the answer. */
+  readonly bodyBytesMax: number
+}
+type Tenant = {
+  readonly id: string
+  places: number
+  waiting: number
+  bytes: number
+  waitingBytes: number
+  readonly reading: Set<Place>
+  readonly ready: Set<Place>
+}
+/** One request between its arrival and its answer. */
+export type Place = {
+  readonly tenant: Tenant
+  bytes: number
+  state: 'waiting' | 'working' | 'gone'
+  readySinceMs: number
+  enter: () => void
+  refuse: (why: DomainFailure) => void
+}
+
+const SWEEP_EVERY_MS = 200
+
+/**
+ * The one place that decides which requests may come in and which must wait. A tenant alone may use all of the room.
+ * Tenants that compete take turns, and when room runs out, the tenant that holds most loses a request that is not
+ * worked on yet. A tenant that holds less than its equal part is therefore not refused for the load of others.
+ *
+ * Bodies that are worked on cannot be dropped, and take at most half of `bodyBytesMax`. So all bodies together take at
+ * most one and a half times `bodyBytesMax`: the equal parts, and what is worked on beyond them.
+ */
+export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax }: Limits) => {
+  const tenants = new Map<string, Tenant>()
+  /** Tenants with requests that are ready, in the order of their turns. */
+  const turns = new Set<Tenant>()
+  let waiting = 0
+  let working = 0
+  let bytes = 0
+  let workingBytes = 0
+  let sweeping: NodeJS.Timeout | undefined
+
+  const stopWaiting = ({ tenant, bytes }: Place): void => {
+    waiting--
+    tenant.waiting--
+    tenant.waitingBytes -= bytes
+  }
+  const begin = (place: Place): void => {
+    stopWaiting(place)
+    place.state = 'working'
+    working++
+    workingBytes += place.bytes
+  }
+  const remove = (place: Place): void => {
+    const { tenant } = place
+    if (place.state === 'working') {
+      working--
+      workingBytes -= place.bytes
+    } else {
+      stopWaiting(place)
+      tenant.reading.delete(place)
+      if (tenant.ready.delete(place) && tenant.ready.size === 0) turns.delete(tenant)
+    }
+    place.state = 'gone'
+    bytes -= place.bytes
+    tenant.bytes -= place.bytes
+    if (--tenant.places === 0) tenants.delete(tenant.id)
+  }
+  const drop = (place: Place, why: string): void => {
+    remove(place)
+    place.refuse(unavailable(why))
+  }
+  /** The oldest request of a tenant that waits. Those that still read come first: senders of slow bodies are there. */
+  const dropOldest = ({ reading, ready }: Tenant, bytesMin: number, why: string): boolean => {
+    const place = [...reading, ...ready].find(({ bytes }) => bytes >= bytesMin)
+    if (place !== undefined) drop(place, why)
+    return place !== undefined
+  }
+  const tenantWithMost = (held: 'waiting' | 'bytes', droppable: 'waiting' | 'waitingBytes') => {
+    let most: Tenant | undefined
+    for (const tenant of tenants.values())
+      if (tenant[droppable] > 0 && tenant[held] > (most?.[held] ?? 0)) most = tenant
+    return most
+  }
+
+  const hasRoomFor = (place: Place): boolean =>
+    working < atOnceMax && (workingBytes === 0 || workingBytes + place.bytes <= bodyBytesMax / 2)
+  const beginNext = (): void => {
+    for (const tenant of turns) {
+      const [place] = tenant.ready
+      if (place === undefined || !hasRoomFor(place)) return
+      tenant.ready.delete(place)
+      turns.delete(tenant)
+      if (tenant.ready.size > 0) turns.add(tenant)
+      begin(place)
+      place.enter()
+    }
+  }
+  const dropLate = (): void => {
+    const lateMs = performance.now() - waitMsMax
+    for (const { ready } of turns)
+      for (const place of ready) {
+        if (place.readySinceMs > lateMs) break
+        drop(place, WAITED_TOO_LONG)
+      }
+    if (turns.size > 0) return
+    clearInterval(sweeping)
+    sweeping = undefined
+  }
+
+  return {
+    /** A place for one request, which must `leave`. Refuses `unavailable` when too many wait. */
+    arrive: (tenantId: string): Place => {
+      const tenant = tenants.get(tenantId) ?? newTenant(tenantId)
+      if (waiting >= waitingMax) {
+        const other = tenantWithMost('waiting', 'waiting')
+        if (other === undefined || other.waiting <= tenant.waiting + 1) throw unavailable(TOO_MANY)
+        dropOldest(other, 0, TOO_MANY)
+      }
+      tenants.set(tenantId, tenant)
+      waiting++
+      tenant.waiting++
+      tenant.places++
+      return { tenant, bytes: 0, state: 'waiting', readySinceMs: 0, enter: NOTHING, refuse: NOTHING }
+    },
+
+    /** From now on the request, which waits, holds this many bytes. Refuses `unavailable` when all hold too many. */
+    hold: (place: Place, wanted: number): void => {
+      const { tenant } = place
+      if (place.state === 'gone') throw unavailable(TOO_MANY_BYTES)
+      const more = wanted - place.bytes
+      while (more > 0 && bytes + more > bodyBytesMax) {
+        const other = tenantWithMost('bytes', 'waitingBytes')
+        if (other && other.bytes > tenant.bytes + more && dropOldest(other, 1, TOO_MANY_BYTES)) continue
+        if (tenant.bytes + more <= bodyBytesMax / tenants.size) break
+        throw unavailable(TOO_MANY_BYTES)
+      }
+      place.bytes = wanted
+      bytes += more
+      tenant.bytes += more
+      tenant.waitingBytes += more
+    },
+
+    /** The body once it is read. Rejects with `unavailable` when the room is needed for another tenant. */
+    reading: <Body>(place: Place, body: Promise<Body>): Promise<Body> =>
+      new Promise((resolve, reject) => {
+        place.refuse = reject
+        place.tenant.reading.add(place)
+        body.then(resolve, reject)
+      }),
+
+    /** Undefined when the request can be worked on at once, else a promise of its turn. Rejects with `unavailable`. */
+    turn: (place: Place): Promise<void> | undefined => {
+      const { tenant } = place
+      if (place.state === 'gone') throw unavailable(TOO_MANY)
+      tenant.reading.delete(place)
+      if (turns.size === 0 && hasRoomFor(place)) {
+        begin(place)
+        return undefined
+      }
+      sweeping ??= setInterval(dropLate, SWEEP_EVERY_MS).unref()
+      return new Promise((resolve, reject) => {
+        place.enter = resolve
+        place.refuse = reject
+        place.readySinceMs = performance.now()
+        tenant.ready.add(place)
+        turns.add(tenant)
+      })
+    },
+
+    leave: (place: Place): void => {
+      if (place.state !== 'gone') remove(place)
+      if (turns.size > 0) beginNext()
+    },
+  }
+}
+export type Admission = ReturnType<typeof createAdmission>
+
+const NOTHING = () => {}
+const newTenant = (id: string): Tenant => ({
+  id,
+  places: 0,
+  waiting: 0,
+  bytes: 0,
+  waitingBytes: 0,
+  reading: new Set(),
+  ready: new Set(),
+})
+
+const TOO_MANY = 'Too many requests are waiting.'
+const TOO_MANY_BYTES = 'Too many request bytes are in flight.'
+const WAITED_TOO_LONG = 'The request waited too long for its turn.'
+const unavailable = (detail: string) => new DomainFailure('unavailable', detail, { retryAfterS: 1 })

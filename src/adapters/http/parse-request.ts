@@ -1,0 +1,153 @@
+import { isUtf8 } from 'node:buffer'
+import * as v from 'valibot'
+import { type Fault, refuse } from '../../core/failures.ts'
+import { membersOf, NESTING_MAX } from '../../core/raw-json.ts'
+import type { RawJson } from '../../shapes/json.ts'
+import { idempotencyKey } from '../../shapes/prospect-log.ts'
+import { type ApiRequest, headerOf } from './requests.ts'
+import type { CheckedRequest, Route } from './routes.ts'
+
+/** What is known once the body is read. */
+type Received = {
+  readonly tenantId: string
+  readonly params: Readonly<Record<string, string>>
+  /** Not decoded. */
+  readonly query: string
+  /** Undefined when no body was sent. */
+  readonly bytes: Uint8Array | undefined
+}
+export type QueryShape = v.ObjectSchema<v.ObjectEntries, undefined>
+
+const FAULTS_MAX = 20
+
+/**
+ * Query, headers and body against the shapes of the route. Refuses `invalid_json`, or `invalid_request` with all the
+ * faults at once.
+ */
+export const parseRequest = (
+  route: Route,
+  request: ApiRequest,
+  { tenantId, params, query: rawQuery, bytes }: Received,
+): CheckedRequest<never, never> => {
+  const faults: Fault[] = []
+  const query = (route.query && parseQuery(route.query, rawQuery, faults)) as never
+  if (route.body === undefined) {
+    refuseFaults(faults)
+    return { tenantId, params, query, body: NO_BODY, members: NO_MEMBERS, idempotencyKey: undefined }
+  }
+  for (const parameter of request.repeatedHeaders ?? []) faults.push({ detail: ONCE, parameter })
+  const idempotencyKey = parseIdempotencyKey(request, faults)
+  const text = bytes === undefined ? (route.bodyOptional ? '{}' : noBody()) : decodeText(bytes)
+  const { body, members } = parseBody(route.body, text, faults)
+  refuseFaults(faults)
+  return { tenantId, params, query, body: body as never, members, idempotencyKey }
+}
+
+const NO_BODY = undefined as never
+const NO_MEMBERS: ReadonlyMap<string, RawJson> = new Map()
+const ONCE = 'must not be given more than once'
+const noBody = (): never => refuse('invalid_json', 'The body is missing. Send a JSON object.')
+
+const refuseFaults = (faults: readonly Fault[]): void => {
+  if (faults.length === 0) return
+  refuse('invalid_request', 'The request is invalid. See `errors`.', { errors: faults.slice(0, FAULTS_MAX) })
+}
+
+/** A known parameter may be given once; unknown ones are ignored. */
+const parseQuery = (shape: QueryShape, query: string, faults: Fault[]): unknown => {
+  const given: Record<string, string> = {}
+  for (const pair of query === '' ? [] : query.split('&')) {
+    const [name = '', ...rest] = pair.split('=')
+    const parameter = decodeQuery(name)
+    if (parameter === null || !Object.hasOwn(shape.entries, parameter)) continue
+    const value = decodeQuery(rest.join('='))
+    if (value === null) faults.push({ detail: 'must be well-formed percent-encoding', parameter })
+    else if (Object.hasOwn(given, parameter)) faults.push({ detail: ONCE, parameter })
+    else given[parameter] = value
+  }
+  const result = v.safeParse(shape, given)
+  for (const issue of result.issues ?? [])
+    faults.push({ detail: detailOf(issue), parameter: String(issue.path?.[0]?.key ?? '') })
+  return result.output
+}
+
+const decodeQuery = (text: string): string | null => {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return null
+  }
+}
+
+const IdempotencyKey = idempotencyKey()
+
+/** Node decodes header bytes as Latin-1. Where they are UTF-8, that is what the sender meant. */
+const parseIdempotencyKey = (request: ApiRequest, faults: Fault[]): string | undefined => {
+  const given = headerOf(request, 'idempotency-key')
+  if (given === undefined) return undefined
+  const bytes = Buffer.from(given, 'latin1')
+  const key = bytes.toString('utf8')
+  if (!isUtf8(bytes) || !v.is(IdempotencyKey, key))
+    faults.push({ detail: 'must be 1 to 255 characters of UTF-8', parameter: 'Idempotency-Key' })
+  return key
+}
+
+/** The body as a value of its shape, and the exact text of each of its members. */
+const parseBody = (shape: v.GenericSchema, text: string, faults: Fault[]) => {
+  const value = parseJson(text)
+  const { members, depth } = membersOf(text)
+  if (depth > NESTING_MAX) refuse('invalid_json', `The body is nested deeper than ${NESTING_MAX} levels.`)
+  // valibot takes an array for an object without members.
+  const result = v.safeParse(shape, Array.isArray(value) ? null : value)
+  for (const issue of result.issues ?? []) faults.push({ detail: detailOf(issue), pointer: pointerOf(issue) })
+  return { body: result.output, members }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+const decodeText = (bytes: Uint8Array): string => {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return refuse('invalid_json', 'The body is not UTF-8.')
+  }
+}
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const [, position] = /at position (\d+)/.exec(String(error)) ?? []
+    const where = position === undefined ? '' : ` at position ${position}`
+    return refuse('invalid_json', `The body is not well-formed JSON${where}.`)
+  }
+}
+
+/** valibot's own messages quote the value, which may be somebody's email. */
+const detailOf = (issue: v.BaseIssue<unknown>): string => {
+  if (issue.kind === 'validation' || issue.type === 'custom' || issue.type === 'picklist')
+    return issue.message
+  if (issue.received === 'undefined') return 'is required'
+  const kind = issue.expected === 'Object' ? 'object' : issue.expected
+  return `must be ${/^[aeio]/i.test(kind ?? '') ? 'an' : 'a'} ${kind}`
+}
+
+const pointerOf = (issue: v.BaseIssue<unknown>): string =>
+  (issue.path ?? []).map(({ key }) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+
+const MEDIA_TYPE = /^application\/json\s*(;.*)?$/i
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i
+
+/** Refuses `unsupported_media_type` unless the body is JSON in UTF-8 as it stands. */
+export const requireJson = (request: ApiRequest): void => {
+  const type = headerOf(request, 'content-type') ?? ''
+  const coding = headerOf(request, 'transfer-encoding') ?? 'chunked'
+  if (!/^\s*chunked\s*$/i.test(coding)) wrongType('Unsupported transfer coding. Only chunked is supported.')
+  if (type === 'application/json' && request.headers['content-encoding'] === undefined) return
+  if (!MEDIA_TYPE.test(type)) wrongType('Unsupported content type. Send application/json.')
+  const [, charset = 'utf-8'] = CHARSET.exec(type) ?? []
+  if (!/^utf-?8$/i.test(charset)) wrongType('Unsupported charset. Send UTF-8.')
+  const encoding = headerOf(request, 'content-encoding') ?? 'identity'
+  if (!/^\s*identity\s*$/i.test(encoding))
+    wrongType('Unsupported content encoding. Send the body uncompressed.')
+}
+const wrongType = (detail: string) => refuse('unsupported_media_type', detail)

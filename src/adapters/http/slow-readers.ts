@@ -1,0 +1,44 @@
+import type { ServerResponse } from 'node:http'
+
+type Tenant = { bytes: number; readonly pending: Map<ServerResponse, number> }
+
+/**
+ * Bounds the bytes of answers that their callers do not read. Past `bytesMax` in all, the tenant that has most of them
+ * loses its oldest connections until the rest fits. A connection on which nothing moves for `stalledMsMax` is closed.
+ */
+export const limitPendingWrites = (bytesMax: number, stalledMsMax?: number) => {
+  const tenants = new Map<string, Tenant>()
+  let total = 0
+
+  const forget = (tenantId: string, tenant: Tenant, res: ServerResponse) => {
+    const bytes = tenant.pending.get(res) ?? 0
+    if (!tenant.pending.delete(res)) return
+    total -= bytes
+    tenant.bytes -= bytes
+    if (tenant.pending.size === 0) tenants.delete(tenantId)
+  }
+  const dropOldestOfLargest = () => {
+    const [largest] = [...tenants].sort(([, a], [, b]) => b.bytes - a.bytes)
+    if (largest === undefined) return
+    const [tenantId, tenant] = largest
+    for (const oldest of tenant.pending.keys()) {
+      forget(tenantId, tenant, oldest)
+      oldest.destroy()
+      return
+    }
+  }
+
+  return (res: ServerResponse, tenantId = ''): void => {
+    const bytes = res.writableLength
+    if (bytes === 0 || res.destroyed) return
+    const tenant = tenants.get(tenantId) ?? { bytes: 0, pending: new Map() }
+    tenants.set(tenantId, tenant)
+    tenant.pending.set(res, bytes)
+    tenant.bytes += bytes
+    total += bytes
+    // Emitted once the system has taken the last byte, and when the connection ends.
+    res.once('close', () => forget(tenantId, tenant, res))
+    if (stalledMsMax !== undefined) res.setTimeout(stalledMsMax, () => res.destroy())
+    while (total > bytesMax) dropOldestOfLargest()
+  }
+}

@@ -1,0 +1,182 @@
+import t from 'tap'
+import { createAdmission, type Place } from '../../../src/adapters/http/admission.ts'
+
+type Limits = Parameters<typeof createAdmission>[0]
+const LIMITS = { atOnceMax: 4, waitingMax: 100, waitMsMax: 60_000, bodyBytesMax: 1_000 }
+
+/** Requests of tenants by name, such as `a1`; what happened to each, in order. */
+const setting = (limits: Partial<Limits> = {}) => {
+  const admission = createAdmission({ ...LIMITS, ...limits })
+  const working: string[] = []
+  const refused: string[] = []
+  const places = new Map<string, Place>()
+  const placeOf = (name: string) => places.get(name) as Place
+  const arrive = (name: string) => places.set(name, admission.arrive(name.slice(0, 1)))
+  const turn = async (name: string): Promise<void> => {
+    try {
+      await admission.turn(placeOf(name))
+      working.push(name)
+    } catch {
+      refused.push(name)
+    }
+  }
+  return {
+    ...admission,
+    working,
+    refused,
+    placeOf,
+    arrive,
+    /** Arrives, and waits for its turn if it must. */
+    come: (...names: string[]) => {
+      for (const name of names) {
+        arrive(name)
+        void turn(name)
+      }
+    },
+    turn,
+    read: (name: string) =>
+      admission.reading(placeOf(name), new Promise(() => {})).catch(() => refused.push(name)),
+    go: async (...names: string[]) => {
+      for (const name of names) admission.leave(placeOf(name))
+      await settled()
+    },
+  }
+}
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+const UNAVAILABLE = { kind: 'unavailable', facts: { retryAfterS: 1 } } as never
+const named = (tenant: string, count: number) => Array.from({ length: count }, (_, i) => `${tenant}${i}`)
+
+t.test('a tenant alone uses all of the room, and whoever finds room does not wait', async (t) => {
+  const { come, working } = setting()
+  come(...named('a', 4))
+  await settled()
+  t.strictSame(working, named('a', 4))
+})
+
+t.test('who waits begins when others leave, in order, and tenants take turns', async (t) => {
+  const { come, go, working } = setting({ atOnceMax: 2 })
+  come(...named('a', 6), ...named('b', 3))
+  await go('a0')
+  await go('a1')
+  await go('a2')
+  await go('b0')
+  await go('a3', 'b1')
+  t.strictSame(working, ['a0', 'a1', 'a2', 'b0', 'a3', 'b1', 'a4', 'b2'])
+})
+
+t.test('one tenant that floods costs another at most the wait for one turn', async (t) => {
+  const { come, go, working } = setting({ waitingMax: 5_000 })
+  come(...named('loud', 1_000), 'quiet')
+  await go('loud0')
+  await go('loud1')
+  t.ok(working.includes('quiet'), working.join())
+})
+
+t.test('a tenant alone may fill the waiting room, and is refused past it', async (t) => {
+  const { come, arrive, go } = setting({ atOnceMax: 1, waitingMax: 10 })
+  come(...named('a', 11))
+  t.throws(() => arrive('a'), UNAVAILABLE)
+  await go('a0')
+  t.doesNotThrow(() => arrive('a'))
+})
+
+t.test('in a full waiting room competing tenants get equal parts, one after another', async (t) => {
+  const { come, arrive, refused, placeOf } = setting({ atOnceMax: 0, waitingMax: 12 })
+  come(...named('a', 12))
+  for (const tenant of ['b', 'c', 'd']) {
+    come(...named(tenant, 3))
+    await settled()
+  }
+  t.strictSame(refused, named('a', 9), 'the oldest of the tenant that has most')
+  const waiting = ['a9', 'b0', 'c0', 'd0'].map((name) => placeOf(name).tenant.waiting)
+  t.strictSame(waiting, [3, 3, 3, 3])
+  for (const tenant of ['a', 'b', 'c', 'd']) t.throws(() => arrive(`${tenant}x`), UNAVAILABLE, tenant)
+})
+
+t.test('the thirteenth tenant is let in, however much twelve others hold', async (t) => {
+  const { come, arrive, refused } = setting({ atOnceMax: 0, waitingMax: 64 })
+  const tenants = [...'abcdefghijkl']
+  for (let round = 0; round < 10; round++)
+    for (const tenant of tenants) {
+      try {
+        come(`${tenant}${round}`)
+      } catch {}
+    }
+  arrive('m')
+  await settled()
+  t.equal(refused.length, 1)
+})
+
+t.test('a request that has left frees its room, once', async (t) => {
+  const { come, go, arrive, placeOf } = setting({ atOnceMax: 1, waitingMax: 1 })
+  come('a0', 'a1')
+  await go('a0', 'a0', 'a0')
+  arrive('a2')
+  t.equal(placeOf('a2').tenant.places, 2)
+  t.throws(() => arrive('a3'), UNAVAILABLE)
+})
+
+t.test('who has waited too long is refused, and the rest goes on', async (t) => {
+  // What waits keeps no process alive; a connection does.
+  const connection = setInterval(() => {}, 1_000)
+  t.teardown(() => clearInterval(connection))
+  const { come, arrive, turn, go, working, refused } = setting({ atOnceMax: 1, waitMsMax: 1 })
+  come('a0')
+  arrive('a1')
+  await turn('a1')
+  t.strictSame(refused, ['a1'])
+  await go('a0')
+  come('a2')
+  await settled()
+  t.strictSame(working, ['a0', 'a2'])
+})
+
+t.test('bodies: a tenant alone may hold all bytes, and is refused past them', async (t) => {
+  const { arrive, hold, placeOf, go } = setting()
+  for (const name of ['a0', 'a1', 'a2']) arrive(name)
+  hold(placeOf('a0'), 600)
+  hold(placeOf('a1'), 400)
+  t.throws(() => hold(placeOf('a2'), 1), UNAVAILABLE)
+  hold(placeOf('a1'), 300)
+  hold(placeOf('a2'), 100)
+  await go('a0')
+  arrive('a3')
+  hold(placeOf('a3'), 600)
+})
+
+t.test(
+  'bodies: who needs room gets that of requests that wait, from the tenant that holds most',
+  async (t) => {
+    const { arrive, hold, placeOf, read, turn, refused } = setting({ atOnceMax: 0 })
+    for (const name of ['a0', 'a1', 'a2', 'c0', 'b0']) arrive(name)
+    for (const name of ['a0', 'a1', 'a2']) hold(placeOf(name), 300)
+    hold(placeOf('c0'), 100)
+    for (const name of ['a2', 'c0']) void read(name)
+    for (const name of ['a0', 'a1']) void turn(name)
+    hold(placeOf('b0'), 400)
+    await settled()
+    t.strictSame(refused, ['a2', 'a0'], 'those that still read come first')
+    t.throws(() => hold(placeOf('a2'), 1), UNAVAILABLE, 'a dropped request holds nothing any more')
+  },
+)
+
+t.test('bodies: what is worked on cannot be dropped, and never takes more than half', async (t) => {
+  const { arrive, hold, placeOf, turn, working, refused, go } = setting({ atOnceMax: 10 })
+  for (const name of named('a', 4)) {
+    arrive(name)
+    hold(placeOf(name), 250)
+    void turn(name)
+  }
+  await settled()
+  t.strictSame(working, ['a0', 'a1'])
+  arrive('b0')
+  hold(placeOf('b0'), 500)
+  await settled()
+  t.strictSame(refused, ['a2', 'a3'])
+  arrive('c0')
+  hold(placeOf('c0'), 333)
+  t.throws(() => hold(placeOf('c0'), 334), UNAVAILABLE, 'more than its part')
+  void turn('b0')
+  await go('a0', 'a1')
+  t.ok(working.includes('b0'), 'a body larger than half goes alone')
+})
