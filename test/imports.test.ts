@@ -15,10 +15,9 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^core\//, /^(core\/|node:)/],
   [/^adapters\/http\/docs\//, /^(adapters\/http\/|node:)/],
   [/^adapters\/http\//, /^(core\/|shapes\/|adapters\/http\/(?!docs\/)|node:|valibot$)/],
-  [/^adapters\/(postgres|sqlite)\/examine\.ts$/, /^(adapters\/|node:)/],
-  [/^adapters\/postgres\//, /^(core\/|shapes\/|adapters\/postgres\/|node:|postgres$)/],
-  [/^adapters\/sqlite\//, /^(core\/|shapes\/|adapters\/sqlite\/|node:)/],
-  [/^adapters\/memory\//, /^(core\/|shapes\/|adapters\/memory\/|node:)/],
+  [/^adapters\/postgres\//, /^(core\/|shapes\/|adapters\/(postgres\/|[^/]+\.ts$)|node:|postgres$)/],
+  [/^adapters\/sqlite\//, /^(core\/|shapes\/|adapters\/(sqlite\/|[^/]+\.ts$)|node:)/],
+  [/^adapters\/memory\//, /^(core\/|shapes\/|adapters\/(memory\/|[^/]+\.ts$)|node:)/],
   [/^adapters\/naming\//, /^(core\/|shapes\/|adapters\/naming\/|node:)/],
   [/^adapters\/metrics\//, /^(adapters\/metrics\/|prom-client$)/],
   // Where somebody has loaded it: see the file.
@@ -28,7 +27,7 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^adapters\/(doctor|move)\.ts$/, /^(adapters\/|core\/|config\.ts$)/],
   [
     /^cli\/(backup|doctor|move)\.ts$/,
-    /^(cli\/|adapters\/(doctor|move|sqlite\/backup)\.ts$|config\.ts$|setting-values\.ts$)/,
+    /^(cli\/|adapters\/(doctor|move|sqlite\/backup)\.ts$|(config|settings|setting-values)\.ts$)/,
   ],
   [/^adapters\/[^/]+\.ts$/, /^(core\/|shapes\/|node:)/],
   [/^compose(-tools)?\.ts$/, /./],
