@@ -1,118 +1,112 @@
-/** In the order in which they are copied: what others refer to comes first. */
-export const TABLES = [
-  'tenants',
-  'brands',
-  'api_keys',
-  'prospects',
-  'prospect_logs',
-  'page_groups',
-  'page_counts',
-  'pages',
-  'page_versions',
-] as const
-export type Table = (typeof TABLES)[number]
+import { TABLES, type Table } from './move-tables.ts'
+import { postgresTarget } from './postgres/move-to.ts'
+import { readMigrations } from './read-migrations.ts'
+import { sqliteSource } from './sqlite/move-from.ts'
 
-/** A row with the columns of its table; JSON and times are text. */
+/** A row as SQLite keeps it. */
 export type Row = Readonly<Record<string, string | number | null>>
-
-/** A database that stands still while it is read. */
 export type Source = {
-  /** Refuses a database that is not at this program's schema, or that somebody else has open. */
-  readonly hold: () => void
+  /** Refuses a database with another schema than this program's, or that another process has open. */
+  readonly lock: () => void
   readonly count: (table: Table) => number
-  /** All rows, by primary key. */
+  /** All rows, in the order of the key. */
   readonly rows: (table: Table) => Iterable<Row>
   readonly close: () => void
 }
 export type Target = {
-  /** Makes the schema. Refuses a database that a server has open. */
+  /** Migrates. Refuses a database that a server has open. */
   readonly prepare: () => Promise<void>
   readonly count: (table: Table) => Promise<number>
-  /** Adds those whose key is not there yet. */
+  /** Adds the rows whose key is missing. */
   readonly add: (table: Table, rows: readonly Row[]) => Promise<void>
-  /** How many of these rows are there, equal in every column. */
-  readonly equal: (table: Table, rows: readonly Row[]) => Promise<number>
+  /** How many of these rows the target has, equal in every column. */
+  readonly countEqual: (table: Table, rows: readonly Row[]) => Promise<number>
   readonly close: () => Promise<void>
 }
 export type Progress = {
   readonly step: 'comparing' | 'copying' | 'checking'
-  readonly table: Table
+  readonly table: string
   readonly rows: number
   readonly of: number
 }
-type Told = (progress: Progress) => void
+type OnProgress = (progress: Progress) => void
 export type Moved = { readonly rows: number; readonly tables: Readonly<Record<string, number>> }
 
-/** Bounds what memory holds of the rows at a time. */
-const ROWS_AT_ONCE = 500
-const CHARACTERS_AT_ONCE = 2_097_152
+/** Copies an embedded database, which no other process may have open, into an empty PostgreSQL database. */
+export const moveToPostgres = async (
+  path: string,
+  url: string,
+  onProgress: OnProgress,
+  warn: (message: string) => void,
+): Promise<Moved> => {
+  const source = sqliteSource(path, readMigrations('sqlite').length)
+  const target = postgresTarget(url, readMigrations('postgres'), warn)
+  try {
+    return await move(source, target, onProgress)
+  } finally {
+    source.close()
+    await target.close()
+  }
+}
 
 /**
- * Copies every row of a source that stands still into a target, and then compares all of them. It may be stopped at any
- * moment and started again: a target that holds nothing but rows of the source, each equal, is one where it was stopped.
- * Any other is refused before a row is written. The source is only read.
+ * Copies every row, then compares every row. Resumable: a target that contains only identical rows from the source is
+ * treated as an interrupted move. Any other target is refused before a row is written. The source is only read.
  */
-export const move = async (source: Source, target: Target, told: Told = () => {}): Promise<Moved> => {
-  source.hold()
+export const move = async (
+  source: Source,
+  target: Target,
+  onProgress: OnProgress = () => {},
+): Promise<Moved> => {
+  const inBatches = async (
+    table: Table,
+    step: Progress['step'],
+    take: (rows: readonly Row[]) => Promise<void>,
+  ) => {
+    const of = source.count(table)
+    let taken = 0
+    for (const rows of batchesOf(source.rows(table))) {
+      await take(rows)
+      taken += rows.length
+      onProgress({ step, table: table.name, rows: taken, of })
+    }
+  }
+  const countEqual = async (table: Table, step: Progress['step']): Promise<number> => {
+    let equal = 0
+    await inBatches(table, step, async (rows) => {
+      equal += await target.countEqual(table, rows)
+    })
+    return equal
+  }
+
+  source.lock()
   await target.prepare()
-  for (const table of TABLES) await refuseOthers(source, target, table, told)
-  for (const table of TABLES)
-    await inBatches(source, table, 'copying', told, (rows) => target.add(table, rows))
+  for (const table of TABLES) {
+    const found = await target.count(table)
+    const equal = found === 0 ? 0 : await countEqual(table, 'comparing')
+    if (equal !== found)
+      throw new Error(
+        `The target contains other data: ${found - equal} of its ${found} rows in ${table.name} are not in the source. Nothing was copied. Move into an empty database.`,
+      )
+  }
+  for (const table of TABLES) await inBatches(table, 'copying', (rows) => target.add(table, rows))
   const tables: Record<string, number> = {}
-  for (const table of TABLES) tables[table] = await check(source, target, table, told)
+  for (const table of TABLES) {
+    const wanted = source.count(table)
+    const equal = await countEqual(table, 'checking')
+    const found = await target.count(table)
+    if (equal !== wanted || found !== wanted)
+      throw new Error(
+        `The copy differs from the source: of ${wanted} rows in ${table.name}, ${equal} are equal in the target, which has ${found}. Another program wrote to the target during the move. Move into an empty database.`,
+      )
+    tables[table.name] = wanted
+  }
   return { rows: Object.values(tables).reduce((sum, rows) => sum + rows, 0), tables }
 }
 
-const refuseOthers = async (source: Source, target: Target, table: Table, told: Told): Promise<void> => {
-  const there = await target.count(table)
-  if (there === 0) return
-  const equal = await countEqual(source, target, table, 'comparing', told)
-  if (equal !== there)
-    throw new Error(
-      `The target holds other data: ${there - equal} of its ${there} rows in ${table} are not those of the source. Nothing was written; move into an empty database.`,
-    )
-}
-
-const check = async (source: Source, target: Target, table: Table, told: Told): Promise<number> => {
-  const wanted = source.count(table)
-  const equal = await countEqual(source, target, table, 'checking', told)
-  const there = await target.count(table)
-  if (equal !== wanted || there !== wanted)
-    throw new Error(
-      `The copy is not right: of ${wanted} rows in ${table} ${equal} are equal in the target, which has ${there}. Somebody else wrote to it; move into an empty database.`,
-    )
-  return wanted
-}
-
-const countEqual = async (
-  source: Source,
-  target: Target,
-  table: Table,
-  step: Progress['step'],
-  told: Told,
-): Promise<number> => {
-  let equal = 0
-  await inBatches(source, table, step, told, async (rows) => {
-    equal += await target.equal(table, rows)
-  })
-  return equal
-}
-
-const inBatches = async (
-  source: Source,
-  table: Table,
-  step: Progress['step'],
-  told: Told,
-  take: (rows: readonly Row[]) => Promise<void>,
-): Promise<void> => {
-  const of = source.count(table)
-  let taken = 0
-  for (const rows of batchesOf(source.rows(table))) {
-    await take(rows)
-    taken += rows.length
-    told({ step, table, rows: taken, of })
-  }
-}
+/** Together these bound the memory that a batch takes: one row may be large, or rows may be many. */
+const BATCH_ROWS_MAX = 500
+const BATCH_CHARACTERS_MAX = 2_097_152
 
 function* batchesOf(rows: Iterable<Row>): Generator<readonly Row[]> {
   let batch: Row[] = []
@@ -120,7 +114,7 @@ function* batchesOf(rows: Iterable<Row>): Generator<readonly Row[]> {
   for (const row of rows) {
     batch.push(row)
     for (const value of Object.values(row)) characters += typeof value === 'string' ? value.length : 0
-    if (batch.length < ROWS_AT_ONCE && characters < CHARACTERS_AT_ONCE) continue
+    if (batch.length < BATCH_ROWS_MAX && characters < BATCH_CHARACTERS_MAX) continue
     yield batch
     batch = []
     characters = 0

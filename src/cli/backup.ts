@@ -1,4 +1,4 @@
-import { backUpTo } from '../compose-tools.ts'
+import { backUp } from '../adapters/sqlite/backup.ts'
 import { readConfig } from '../config.ts'
 import type { LoneCommand } from './lone-command.ts'
 
@@ -17,5 +17,5 @@ export const BACKUP: LoneCommand = {
   prepareAlone:
     (_values, [file = '']) =>
     async (environment) =>
-      backUpTo(readConfig(environment), file),
+      backUp(readConfig(environment).database, file),
 }

@@ -1,4 +1,4 @@
-import { diagnose } from '../compose-tools.ts'
+import { diagnose } from '../adapters/doctor.ts'
 import type { LoneCommand } from './lone-command.ts'
 
 export const DOCTOR: LoneCommand = {

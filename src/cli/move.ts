@@ -1,4 +1,4 @@
-import { moveBetween, type Progress } from '../compose-tools.ts'
+import { moveToPostgres, type Progress } from '../adapters/move.ts'
 import { database } from '../setting-values.ts'
 import { textOf, type Values, wrongUse } from './command.ts'
 import type { LoneCommand } from './lone-command.ts'
@@ -30,7 +30,7 @@ export const MOVE: LoneCommand = {
     const tell = progressOn(process.stderr)
     return async () => ({
       moved: true,
-      ...(await moveBetween(from.path, to.url, tell, (warning) => writeLine({ warning }))),
+      ...(await moveToPostgres(from.path, to.url, tell, (warning) => writeLine({ warning }))),
     })
   },
 }

@@ -2,7 +2,6 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFil
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
-import { backUp } from '../../src/adapters/sqlite/backup.ts'
 import { fillSource, sqliteRows } from '../support/moving.ts'
 import {
   answerOf,
@@ -31,7 +30,7 @@ const filled = async (t: Test) => {
   return { folder, path, file: join(folder, 'backup.db') }
 }
 
-t.test('a backup under load holds every write acknowledged before it, and serves', async (t) => {
+t.test('a backup under load contains every acknowledged write, and a server can use it', async (t) => {
   const folder = newFolder(t)
   const path = join(folder, 'test.db')
   const env = urlOf(path)
@@ -57,18 +56,18 @@ t.test('a backup under load holds every write acknowledged before it, and serves
   const backups = []
   for (let n = 0; n < 3; n++) {
     const soFar = acknowledged.logs.size
-    await until('there is more', () => acknowledged.logs.size >= soFar + 300)
+    await until('more is logged', () => acknowledged.logs.size >= soFar + 300)
     const [logs, madePages] = [[...acknowledged.logs], [...acknowledged.pages]]
     const file = join(folder, `backup-${n}.db`)
-    backups.push({ file, logs, pages: madePages, told: await answerOf(['backup', file], env) })
+    backups.push({ file, logs, pages: madePages, answer: await answerOf(['backup', file], env) })
   }
   isOver = true
   await Promise.all(writing)
-  t.strictSame(refused, [], 'no write was refused for it')
+  t.strictSame(refused, [], 'no write was refused')
   t.equal(await server.stop(), 0)
 
-  for (const { file, logs, pages: madePages, told } of backups) {
-    t.strictSame(told, { file, bytes: statSync(file).size, migration: 1 })
+  for (const { file, logs, pages: madePages, answer } of backups) {
+    t.strictSame(answer, { file, bytes: statSync(file).size, migration: 1 })
     t.equal(statSync(file).mode & 0o777, 0o600)
     const { rows } = embeddedDatabase(file)
     t.same(await rows('pragma integrity_check'), [{ integrity_check: 'ok' }])
@@ -93,10 +92,10 @@ t.test('a backup under load holds every write acknowledged before it, and serves
       .filter((name) => name.startsWith('backup'))
       .sort(),
     backups.map((_, n) => `backup-${n}.db`),
-    'nothing is left beside them',
+    'no temporary file remains',
   )
 
-  // As the README says: in the place of the other, which was stopped, and without its journal.
+  // Restored as documented: in the place of the database, without the old journal.
   const [restored = { file: '', logs: [] }] = backups
   const place = join(newFolder(t), 'test.db')
   copyFileSync(restored.file, place)
@@ -106,24 +105,19 @@ t.test('a backup under load holds every write acknowledged before it, and serves
   const [item] = (await callAgain('GET', pages)).body.items
   t.equal((await callAgain('GET', `${pages}/${item.pageId}`)).status, 200)
   const published = async () => (await callAgain('GET', `${pages}/${item.pageId}`)).body.publishedVersion
-  t.match(await until('what was waiting is published', published), { versionNumber: 1 })
+  t.match(await until('the waiting page is published', published), { versionNumber: 1 })
   t.equal((await callAgain('POST', '/v0/prospect_logs', { source: 'crm', payload: {} })).status, 201)
   t.equal(await again.stop(), 0)
 })
 
-t.test('without a server, and by the way of older Nodes, the copy has the same rows', async (t) => {
-  const { folder, path, file } = await filled(t)
-  const wanted = await sqliteRows(path)
+t.test('without a server too the copy has the same rows, and only its owner can read it', async (t) => {
+  const { path, file } = await filled(t)
   await answerOf(['backup', file], urlOf(path))
-  const older = join(folder, 'older.db')
-  await backUp(path, older, null)
-  for (const one of [file, older]) {
-    t.equal(statSync(one).mode & 0o777, 0o600)
-    t.strictSame(await sqliteRows(one), wanted)
-  }
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.strictSame(await sqliteRows(file), await sqliteRows(path))
 })
 
-t.test('what is in the journal alone is in the copy', async (t) => {
+t.test('rows that are only in the journal are copied too', async (t) => {
   const { path, file } = await filled(t)
   const held = new DatabaseSync(path)
   held.exec("insert into tenants values ('tenant_late', 'Late', '2026-01-01T00:00:00.000Z')")
@@ -133,23 +127,19 @@ t.test('what is in the journal alone is in the copy', async (t) => {
   t.strictSame(await sqliteRows(file), await sqliteRows(path))
 })
 
-t.test('a file that is there is not overwritten', async (t) => {
+t.test('a backup does not overwrite a file', async (t) => {
   const { folder, path, file } = await filled(t)
   writeFileSync(file, 'somebody else’s')
-  t.match(await refusal(file, urlOf(path)), { code: 1, stdout: '', detail: /is there already/ })
+  t.match(await refusal(file, urlOf(path)), { code: 1, stdout: '', detail: /already exists/ })
   t.equal(readFileSync(file, 'utf8'), 'somebody else’s')
-  t.match(
-    await refusal(path, urlOf(path)),
-    { code: 1, detail: /is there already/ },
-    'nor the database itself',
-  )
+  t.match(await refusal(path, urlOf(path)), { code: 1, detail: /already exists/ }, 'nor the database itself')
   t.strictSame(
     readdirSync(folder).filter((name) => name.includes('unfinished')),
     [],
   )
 })
 
-t.test('what is no database, none of ours, damaged or missing is refused, and leaves no file', async (t) => {
+t.test('a source that is missing, damaged or not a database of ours is refused', async (t) => {
   const { folder, path } = await filled(t)
   const other = join(folder, 'other.db')
   const database = new DatabaseSync(other)
@@ -160,8 +150,8 @@ t.test('what is no database, none of ours, damaged or missing is refused, and le
   const damaged = join(folder, 'damaged.db')
   writeFileSync(damaged, damage(readFileSync(path)))
   const refusals = [
-    [join(folder, 'missing.db'), /There is no file/],
-    [other, /is not a database of this program/],
+    [join(folder, 'missing.db'), /does not exist/],
+    [other, /is not a database of prospect-pages/],
     [garbage, /not a database/],
     [damaged, /damaged|malformed/],
   ] as const
@@ -180,7 +170,7 @@ const damage = (whole: Buffer): Buffer => {
   return damaged
 }
 
-t.test('PostgreSQL and memory are refused in words', async (t) => {
+t.test('PostgreSQL and memory are refused with a reason', async (t) => {
   const file = join(newFolder(t), 'backup.db')
   const url = 'postgres://somebody:secret@localhost/db'
   const refused = await refusal(file, { DATABASE_URL: url })

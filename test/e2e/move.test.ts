@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { type Moved, move, type Row, type Source, TABLES, type Target } from '../../src/adapters/move.ts'
+import { type Moved, move, type Row, type Source, type Target } from '../../src/adapters/move.ts'
+import { TABLES } from '../../src/adapters/move-tables.ts'
 import { postgresTarget } from '../../src/adapters/postgres/move-to.ts'
 import { readMigrations } from '../../src/adapters/read-migrations.ts'
 import { sqliteSource } from '../../src/adapters/sqlite/move-from.ts'
@@ -27,7 +28,7 @@ import {
 t.setTimeout(180_000)
 const BIN = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 const [kind] = databaseKinds().filter(({ name }) => name === 'postgres')
-if (kind === undefined) throw new Error('there is a kind on PostgreSQL')
+if (kind === undefined) throw new Error('no kind of database is PostgreSQL')
 
 const setting = async (t: Test, logs = 0) => {
   const path = join(newFolder(t), 'test.db')
@@ -61,7 +62,7 @@ const refusal = async (args: readonly string[]) => {
 t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
   t.teardown(kind.end)
 
-  t.test('every row of every table is there, as it was, byte for byte', async (t) => {
+  t.test('every row of every table is copied byte for byte', async (t) => {
     const { path, url, args } = await setting(t, 2_000)
     const before = await sqliteRows(path)
     const { code, stdout, stderr } = await runCommand(args)
@@ -70,7 +71,7 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
     t.strictSame(after, before)
     t.ok(
       Object.values(before).every((rows) => rows.length >= 2),
-      'there were rows in each',
+      'each table has rows',
     )
     const tables = Object.fromEntries(Object.entries(before).map(([table, rows]) => [table, rows.length]))
     const rows = Object.values(tables).reduce((sum, some) => sum + some, 0)
@@ -80,13 +81,13 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
       table: 'page_versions',
       rows: tables['page_versions'],
     })
-    t.strictSame(await sqliteRows(path), before, 'the source is as it was')
+    t.strictSame(await sqliteRows(path), before, 'the source did not change')
 
-    t.strictSame((await answerOf(args, {})).tables, tables, 'and again: nothing is left to do')
+    t.strictSame((await answerOf(args, {})).tables, tables, 'a second move has nothing to do')
     t.strictSame(await postgresRows(url), before)
   })
 
-  t.test('time limits that the database has for its roles are not for a move', async (t) => {
+  t.test('time limits that the database sets for its roles do not stop a move', async (t) => {
     const { path, url, args } = await setting(t)
     await answerOf(['migrate'], { DATABASE_URL: url })
     const { rows } = databaseAt(url)
@@ -98,85 +99,82 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
     t.strictSame(await postgresRows(url), await sqliteRows(path))
   })
 
-  t.test(
-    'what was served from the file is served from PostgreSQL: keys, pages and repetitions',
-    async (t) => {
-      const path = join(newFolder(t), 'test.db')
-      const from = { DATABASE_URL: `sqlite:${path}` }
-      const to = (await kind.open(t)).env
-      const { apiKey, pageGroupId } = await seed(from)
-      const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
-      const activity = { source: 'crm', email: 'ada@example.com', payload: { a: 1 }, idempotencyKey: 'one' }
+  t.test('keys, pages and idempotency keys work after the move', async (t) => {
+    const path = join(newFolder(t), 'test.db')
+    const from = { DATABASE_URL: `sqlite:${path}` }
+    const to = (await kind.open(t)).env
+    const { apiKey, pageGroupId } = await seed(from)
+    const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
+    const activity = { source: 'crm', email: 'ada@example.com', payload: { a: 1 }, idempotencyKey: 'one' }
 
-      const old = await startProgram(t, from)
-      await old.ready()
-      const callOld = caller(old.url, apiKey)
-      const receipt = (await callOld('POST', '/v0/prospect_logs', activity)).text
-      const { pageId } = (await callOld('POST', pagesPath, { supplementaryContext: 'The spring sale' })).body
-      const published = async () => (await callOld('GET', `${pagesPath}/${pageId}`)).body.publishedVersion
-      await until('it is published', published)
-      const page = (await callOld('GET', `${pagesPath}/${pageId}`)).text
-      t.equal(await old.stop(), 0)
+    const old = await startProgram(t, from)
+    await old.ready()
+    const callOld = caller(old.url, apiKey)
+    const receipt = (await callOld('POST', '/v0/prospect_logs', activity)).text
+    const { pageId } = (await callOld('POST', pagesPath, { supplementaryContext: 'The spring sale' })).body
+    const published = async () => (await callOld('GET', `${pagesPath}/${pageId}`)).body.publishedVersion
+    await until('the page is published', published)
+    const page = (await callOld('GET', `${pagesPath}/${pageId}`)).text
+    t.equal(await old.stop(), 0)
 
-      await answerOf(['move', '--from', from.DATABASE_URL, '--to', String(to['DATABASE_URL'])], {})
-      const server = await startProgram(t, to)
-      await server.ready()
-      const call = caller(server.url, apiKey)
-      t.equal((await call('GET', `${pagesPath}/${pageId}`)).text, page)
-      const again = await call('POST', '/v0/prospect_logs', activity)
-      t.equal(again.text, receipt)
-      t.equal(again.headers.get('idempotent-replayed'), 'true')
-      const other = { ...activity, idempotencyKey: 'two' }
-      t.match((await call('POST', '/v0/prospect_logs', other)).body, { createdProspect: false })
-      t.equal((await call('POST', pagesPath, {})).status, 201)
-      t.match((await call('GET', '/v0/page_groups')).body.items, [{ pageGroupId, pagesCount: 2 }])
-    },
-  )
+    await answerOf(['move', '--from', from.DATABASE_URL, '--to', String(to['DATABASE_URL'])], {})
+    const server = await startProgram(t, to)
+    await server.ready()
+    const call = caller(server.url, apiKey)
+    t.equal((await call('GET', `${pagesPath}/${pageId}`)).text, page)
+    const again = await call('POST', '/v0/prospect_logs', activity)
+    t.equal(again.text, receipt)
+    t.equal(again.headers.get('idempotent-replayed'), 'true')
+    const other = { ...activity, idempotencyKey: 'two' }
+    t.match((await call('POST', '/v0/prospect_logs', other)).body, { createdProspect: false })
+    t.equal((await call('POST', pagesPath, {})).status, 201)
+    t.match((await call('GET', '/v0/page_groups')).body.items, [{ pageGroupId, pagesCount: 2 }])
+  })
 
   t.test('every column is read', async (t) => {
     const { path, url } = await setting(t)
     const { source, target } = opened(path, url)
-    source.hold()
-    const read = TABLES.map((table) => [table, Object.keys([...source.rows(table)][0] ?? {}).sort()])
+    source.lock()
+    const read = TABLES.map((table) => [table.name, Object.keys([...source.rows(table)][0] ?? {}).sort()])
     source.close()
     await target.close()
     const columns = await embeddedDatabase(path).rows<{ table: string; name: string }>(`
       select t.name as "table", c.name as name from sqlite_schema t, pragma_table_info(t.name) c
       where t.type = 'table' and t.name <> 'schema_migrations'`)
     const wanted = TABLES.map((table) => [
-      table,
-      columns.flatMap((one) => (one.table === table ? [one.name] : [])).sort(),
+      table.name,
+      columns.flatMap((one) => (one.table === table.name ? [one.name] : [])).sort(),
     ])
     t.strictSame(read, wanted)
   })
 
-  t.test('killed in the middle and run again it ends right', async (t) => {
+  t.test('a move that is killed and run again completes', async (t) => {
     const { path, url, args, count } = await setting(t, 12_000)
     const child = spawn(process.execPath, [BIN, ...args], {
       env: inherited(),
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     const ended = new Promise((resolve) => child.once('close', resolve))
-    let said = ''
+    let stderr = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said += text
-      if (said.includes('"copying","table":"prospects"')) child.kill('SIGKILL')
+      stderr += text
+      if (stderr.includes('"copying","table":"prospects"')) child.kill('SIGKILL')
     })
     await ended
     t.equal(child.signalCode, 'SIGKILL')
-    await until('what it had sent is settled', async () => {
+    await until('its connection has ended', async () => {
       const [row] = await databaseAt(url).rows<{ still: number }>(`
         select count(*)::int as still from pg_stat_activity
         where datname = current_database() and application_name = 'prospect-pages-move'`)
       return row?.still === 0
     })
-    t.ok((await count('prospects')) > 0, 'some rows are there')
-    t.ok((await count('prospect_logs')) < 12_000, 'and some are not')
+    t.ok((await count('prospects')) > 0, 'some rows were copied')
+    t.ok((await count('prospect_logs')) < 12_000, 'and some were not')
     t.equal((await runCommand(args)).code, 0)
     t.strictSame(await postgresRows(url), await sqliteRows(path))
   })
 
-  t.test('stopped after any batch and run again it ends right', async (t) => {
+  t.test('a move that fails after any batch and is run again completes', async (t) => {
     const { path, url } = await setting(t, 1_200)
     const wanted = await sqliteRows(path)
     let batches = 0
@@ -184,7 +182,7 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
       const { source, target } = opened(path, url)
       let added = 0
       const add: Target['add'] = async (table, rows) => {
-        // Half of a batch is there, as where a connection broke and nobody knows.
+        // Half of a batch was written, as after a lost connection.
         if (added++ === batches) {
           await target.add(table, rows.slice(rows.length / 2))
           throw new Error('stopped')
@@ -203,19 +201,19 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
     t.strictSame(await postgresRows(url), wanted)
   })
 
-  t.test('a target that holds other data is refused, and nothing is written', async (t) => {
+  t.test('a target that contains other data is refused, and nothing is written', async (t) => {
     const { args, url, count } = await setting(t)
     await answerOf(['tenants', 'create', '--name', 'Somebody'], { DATABASE_URL: url })
     t.match(await refusal(args), {
       code: 1,
       stdout: '',
-      detail: /holds other data: 1 of its 1 rows in tenants/,
+      detail: /contains other data: 1 of its 1 rows in tenants/,
     })
     t.equal(await count('tenants'), 1)
     t.equal(await count('prospects'), 0)
   })
 
-  t.test('a target whose rows were changed after a move is refused, and keeps its change', async (t) => {
+  t.test('a target whose rows changed after a move is refused, and keeps the change', async (t) => {
     const { path } = await setting(t)
     for (const change of [
       "update prospects set name = 'Other' where name = 'Ada'",
@@ -228,36 +226,40 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
       await moveHere(opened(path, url))
       await databaseAt(url).rows(change)
       const changed = await postgresRows(url)
-      await t.rejects(moveHere(opened(path, url)), /holds other data/, change)
+      await t.rejects(moveHere(opened(path, url)), /contains other data/, change)
       t.strictSame(await postgresRows(url), changed)
     }
   })
 
-  t.test('rows that somebody writes to the target meanwhile are found in the end', async (t) => {
+  t.test('rows that another program writes to the target during a move are found', async (t) => {
     const { path, url } = await setting(t)
     const { source, target } = opened(path, url)
     const add: Target['add'] = async (table, rows) => {
       await target.add(table, rows)
-      if (table === 'page_versions')
+      if (table.name === 'page_versions')
         await databaseAt(url).rows("insert into tenants values ('tenant_other', 'Other', now())")
     }
     await t.rejects(
       moveHere({ source, target: { ...target, add } }),
-      /not right: of 2 rows in tenants .* has 3/,
+      /differs from the source: of 2 rows in tenants, .* has 3/,
     )
   })
 
-  t.test('a source that a server has open is refused: what it wrote later would be lost', async (t) => {
+  t.test('a source that a server has open is refused, because its later writes would be lost', async (t) => {
     const { args, path, count } = await setting(t)
     const server = await startProgram(t, { DATABASE_URL: `sqlite:${path}` })
     await server.ready()
-    t.match(await refusal(args), { code: 1, stdout: '', detail: /open in another process: stop the server/ })
-    await t.rejects(count('tenants'), { code: '42P01' }, 'nothing was made')
+    t.match(await refusal(args), {
+      code: 1,
+      stdout: '',
+      detail: /Another process has the source open\. Stop the server/,
+    })
+    await t.rejects(count('tenants'), { code: '42P01' }, 'nothing was created')
     t.equal(await server.stop(), 0)
     t.equal((await runCommand(args)).code, 0)
   })
 
-  t.test('while it is moved nobody can open the source', async (t) => {
+  t.test('no other process can open the source during a move', async (t) => {
     const { path, url } = await setting(t)
     const { source, target } = opened(path, url)
     const tried: unknown[] = []
@@ -270,7 +272,7 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
       }
     }
     await moveHere({ source, target: { ...target, add } })
-    t.strictSame([...new Set(tried)], [5], 'it is busy')
+    t.strictSame([...new Set(tried)], [5], 'the file is busy')
     openDatabase(path, 0).close()
   })
 
@@ -281,18 +283,18 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
     t.match(await refusal(args), { code: 1, detail: /A server has the target open/ })
   })
 
-  t.test('a source that is not there, or not at this schema, is refused and not made', async (t) => {
+  t.test('a source that does not exist or has another schema is refused', async (t) => {
     const { path, url } = await setting(t)
     const missing = join(newFolder(t), 'none.db')
     t.match(await refusal(['move', '--from', `sqlite:${missing}`, '--to', url]), {
       code: 1,
-      detail: /no file/,
+      detail: /none\.db does not exist/,
     })
     t.notOk(existsSync(missing))
     await embedded(path, 'delete from schema_migrations')
     t.match(await refusal(['move', '--from', `sqlite:${path}`, '--to', url]), {
       code: 1,
-      detail: /has migration 0 of \d+: run prospect-pages migrate/,
+      detail: /has migration 0 of \d+\. Run prospect-pages migrate/,
     })
   })
 })
@@ -303,7 +305,7 @@ const embedded = async (path: string, sql: string) => {
   database.close()
 }
 
-t.test('other ways than from SQLite to PostgreSQL are wrong use', async (t) => {
+t.test('a move goes from SQLite to PostgreSQL and nowhere else', async (t) => {
   const uses = [
     [],
     ['--from', 'sqlite:a.db'],
@@ -319,17 +321,17 @@ t.test('other ways than from SQLite to PostgreSQL are wrong use', async (t) => {
     )
 })
 
-t.test('the rows that are held at a time are bounded, in number and in size', async (t) => {
+t.test('a batch is bounded in rows and in size', async (t) => {
   const sizes: { rows: number; characters: number }[] = []
   const many: Row[] = [
     ...Array.from({ length: 1_300 }, (_, n) => ({ n })),
     ...Array.from({ length: 30 }, () => ({ text: 'x'.repeat(1_000_000) })),
   ]
-  const source: Source = { hold: () => {}, count: () => 0, rows: () => many, close: () => {} }
+  const source: Source = { lock: () => {}, count: () => 0, rows: () => many, close: () => {} }
   const target: Target = {
     prepare: async () => {},
     count: async () => 0,
-    equal: async () => 0,
+    countEqual: async () => 0,
     add: async (_table, rows) => {
       sizes.push({ rows: rows.length, characters: JSON.stringify(rows).length })
     },

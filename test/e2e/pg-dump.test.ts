@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import t from 'tap'
+import type { Check } from '../../src/adapters/check.ts'
 import { fillSource, postgresRows } from '../support/moving.ts'
 import { postgresBin } from '../support/postgres.ts'
 import { answerOf, databaseAt, databaseKinds, inherited, newFolder, runCommand } from '../support/program.ts'
@@ -62,7 +63,7 @@ t.test(
     t.strictSame(await postgresRows(NEW_DATABASE_URL), await postgresRows(DATABASE_URL))
     t.strictSame(await answerOf(['migrate'], { DATABASE_URL: NEW_DATABASE_URL }), { migrated: true })
     const { code, stdout } = await runCommand(['doctor'], { DATABASE_URL: NEW_DATABASE_URL })
-    const { checks } = JSON.parse(stdout)
-    t.match(checks[2], { name: 'migrations', ok: true }, `${code}`)
+    const checks: Check[] = JSON.parse(stdout).checks
+    t.ok(checks.find(({ name }) => name === 'migrations')?.ok, `${code}`)
   },
 )

@@ -16,14 +16,14 @@ import {
   someProspect,
 } from './rows.ts'
 
-/** Payloads that would not come back as they were sent if anybody read and wrote them again. */
+/** Payloads that parsing and writing again would change. */
 const EXACT_PAYLOADS = [
   '{ "n" : 12345678901234567890, "big":1e131071,\n"twice":1,"twice":2 }',
   '{"nul":"\\u0000","lone":"\\ud800","escaped":"\\u00e9\\/"}',
   `{"texts":${JSON.stringify(AWKWARD_TEXTS)}}`,
 ]
 
-/** An embedded database with rows in every table, and something in every column; `logs` more of one prospect. */
+/** Fills an embedded database: rows in every table, a value in every column, and `logs` more logs of one prospect. */
 export const fillSource = async (path: string, logs = 0): Promise<void> => {
   const store = sqliteStore({ path, busyMsMax: 5_000 }, readMigrations('sqlite'))
   await store.migrate()
@@ -75,10 +75,9 @@ const fillPages = async (store: Store, tenant: { tenantId: string; brandId: stri
   await store.pages.record(pages)
 }
 
-/** Each table with how its rows are read to be compared: all that is in them, as text. */
-const PLAIN = 'to_char(%, \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')'
+const ISO_TIME = 'to_char(%, \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')'
 
-/** Every row of every table of an embedded database, by the database's own list of tables and columns. */
+/** Every row of every table, from the database's own list of tables and columns. */
 export const sqliteRows = async (path: string): Promise<Record<string, string[]>> => {
   const { rows } = embeddedDatabase(path)
   const tables = await rows<{ name: string }>(
@@ -90,7 +89,7 @@ export const sqliteRows = async (path: string): Promise<Record<string, string[]>
   return all
 }
 
-/** The same of PostgreSQL, each value as SQLite would hold it. */
+/** The same from PostgreSQL, each value as SQLite keeps it. */
 export const postgresRows = async (url: string): Promise<Record<string, string[]>> => {
   const sql = openPostgres(url, { max: 1, transform: {} })
   const columns = await sql<{ table: string; column: string; type: string }[]>`
@@ -107,7 +106,7 @@ export const postgresRows = async (url: string): Promise<Record<string, string[]
 }
 
 const readAs = (column: string, type: string): string => {
-  if (type.startsWith('timestamp')) return PLAIN.replace('%', column)
+  if (type.startsWith('timestamp')) return ISO_TIME.replace('%', column)
   if (type === 'json') return `${column}::text`
   if (type === 'ARRAY') return `array_to_string(${column}, ' ')`
   if (type === 'boolean' || type === 'bigint') return `${column}::int`

@@ -1,153 +1,103 @@
-import type { Check, Examined } from '../check.ts'
-import type { Grant } from '../read-grants.ts'
-import { textArray } from './arrays.ts'
+import { type Check, type Examined, failed, passed } from '../check.ts'
 import { endPool, ONE_PLAN, openPostgres, type Sql } from './connect.ts'
-import { examineRole } from './examine-role.ts'
 import { inTime } from './in-time.ts'
 import { appliedIn } from './migrate.ts'
 
-export type Wanted = {
+type Settings = {
   readonly url: string
-  /** Where `url` is a pooler: the address of PostgreSQL itself, if it is known. */
-  readonly pooler: { readonly directUrl: string | null } | null
-  readonly workers: number
-  readonly connectionsMax: number
+  readonly isPooler: boolean
   readonly statementMsMax: number
-  readonly grants: readonly Grant[]
   readonly clock: () => number
 }
 
-const DRIFT_MS_MAX = 5_000
 const MS_MAX = 15_000
-const DIRECT_MS_MAX = 5_000
+const DRIFT_MS_MAX = 5_000
 
-/** What can be wrong with PostgreSQL, and with the way there; nothing is changed. Connects as the service does. */
-export const examinePostgres = async (wanted: Wanted): Promise<Examined> => {
-  const { url, pooler, statementMsMax } = wanted
+/** What can be wrong with PostgreSQL. Connects as the service does. */
+export const examinePostgres = async (settings: Settings): Promise<Examined> => {
+  const { url, isPooler, statementMsMax } = settings
   const sql = openPostgres(url, {
     max: 1,
-    ...(pooler ? { prepare: false } : { connection: { statement_timeout: statementMsMax, ...ONE_PLAN } }),
+    ...(isPooler ? { prepare: false } : { connection: { statement_timeout: statementMsMax, ...ONE_PLAN } }),
   })
   try {
-    return await inTime(look(sql, wanted), MS_MAX)
+    return await inTime(examine(sql, settings.clock), MS_MAX)
   } catch (error) {
-    return { checks: [cannotAsk(error)], applied: null }
+    return { checks: [unreachable((error as Error).message)], applied: null }
   } finally {
     await endPool(sql, 1)
   }
 }
 
-const look = async (sql: Sql, wanted: Wanted): Promise<Examined> => {
-  const checks = [await server(sql), await durability(sql), await clock(sql, wanted.clock)]
-  if (wanted.pooler === null) checks.push(await connections(sql, wanted))
-  else checks.push(...(await throughPooler(sql, wanted.pooler.directUrl)))
-  const applied = await appliedIn(sql).catch(() => null)
-  // Where it is null the role may not even see that.
-  if (applied !== 0) checks.push(await examineRole(sql, wanted.grants))
-  return { checks, applied }
-}
-
-const cannotAsk = (error: unknown): Check => {
-  const detail = (error as Error).message
-  return {
-    name: 'database',
-    ok: false,
+const unreachable = (detail: string): Check =>
+  failed(
+    'database',
     detail,
-    remedy: /unsupported startup parameter/.test(detail)
+    detail.includes('unsupported startup parameter')
       ? 'DATABASE_URL is a pooler: set DATABASE_POOLER=true'
-      : 'see that PostgreSQL runs, and that DATABASE_URL has its address, database, role and password',
+      : 'check that PostgreSQL is running, and the address, database, role and password in DATABASE_URL',
+  )
+
+const examine = async (sql: Sql, clock: () => number): Promise<Examined> => {
+  const beforeMs = clock()
+  const [found] = await sql<[Found]>`
+    select current_setting('server_version') as version, current_setting('server_version_num')::int as version_number,
+      current_database() as database, current_user as role, current_setting('is_superuser') = 'on' as is_superuser,
+      (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
+      (select string_agg(name, ', ' order by name) from pg_settings
+        where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off') as settings_off,
+      (select string_agg(privilege || ' on ' || "table", ', ') from (values
+          ('schema_migrations', '{select}'::text[]), ('api_keys', '{select, update}'), ('page_groups', '{select}'),
+          ('prospects', '{select, insert, update}'), ('prospect_logs', '{select, insert}'),
+          ('page_counts', '{select, insert, update}'), ('pages', '{select, insert, update}'),
+          ('page_versions', '{select, insert, update}')
+        ) as needed ("table", privileges), unnest(privileges) as privilege
+        where not has_any_column_privilege(to_regclass("table"), privilege)) as missing`
+  const afterMs = clock()
+  const applied = found.missing?.includes('schema_migrations') ? null : await appliedIn(sql)
+  const checks = [server(found), durability(found), clocks(found, beforeMs, afterMs)]
+  return { checks: applied === 0 ? checks : [...checks, role(found)], applied }
+}
+/** `missing` lists the privileges that serving needs and the role lacks. Tables that do not exist yet do not count. */
+type Found = {
+  readonly version: string
+  readonly versionNumber: number
+  readonly database: string
+  readonly role: string
+  readonly isSuperuser: boolean
+  readonly nowMs: number
+  readonly settingsOff: string | null
+  readonly missing: string | null
+}
+
+const server = ({ version, versionNumber, database }: Found): Check => {
+  const detail = `PostgreSQL ${version}, database ${database}`
+  if (versionNumber >= 140_000) return passed('database', detail)
+  return failed('database', detail, 'upgrade to PostgreSQL 14 or newer')
+}
+
+const durability = ({ settingsOff }: Found): Check =>
+  settingsOff === null
+    ? passed('durability', 'commits are flushed to disk')
+    : failed(
+        'durability',
+        `off: ${settingsOff}. A crash can lose acknowledged writes`,
+        `turn on ${settingsOff}`,
+      )
+
+/** Up to half of the time that the answer took may have passed since the database read its clock. */
+const clocks = ({ nowMs }: Found, beforeMs: number, afterMs: number): Check => {
+  const driftMs = Math.round(nowMs - (beforeMs + afterMs) / 2)
+  const detail = `the database's clock is ${driftMs} ms ahead of this machine's`
+  if (Math.abs(driftMs) <= DRIFT_MS_MAX + (afterMs - beforeMs) / 2) return passed('clock', detail)
+  return failed('clock', detail, 'synchronize both clocks with NTP')
+}
+
+const role = ({ role, isSuperuser, missing }: Found): Check => {
+  if (missing !== null) {
+    const remedy = 'run sql/roles.sql as the owner of the tables; SECURITY.md describes how'
+    return failed('role', `${role} lacks the privileges ${missing}`, remedy)
   }
-}
-
-const server = async (sql: Sql): Promise<Check> => {
-  const [row] = await sql<{ number: number; version: string; name: string }[]>`
-    select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
-      current_database() as name`
-  const check = { name: 'database', detail: `PostgreSQL ${row?.version}, database ${row?.name}` }
-  return (row?.number ?? 0) >= 140_000
-    ? { ...check, ok: true }
-    : { ...check, ok: false, remedy: 'move to PostgreSQL 14 or newer' }
-}
-
-const durability = async (sql: Sql): Promise<Check> => {
-  const rows = await sql<{ setting: string }[]>`
-    select name as setting from pg_settings
-    where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off' order by name`
-  if (rows.length === 0)
-    return { name: 'durability', ok: true, detail: 'what is committed is flushed to disk' }
-  const off = rows.map(({ setting }) => setting).join(', ')
-  const detail = `off: ${off}; a crash can lose acknowledged writes`
-  return { name: 'durability', ok: false, detail, remedy: `turn ${off} on` }
-}
-
-/** The database is asked in between: half of the time that the question took may be the way there. */
-const clock = async (sql: Sql, here: () => number): Promise<Check> => {
-  const before = here()
-  const [row] = await sql<{ there: number }[]>`
-    select (extract(epoch from clock_timestamp()) * 1000)::float8 as there`
-  const after = here()
-  const driftMs = Math.round((row?.there ?? 0) - (before + after) / 2)
-  const check = { name: 'clock', detail: `the database's is ${driftMs} ms ahead of this machine's` }
-  return Math.abs(driftMs) <= DRIFT_MS_MAX + (after - before) / 2
-    ? { ...check, ok: true }
-    : { ...check, ok: false, remedy: 'set both clocks, and keep them by NTP' }
-}
-
-const connections = async (sql: Sql, { workers, connectionsMax }: Wanted): Promise<Check> => {
-  const [row] = await sql<{ most: number }[]>`
-    select current_setting('max_connections')::int
-      - current_setting('superuser_reserved_connections')::int as most`
-  const most = row?.most ?? 0
-  const needed = workers * (connectionsMax + 1)
-  const check = { name: 'connections', detail: `this machine takes up to ${needed} of ${most}` }
-  return needed <= most
-    ? { ...check, ok: true }
-    : {
-        ...check,
-        ok: false,
-        remedy: 'raise max_connections, lower DATABASE_CONNECTIONS_MAX, or use a pooler',
-      }
-}
-
-/** What the role must bring, because a pooler refuses what the service sets elsewhere: see the README. */
-const throughPooler = async (sql: Sql, directUrl: string | null): Promise<Check[]> => {
-  const wanted = { ...OFF, statement_timeout: null, lock_timeout: null }
-  const rows = await sql<{ name: string; setting: string }[]>`
-    select name, setting from pg_settings where name = any(${textArray(Object.keys(wanted))}::text[])`
-  const unset = rows.filter(({ name, setting }) => setting === (name in OFF ? 'on' : '0'))
-  const names = unset.map(({ name }) => name).sort()
-  const settings: Check =
-    names.length === 0
-      ? { name: 'pooler', ok: true, detail: 'the role brings the settings of its sessions' }
-      : {
-          name: 'pooler',
-          ok: false,
-          detail: `the role does not set ${names.join(', ')}`,
-          remedy: "give them to the role by alter role, as in the README's part on PgBouncer",
-        }
-  return directUrl === null ? [settings] : [settings, await behindPooler(sql, directUrl)]
-}
-const OFF = { enable_seqscan: null, enable_hashjoin: null, enable_mergejoin: null, jit: null }
-
-const behindPooler = async (sql: Sql, directUrl: string): Promise<Check> => {
-  const name = 'direct address'
-  const direct = openPostgres(directUrl, { max: 1 })
-  try {
-    const [there, here] = [await inTime(placeOf(direct), DIRECT_MS_MAX), await placeOf(sql)]
-    if (there === here)
-      return { name, ok: true, detail: 'DATABASE_DIRECT_URL is the database behind the pooler' }
-    const detail = 'DATABASE_DIRECT_URL is another database than the one behind the pooler'
-    return { name, ok: false, detail, remedy: 'give both the same database' }
-  } catch (error) {
-    const remedy = 'see that DATABASE_DIRECT_URL is PostgreSQL itself; without it the service polls'
-    return { name, ok: false, detail: (error as Error).message, remedy }
-  } finally {
-    await endPool(direct, 1)
-  }
-}
-
-const placeOf = async (sql: Sql): Promise<string> => {
-  const [row] = await sql<{ place: string }[]>`
-    select current_database() || ' since ' || pg_postmaster_start_time()::text as place`
-  return row?.place ?? ''
+  const more = isSuperuser ? '. It is a superuser; SECURITY.md describes a role with fewer rights' : ''
+  return passed('role', `${role} has the privileges that serving needs${more}`)
 }

@@ -1,91 +1,58 @@
 import { randomUUID } from 'node:crypto'
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import * as sqlite from 'node:sqlite'
-import { lastMigration, openReadOnly } from './read-only.ts'
+import type { Config } from '../../config.ts'
+import { findFault, lastMigration, openReadOnly } from './read-only.ts'
 
 export type BackedUp = { readonly file: string; readonly bytes: number; readonly migration: number }
 
-type Online = typeof sqlite.backup
-/** As many at a time; memory holds no more of them than that. */
-const PAGES_AT_ONCE = 1_000
-
 /**
- * Copies the embedded database as it is at this moment, while others read and write it: each write that was acknowledged
- * before is in the copy. The copy is one file, checked, flushed to disk, readable by its owner alone, and gets its name
- * when it is whole. Refuses where a file of that name is there, and a source that is not a database of this program.
+ * Copies the embedded database while other processes read and write it. The copy contains every write that was
+ * acknowledged before this call. It is one file, checked, flushed to disk and readable by its owner alone; it appears
+ * under its name once it is complete. Refuses to overwrite a file.
  */
-export const backUp = async (
-  path: string,
-  file: string,
-  online: Online | null = sqlite.backup ?? null,
-): Promise<BackedUp> => {
+export const backUp = (database: Config['database'], file: string): BackedUp => {
+  if (database.kind === 'postgres')
+    throw new Error('DATABASE_URL is PostgreSQL. Back it up with pg_dump; the documentation shows how.')
+  if (database.kind === 'memory') throw new Error('DATABASE_URL is memory:, which keeps nothing to back up.')
   refuseExisting(file)
   const unfinished = `${file}.unfinished-${randomUUID()}`
-  const source = openReadOnly(path)
+  const source = openReadOnly(database.path)
   try {
-    const migration = lastMigration(source)
-    if (migration === 0) throw new Error(`${path} is not a database of this program.`)
-    // Made here, so that nobody else can read it at any time.
+    // Created before SQLite writes to it, so that other users can read it at no time.
     closeSync(openSync(unfinished, 'wx', 0o600))
-    await copy(source, unfinished, online)
-    settle(unfinished, migration)
+    // A single statement sees a single moment, and writers do not wait for it.
+    source.prepare('vacuum into ?').run(unfinished)
+    const migration = checkCopy(unfinished, database.path)
+    flush(unfinished)
     const { size: bytes } = statSync(unfinished)
     giveName(unfinished, file)
     return { file, bytes, migration }
   } finally {
     source.close()
-    for (const end of ['', '-journal', '-wal', '-shm']) rmSync(unfinished + end, { force: true })
+    for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(unfinished + suffix, { force: true })
   }
 }
 
 const refuseExisting = (file: string): void => {
-  if (existsSync(file)) throw new Error(`${file} is there already; a backup overwrites nothing.`)
+  if (existsSync(file))
+    throw new Error(`${file} already exists. Choose a new name; a backup never overwrites a file.`)
 }
 
-/**
- * SQLite's online backup starts anew whenever somebody writes, unless the source is held at one moment, by a transaction
- * that reads. Node 22.13 to 22.15 lack it; there the same is written by `vacuum into`.
- */
-const copy = async (source: sqlite.DatabaseSync, to: string, online: Online | null): Promise<void> => {
-  if (online === null) {
-    source.prepare('vacuum into ?').run(to)
-    return
-  }
-  source.exec('begin')
-  source.prepare('select count(*) from sqlite_schema').get()
-  await online(source, to, { rate: PAGES_AT_ONCE })
-  source.exec('rollback')
-}
-
-/** Makes one file of it, without the journal beside it that the source has, and looks at every page. */
-const settle = (unfinished: string, migration: number): void => {
-  const made = new sqlite.DatabaseSync(unfinished)
+const checkCopy = (unfinished: string, path: string): number => {
+  const copy = openReadOnly(unfinished)
   try {
-    made.exec('pragma journal_mode = delete')
-    const faults = made.prepare('pragma quick_check(1)').all()
-    const [fault] = faults.map((row) => String(row['quick_check']))
-    if (fault !== 'ok') throw new Error(`The database is damaged, and was not backed up: ${fault}`)
-    if (lastMigration(made) !== migration)
-      throw new Error('The copy is not whole: somebody else wrote to it.')
+    const fault = findFault(copy)
+    if (fault !== null) throw new Error(`${path} is damaged and was not backed up: ${fault}`)
+    const migration = lastMigration(copy)
+    if (migration === 0) throw new Error(`${path} is not a database of prospect-pages.`)
+    return migration
   } finally {
-    made.close()
+    copy.close()
   }
-  chmodSync(unfinished, 0o600)
-  flush(unfinished)
 }
 
-/** A link never takes the place of a file that came meanwhile; some file systems have none. */
+/** Unlike a rename, a link never replaces a file that appeared meanwhile. Some file systems have no links. */
 const giveName = (unfinished: string, file: string): void => {
   try {
     linkSync(unfinished, file)
