@@ -17,12 +17,15 @@ export type Figures = readonly {
 export const createSums = () => {
   const told = new Map<number, Figures>()
   let ended: Figures = []
+  /** A worker's last message may arrive after its exit. */
+  const exited = new Set<number>()
 
   return {
     told: (process: number, figures: Figures): void => {
-      told.set(process, figures)
+      if (!exited.has(process)) told.set(process, figures)
     },
     ended: (process: number): void => {
+      exited.add(process)
       const figures = told.get(process)
       if (figures === undefined) return
       told.delete(process)

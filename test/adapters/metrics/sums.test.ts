@@ -67,3 +67,11 @@ t.test('a process that ended before it told anything is none', async (t) => {
   sums.ended(7)
   t.strictSame((await scraped(sums)).samples, [])
 })
+
+t.test('a report that arrives after the exit of its process is ignored', async (t) => {
+  const sums = createSums()
+  sums.told(1, await figuresOf(2))
+  sums.ended(1)
+  sums.told(1, await figuresOf(3))
+  t.equal((await scraped(sums)).value(COUNT), 2)
+})
