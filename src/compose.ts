@@ -43,24 +43,27 @@ const openStore = (config: Config, log: Log, metrics: Metrics | null = null): St
 
 type Means = { readonly store: Store; readonly clock: Clock; readonly newId: NewId }
 type World = Means & Watching & { readonly log: Log }
-export const realWorld = (config: Config, log: Log, watching: Watching = {}): World => ({
-  ...watching,
-  store: openStore(config, log, watching.metrics),
-  clock: Date.now,
-  newId: createNewId(),
-  log,
-})
+export const realWorld = (config: Config, log: Log, watching: Watching = {}): World => {
+  const store = openStore(config, log, watching.metrics)
+  return {
+    ...watching,
+    store: watching.metrics?.measured(store) ?? store,
+    clock: Date.now,
+    newId: createNewId(),
+    log,
+  }
+}
 
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
 export const compose = (config: Config, world: World) => {
-  const { clock } = world
+  const { store, clock } = world
   const observed = observe(world)
-  const { store, onPage, onFailedAttempt, onPublisherError, onBadMessage } = observed
+  const { onPage, onFailedAttempt, onPublisherError, onBadMessage } = observed
   const stopwatch = () => performance.now()
 
   // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.
   const useCases = composeUseCases(
-    { ...world, store, watch: world.metrics?.gathering, onPage },
+    { ...world, watch: world.metrics?.gathering, onPage },
     config,
     config.database.kind === 'postgres' ? 2 : 1,
   )

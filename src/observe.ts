@@ -1,14 +1,13 @@
 import { PROBLEMS } from './adapters/http/problems.ts'
 import type { TracedPage } from './adapters/http/routes.ts'
 import type { Log } from './adapters/log.ts'
-import type { AskBacklog } from './adapters/metrics/backlog.ts'
 import type { Metrics } from './adapters/metrics/metrics.ts'
 import { type ChatCompletionsSettings, chatCompletionsNamer } from './adapters/naming/chat-completions.ts'
 import type { OpenTelemetry } from './adapters/tracing/open-telemetry.ts'
 import { createPageTraces } from './adapters/tracing/page-traces.ts'
 import type { Config } from './config.ts'
 import type { DomainFailure } from './core/failures.ts'
-import type { ClaimedVersion, Namer, Store } from './core/ports.ts'
+import type { ClaimedVersion, Namer } from './core/ports.ts'
 
 /** What looks on besides the log. Each of them may be missing. */
 export type Watching = {
@@ -22,19 +21,18 @@ export const loadWatching = async (config: Pick<Config, 'metrics'>): Promise<Wat
   metrics: config.metrics ? (await import('./adapters/metrics/metrics.ts')).createMetrics() : null,
   openTelemetry: await (await import('./adapters/tracing/open-telemetry.ts')).findOpenTelemetry(),
 })
-/** The figures of several processes as one. */
-export const loadSums = async () => (await import('./adapters/metrics/sums.ts')).createSums()
+/** The metrics of several processes as one. */
+export const loadAggregate = async () => (await import('./adapters/metrics/aggregate.ts')).createAggregate()
 
 type Trace = { readonly traceId?: string }
-type Observed = Watching & { readonly log: Log; readonly store: Store & { readonly backlog?: AskBacklog } }
+type Observed = Watching & { readonly log: Log }
 
 /** Tells the log, the metrics and the traces of whatever happens: each hook that the parts of the service have. */
-export const observe = ({ log, store, metrics = null, scrape, openTelemetry = null }: Observed) => {
+export const observe = ({ log, metrics = null, scrape, openTelemetry = null }: Observed) => {
   const traces = createPageTraces(openTelemetry)
-  const named = (namer: Namer): Namer => (metrics ? metrics.timed(namer) : namer)
+  const named = (namer: Namer): Namer => (metrics ? metrics.timedNamer(namer) : namer)
 
   return {
-    store: metrics ? metrics.measured(metrics.counted(store)) : store,
     /** Of the API. */
     requests: {
       onAsked: metrics?.asked,
