@@ -47,18 +47,21 @@ type Runtime = Telemetry & {
   readonly newId: NewId
   readonly log: Log
 }
-export const createRuntime = (config: Config, log: Log, telemetry: Telemetry = {}): Runtime => ({
-  ...telemetry,
-  store: openStore(config, log, telemetry.metrics),
-  clock: Date.now,
-  newId: createNewId(),
-  log,
-})
+export const createRuntime = (config: Config, log: Log, telemetry: Telemetry = {}): Runtime => {
+  const store = openStore(config, log, telemetry.metrics)
+  return {
+    ...telemetry,
+    store: telemetry.metrics?.measured(store) ?? store,
+    clock: Date.now,
+    newId: createNewId(),
+    log,
+  }
+}
 
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
 export const compose = (config: Config, runtime: Runtime) => {
-  const { clock, newId } = runtime
-  const { store, requests, publishing, measuredNamer, scrape, onMalformed } = observe(runtime)
+  const { store, clock, newId } = runtime
+  const { requests, publishing, measuredNamer, scrape, onMalformed } = observe(runtime)
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
   const isStopping = () => state === 'stopping'
 

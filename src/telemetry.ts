@@ -1,11 +1,10 @@
 import { PROBLEMS } from './adapters/http/problems.ts'
 import type { Log } from './adapters/log.ts'
-import type { AskBacklog } from './adapters/metrics/backlog.ts'
 import type { Metrics } from './adapters/metrics/metrics.ts'
 import type { OpenTelemetry } from './adapters/tracing/open-telemetry.ts'
 import type { Config } from './config.ts'
 import type { DomainFailure } from './core/failures.ts'
-import type { ClaimedVersion, Namer, Store } from './core/ports.ts'
+import type { ClaimedVersion, Namer } from './core/ports.ts'
 
 /** What observes the service besides the log. */
 export type Telemetry = {
@@ -21,13 +20,16 @@ export const loadTelemetry = async (config: Pick<Config, 'metrics'>): Promise<Te
   openTelemetry: await (await import('./adapters/tracing/open-telemetry.ts')).findOpenTelemetry(),
 })
 /** Adds up the metrics of several processes. */
-export const loadSums = async () => (await import('./adapters/metrics/sums.ts')).createSums()
+export const loadAggregate = async () => (await import('./adapters/metrics/aggregate.ts')).createAggregate()
 
-type Observed = Telemetry & { readonly log: Log; readonly store: Store & { readonly backlog?: AskBacklog } }
 
 /** Passes what happens in the service to the log, the metrics and the traces. */
-export const observe = ({ log, store, metrics = null, scrape, openTelemetry = null }: Observed) => ({
-  store: metrics ? metrics.measured(metrics.counted(store)) : store,
+export const observe = ({
+  log,
+  metrics = null,
+  scrape,
+  openTelemetry = null,
+}: Telemetry & { readonly log: Log }) => ({
   requests: {
     onRequest: metrics?.asked,
     onAnswered: (answered: Parameters<Metrics['answered']>[0]) => {
@@ -45,7 +47,7 @@ export const observe = ({ log, store, metrics = null, scrape, openTelemetry = nu
     metrics?.malformed(status)
     log.info({ requestId, status, code: kind, detail: message }, 'answered')
   },
-  measuredNamer: (namer: Namer | null): Namer | null => (metrics && namer ? metrics.timed(namer) : namer),
+  measuredNamer: (namer: Namer | null): Namer | null => (metrics && namer ? metrics.timedNamer(namer) : namer),
   publishing: {
     onFailedAttempt: ({ versionId, attempt }: ClaimedVersion, why: unknown) => {
       metrics?.namingFailed()

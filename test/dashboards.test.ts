@@ -24,26 +24,25 @@ const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => e
 const promtool = (args: readonly string[], input = '') =>
   spawnSync('promtool', args, { input, encoding: 'utf8' })
 const withPromtool = {
-  skip:
-    promtool(['--version']).status === 0 ? false : 'promtool is not here; it is in the package prometheus',
+  skip: promtool(['--version']).status === 0 ? false : 'promtool is not installed (package prometheus)',
 }
 
 /** Names of metrics, as Prometheus stores them: a histogram is three. */
 const namesIn = (text: string) => text.match(/\b(prospect_pages|nodejs|process)_[a-z0-9_]+/g) ?? []
 
-t.test('what the dashboard and the alerts ask for is what /metrics tells', async (t) => {
+t.test('the dashboard and the alerts query what /metrics exposes, and the dashboard all of it', async (t) => {
   const server = await startProgram(t, { DATABASE_URL: 'memory:' })
   await server.ready()
   const text = await (await fetch(`${server.url}/metrics`)).text()
-  const told = new Set(
+  const exposed = new Set(
     [...scrapeOf(text).types].flatMap(([name, type]) =>
       type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
     ),
   )
-  const asked = new Set([...queries, alerts, dashboard.templating.list[1].definition].flatMap(namesIn))
-  t.ok(asked.size > 20)
-  for (const name of asked) t.ok(told.has(name), name)
-  const own = [...told].filter(
+  const queried = new Set([...queries, alerts, dashboard.templating.list[1].definition].flatMap(namesIn))
+  t.ok(queried.size > 20)
+  for (const name of queried) t.ok(exposed.has(name), name)
+  const own = [...exposed].filter(
     (name) => name.startsWith('prospect_pages_') && !/_(bucket|sum|count)$/.test(name),
   )
   for (const name of own)
@@ -58,7 +57,7 @@ t.test('what the dashboard and the alerts ask for is what /metrics tells', async
   })
 })
 
-t.test('every panel of the dashboard has a place, a title and a query of its own', async (t) => {
+t.test('every panel of the dashboard has its own id, a title and a query', async (t) => {
   const shown = panels.filter(({ type }) => type !== 'row')
   t.ok(shown.length >= 15)
   for (const { title, targets = [] } of shown) t.ok(title !== '' && targets.length > 0, title)
@@ -94,7 +93,7 @@ const CASES: readonly (readonly [alert: string | null, series: Readonly<Record<s
   ['ProspectPagesSaturated', { ...CALM, prospect_pages_database_statements_waiting: '101x60' }],
   ['ProspectPagesSaturated', { ...CALM, nodejs_eventloop_lag_p99_seconds: '0.3x60' }],
 ]
-/** As promtool has it: a name with the labels of its job. */
+/** A series as promtool expects it: the name with the labels of its job. */
 const seriesOf = (name: string, values: string) => {
   const series = name.includes('{')
     ? name.replace('{ROUTE', `{${JOB}, method="GET", route="/v0/page_groups"`)
@@ -102,7 +101,7 @@ const seriesOf = (name: string, values: string) => {
   return { series, values }
 }
 
-t.test('each alert is raised by what it is for, and by nothing else', withPromtool, async (t) => {
+t.test('each alert fires on its own condition and on no other', withPromtool, async (t) => {
   const file = join(newFolder(t), 'alerts.test.json')
   const names = [...alerts.matchAll(/alert: (\w+)/g)].map(([, name]) => name)
   for (const [alert, series] of CASES) {

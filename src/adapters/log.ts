@@ -2,57 +2,53 @@ import pino from 'pino'
 
 export type Log = pino.Logger
 
-const LATE_MS_MAX = 100
-const LINES_MAX = 256
-/** Lines that nobody takes; past it new ones are dropped, and counted. */
-const HELD_BYTES_MAX = 16_777_216
+const BUFFER_MS_MAX = 100
+const BUFFER_LINES_MAX = 256
+/** Of lines that stderr has not accepted yet. Past it new lines are dropped and counted. */
+const PENDING_BYTES_MAX = 16_777_216
 
-/**
- * JSON lines on stderr. A service has them written behind the back of requests, many at once and none later than
- * `LATE_MS_MAX`: it calls `flush` before the process ends.
- */
+/** JSON lines on stderr. With `soon` lines are buffered, so that no request waits for a write: `flush` before exit. */
 export const createLog = (level: string, written: 'at once' | 'soon' = 'soon'): Log => {
-  const stderr = pino.destination({ dest: 2, sync: written === 'at once', maxLength: HELD_BYTES_MAX })
-  const stream = written === 'at once' || level === 'silent' ? stderr : manyAtOnce(stderr)
-  const log = pino({ level, timestamp: createTimestamp(), serializers: { err: described } }, stream)
+  const stderr = pino.destination({ dest: 2, sync: written === 'at once', maxLength: PENDING_BYTES_MAX })
+  const stream = written === 'at once' || level === 'silent' ? stderr : buffered(stderr)
+  const log = pino({ level, timestamp: createTimestamp(), serializers: { err: loggable } }, stream)
   let dropped = 0
   stderr.on('drop', (text: string) => {
     dropped += text.split('\n').length - 1
   })
   stderr.on('drain', () => {
-    if (dropped > 0) log.warn({ lines: dropped }, 'log lines were dropped, for nobody took them')
+    if (dropped > 0) log.warn({ lines: dropped }, 'dropped log lines: stderr was not being read')
     dropped = 0
   })
   return log
 }
 
-/** The destination measures all that it holds anew for each line that it is given: it gets few and long ones. */
-const manyAtOnce = (destination: ReturnType<typeof pino.destination>) => {
+/** Writes few and long chunks: for each write the destination measures again all that it holds. */
+const buffered = (destination: ReturnType<typeof pino.destination>) => {
   let lines: string[] = []
   let timer: NodeJS.Timeout | undefined
-  const pass = () => {
+  const write = () => {
     clearTimeout(timer)
     timer = undefined
-    if (lines.length === 0) return
-    destination.write(lines.join(''))
+    if (lines.length > 0) destination.write(lines.join(''))
     lines = []
   }
   // Before the destination's own listeners, which write what it holds and close it.
-  process.prependListener('beforeExit', pass).prependListener('exit', pass)
+  process.prependListener('beforeExit', write).prependListener('exit', write)
   return {
     write: (line: string) => {
       lines.push(line)
-      if (lines.length >= LINES_MAX) pass()
-      else timer ??= setTimeout(pass, LATE_MS_MAX).unref()
+      if (lines.length >= BUFFER_LINES_MAX) write()
+      else timer ??= setTimeout(write, BUFFER_MS_MAX).unref()
     },
     flush: (done?: (error?: Error) => void) => {
-      pass()
+      write()
       destination.flush(done)
     },
   }
 }
 
-/** The member `time` of a line. Under load many lines share a millisecond. */
+/** The member `time` of a line; formatted once for all lines of a millisecond. */
 const createTimestamp = () => {
   let at = 0
   let member = ''
@@ -66,8 +62,8 @@ const createTimestamp = () => {
   }
 }
 
-/** Of an error only what cannot hold a caller's data: a database driver hangs whole rows on its errors. */
-const described = (error: unknown) => {
+/** The members of an error that hold no caller's data: database drivers attach whole rows to their errors. */
+const loggable = (error: unknown) => {
   if (!(error instanceof Error)) return { message: typeof error }
   const { name, message, stack, cause } = error
   const code = (error as { code?: unknown }).code

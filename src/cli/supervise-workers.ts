@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import type { Log } from '../adapters/log.ts'
 import type { Config } from '../config.ts'
 import { DomainFailure } from '../core/failures.ts'
-import { loadSums } from '../telemetry.ts'
+import { loadAggregate } from '../telemetry.ts'
 import { onSignals, urlOf } from './role.ts'
 import type { Report } from './worker.ts'
 import { answerScrapes } from './worker-scrape.ts'
@@ -29,7 +29,7 @@ type Refusal = Extract<Report, { kind: 'refused' }>
  */
 export const superviseWorkers = async (config: Config, log: Log): Promise<void> => {
   const port = await freePort(config.host, config.port)
-  if (config.metrics) answerScrapes(await loadSums())
+  if (config.metrics) answerScrapes(await loadAggregate())
   await new Promise<void>((resolve, reject) => {
     const living = new Set<Worker>()
     const listening = new Set<Worker>()

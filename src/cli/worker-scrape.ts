@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
+import type { createAggregate, MetricsReport } from '../adapters/metrics/aggregate.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
-import type { createSums, Figures } from '../adapters/metrics/sums.ts'
 import { DomainFailure } from '../core/failures.ts'
 
 /**
@@ -9,7 +9,7 @@ import { DomainFailure } from '../core/failures.ts'
  */
 export type ScrapeReport =
   | { readonly kind: 'scrape' }
-  | { readonly kind: 'figures'; readonly figures: Figures }
+  | { readonly kind: 'figures'; readonly figures: MetricsReport }
 type Order = { readonly kind: 'tell figures' } | { readonly kind: 'scraped'; readonly text: string }
 
 /** A worker that has not told its figures by then is there with those that it told last. */
@@ -17,7 +17,7 @@ const FIGURES_MS_MAX = 1_000
 const SCRAPE_MS_MAX = 3_000
 
 /** In the primary: answers the scrapes of its workers for as long as it lives. */
-export const answerScrapes = (sums: ReturnType<typeof createSums>): void => {
+export const answerScrapes = (aggregate: ReturnType<typeof createAggregate>): void => {
   const asked = new Set<Worker>()
   let allTold: () => void = () => {}
   const order = (worker: Worker, order: Order) => worker.isConnected() && worker.send(order, () => {})
@@ -35,13 +35,13 @@ export const answerScrapes = (sums: ReturnType<typeof createSums>): void => {
     await told
     clearTimeout(late)
     asked.clear()
-    return sums.text()
+    return aggregate.text()
   }
 
   let asking: Promise<string> | null = null
   cluster.on('message', (worker, report: ScrapeReport) => {
     if (report.kind === 'figures') {
-      sums.told(worker.id, report.figures)
+      aggregate.report(worker.id, report.figures)
       toldBy(worker)
     } else if (report.kind === 'scrape') {
       asking ??= askAll().finally(() => {
@@ -52,17 +52,17 @@ export const answerScrapes = (sums: ReturnType<typeof createSums>): void => {
     }
   })
   cluster.on('exit', (worker) => {
-    sums.ended(worker.id)
+    aggregate.exit(worker.id)
     toldBy(worker)
   })
 }
 
 /** In a worker: tells its figures when it is asked, and gets those of all of them from the primary. */
-export const scrapeByPrimary = ({ figures }: Metrics): (() => Promise<string>) => {
+export const scrapeByPrimary = ({ report }: Metrics): (() => Promise<string>) => {
   let waiting: PromiseWithResolvers<string> | null = null
   const tell = (report: ScrapeReport) => process.connected && process.send?.(report, undefined, {}, () => {})
 
-  const tellFigures = async () => tell({ kind: 'figures', figures: await figures() })
+  const tellFigures = async () => tell({ kind: 'figures', figures: await report() })
   process.on('message', (order: Order) => {
     if (order.kind === 'tell figures') tellFigures().catch(() => {})
     else if (order.kind === 'scraped') waiting?.resolve(order.text)

@@ -191,7 +191,7 @@ t.test('lines that nobody takes are dropped past a bound, and counted', async (t
   child.stderr.setEncoding('utf8').on('data', (chunk) => {
     said += chunk
   })
-  await until('it told what it dropped', () => Promise.resolve(said.includes('were dropped')))
+  await until('it told what it dropped', () => Promise.resolve(said.includes('dropped log lines')))
   child.stdin.end('end')
   await once(child, 'close')
   const lines = linesOf<LogLine & { lines?: number }>(said)

@@ -13,7 +13,7 @@ import { scrapeOf } from '../support/scrape.ts'
 t.setTimeout(180_000)
 const COUNT = 'prospect_pages_http_request_duration_seconds_count'
 const PAGES = '/v0/page_groups/{page_group_id}/pages'
-/** On a connection of its own, so that it may reach any worker. */
+/** A new connection, which may reach any worker. */
 const FRESH = { connection: 'close' }
 
 const scraped = async ({ url }: Pick<Program, 'url'>) => {
@@ -35,7 +35,7 @@ for (const kind of databaseKinds())
   t.test(`on ${kind.name}`, { skip: kind.skip ?? false }, async (t) => {
     t.teardown(kind.end)
 
-    t.test('a scrape tells what was asked, done, stored and published', async (t) => {
+    t.test('a scrape counts requests, lists, store calls and published versions', async (t) => {
       const { server, call, pagesPath, tenantId, pageGroupId, apiKeyId } = await setting(t, kind)
       for (let page = 0; page < 5; page++) t.equal((await call('POST', pagesPath, {})).status, 201)
       const { value, samples } = await until('they are published', async () => {
@@ -57,12 +57,13 @@ for (const kind of databaseKinds())
       for (const id of [tenantId, pageGroupId, apiKeyId, 'pp_', 'page_0']) t.notOk(labels.includes(id), id)
       t.equal(await server.stop(), 0)
     })
-
-    t.test('METRICS=off: there is no such path', async (t) => {
-      const { server } = await setting(t, kind, { METRICS: 'off' })
-      t.equal((await fetch(`${server.url}/metrics`)).status, 404)
-    })
   })
+
+t.test('with METRICS=off the path is not found', async (t) => {
+  const server = await startProgram(t, { DATABASE_URL: 'memory:', METRICS: 'off' })
+  await server.ready()
+  t.equal((await fetch(`${server.url}/metrics`)).status, 404)
+})
 
 for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
   t.test('with several workers', { skip: kind.skip ?? false }, async (t) => {
@@ -71,7 +72,7 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
     const several = async (t: Test) => {
       const set = await setting(t, kind, { WORKERS: `${WORKERS}` })
       const { server } = set
-      await until('all of them tell their figures', async () => {
+      await until('all of them report', async () => {
         const scrape = await scraped(server).catch(() => null)
         return scrape?.value('prospect_pages_processes') === WORKERS
       })
@@ -96,7 +97,7 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
       }
     })
 
-    t.test('what a worker counted that was killed stays, and its place is counted again', async (t) => {
+    t.test('the counters of a killed worker are kept, and its replacement is counted', async (t) => {
       const { server, call, victim } = await several(t)
       for (let asked = 0; asked < 30; asked++) await call('GET', '/v0/page_groups', undefined, FRESH)
       t.equal((await scraped(server)).value(COUNT, { route: '/v0/page_groups' }), 30)
@@ -109,7 +110,7 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
       t.equal(value(COUNT, { route: '/v0/page_groups' }), 30)
     })
 
-    t.test('where the primary does not answer a scrape is refused, and nothing else', async (t) => {
+    t.test('while the primary does not respond, scrapes are refused and nothing else is', async (t) => {
       const { server } = await several(t)
       process.kill(server.pid, 'SIGSTOP')
       t.teardown(() => process.kill(server.pid, 'SIGCONT'))
@@ -121,12 +122,12 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
       t.equal(health?.status, 200)
     })
 
-    t.test('a worker that stands still breaks no scrape: it is there with what it told last', async (t) => {
+    t.test('a worker that does not respond contributes its last report', async (t) => {
       const { server, victim } = await several(t)
       process.kill(victim, 'SIGSTOP')
       t.teardown(() => process.kill(victim, 'SIGCONT'))
-      // The system may hand a connection to the one that stands still.
-      const { value } = await until('another answers', async () => {
+      // The system may hand a connection to the stopped worker.
+      const { value } = await until('another worker answers', async () => {
         const response = await fetch(`${server.url}/metrics`, {
           headers: FRESH,
           signal: AbortSignal.timeout(5_000),

@@ -1,51 +1,149 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import { databaseFigures } from './database-figures.ts'
-import { listFigures } from './list-figures.ts'
-import { requestFigures } from './request-figures.ts'
-import type { Figures } from './sums.ts'
-import { versionFigures } from './version-figures.ts'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { GatherObserver } from '../../core/gather.ts'
+import type { Store } from '../../core/ports.ts'
+import type { MetricsReport } from './aggregate.ts'
+import { createInstruments, type Instruments, remembered } from './instruments.ts'
+import { publisherMetrics } from './publisher-metrics.ts'
 
-/** Everything that is measured, and how it is told of things. */
+/** An answered request. `route` is the template of its path, null if no route matched. */
+type Answered = Readonly<{ method: string; route: string | null; status: number; ms: number }>
+type Counts = Readonly<{ underWay: number; waiting: number }>
+type Verb = (...args: readonly unknown[]) => Promise<unknown>
+
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** Gauges under names that Prometheus keeps for counters; and lists of every open handle, connection by connection. */
-const LEFT_OUT = [
-  'nodejs_active_handles',
-  'nodejs_active_handles_total',
-  'nodejs_active_requests',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources_total',
-]
+/** Any other method becomes `other`: callers cannot create label values. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+const PORTS = ['activities', 'pageGroups', 'pages', 'versions', 'apiKeys', 'tenants'] as const
+const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const STORE_SECONDS = [0.0005, ...REQUEST_SECONDS]
+const LIST_LENGTHS = [1, 2, 5, 10, 20, 50, 100, 200]
+/** Gauges under names that Prometheus reserves for counters, and lists of every open handle. */
+const LEFT_OUT = /^nodejs_active_(handles|requests|resources_total)/
 
-/** The figures of this process. From now on the delay of the event loop is measured. */
+/** The metrics of this process. Starts measuring the delay of the event loop. */
 export const createMetrics = () => {
   const register = new Registry()
-  const requests = requestFigures(register)
-  const lists = listFigures(register)
-  const database = databaseFigures(register)
-  const versions = versionFigures(register)
-  new Gauge({
-    name: 'prospect_pages_processes',
-    help: 'Processes whose figures these are: with WORKERS, those that serve.',
-    registers: [register],
-  }).set(1)
+  const instruments = createInstruments(register)
+  const { timedStore, ...store } = storeMetrics(instruments)
+  const { countedStore, ...publisher } = publisherMetrics(instruments)
+  instruments.gauge('processes', 'Processes that these metrics cover.', (gauge) => gauge.set(1))
   collectDefaultMetrics({ register })
-  for (const name of LEFT_OUT) register.removeSingleMetric(name)
+  for (const { name } of register.getMetricsAsArray())
+    if (LEFT_OUT.test(name)) register.removeSingleMetric(name)
 
   let printing: Promise<string> | null = null
   return {
-    ...requests,
-    ...lists,
-    ...database,
-    ...versions,
-    /** To be added to those of other processes. */
-    figures: (): Promise<Figures> => register.getMetricsAsJSON() as Promise<Figures>,
-    /** In the text format of Prometheus, version 0.0.4. However many ask at once, it is written once. */
+    ...requestMetrics(instruments),
+    ...store,
+    ...publisher,
+    /** The same store, measured. */
+    measured: <Kept extends Store>(kept: Kept): Kept => timedStore(countedStore(kept)),
+    /** To be aggregated with those of other processes. */
+    report: (): Promise<MetricsReport> => register.getMetricsAsJSON() as Promise<MetricsReport>,
+    /** In Prometheus's text format, version 0.0.4. Concurrent scrapes share one text. */
     text: (): Promise<string> => {
       printing ??= register.metrics().finally(() => {
         printing = null
       })
       return printing
+    },
+  }
+}
+
+/** Requests, and the lists that their calls are gathered into. */
+const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
+  const durations = histogram(
+    'http_request_duration_seconds',
+    'Requests from the call of the API to its answer, by route template; its count is their rate.',
+    REQUEST_SECONDS,
+  )
+  const durationOf = remembered((route: string | null) =>
+    remembered((method: string) =>
+      remembered((status: number) => durations({ method, route: route ?? 'unknown', status: `${status}` })),
+    ),
+  )
+  let inFlight = 0
+  gauge('http_requests_in_flight', 'Requests that are not yet answered.', (gauge) => gauge.set(inFlight))
+  const malformed = counter(
+    'http_malformed_messages_total',
+    'Messages refused before they reached the API: not HTTP, too slow, or too many on one connection.',
+    ['status'],
+  )
+  const lengths = histogram('list_length', 'Calls of one operation that were done as one list.', LIST_LENGTHS)
+  const queuedCalls = new Map<string, number>()
+  gauge(
+    'list_queued_calls',
+    'Calls of one operation that wait for a list.',
+    (gauge) => {
+      for (const [operation, calls] of queuedCalls) gauge.set({ operation }, calls)
+    },
+    { labelNames: ['operation'] },
+  )
+
+  return {
+    asked: (): void => {
+      inFlight++
+    },
+    answered: ({ method, status, route, ms }: Answered): void => {
+      inFlight--
+      durationOf(route)(METHODS.has(method) ? method : 'other')(status)(ms / 1_000)
+    },
+    malformed: (status: number): void => malformed.inc({ status }),
+    /** The observer of the lists of one operation. */
+    gathering: (operation: string): GatherObserver => {
+      const queued = (calls: number) => void queuedCalls.set(operation, calls)
+      queued(0)
+      return { list: lengths({ operation }), queued }
+    },
+  }
+}
+
+/** The verbs of the store and, on PostgreSQL, the statements that they send. */
+const storeMetrics = ({ gauge, histogram }: Instruments) => {
+  const calls = histogram(
+    'store_call_duration_seconds',
+    'Calls of the store, each for a whole list: one or two statements, and the wait for a connection.',
+    STORE_SECONDS,
+  )
+  const durationOf = remembered((verb: string) => calls({ verb }))
+  const timed =
+    (name: string, verb: Verb): Verb =>
+    (...args) => {
+      const beganMs = performance.now()
+      const end = () => durationOf(name)((performance.now() - beganMs) / 1_000)
+      const answer = verb(...args)
+      answer.then(end, end)
+      return answer
+    }
+  const timedPort = (port: string, verbs: object) =>
+    Object.fromEntries(Object.entries(verbs).map(([name, verb]) => [name, timed(`${port}.${name}`, verb)]))
+
+  const statements = histogram(
+    'database_statement_duration_seconds',
+    'Statements on PostgreSQL, from a free connection to the answer. Empty with the embedded database.',
+    STORE_SECONDS,
+  )
+  const observe = { answered: statements({ outcome: 'answered' }), failed: statements({ outcome: 'failed' }) }
+  let counts = (): Counts => ({ underWay: 0, waiting: 0 })
+  gauge('database_statements_under_way', 'PostgreSQL statements in flight.', (gauge) =>
+    gauge.set(counts().underWay),
+  )
+  gauge('database_statements_waiting', 'PostgreSQL statements that wait for a connection.', (gauge) =>
+    gauge.set(counts().waiting),
+  )
+
+  return {
+    timedStore: <Kept extends Store>(store: Kept): Kept => ({
+      ...store,
+      ...Object.fromEntries(PORTS.map((port) => [port, timedPort(port, store[port])])),
+    }),
+    /** The observer of the connections to PostgreSQL. */
+    database: {
+      pool: (current: () => Counts): void => {
+        counts = current
+      },
+      statement: (ms: number, outcome: keyof typeof observe): void => observe[outcome](ms / 1_000),
     },
   }
 }

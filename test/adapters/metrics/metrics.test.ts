@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Api } from '../../../src/adapters/http/api.ts'
+import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import { createMetrics } from '../../../src/adapters/metrics/metrics.ts'
 import { heldLists, openScene } from '../../support/api.ts'
 import { scrapeOf } from '../../support/scrape.ts'
@@ -21,7 +22,7 @@ t.test('/metrics answers in the text format of Prometheus, without a key', async
   t.equal(types.get('nodejs_gc_duration_seconds'), 'histogram')
 })
 
-t.test('where nothing is measured the path is as unknown as any', async (t) => {
+t.test('without metrics the path is not found', async (t) => {
   const { call } = await openScene()
   const { status, json } = await call('GET /metrics', { key: null })
   t.match({ status, json }, { status: 404, json: { code: 'not_found' } })
@@ -43,7 +44,7 @@ t.test('requests are counted by method, template and status', async (t) => {
   t.equal(value(COUNT), 6)
 })
 
-t.test('no caller can make a label: paths and methods that nobody knows share one', async (t) => {
+t.test('callers cannot create labels: unknown paths share one, and unknown methods', async (t) => {
   const { api, call, owner } = await openScene({ metrics: createMetrics() })
   for (let n = 0; n < 50; n++) {
     await call(`GET /nowhere/${n}`)
@@ -63,15 +64,15 @@ t.test('no caller can make a label: paths and methods that nobody knows share on
   )
 })
 
-t.test('what is under way, what waits, and how long the lists are', async (t) => {
+t.test('a scrape shows requests in flight, queued calls and the length of the lists', async (t) => {
   const { storeAs, letGo } = heldLists()
   const { api, call } = await openScene({ metrics: createMetrics(), storeAs })
-  const held = Promise.all(
-    ['?limit=1', '?limit=2', '?limit=3'].map((query) => call(`GET /v0/page_groups${query}`)),
-  )
-  // Once the first list is under way, those that come later wait for the next.
+  const list = (...limits: number[]) =>
+    Promise.all(limits.map((limit) => call(`GET /v0/page_groups?limit=${limit}`)))
+  const held = list(1, 2, 3)
+  // While the first list is in flight, later calls wait for the next.
   await someTurns()
-  const later = Promise.all(['?limit=4', '?limit=5'].map((query) => call(`GET /v0/page_groups${query}`)))
+  const later = list(4, 5)
   await someTurns()
   const operation = 'listPageGroups'
   const during = scrapeOf((await scraped(api)).body)
@@ -87,12 +88,41 @@ t.test('what is under way, what waits, and how long the lists are', async (t) =>
   t.equal(after.value('prospect_pages_list_length_count', { operation }), 2)
 })
 
-/** So many that a call has come to its list. */
+t.test('every verb of the store is timed, and fails as it failed', async (t) => {
+  const metrics = createMetrics()
+  const inner = memoryStore()
+  const why = new Error('away')
+  const brands = (_tenantId: string) => Promise.reject(why)
+  const store = metrics.measured({ ...inner, tenants: { ...inner.tenants, brands } })
+  await t.rejects(store.tenants.brands('tenant_x'), why)
+  t.equal(await store.apiKeys.isEmpty(), true)
+  const { value } = scrapeOf(await metrics.text())
+  const CALLS = 'prospect_pages_store_call_duration_seconds_count'
+  t.equal(value(CALLS, { verb: 'tenants.brands' }), 1)
+  t.equal(value(CALLS, { verb: 'apiKeys.isEmpty' }), 1)
+  t.equal(value(CALLS), 2)
+})
+
+t.test('connections and statements of PostgreSQL', async (t) => {
+  const { database, text } = createMetrics()
+  database.pool(() => ({ underWay: 7, waiting: 3 }))
+  database.statement(4, 'answered')
+  database.statement(6_000, 'failed')
+  const { value } = scrapeOf(await text())
+  t.equal(value('prospect_pages_database_statements_under_way'), 7)
+  t.equal(value('prospect_pages_database_statements_waiting'), 3)
+  const SECONDS = 'prospect_pages_database_statement_duration_seconds'
+  t.equal(value(`${SECONDS}_sum`, { outcome: 'failed' }), 6)
+  t.equal(value(`${SECONDS}_bucket`, { outcome: 'answered', le: '0.0025' }), 0)
+  t.equal(value(`${SECONDS}_bucket`, { outcome: 'answered', le: '0.005' }), 1)
+})
+
+/** Enough turns of the event loop for a call to reach its list. */
 const someTurns = async () => {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Its body is no JSON, as `call` would have it. */
+/** `call` would parse the body as JSON. */
 const scraped = async (api: Api) => {
   const { body, ...answer } = await api({ method: 'GET', target: '/metrics', headers: {} })
   return { ...answer, body: String(body) }

@@ -1,16 +1,17 @@
 import t from 'tap'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import { createMetrics } from '../../../src/adapters/metrics/metrics.ts'
-import type { Namer, Store } from '../../../src/core/ports.ts'
+import { cachedBacklog } from '../../../src/adapters/metrics/publisher-metrics.ts'
+import type { Namer } from '../../../src/core/ports.ts'
 import { ATTEMPTS_MAX, publishVersions } from '../../../src/core/publish-versions.ts'
-import { addTenant, someGroup, somePage } from '../../support/rows.ts'
+import { addTenant, at, someGroup, somePage } from '../../support/rows.ts'
 import { scrapeOf } from '../../support/scrape.ts'
 import { stoppedClock } from '../../support/setting.ts'
 
-/** A watched store with as many pages that wait, and their publisher. */
+/** A measured store with this many unpublished pages, and their publisher. */
 const setting = async (pages: number, namer: Namer | null = null) => {
   const metrics = createMetrics()
-  const store = metrics.measured(metrics.counted(memoryStore()))
+  const store = metrics.measured(memoryStore())
   const group = someGroup(await addTenant(store))
   await store.pageGroups.add(group)
   await store.pages.record(Array.from({ length: pages }, () => somePage(group)))
@@ -18,14 +19,13 @@ const setting = async (pages: number, namer: Namer | null = null) => {
   const publish = publishVersions({
     store,
     clock,
-    namer: namer && metrics.timed(namer),
+    namer: namer && metrics.timedNamer(namer),
     claimMax: 100,
     leaseMs: 1_000,
     onFailedAttempt: metrics.namingFailed,
   })
   const stopping = new AbortController()
   return {
-    metrics,
     store,
     clock,
     stopping,
@@ -48,7 +48,7 @@ t.test('versions are counted when they are created and when they are published',
   t.equal(after.value(OUTCOMES), 3)
 })
 
-t.test('naming that fails, and attempts that are made again or stopped', async (t) => {
+t.test('failed calls to the namer are counted, and attempts that follow or are stopped', async (t) => {
   const { publish, clock, stopping, scraped } = await setting(1, async () => {
     throw new Error('no name')
   })
@@ -67,7 +67,7 @@ t.test('naming that fails, and attempts that are made again or stopped', async (
   t.equal(stopped.value('prospect_pages_naming_failures_total'), ATTEMPTS_MAX - 1, 'a stop is no failure')
 })
 
-t.test('a version that no attempt came to an end of is counted as failed', async (t) => {
+t.test('a version whose attempts were all abandoned is counted as failed', async (t) => {
   const { store, publish, scraped } = await setting(1)
   const claim = { now: new Date().toISOString(), until: new Date().toISOString(), max: 1 }
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) await store.versions.claim(claim)
@@ -75,44 +75,59 @@ t.test('a version that no attempt came to an end of is counted as failed', async
   t.equal((await scraped()).value(OUTCOMES, { outcome: 'failed' }), 1)
 })
 
-t.test('each verb of the store tells how long it took, and fails as it failed', async (t) => {
+t.test('the backlog is left out while it is not known', async (t) => {
   const metrics = createMetrics()
-  const inner = memoryStore()
-  const why = new Error('away')
-  const broken: Store = {
-    ...inner,
-    tenants: { ...inner.tenants, brands: () => Promise.reject(why) },
-  }
-  const store = metrics.measured(broken)
-  await t.rejects(store.tenants.brands('tenant_x'), why)
-  t.equal(await store.apiKeys.isEmpty(), true)
-  const { value } = scrapeOf(await metrics.text())
-  const COUNT = 'prospect_pages_store_call_duration_seconds_count'
-  t.equal(value(COUNT, { verb: 'tenants.brands' }), 1)
-  t.equal(value(COUNT, { verb: 'apiKeys.isEmpty' }), 1)
-  t.equal(value(COUNT), 2)
-})
-
-t.test('what waits is left out while nobody can tell it', async (t) => {
-  const metrics = createMetrics()
-  metrics.counted({ ...memoryStore(), backlog: () => Promise.reject(new Error('away')) })
+  metrics.measured({ ...memoryStore(), backlog: () => Promise.reject(new Error('away')) })
   const { all, types } = scrapeOf(await metrics.text())
   t.strictSame(all(PROCESSING), [])
   t.equal(types.get(PROCESSING), 'gauge')
 })
 
-t.test('connections and statements of a database', async (t) => {
-  const { database, text } = createMetrics()
-  database.pool(() => ({ underWay: 7, waiting: 3 }))
-  database.statement(4, 'answered')
-  database.statement(6_000, 'failed')
-  const { value } = scrapeOf(await text())
-  t.equal(value('prospect_pages_database_statements_under_way'), 7)
-  t.equal(value('prospect_pages_database_statements_waiting'), 3)
-  const [SUM, BUCKET] = ['sum', 'bucket'].map(
-    (part) => `prospect_pages_database_statement_duration_seconds_${part}`,
+/** The backlog of a database that answers like this, and the bounds that it was asked with. */
+const backlogSetting = (answer: () => Promise<{ count: number; oldest: string | null }>) => {
+  const [clock, stopwatch] = [stoppedClock(), stoppedClock(0)]
+  const bounds: number[] = []
+  const read = (countMax: number) => {
+    bounds.push(countMax)
+    return answer()
+  }
+  return { clock, stopwatch, bounds, backlog: cachedBacklog(read, clock, stopwatch) }
+}
+
+t.test('the database is asked for the backlog once in five seconds, up to a bound', async (t) => {
+  const { clock, stopwatch, bounds, backlog } = backlogSetting(async () => ({ count: 3, oldest: at(-7_000) }))
+  t.strictSame(await backlog(), { count: 3, oldestAgeS: 7 })
+  clock.advance(2_000)
+  stopwatch.advance(4_999)
+  t.strictSame(await Promise.all([backlog(), backlog()]), Array(2).fill({ count: 3, oldestAgeS: 9 }))
+  t.strictSame(bounds, [1_000])
+  stopwatch.advance(1)
+  await backlog()
+  t.strictSame(bounds, [1_000, 1_000])
+})
+
+t.test('without a backlog its age is 0, and it is never negative', async (t) => {
+  const empty = backlogSetting(async () => ({ count: 0, oldest: null }))
+  t.strictSame(await empty.backlog(), { count: 0, oldestAgeS: 0 })
+  const fromTheFuture = backlogSetting(async () => ({ count: 1, oldest: at(60_000) }))
+  t.strictSame(await fromTheFuture.backlog(), { count: 1, oldestAgeS: 0 })
+})
+
+t.test('a database that cannot answer is asked again after five seconds', async (t) => {
+  let isAway = true
+  const { stopwatch, bounds, backlog } = backlogSetting(() =>
+    isAway ? Promise.reject(new Error('away')) : Promise.resolve({ count: 0, oldest: null }),
   )
-  t.equal(value(String(SUM), { outcome: 'failed' }), 6)
-  t.equal(value(String(BUCKET), { outcome: 'answered', le: '0.0025' }), 0)
-  t.equal(value(String(BUCKET), { outcome: 'answered', le: '0.005' }), 1)
+  t.equal(await backlog(), null)
+  t.equal(await backlog(), null)
+  t.equal(bounds.length, 1)
+  isAway = false
+  stopwatch.advance(5_000)
+  t.strictSame(await backlog(), { count: 0, oldestAgeS: 0 })
+})
+
+t.test('a database that never answers does not delay a scrape', async (t) => {
+  const alive = setInterval(() => {}, 1_000)
+  t.teardown(() => clearInterval(alive))
+  t.equal(await backlogSetting(() => new Promise(() => {})).backlog(), null)
 })

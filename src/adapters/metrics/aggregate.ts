@@ -1,0 +1,39 @@
+import { AggregatorRegistry } from 'prom-client'
+
+/** What one process has measured, as it sends it to another. */
+export type MetricsReport = readonly {
+  readonly name: string
+  readonly help: string
+  /** `counter`, `gauge` or `histogram`. */
+  readonly type: unknown
+  readonly aggregator: string
+  readonly values: readonly object[]
+}[]
+
+/**
+ * The metrics of several processes as one. A process that does not respond contributes its last report. When a process
+ * exits, its counters are kept, so sums never decrease; its gauges are dropped.
+ */
+export const createAggregate = () => {
+  const reports = new Map<number, MetricsReport>()
+  /** A worker's last message may arrive after its exit. */
+  const exited = new Set<number>()
+  let kept: MetricsReport = []
+
+  return {
+    report: (processId: number, report: MetricsReport): void => {
+      if (!exited.has(processId)) reports.set(processId, report)
+    },
+    exit: (processId: number): void => {
+      const counters = reports.get(processId)?.filter(({ type }) => type !== 'gauge')
+      exited.add(processId)
+      reports.delete(processId)
+      if (counters) kept = sumOf([kept, counters]).getMetricsAsArray() as unknown as MetricsReport
+    },
+    /** In Prometheus's text format. */
+    text: (): Promise<string> => sumOf([...reports.values(), kept]).metrics(),
+  }
+}
+
+const sumOf = (reports: readonly MetricsReport[]) =>
+  AggregatorRegistry.aggregate(reports as unknown as object[])

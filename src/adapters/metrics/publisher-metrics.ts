@@ -1,0 +1,115 @@
+import type { Namer, Store } from '../../core/ports.ts'
+import type { Instruments } from './instruments.ts'
+
+type Backlog = { readonly count: number; readonly oldest: string | null }
+/** Counts the versions in `processing`, up to `countMax`. `oldest` is when the oldest was created, as an ISO time. */
+type ReadBacklog = (countMax: number) => Promise<Backlog>
+
+const NAMING_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+/** How an attempt ended, once that is saved. */
+const OUTCOMES = ['published', 'failed', 'again', 'stopped'] as const
+const BACKLOG_MAX = 1_000
+/** The database is asked no more often than this, however frequent the scrapes are. */
+const BACKLOG_FRESH_MS = 5_000
+/** A slow database does not delay the rest of a scrape. */
+const BACKLOG_WAIT_MS_MAX = 1_000
+
+/** Versions and their publisher: counters of what this process did, and the backlog of the whole database. */
+export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => {
+  const created = counter('versions_created_total', 'Versions that this process recorded, in processing.')
+  const attempts = counter(
+    'publisher_attempts_total',
+    'Attempts at a version that this process ended: published or failed, which are final; again; stopped, which does not count.',
+    ['outcome'],
+  )
+  for (const outcome of OUTCOMES) attempts.inc({ outcome }, 0)
+  const errors = counter(
+    'publisher_errors_total',
+    'Rounds of the publisher that ended early, mostly because the database could not answer.',
+  )
+  const failures = counter('naming_failures_total', 'Calls to the naming server that returned no name.')
+  const naming = histogram(
+    'naming_duration_seconds',
+    'Calls to the naming server. Empty with the built-in namer.',
+    NAMING_SECONDS,
+  )()
+  let backlog: ReturnType<typeof cachedBacklog> = async () => null
+  const backlogGauge = (name: string, help: string, member: 'count' | 'oldestAgeS') =>
+    gauge(
+      name,
+      help,
+      async (gauge) => {
+        const known = await backlog()
+        if (known === null) gauge.remove()
+        else gauge.set(known[member])
+      },
+      { aggregator: 'max' },
+    )
+  backlogGauge(
+    'versions_processing',
+    `Versions in processing in the whole database; ${BACKLOG_MAX} means that many or more. Missing while the database cannot answer.`,
+    'count',
+  )
+  backlogGauge(
+    'versions_oldest_processing_age_seconds',
+    'Age of the oldest of those; 0 if there are none.',
+    'oldestAgeS',
+  )
+
+  return {
+    /** The same store, which counts the versions that are created and settled. */
+    countedStore: <Kept extends Store & { readonly backlog?: ReadBacklog }>(store: Kept): Kept => {
+      const { pages, versions } = store
+      if (store.backlog !== undefined) backlog = cachedBacklog(store.backlog)
+      const record: typeof pages.record = async (rows) => {
+        const recorded = await pages.record(rows)
+        if (recorded === 'recorded') created.inc(rows.length)
+        return recorded
+      }
+      const settle: typeof versions.settle = async (tenantId, settlements) => {
+        await versions.settle(tenantId, settlements)
+        for (const done of settlements) {
+          const outcome = done.status !== 'processing' ? done.status : done.counts ? 'again' : 'stopped'
+          attempts.inc({ outcome })
+        }
+      }
+      return { ...store, pages: { ...pages, record }, versions: { ...versions, settle } }
+    },
+    /** The same namer, timed. */
+    timedNamer:
+      (namer: Namer): Namer =>
+      async (...asked) => {
+        const beganMs = performance.now()
+        try {
+          return await namer(...asked)
+        } finally {
+          naming((performance.now() - beganMs) / 1_000)
+        }
+      },
+    namingFailed: (): void => failures.inc(),
+    publishingFailed: (): void => errors.inc(),
+  }
+}
+
+/** The backlog, read at most every few seconds; null while it is not known. */
+export const cachedBacklog = (
+  read: ReadBacklog,
+  clock: () => number = Date.now,
+  stopwatch: () => number = () => performance.now(),
+): (() => Promise<{ readonly count: number; readonly oldestAgeS: number } | null>) => {
+  let readMs = Number.NEGATIVE_INFINITY
+  let reading: Promise<Backlog | null> = Promise.resolve(null)
+  return async () => {
+    if (stopwatch() - readMs >= BACKLOG_FRESH_MS) {
+      readMs = stopwatch()
+      reading = read(BACKLOG_MAX).catch(() => null)
+    }
+    const backlog = await Promise.race([reading, nullAfter(BACKLOG_WAIT_MS_MAX)])
+    if (backlog === null) return null
+    const { count, oldest } = backlog
+    return { count, oldestAgeS: oldest === null ? 0 : Math.max(0, (clock() - Date.parse(oldest)) / 1_000) }
+  }
+}
+
+const nullAfter = (ms: number): Promise<null> =>
+  new Promise((resolve) => setTimeout(() => resolve(null), ms).unref())
