@@ -1,5 +1,5 @@
 import { moveBetween, type Progress } from '../compose-tools.ts'
-import { database } from '../setting-values.ts'
+import { database } from '../settings.ts'
 import { textOf, type Values, wrongUse } from './command.ts'
 import type { LoneCommand } from './lone-command.ts'
 
