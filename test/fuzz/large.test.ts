@@ -1,6 +1,6 @@
 import t from 'tap'
 import { storeKinds } from '../support/stores.ts'
-import { openNonsense } from './scene.ts'
+import { openFuzz } from './scene.ts'
 
 const BYTES_MAX = 1_048_576
 /** In time that grows with the length alone, each takes milliseconds; this is what others would still wait for. */
@@ -62,7 +62,7 @@ const PAYLOADS: readonly (readonly [what: string, payload: string])[] = [
 const [memory] = storeKinds()
 const tested = await memory?.open()
 if (tested === undefined) throw new Error('no store')
-const world = await openNonsense(tested)
+const world = await openFuzz(tested)
 const { pageGroupId } = await world.newGroup()
 let keys = 0
 
