@@ -9,7 +9,7 @@ const files = globSync('**/*.ts', { cwd: SRC }).map((file) => ({
   text: readFileSync(join(SRC, file), 'utf8'),
 }))
 
-/** Who may import whom at run time; the first rule that fits a file counts. */
+/** Which files may import what at run time; the first rule that matches a file counts. */
 const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^shapes\//, /^(shapes\/|valibot$)/],
   [/^core\//, /^(core\/|node:)/],
@@ -20,7 +20,6 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^adapters\/memory\//, /^(core\/|shapes\/|adapters\/(memory\/|[^/]+\.ts$)|node:)/],
   [/^adapters\/naming\//, /^(core\/|shapes\/|adapters\/naming\/|node:)/],
   [/^adapters\/metrics\//, /^(adapters\/metrics\/|prom-client$)/],
-  // Where somebody has loaded it: see the file.
   [/^adapters\/tracing\//, /^(node:|@opentelemetry\/api$)/],
   [/^adapters\/ids\.ts$/, /^(core\/|node:|ulid$)/],
   [/^adapters\/log\.ts$/, /^(core\/|node:|pino$)/],
@@ -33,17 +32,16 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^compose(-tools)?\.ts$/, /./],
   [/^observe\.ts$/, /^(adapters\/(http|metrics|naming|tracing)\/|core\/)/],
   [/^config\.ts$/, /^(core\/|settings\.ts$)/],
-  [/^settings\.ts$/, /^setting-values\.ts$/],
-  [/^setting-values\.ts$/, /^$/],
+  [/^settings\.ts$/, /^$/],
   [
     /^cli\//,
-    /^(cli\/|compose(-tools)?\.ts$|observe\.ts$|config\.ts$|settings\.ts$|setting-values\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/,
+    /^(cli\/|compose(-tools)?\.ts$|observe\.ts$|config\.ts$|settings\.ts$|core\/|shapes\/|adapters\/log\.ts$|node:)/,
   ],
-  // What the service and the entries below compose alike.
+  // Shared by the service and the entries below.
   [/^use-cases\.ts$/, /^core\//],
   [/^compose-callers\.ts$/, /^(core\/|adapters\/http\/wrong-keys\.ts$)/],
   [/^compose-publisher\.ts$/, /^(core\/|adapters\/publisher\.ts$|use-cases\.ts$)/],
-  // What embedders may import, a file for each entry of `exports`.
+  // The entries of the package, one file each.
   [/^index\.ts$/, /^(core\/|shapes\/|adapters\/memory\/store\.ts$|adapters\/ids\.ts$)/],
   [
     /^http\.ts$/,
@@ -54,7 +52,7 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^publisher\.ts$/, /^compose-publisher\.ts$/],
 ]
 
-/** What a file imports at run time: paths within src, or the names of packages. Types alone disappear. */
+/** What a file imports at run time: paths within src, or names of packages. Imports of types do not count. */
 const importsOf = (file: string, text: string): string[] => {
   const statements = text.matchAll(/^(?:import|export)\s+(?!type\b)([^'"`;=]*?\bfrom\s+)?['"]([^'"]+)['"]/gm)
   const onDemand = text.matchAll(/\bimport\(\s*()['"]([^'"]+)['"]/g)
@@ -66,15 +64,15 @@ const importsOf = (file: string, text: string): string[] => {
   })
 }
 
-t.test('imports go one way only', async (t) => {
+t.test('imports go in one direction only', async (t) => {
   for (const { file, text } of files) {
     const mayImport = RULES.find(([which]) => which.test(file))?.[1]
     const wrong = importsOf(file, text).filter((from) => !mayImport?.test(from))
-    t.strictSame(wrong, [], `${file} imports nothing that it may not`)
+    t.strictSame(wrong, [], file)
   }
 })
 
-/** The packages that a file of src comes to import, by itself and through others. */
+/** The packages that a file of src imports, directly or through other files. */
 const packagesOf = (file: string, seen = new Set<string>()): string[] => {
   if (seen.has(file)) return []
   seen.add(file)
@@ -84,7 +82,7 @@ const packagesOf = (file: string, seen = new Set<string>()): string[] => {
   )
 }
 
-t.test('what embedders import brings the packages that it needs and no other', async (t) => {
+t.test('an entry of the package brings only the packages that it needs', async (t) => {
   const packages = (file: string) => [...new Set(packagesOf(file))].sort()
   t.strictSame(packages('index.ts'), ['ulid', 'valibot'])
   t.strictSame(packages('http.ts'), ['ulid', 'valibot'])
@@ -93,14 +91,14 @@ t.test('what embedders import brings the packages that it needs and no other', a
     t.strictSame(packages(file), [], file)
 })
 
-t.test('the guard sees what it guards against', async (t) => {
+t.test('type imports do not count, every other form does', async (t) => {
   const text = `import type { A } from './a.ts'\nimport { type B, c } from '../shapes/b.ts'\nimport { type D } from 'd'
 import {\n  e,\n} from './e.ts'\nimport 'f'\nexport * from 'g'\nexport type * from 'h'\nawait import('./i.ts')\n`
   t.strictSame(importsOf('core/x.ts', text), ['shapes/b.ts', 'core/e.ts', 'f', 'g', 'core/i.ts'])
 })
 
 t.test(
-  'no transaction is left to the PostgreSQL driver, which can throw where nobody catches it',
+  'no transaction is run by the PostgreSQL driver, which can throw where nobody catches it',
   async (t) => {
     t.strictSame(
       files.filter(({ text }) => text.includes('sql.begin')).map(({ file }) => file),
@@ -109,12 +107,12 @@ t.test(
   },
 )
 
-/** Longer than 200 lines, and why. */
+/** Files over 200 lines, and why. */
 const LONG: Readonly<Record<string, string>> = {
-  'core/ports.ts': 'the needs of the core, types alone, read as one glossary',
+  'core/ports.ts': 'types only, read as one glossary',
 }
 
-t.test('a file is read in one sitting: 200 lines', async (t) => {
+t.test('no file exceeds 200 lines', async (t) => {
   const long = files.filter(({ text }) => text.split('\n').length - 1 > 200).map(({ file }) => file)
   t.strictSame(long.sort(), Object.keys(LONG).sort())
 })

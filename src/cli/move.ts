@@ -1,5 +1,5 @@
 import { moveToPostgres, type Progress } from '../adapters/move.ts'
-import { database } from '../setting-values.ts'
+import { database } from '../settings.ts'
 import { textOf, type Values, wrongUse } from './command.ts'
 import type { LoneCommand } from './lone-command.ts'
 

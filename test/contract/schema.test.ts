@@ -6,9 +6,11 @@ import { type Database, openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { postgresSchema, postgresSchemaLines, schemaFile, sqliteSchema } from '../support/schema.ts'
 import { opened, sqliteKind } from '../support/stores.ts'
-import { EVERYWHERE } from '../support/tenancy.ts'
 
-t.test('the schema on SQLite is the one that was reviewed', async (t) => {
+/** Not distributed by tenant: the tenants, the keys, which are found by their hash, and the list of migrations. */
+const ON_EVERY_NODE = ['tenants', 'api_keys', 'schema_migrations']
+
+t.test('the schema on SQLite is the committed one', async (t) => {
   t.equal(await sqliteSchema(), readFileSync(schemaFile('sqlite'), 'utf8'))
 })
 
@@ -27,7 +29,7 @@ t.test('on SQLite every key, unique or foreign, begins with the tenant too', asy
     ...columns(`
       select t.name as "table", f."from" as first, 'foreign key' as origin
       from pragma_table_list t, pragma_foreign_key_list(t.name) f where f.seq = 0`),
-  ].filter(({ table }) => !EVERYWHERE.includes(table) && !table.startsWith('sqlite_'))
+  ].filter(({ table }) => !ON_EVERY_NODE.includes(table) && !table.startsWith('sqlite_'))
   t.ok(keys.length >= 15, `${keys.length} of them`)
   for (const { table, first, origin } of keys) t.equal(first, 'tenant_id', `${origin} of ${table}`)
 })
@@ -38,22 +40,32 @@ t.test('on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => {
   const url = await server.newDatabase()
   await migratePostgres(url, readMigrations('postgres'), () => {})
 
-  t.test('the schema is the one that was reviewed', async (t) => {
+  t.test('the schema is the committed one', async (t) => {
     t.equal(await postgresSchema(url), readFileSync(schemaFile('postgres'), 'utf8'))
   })
 
   t.test(
-    'every key, unique or foreign, begins with the tenant, so that tables can be parted by it',
+    'every key, unique or foreign, begins with the tenant, so that tables can be distributed by it',
     async (t) => {
-      const lines = (await postgresSchemaLines(url)).filter(({ table }) => !EVERYWHERE.includes(table))
+      const lines = (await postgresSchemaLines(url)).filter(({ table }) => !ON_EVERY_NODE.includes(table))
       const keys = lines.filter(({ line }) => /PRIMARY KEY|FOREIGN KEY|UNIQUE/.test(line))
       t.ok(keys.length >= 15, `${keys.length} of them`)
       for (const { table, line } of keys) t.match(line, /\(tenant_id[,)]/, `${table}: ${line}`)
     },
   )
 
+  t.test('sql/citus.sql places every table once, and those that grow by their tenant', async (t) => {
+    const citus = readFileSync(new URL('../../sql/citus.sql', import.meta.url), 'utf8')
+    const placed = (call: RegExp) => [...citus.matchAll(call)].map(([, name]) => name)
+    const onEveryNode = placed(/^select create_reference_table\('(\w+)'/gm)
+    const byTenant = placed(/^select create_distributed_table\('(\w+)', 'tenant_id'/gm)
+    t.strictSame(onEveryNode.sort(), ON_EVERY_NODE.toSorted())
+    const tables = new Set((await postgresSchemaLines(url)).map(({ table }) => table))
+    t.strictSame([...onEveryNode, ...byTenant].sort(), [...tables].sort())
+  })
+
   t.test('every id is compared byte by byte, so that all stores sort alike', async (t) => {
-    // `header_action_id` is the caller's word, not an id of ours.
+    // `header_action_id` comes from the caller.
     const ids = (await postgresSchemaLines(url)).filter(({ line }) => /^(?!header_action)\w+_id /.test(line))
     t.ok(ids.length >= 20)
     for (const { table, line } of ids) t.match(line, / collate "C"/, `${table}.${line}`)
@@ -78,7 +90,7 @@ t.test('on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => {
   })
 })
 
-/** A file that was migrated just now. */
+/** A newly migrated file. */
 const migratedFile = async (t: Test): Promise<Database> => {
   const { address } = await opened(t, sqliteKind())
   const database = openDatabase(String(address), 5_000)

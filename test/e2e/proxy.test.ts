@@ -40,7 +40,7 @@ for (const kind of proxyKinds()) {
   if (kind.skip !== null) process.stderr.write(`${kind.skip}\n`)
   t.test(`behind ${kind.name}, by its file of deploy/`, { skip: kind.skip ?? false }, async (t) => {
     t.test('the service answers as it does without, in its own words', async (t) => {
-      const env = { DATABASE_URL: `sqlite:${newFolder(t)}/test.db`, WRONG_KEYS_PER_MINUTE: 'none' }
+      const env = { DATABASE_URL: `sqlite:${newFolder(t)}/test.db`, FAILED_AUTH_PER_MINUTE: 'none' }
       const { apiKey, pageGroupId } = await seed(env)
       const server = await startProgram(t, env)
       await server.ready()

@@ -22,7 +22,8 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
 
   t.test('ten times the callers that are served at once, of one tenant', async (t) => {
     const { server, loud, quiet, keptFaults, ended } = await open(t, postgres, {
-      REQUESTS_IN_FLIGHT_MAX: '128',
+      REQUESTS_AT_ONCE_MAX: '64',
+      REQUESTS_WAITING_MAX: '64',
     })
     const crowdOf = (callers: number) => startCrowd(server.url, { callers, request: () => log(loud.apiKey) })
     const calm = await besides(server.url, quiet.apiKey, () => crowdOf(64))
@@ -79,7 +80,7 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
     const whole = log(loud.apiKey)
     const held = await hold(server.url, {
       'slow headers': { count: 1_000, said: whole.slice(0, 40), more: 'x' },
-      // Fewer than one tenant may have under way: the healthy caller is of the same.
+      // Fewer than may wait: the healthy caller is of the same tenant.
       'slow bodies': { count: 900, said: whole.slice(0, -20), more: ' ' },
       'nothing at all': { count: 1_000, said: '' },
       'idle after an answer': { count: 1_000, said: requestText('GET', '/healthz', '') },

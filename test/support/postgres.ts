@@ -60,12 +60,13 @@ export const bundledBin = (): string | null => {
   }
 }
 
-/** Why the suites against PostgreSQL cannot run here; null where they can. With `POSTGRES_REQUIRED` they must. */
+/** Why tests on PostgreSQL are skipped, or null. `POSTGRES_REQUIRED` makes a missing PostgreSQL a failure. */
 export const whyNoPostgres = (): string | null => {
+  if (process.env['STORES']?.match(/postgres|instance/) === null) return 'STORES leaves PostgreSQL out'
   if (postgresBin() !== null) return null
   if (process.env['POSTGRES_REQUIRED'])
-    throw new Error('POSTGRES_REQUIRED is set and there is no PostgreSQL here')
-  return 'NO POSTGRESQL HERE: nothing of this suite was tested on it'
+    throw new Error('POSTGRES_REQUIRED is set, but PostgreSQL is not installed')
+  return 'PostgreSQL is not installed: nothing was tested on it'
 }
 
 type Options = {
@@ -81,7 +82,7 @@ export const startPostgres = async ({
   initdb = [],
 }: Options = {}): Promise<ThrowawayPostgres> => {
   const bin = postgresBin()
-  if (bin === null) throw new Error('there is no PostgreSQL here')
+  if (bin === null) throw new Error('PostgreSQL is not installed')
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'prospect-pages-'))
   const data = join(folder, 'data')
   // PostgreSQL refuses to run as root.

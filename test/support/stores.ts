@@ -73,6 +73,16 @@ export const opened = async (t: Test, kind: StoreKind): Promise<TestedStore> => 
   return tested
 }
 
+/** The statements that an act sends. */
+export const sentBy = async (
+  { statements }: TestedStore,
+  act: () => Promise<unknown>,
+): Promise<readonly Sent[]> => {
+  const before = statements()?.length ?? 0
+  await act()
+  return statements()?.slice(before) ?? []
+}
+
 const memoryKind = (): StoreKind => ({
   name: 'memory',
   skip: null,

@@ -25,7 +25,13 @@ export const migratePostgres = async (
   try {
     await inTime(checkServer(sql, warn), LOOK_MS_MAX)
     if (await inTime(isUpToDate(sql, migrations), LOOK_MS_MAX)) return
-    await migrateOn(await inTime(sql.reserve(), LOOK_MS_MAX), migrations)
+    const connection = await inTime(sql.reserve(), LOOK_MS_MAX)
+    try {
+      await migrateOn(connection, migrations)
+    } finally {
+      // Ending the pool would wait for it in vain.
+      connection.release()
+    }
   } catch (error) {
     throw isWaiting(error) ? unavailable('The database cannot answer yet.', error) : error
   } finally {

@@ -9,9 +9,9 @@ import { createPageGroup, type PageGroupFields } from '../../src/core/manage-pag
 import { openScene, SECURITY_HEADERS } from '../support/api.ts'
 import type { TestedStore } from '../support/stores.ts'
 
-const SEED = Number(process.env['NONSENSE_SEED'] ?? randomInt(2 ** 31))
+const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31))
 /** So many times as much chance as in every run. */
-const TIMES = Number(process.env['NONSENSE_TIMES'] ?? 1)
+const TIMES = Number(process.env['FUZZ_TIMES'] ?? 1)
 
 /** Holds for so many requests by chance. What it fails for is told in its smallest form, with the seed that repeats it. */
 export const always = async <Given>(
@@ -19,7 +19,7 @@ export const always = async <Given>(
   property: fc.IAsyncPropertyWithHooks<Given>,
   runs: number,
 ): Promise<void> => {
-  t.comment(`NONSENSE_SEED=${SEED}`)
+  t.comment(`FUZZ_SEED=${SEED}`)
   const numRuns = runs * TIMES
   await fc.assert(property, { seed: SEED, numRuns, timeout: 15_000, includeErrorInReport: true })
   t.pass(`held ${numRuns} times`)
@@ -80,7 +80,7 @@ export const lawful = (method: string, response: ApiResponse): Heard => {
 }
 
 /** The API over a store under test, with a tenant, a key and a page group in it. */
-export const openNonsense = async (tested: TestedStore) => {
+export const openFuzz = async (tested: TestedStore) => {
   const { api, clock, newId, errors } = await openScene({ storeAs: () => tested.store })
   const deps = { store: tested.store, clock, newId }
   const { tenantId } = await createTenant(deps)({ name: 'a tenant' })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { opened, overStores } from '../support/stores.ts'
 import { anyJson, anyObject, type Json, type Member, memberName, spelled, spelling } from './json-texts.ts'
-import { always, openNonsense } from './scene.ts'
+import { always, openFuzz } from './scene.ts'
 
 const LOG = '/v0/prospect_logs'
 
@@ -82,7 +82,7 @@ const other = fc.oneof(
 
 overStores(
   async (t, kind) => {
-    const world = await openNonsense(await opened(t, kind))
+    const world = await openFuzz(await opened(t, kind))
 
     t.test(
       'under one key the same payload is a repetition, however it is spelled; another is not',

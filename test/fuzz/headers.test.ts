@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { isUtf8 } from 'node:buffer'
 import fc from 'fast-check'
 import { opened, overStores } from '../support/stores.ts'
-import { always, openNonsense } from './scene.ts'
+import { always, openFuzz } from './scene.ts'
 import { nearly } from './targets.ts'
 import { anyText, PROTOTYPE_NAMES, textUpTo } from './texts.ts'
 
@@ -26,7 +26,7 @@ const bytes = fc.oneof(
 
 overStores(
   async (t, kind) => {
-    const world = await openNonsense(await opened(t, kind))
+    const world = await openFuzz(await opened(t, kind))
     const { pageGroupId } = await world.newGroup()
 
     t.test('the header Idempotency-Key is any 1 to 255 characters of UTF-8, and kept as sent', async (t) => {
@@ -53,7 +53,7 @@ overStores(
 
 overStores(
   async (t, kind) => {
-    const world = await openNonsense(await opened(t, kind))
+    const world = await openFuzz(await opened(t, kind))
 
     t.test('a body is read exactly when it is said to be JSON in UTF-8 without an encoding', async (t) => {
       const taken = fc.constantFrom('application/json', 'Application/JSON', 'application/json ')

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { opened, overStores } from '../support/stores.ts'
-import { always, openNonsense } from './scene.ts'
+import { always, openFuzz } from './scene.ts'
 import { method, pathOf, query, targetOf } from './targets.ts'
 
 overStores(async (t, kind) => {
-  const world = await openNonsense(await opened(t, kind))
+  const world = await openFuzz(await opened(t, kind))
   const { pageGroupId } = await world.newGroup()
   const pages = `/v0/page_groups/${pageGroupId}/pages`
   const pageId = String((await world.ask('POST', pages)).json['pageId'])

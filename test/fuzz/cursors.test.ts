@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { opened, overStores } from '../support/stores.ts'
-import { always, openNonsense } from './scene.ts'
+import { always, openFuzz } from './scene.ts'
 import { nearly } from './targets.ts'
 import { anyText } from './texts.ts'
 
@@ -9,7 +9,7 @@ const GROUPS = '/v0/page_groups'
 const ID = '[a-z]+_[a-z0-9]{26}'
 
 overStores(async (t, kind) => {
-  const world = await openNonsense(await opened(t, kind))
+  const world = await openFuzz(await opened(t, kind))
   const groups: string[] = []
   for (let i = 0; i < 5; i++) groups.push((await world.newGroup()).pageGroupId)
   const [first = '', second = ''] = groups

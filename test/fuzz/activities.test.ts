@@ -3,14 +3,14 @@ import fc from 'fast-check'
 import { opened, overStores } from '../support/stores.ts'
 import { activityBody } from './bodies.ts'
 import { ACTIVITY, type Verdict, verdictOn } from './expected.ts'
-import { always, type Heard, openNonsense } from './scene.ts'
+import { always, type Heard, openFuzz } from './scene.ts'
 
 const RUNS = 300
 const TOGETHER_MAX = 5
 const LOG = '/v0/prospect_logs'
 
 overStores(async (t, kind) => {
-  const world = await openNonsense(await opened(t, kind))
+  const world = await openFuzz(await opened(t, kind))
   const plain = { body: Buffer.from('{"source":"crm","payload":{}}') }
   const { prospectId } = (await world.ask('POST', LOG, plain)).json as { prospectId: string }
 

@@ -4,7 +4,7 @@ import { opened, overStores } from '../support/stores.ts'
 import { pageBody } from './bodies.ts'
 import { PAGE, verdictOn } from './expected.ts'
 import { shallowJson, spelled, spelling } from './json-texts.ts'
-import { always, type Heard, openNonsense } from './scene.ts'
+import { always, type Heard, openFuzz } from './scene.ts'
 import { anyText } from './texts.ts'
 
 const RUNS = 200
@@ -13,7 +13,7 @@ const NONE = Buffer.alloc(0)
 const body = fc.oneof({ weight: 12, arbitrary: pageBody }, { weight: 1, arbitrary: fc.constant(NONE) })
 
 overStores(async (t, kind) => {
-  const world = await openNonsense(await opened(t, kind))
+  const world = await openFuzz(await opened(t, kind))
 
   t.test('a page is created exactly when its body is as specified, and read as sent', async (t) => {
     const { pageGroupId } = await world.newGroup({ title: '\u200b "Title" \n' })

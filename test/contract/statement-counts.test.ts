@@ -1,0 +1,91 @@
+import { createPagesWithVersion } from '../../src/core/create-page-with-version.ts'
+import { logProspectActivities, type NewActivity } from '../../src/core/log-prospect-activity.ts'
+import type { PageGroupsWant } from '../../src/core/ports.ts'
+import { addTenant, newId, someGroup } from '../support/rows.ts'
+import { stoppedClock } from '../support/setting.ts'
+import { opened, overStores, sentBy } from '../support/stores.ts'
+
+overStores(
+  async (t, kind) => {
+    t.test('one activity alone costs two statements, and two hundred together the same two', async (t) => {
+      const tested = await opened(t, kind)
+      const log = logProspectActivities({ ...tested, clock: stoppedClock(), newId })
+      const activities = activitiesOf(newId('tenant'))
+      t.equal((await sentBy(tested, () => log(activities.slice(0, 1)))).length, 2)
+      t.equal((await sentBy(tested, () => log(activities))).length, 2)
+      const [prospect] = (await tested.kept()).prospects
+      const own = { email: undefined, idempotencyKey: undefined, prospectId: prospect?.prospectId }
+      const byId = activities.map((activity) => ({ ...activity, ...own }))
+      t.equal((await sentBy(tested, () => log(byId))).length, 2)
+      t.equal((await sentBy(tested, () => log(activities))).length, 1, 'replays are only looked up')
+    })
+
+    t.test('one page created costs two statements, and two hundred together the same two', async (t) => {
+      const tested = await opened(t, kind)
+      const create = createPagesWithVersion({ ...tested, clock: stoppedClock(), newId })
+      const group = someGroup(await addTenant(tested.store))
+      await tested.store.pageGroups.add(group)
+      const pages = Array.from({ length: 200 }, (_, i) => ({ ...group, idempotencyKey: `${i}` }))
+      t.equal((await sentBy(tested, () => create(pages.slice(0, 1)))).length, 2)
+      t.equal((await sentBy(tested, () => create(pages))).length, 2)
+    })
+
+    t.test(
+      'a list of page groups is one statement, and two where filtered and unfiltered meet',
+      async (t) => {
+        const tested = await opened(t, kind)
+        const { tenantId } = await addTenant(tested.store)
+        const list = (...statuses: PageGroupsWant['status'][]) =>
+          sentBy(tested, () =>
+            tested.store.pageGroups.list(
+              statuses.map((status) => ({
+                tenantId,
+                status,
+                beforeId: null,
+                rowsMax: 21,
+                namesBytesMax: 1_000,
+              })),
+            ),
+          )
+        t.equal((await list(null)).length, 1)
+        t.equal((await list('active')).length, 1)
+        t.equal((await list(...Array(200).fill(null))).length, 1)
+        t.equal((await list('active', 'archived', 'deleted')).length, 1)
+        t.equal((await list(null, 'archived', null, 'deleted')).length, 2)
+      },
+    )
+
+    t.test('a list of pages and a read of a page are one statement each, however many at once', async (t) => {
+      const tested = await opened(t, kind)
+      const { pages } = tested.store
+      const want = { ...someGroup(await addTenant(tested.store)), pageId: newId('page') }
+      const slice = { ...want, beforeId: null, rowsMax: 21, namesBytesMax: 1_000 }
+      t.equal((await sentBy(tested, () => pages.list([slice]))).length, 1)
+      t.equal((await sentBy(tested, () => pages.list(Array(200).fill(slice)))).length, 1)
+      t.equal((await sentBy(tested, () => pages.find([want]))).length, 1)
+      t.equal((await sentBy(tested, () => pages.find(Array(200).fill(want)))).length, 1)
+    })
+
+    t.test('a text is sent the same however long the list, so that it is prepared once', async (t) => {
+      const tested = await opened(t, kind)
+      const log = logProspectActivities({ ...tested, clock: stoppedClock(), newId })
+      const activities = activitiesOf(newId('tenant'))
+      const sent = await sentBy(tested, async () => {
+        for (const length of [1, 2, 20]) await log(activities.splice(0, length))
+      })
+      t.equal(new Set(sent.map(({ text }) => text)).size, 2)
+    })
+  },
+  ['postgres'],
+)
+
+const activitiesOf = (tenantId: string): NewActivity[] =>
+  Array.from({ length: 200 }, (_, i) => ({
+    tenantId,
+    source: 'crm',
+    type: 'webhook',
+    payload: { rawJson: '{}' },
+    email: `${i}@example.com`,
+    name: `Number ${i}`,
+    idempotencyKey: `key ${i}`,
+  }))

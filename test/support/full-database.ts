@@ -1,0 +1,247 @@
+import type { Sql } from '../../src/adapters/postgres/connect.ts'
+import type { IdPrefix, PageGroupsWant, PagesWant, PageWant, Store } from '../../src/core/ports.ts'
+import type { VersionStatus } from '../../src/shapes/page.ts'
+import type { PageGroupStatus } from '../../src/shapes/page-group.ts'
+import { at } from './rows.ts'
+
+/** Tables that grow with use; page groups are fewer, but a tenant may have thousands. */
+export const GROWING = ['prospects', 'prospect_logs', 'page_groups', 'page_counts', 'pages', 'page_versions']
+
+type Wanted = {
+  readonly tenantId: string
+  readonly strangerId: string
+  /** Three page groups: of a few old pages, of very many newer ones, of none. */
+  readonly small: string
+  readonly big: string
+  readonly empty: string
+}
+type Act = {
+  readonly name: string
+  readonly act: () => Promise<unknown>
+  /** No step of a plan may read more rows than this. */
+  readonly rowsMax: number
+  /** Makes it possible to do it again. */
+  readonly undo?: string
+}
+
+const idAt = (prefix: IdPrefix, number: number): string => `${prefix}_${String(number).padStart(26, '0')}`
+export const PAGE = idAt('page', 7)
+const SLICE_ROWS = 21
+const MANY = 20
+/** As many as one list holds when the service is busy; tables of this size may be read as a whole then, but once. */
+const LIST = 200
+export const TABLE_ROWS = 60_000
+/** Versions that wait for a publisher. */
+const WAITING = 3_000
+const FIRST_WAITING = 31_001
+
+const UNSETTLE = `
+  update page_versions set status = 'processing', published_at = null
+  where version_id >= '${idAt('pageversion', FIRST_WAITING)}'
+    and version_id < '${idAt('pageversion', FIRST_WAITING + LIST)}'`
+
+/** Every read that serves callers or the publisher, alone and gathered. */
+export const actsOn = (
+  { activities, pageGroups, pages, versions }: Store,
+  wanted: Wanted,
+): readonly Act[] => {
+  const { tenantId, strangerId, small, big, empty } = wanted
+  const groupWants: PageGroupsWant[] = [null, 'active', 'archived', 'deleted'].flatMap((status) =>
+    [tenantId, strangerId].flatMap((tenantId) =>
+      [null, idAt('pagegroup', 1_500)].map((beforeId) => ({
+        ...{ tenantId, beforeId, rowsMax: SLICE_ROWS },
+        status: status as PageGroupsWant['status'],
+      })),
+    ),
+  )
+  const pagesWants: PagesWant[] = [small, big, empty].flatMap((pageGroupId) =>
+    [null, idAt('page', 20), idAt('page', 30_000)].map((beforeId) => ({
+      ...{ tenantId, pageGroupId, beforeId },
+      rowsMax: SLICE_ROWS,
+      namesBytesMax: 1_000,
+    })),
+  )
+  const pageWants: PageWant[] = [small, big, empty].flatMap((pageGroupId) =>
+    [PAGE, idAt('page', 2_000), idAt('page', 9_999_999)].map((pageId) => ({ tenantId, pageGroupId, pageId })),
+  )
+  const cycled = <Want>(wants: readonly Want[], count: number) =>
+    Array.from({ length: count }, (_, i) => wants[i % wants.length] as Want)
+  const recallPages = (count: number) =>
+    pages.recall({
+      groups: cycled([small, big], count).map((pageGroupId) => ({ tenantId, pageGroupId })),
+      keys: cycled([small, big], count).map((pageGroupId, i) => ({
+        ...{ tenantId, pageGroupId },
+        idempotencyKey: `key ${2_000 + i}`,
+      })),
+    })
+  const contexts = (count: number) =>
+    versions.contexts(
+      tenantId,
+      cycled([small, big], count).map((pageGroupId, i) => ({
+        pageGroupId,
+        pageId: idAt('page', 20 + 600 * i),
+      })),
+    )
+  const claim = (max: number) => versions.claim({ now: at(0), until: at(0), max })
+  const recall = (count: number) => {
+    const numbers = Array.from({ length: count }, (_, i) => 500 + i * 11)
+    return activities.recall({
+      prospects: numbers.map((n) => ({ tenantId, prospectId: idAt('prospect', n) })),
+      emails: numbers.map((n) => ({ tenantId, emailHash: emailHashOf(n) })),
+      keys: numbers.map((n) => ({ tenantId, source: 'crm', idempotencyKey: `key ${n}` })),
+    })
+  }
+  const settle = (count: number) =>
+    versions.settle(
+      tenantId,
+      Array.from({ length: count }, (_, i) => ({
+        pageId: idAt('page', FIRST_WAITING + i),
+        versionId: idAt('pageversion', FIRST_WAITING + i),
+        attempt: 0,
+        status: 'published',
+        at: at(0),
+        computedName: 'Named',
+      })),
+    )
+  const listedGroups = groupWants.map((want) => ({
+    name: `page groups ${want.status} of ${want.tenantId} before ${want.beforeId}`,
+    act: () => pageGroups.list([want]),
+    rowsMax: SLICE_ROWS,
+  }))
+  const listedPages = pagesWants.map((want) => ({
+    name: `pages of ${want.pageGroupId} before ${want.beforeId}`,
+    act: () => pages.list([want]),
+    rowsMax: SLICE_ROWS,
+  }))
+  const readPages = pageWants.map((want) => ({
+    name: `the page ${want.pageId} of ${want.pageGroupId}`,
+    act: () => pages.find([want]),
+    rowsMax: 1,
+  }))
+  const together = [MANY, LIST].flatMap((count) =>
+    [
+      { name: 'lists of groups', act: () => pageGroups.list(cycled(groupWants, count)), each: SLICE_ROWS },
+      { name: 'lists of pages', act: () => pages.list(cycled(pagesWants, count)), each: SLICE_ROWS },
+      { name: 'reads of pages', act: () => pages.find(cycled(pageWants, count)), each: 1 },
+      { name: 'activities recalled', act: () => recall(count), each: 1 },
+      { name: 'pages recalled', act: () => recallPages(count), each: 1 },
+      { name: 'versions settled', act: () => settle(count), each: 1, undo: UNSETTLE },
+    ].map(({ each, ...act }) => ({
+      ...act,
+      name: `${count} ${act.name}`,
+      rowsMax: count === LIST ? TABLE_ROWS : count * each,
+    })),
+  )
+  return [
+    ...listedGroups,
+    ...listedPages,
+    ...readPages,
+    ...together,
+    { name: 'what a namer needs', act: () => contexts(1), rowsMax: 1 },
+    { name: 'an activity recalled', act: () => recall(1), rowsMax: 1 },
+    { name: 'a page recalled', act: () => recallPages(1), rowsMax: 1 },
+    { name: 'a group found by its id', act: () => pageGroups.find(big), rowsMax: 1 },
+    { name: 'a version settled', act: () => settle(1), rowsMax: 1, undo: UNSETTLE },
+    // PostgreSQL may look at all that waits, to find what has waited longest; not at what is published.
+    { name: 'versions claimed', act: () => claim(MANY), rowsMax: WAITING },
+    { name: 'many versions claimed', act: () => claim(LIST), rowsMax: TABLE_ROWS },
+  ]
+}
+
+const emailHashOf = (number: number): string => `${number}`.padStart(43, '0')
+
+const OURS = 'tenant_ours'
+const THEIRS = 'tenant_theirs'
+export const WANTED: Wanted = {
+  tenantId: OURS,
+  strangerId: THEIRS,
+  small: idAt('pagegroup', 1),
+  big: idAt('pagegroup', 2),
+  empty: idAt('pagegroup', 3),
+}
+
+/**
+ * Skewed on purpose, `early` being run while it is nearly empty: of our groups the newest thousands are deleted; another tenant's many groups, prospects and logs
+ * and another group's 30,000 pages are newer than ours; a few thousand versions wait.
+ */
+export const fill = async (sql: Sql, early: string): Promise<void> => {
+  for (const tenant of [OURS, THEIRS]) {
+    await sql.unsafe(`insert into tenants values ('${tenant}', 'Acme', now())`)
+    await sql.unsafe(`insert into brands values ('${tenant}', 'brand_${tenant}', 'Acme', now())`)
+  }
+  const { small, big } = WANTED
+  await groups(sql, OURS, 1, 60, 'active')
+  await pagesOf(sql, OURS, small, 1, 50, 'published')
+  await people(sql, OURS, 1, 50)
+  await sql.unsafe(early)
+  await groups(sql, OURS, 1_000, 6_000, 'deleted')
+  await groups(sql, OURS, 6_001, 6_030, 'archived')
+  await groups(sql, THEIRS, 10_000, 30_000, 'active')
+  await pagesOf(sql, OURS, big, 1_000, 31_000, 'published')
+  await pagesOf(sql, OURS, big, FIRST_WAITING, FIRST_WAITING + WAITING - 1, 'processing')
+  await pagesOf(sql, THEIRS, idAt('pagegroup', 10_000), 40_000, 60_000, 'published')
+  await people(sql, OURS, 51, 20_000)
+  await people(sql, THEIRS, 20_001, 40_000)
+}
+
+/** No autovacuum: only the test changes what the planner knows. */
+export const keepStatistics = async (sql: Sql): Promise<void> => {
+  for (const table of GROWING) await sql.unsafe(`alter table ${table} set (autovacuum_enabled = false)`)
+}
+
+/** As if the tables had never been analyzed. */
+export const forgetStatistics = async (sql: Sql): Promise<void> => {
+  await sql`delete from pg_statistic where starelid in (select oid from pg_class where relname in ${sql(GROWING)})`
+  await sql`update pg_class set reltuples = -1, relpages = 0 where relname in ${sql(GROWING)}`
+}
+
+/** `idAt` in SQL, of `n`. */
+const ID = (prefix: IdPrefix): string => `'${prefix}_' || lpad(n::text, 26, '0')`
+
+const groups = async (sql: Sql, tenant: string, from: number, to: number, status: PageGroupStatus) => {
+  await sql.unsafe(`
+    insert into page_groups (tenant_id, page_group_id, brand_id, name, title, status, actions, footer_links, scripts,
+      created_at, updated_at, deleted_at)
+    select '${tenant}', ${ID('pagegroup')}, 'brand_${tenant}', 'offers', 'Offers', '${status}', '[]', '[]', '[]',
+      now(), now(), ${status === 'deleted' ? 'now()' : 'null'}
+    from generate_series(${from}, ${to}) n`)
+  await sql.unsafe(`
+    insert into page_counts (tenant_id, page_group_id, pages_count)
+    select '${tenant}', ${ID('pagegroup')}, 1 from generate_series(${from}, ${to}) n`)
+}
+
+const pagesOf = async (
+  sql: Sql,
+  tenant: string,
+  group: string,
+  from: number,
+  to: number,
+  status: VersionStatus,
+) => {
+  const publishes = status === 'published'
+  await sql.unsafe(`
+    insert into pages (tenant_id, page_group_id, page_id, computed_name, supplementary_context, published_version_id,
+      latest_version_id, idempotency_key, request_hash, created_at, updated_at)
+    select '${tenant}', '${group}', ${ID('page')}, 'Name', 'Context', ${publishes ? ID('pageversion') : 'null'},
+      ${ID('pageversion')}, 'key ' || n, 'hash', now(), now()
+    from generate_series(${from}, ${to}) n`)
+  await sql.unsafe(`
+    insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status, published_at,
+      claimable_at, created_at)
+    select '${tenant}', ${ID('page')}, ${ID('pageversion')}, '${group}', 1, '${status}',
+      ${publishes ? 'now()' : 'null'}, timestamptz '2025-01-01Z' + n * interval '1 ms', now()
+    from generate_series(${from}, ${to}) n`)
+}
+
+/** Prospects with emails, and a log of each with an idempotency key. */
+const people = async (sql: Sql, tenant: string, from: number, to: number) => {
+  await sql.unsafe(`
+    insert into prospects (tenant_id, prospect_id, email, email_hash, created_at)
+    select '${tenant}', ${ID('prospect')}, 'email', lpad(n::text, 43, '0'), now() from generate_series(${from}, ${to}) n`)
+  await sql.unsafe(`
+    insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, idempotency_key,
+      request_hash, created_prospect, created_at)
+    select '${tenant}', ${ID('prospectlog')}, ${ID('prospect')}, 'crm', 'webhook', '{"a":1}', 'key ' || n, 'hash', true,
+      now()
+    from generate_series(${from}, ${to}) n`)
+}
