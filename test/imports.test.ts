@@ -15,9 +15,9 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^core\//, /^(core\/|node:)/],
   [/^adapters\/http\/docs\//, /^(adapters\/http\/|node:)/],
   [/^adapters\/http\//, /^(core\/|shapes\/|adapters\/http\/(?!docs\/)|node:|valibot$)/],
-  [/^adapters\/postgres\//, /^(core\/|shapes\/|adapters\/postgres\/|node:|postgres$)/],
-  [/^adapters\/sqlite\//, /^(core\/|shapes\/|adapters\/sqlite\/|node:)/],
-  [/^adapters\/memory\//, /^(core\/|shapes\/|adapters\/memory\/|node:)/],
+  [/^adapters\/postgres\//, /^(core\/|shapes\/|adapters\/(postgres\/|[^/]+\.ts$)|node:|postgres$)/],
+  [/^adapters\/sqlite\//, /^(core\/|shapes\/|adapters\/(sqlite\/|[^/]+\.ts$)|node:)/],
+  [/^adapters\/memory\//, /^(core\/|shapes\/|adapters\/(memory\/|[^/]+\.ts$)|node:)/],
   [/^adapters\/naming\//, /^(core\/|shapes\/|adapters\/naming\/|node:)/],
   [/^adapters\/metrics\//, /^(adapters\/metrics\/|prom-client$)/],
   // Where somebody has loaded it: see the file.

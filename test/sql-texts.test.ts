@@ -13,7 +13,6 @@ const sources = globSync('**/*.ts', { cwd: SRC })
 /** Where a text of SQL is not a constant, and why it may be so. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'adapters/postgres/migrate.ts: sql.unsafe(text)': 'a migration, from sql/, which comes with the program',
-  'adapters/postgres/instance.ts: given.unsafe(text)': 'hands on a migration, which is looked at here',
   'adapters/sqlite/store.ts: database.exec(sql)': 'a migration, from sql/, which comes with the program',
   'adapters/sqlite/move-from.ts: file.prepare(COUNT[table])': 'one of the constants in that file',
   'adapters/sqlite/move-from.ts: file.prepare(READ[table])': 'one of the constants in that file',

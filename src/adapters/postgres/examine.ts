@@ -1,10 +1,10 @@
 import type { Check, Examined } from '../check.ts'
 import type { Grant } from '../read-grants.ts'
 import { textArray } from './arrays.ts'
-import { endPool, ONE_PLAN, openPostgres, type Sql } from './connect.ts'
+import { askOn, endPool, ONE_PLAN, openPostgres, type Sql } from './connect.ts'
 import { examineRole } from './examine-role.ts'
-import { inTime } from './in-time.ts'
-import { appliedIn } from './migrate.ts'
+import { lastMigration } from './migrate.ts'
+import { withTimeout } from './with-timeout.ts'
 
 export type Wanted = {
   readonly url: string
@@ -29,7 +29,7 @@ export const examinePostgres = async (wanted: Wanted): Promise<Examined> => {
     ...(pooler ? { prepare: false } : { connection: { statement_timeout: statementMsMax, ...ONE_PLAN } }),
   })
   try {
-    return await inTime(look(sql, wanted), MS_MAX)
+    return await withTimeout(look(sql, wanted), MS_MAX)
   } catch (error) {
     return { checks: [cannotAsk(error)], applied: null }
   } finally {
@@ -41,7 +41,7 @@ const look = async (sql: Sql, wanted: Wanted): Promise<Examined> => {
   const checks = [await server(sql), await durability(sql), await clock(sql, wanted.clock)]
   if (wanted.pooler === null) checks.push(await connections(sql, wanted))
   else checks.push(...(await throughPooler(sql, wanted.pooler.directUrl)))
-  const applied = await appliedIn(sql).catch(() => null)
+  const applied = await lastMigration(askOn(sql)).catch(() => null)
   // Where it is null the role may not even see that.
   if (applied !== 0) checks.push(await examineRole(sql, wanted.grants))
   return { checks, applied }
@@ -133,7 +133,7 @@ const behindPooler = async (sql: Sql, directUrl: string): Promise<Check> => {
   const name = 'direct address'
   const direct = openPostgres(directUrl, { max: 1 })
   try {
-    const [there, here] = [await inTime(placeOf(direct), DIRECT_MS_MAX), await placeOf(sql)]
+    const [there, here] = [await withTimeout(placeOf(direct), DIRECT_MS_MAX), await placeOf(sql)]
     if (there === here)
       return { name, ok: true, detail: 'DATABASE_DIRECT_URL is the database behind the pooler' }
     const detail = 'DATABASE_DIRECT_URL is another database than the one behind the pooler'

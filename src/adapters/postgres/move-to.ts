@@ -1,9 +1,9 @@
 import type { Migration } from '../../core/migrations.ts'
 import type { Row, Table, Target } from '../move.ts'
 import { endPool, ONE_PLAN, openPostgres, type Sql } from './connect.ts'
-import { inTime } from './in-time.ts'
 import { migratePostgres, type Warn } from './migrate.ts'
 import { moveStatements } from './move-statements.ts'
+import { withTimeout } from './with-timeout.ts'
 
 const { plan_cache_mode: _, ...ALONG_INDEXES } = ONE_PLAN
 const CONNECT_MS_MAX = 5_000
@@ -19,7 +19,7 @@ export const postgresTarget = (url: string, migrations: readonly Migration[], wa
   })
   return {
     prepare: async () => {
-      await inTime(refuseServed(sql), CONNECT_MS_MAX)
+      await withTimeout(refuseServed(sql), CONNECT_MS_MAX)
       await migratePostgres(url, migrations, warn)
     },
     count: (table) => numberFrom(moveStatements[table].count(sql)),
