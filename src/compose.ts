@@ -36,7 +36,7 @@ const openStore = (config: Config, log: Log, metrics: Metrics | null = null): St
     waitingMax: STATEMENTS_WAITING_MAX,
     waitMsMax: 2_000,
     ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
-    ...(metrics && { watch: metrics.database }),
+    ...(metrics && { observer: metrics.database }),
   }
   return postgresStore(settings, readMigrations('postgres'), (message) => log.warn(message))
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { withoutSocket } from '../src/adapters/postgres/without-socket.ts'
+import { parseAddress } from '../src/adapters/postgres/connect.ts'
 import { answerOf, compile, dependencies, examplesIn, install, pack, serverOf } from './support/packed.ts'
 import { startPostgres, whyNoPostgres } from './support/postgres.ts'
 
@@ -169,9 +169,8 @@ t.test(
     const server = await startPostgres()
     t.teardown(server.stop)
     const url = await server.newDatabase()
-    const { socket } = withoutSocket(url)
     const env = {
-      PGHOST: String(socket?.path).replace(/\/[^/]*$/, ''),
+      PGHOST: String(parseAddress(url).server.host),
       PGDATABASE: new URL(url).pathname.slice(1),
       PGUSER: 'postgres',
     }

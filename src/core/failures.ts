@@ -57,5 +57,12 @@ export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts):
   throw new DomainFailure(kind, detail, facts)
 }
 
+/** The database, or something else that is needed, cannot answer now: `throw unavailable('…')`. */
+export const unavailable = (detail: string, cause?: unknown): DomainFailure => {
+  const failure = new DomainFailure('unavailable', detail, { retryAfterS: 1 })
+  failure.cause = cause
+  return failure
+}
+
 /** What became of one member of a list: its answer, or the no it got. A no of one never harms another. */
 export type Outcome<Answer> = Answer | DomainFailure

@@ -287,6 +287,7 @@ export type Tenants = {
 
 /** What happened elsewhere, in this process or in another on the same database. */
 export type Signal = 'keys' | 'versions'
+export type SignalListener = (signal: Signal) => void
 
 export type Store = {
   readonly activities: Activities
@@ -299,8 +300,11 @@ export type Store = {
   migrate(): Promise<void>
   /** Resolves where the database answers and has this program's schema; else refuses with `unavailable`. */
   ready(): Promise<void>
-  /** Calls `told` soon after something happened. A signal may come too often and may be lost. */
-  watch(told: (signal: Signal) => void): void
+  /**
+   * Adds a listener, which is called soon after something happened. A signal may come too often and may be lost. A
+   * listener that throws is reported on stderr and harms nobody.
+   */
+  watch(listener: SignalListener): void
   close(): Promise<void>
 }
 

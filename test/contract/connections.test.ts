@@ -196,6 +196,32 @@ const backendOf = async (ask: Ask): Promise<number> => {
   return row?.pid ?? 0
 }
 
+t.test('an address names the server before its query or in it', async (t) => {
+  const folder = { path: '/run/pg/.s.PGSQL.5432' }
+  for (const [url, expected] of [
+    ['postgres://localhost/db', { host: ['localhost'], port: [5432] }],
+    ['postgres://me:p&w@localhost:5433/db?sslmode=disable', { host: ['localhost'], port: [5433] }],
+    ['postgres://localhost/db?host=/run/pg', folder],
+    ['postgres://me@localhost/db?host=%2Frun%2Fpg', folder],
+    ['postgres:///db?host=/run/pg', folder],
+    ['postgres://localhost:5433/db?host=/run/pg', { path: '/run/pg/.s.PGSQL.5433' }],
+    ['postgres://me:secret@localhost:5433/db?host=/run/pg', { path: '/run/pg/.s.PGSQL.5433' }],
+    ['postgres://localhost/db?host=/run/pg&port=5433', { path: '/run/pg/.s.PGSQL.5433' }],
+    [
+      'postgres://localhost:1/db?application_name=a&port=5433&host=/run/pg',
+      { path: '/run/pg/.s.PGSQL.5433' },
+    ],
+    ['postgres://localhost/db?port=5433', { host: ['localhost'], port: [5433] }],
+    ['postgres://localhost:5433/db?host=db.example.com', { host: ['db.example.com'], port: [5433] }],
+    ['postgres:///db?host=db.example.com&port=5433', { host: ['db.example.com'], port: [5433] }],
+  ] as const) {
+    const { options } = openPostgres(url, {})
+    const { host, port, path, database, connection } = options
+    t.match({ host, port, path, database }, { path: false, database: 'db', ...expected }, url)
+    t.notMatch(Object.keys(connection), /host|port/, 'the server would refuse these')
+  }
+})
+
 t.test('an address that takes connections and drops them is one that cannot answer', async (t) => {
   const dropping = createServer((socket) => socket.end())
   await new Promise<void>((resolve) => dropping.listen(0, '127.0.0.1', resolve))
@@ -204,13 +230,13 @@ t.test('an address that takes connections and drops them is one that cannot answ
   const settings = { ...POSTGRES_SETTINGS, url: `postgres://nobody@127.0.0.1:${port}/none` }
   const store = postgresStore(settings, [])
 
-  const told: string[] = []
+  const signals: string[] = []
   const { promise: assumed, resolve } = Promise.withResolvers<void>()
   store.watch((signal) => {
-    if (told.push(signal) === 6) resolve()
+    if (signals.push(signal) === 6) resolve()
   })
   t.match(await noOf(store.migrate()), { kind: 'unavailable' })
   await assumed
-  t.strictSame(told.slice(0, 4), ['keys', 'versions', 'keys', 'versions'], 'whatever may have been said')
+  t.strictSame(signals.slice(0, 4), ['keys', 'versions', 'keys', 'versions'], 'it may have missed them')
   await store.close()
 })

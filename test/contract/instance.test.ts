@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
-import { withoutSocket } from '../../src/adapters/postgres/without-socket.ts'
+import { parseAddress } from '../../src/adapters/postgres/connect.ts'
 import { createPagesWithVersion } from '../../src/core/create-page-with-version.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { DomainFailure } from '../../src/core/failures.ts'
@@ -21,8 +21,8 @@ t.test(
     t.teardown(server.stop)
 
     const connect = async (t: Test, url: string, options: postgres.Options<Record<string, never>> = {}) => {
-      const { address, socket } = withoutSocket(url)
-      const sql = postgres(address, { ...socket, onnotice: () => {}, max: 4, ...options })
+      const { address, server: place } = parseAddress(url)
+      const sql = postgres(address, { ...place, onnotice: () => {}, max: 4, ...options })
       t.teardown(() => sql.end({ timeout: 1 }))
       return sql
     }
@@ -185,7 +185,7 @@ t.test(
       t.match(await refusalOf(migrate(sql)), { kind: 'unavailable' })
     })
 
-    t.test('it tells of its own versions and keys, and its close closes nothing', async (t) => {
+    t.test('it emits its own versions and keys, and its close closes nothing', async (t) => {
       const { sql, store, tenantId, pageGroupId, told } = await embedded(t)
       const heard: string[] = []
       store.watch((signal) => heard.push(signal))

@@ -1,29 +1,35 @@
-import { openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { Test } from 'tap'
+import { openPostgres, parseAddress } from '../../src/adapters/postgres/connect.ts'
+import { postgresStore } from '../../src/adapters/postgres/store.ts'
+import { readMigrations } from '../../src/adapters/read-migrations.ts'
 import type { Signal, Store } from '../../src/core/ports.ts'
+import { until } from '../support/program.ts'
 import { addTenant, at, newId, someGroup, someKey, somePage } from '../support/rows.ts'
-import { opened, overStores, type StoreKind } from '../support/stores.ts'
+import { EVERY_STORE, opened, overStores, POSTGRES_SETTINGS, type StoreKind } from '../support/stores.ts'
 
-/** A signal that is never told fails the test after this; nothing waits for it otherwise. */
+/** A signal that never comes fails the test after this; nothing else waits for it. */
 const LOST_MS = 15_000
 
 overStores(async (t, kind) => {
-  t.test('a key revoked through one store is told to another', async (t) => {
+  t.test('a key revoked through one store reaches another', async (t) => {
     const { store, another } = await opened(t, kind)
     const key = someKey((await addTenant(store)).tenantId)
     await store.apiKeys.add(key)
     const watcher = await watching(await another(), kind)
-    const told = watcher.next('keys')
+    const signal = watcher.next('keys')
     await store.apiKeys.end(key.apiKeyId, { revokedAt: at(1) })
-    await t.resolves(told)
+    await t.resolves(signal)
   })
 
-  t.test('a key given an end through one store is told to another', async (t) => {
+  t.test('a key given an end through one store reaches another', async (t) => {
     const { store, another } = await opened(t, kind)
     const { tenantId } = await addTenant(store)
     const watcher = await watching(await another(), kind)
-    const told = watcher.next('keys')
+    const signal = watcher.next('keys')
     await endSomeKey(store, tenantId)
-    await t.resolves(told)
+    await t.resolves(signal)
   })
 
   t.test('pages created through one store wake another', async (t) => {
@@ -31,22 +37,22 @@ overStores(async (t, kind) => {
     const group = someGroup(await addTenant(store))
     await store.pageGroups.add(group)
     const watcher = await watching(await another(), kind)
-    const told = watcher.next('versions')
+    const signal = watcher.next('versions')
     await store.pages.record([somePage(group)])
-    await t.resolves(told)
+    await t.resolves(signal)
   })
 
-  t.test('a store tells of its own pages and keys too', async (t) => {
+  t.test('a store emits its own pages and keys too', async (t) => {
     const { store } = await opened(t, kind)
     const group = someGroup(await addTenant(store))
     await store.pageGroups.add(group)
     const watcher = await watching(store, kind)
-    const woken = watcher.count('versions')
+    const before = watcher.count('versions')
     await store.pages.record([somePage(group)])
-    t.ok(watcher.count('versions') > woken, 'at once, so that nothing waits for the publisher')
-    const told = watcher.next('keys')
+    t.ok(watcher.count('versions') > before, 'at once, so that nothing waits for the publisher')
+    const signal = watcher.next('keys')
     await endSomeKey(store, group.tenantId)
-    await t.resolves(told)
+    await t.resolves(signal)
   })
 
   t.test('pages that were overtaken wake nobody', async (t) => {
@@ -56,12 +62,14 @@ overStores(async (t, kind) => {
     const fields = { idempotencyKey: 'one', requestHash: 'hash' }
     await store.pages.record([somePage(group, fields)])
     const watcher = await watching(store, kind)
-    const before = watcher.count('versions')
+    // A slow heartbeat emits one signal of each kind.
+    const versionsAlone = () => watcher.count('versions') - watcher.count('keys')
+    const before = versionsAlone()
     t.equal(await store.pages.record([somePage(group, fields)]), 'overtaken')
-    t.equal(watcher.count('versions'), before)
+    t.equal(versionsAlone(), before)
   })
 
-  t.test('a closed store tells nothing more', async (t) => {
+  t.test('a closed store emits nothing more', async (t) => {
     const { store, another } = await opened(t, kind)
     const { tenantId } = await addTenant(store)
     const other = await another()
@@ -70,14 +78,14 @@ overStores(async (t, kind) => {
     await other.close()
     const witness = await watching(await another(), kind)
     const before = watcher.count('keys')
-    const told = witness.next('keys')
+    const signal = witness.next('keys')
     await endSomeKey(store, tenantId)
-    await told
+    await signal
     t.equal(watcher.count('keys'), before)
   })
 
   t.test(
-    'a store whose listening connection was ended hears again afterwards',
+    'a store whose listening connection was ended listens again',
     { skip: kind.name !== 'postgres' && 'nothing listens' },
     async (t) => {
       const { store, another, address } = await opened(t, kind)
@@ -90,23 +98,118 @@ overStores(async (t, kind) => {
         const assumed = watcher.next('keys')
         const ended = await sql`
           select pg_terminate_backend(pid) from pg_stat_activity
-          where datname = current_database() and pid <> pg_backend_pid() and query ilike 'listen%'`
+          where datname = current_database() and query in ('listen prospect_pages', 'select 1')`
         t.equal(ended.length, 1)
-        // Who cannot listen assumes that something was said.
+        // It may have missed a signal, so it assumes one.
         if (!(await t.resolves(assumed))) return
         // One of these may be the assumption on listening again; not all of them can.
         for (let revoked = 0; revoked < 3; revoked++) {
-          const told = watcher.next('keys')
+          const signal = watcher.next('keys')
           await store.apiKeys.end(newId('apikey'), { revokedAt: at(1) })
-          if (!(await t.resolves(told))) return
+          if (!(await t.resolves(signal))) return
         }
       }
-      const told = watcher.next('keys')
+      const signal = watcher.next('keys')
       await endSomeKey(store, tenantId)
-      await t.resolves(told)
+      await t.resolves(signal)
+    },
+  )
+
+  t.test(
+    'a store whose listening connection goes silent assumes signals, and listens on a new one',
+    { skip: kind.name !== 'postgres' && 'nothing listens' },
+    async (t) => {
+      const { store, address } = await opened(t, kind)
+      const { tenantId } = await addTenant(store)
+      const proxy = await startProxy(t, String(address))
+      const proxied = postgresStore({ ...POSTGRES_SETTINGS, url: proxy.url }, readMigrations('postgres'))
+      t.teardown(() => proxied.close())
+      const watcher = await watching(proxied, kind)
+      proxy.silence()
+      const signal = watcher.next('keys')
+      await endSomeKey(store, tenantId)
+      if (!(await t.resolves(signal))) return
+      await until('it listens on a new connection', () => proxy.connections() > 1, {
+        pauseMs: 100,
+        tries: 150,
+      })
+      const again = watcher.next('keys')
+      await endSomeKey(store, tenantId)
+      await t.resolves(again)
+    },
+  )
+
+  t.test(
+    'a store that has not been able to listen yet assumes signals',
+    { skip: kind.name !== 'postgres' && 'nothing listens' },
+    async (t) => {
+      const gaveUp = Promise.withResolvers<string>()
+      const silent = createServer((socket) =>
+        socket.resume().once('close', () => gaveUp.resolve('it gave up')),
+      )
+      silent.listen(0, '127.0.0.1')
+      await once(silent, 'listening')
+      t.teardown(() => silent.close())
+      const url = `postgres://nobody@127.0.0.1:${(silent.address() as AddressInfo).port}/none`
+      const store = postgresStore({ ...POSTGRES_SETTINGS, url }, [])
+      t.teardown(() => store.close())
+      const assumed = new Promise<string>((resolve) => store.watch(resolve))
+      t.equal(await Promise.race([assumed, gaveUp.promise]), 'keys')
+    },
+  )
+
+  t.test(
+    'one connection listens for all listeners of a store, and is closed with it',
+    { skip: kind.name !== 'postgres' && 'nothing listens' },
+    async (t) => {
+      const { store, address } = await opened(t, kind)
+      const proxy = await startProxy(t, String(address))
+      const proxied = postgresStore({ ...POSTGRES_SETTINGS, url: proxy.url }, readMigrations('postgres'))
+      const watchers = [await watching(proxied, kind), await watching(proxied, kind)]
+      t.equal(proxy.connections(), 1)
+      const signals = watchers.map((watcher) => watcher.next('keys'))
+      await store.apiKeys.end(newId('apikey'), { revokedAt: at(1) })
+      await t.resolves(Promise.all(signals))
+      await proxied.close()
+      await until('nothing is connected', () => proxy.open() === 0)
     },
   )
 })
+
+overStores(async (t, kind) => {
+  t.test('each of several listeners gets every signal', async (t) => {
+    const { store } = await opened(t, kind)
+    const group = someGroup(await addTenant(store))
+    await store.pageGroups.add(group)
+    const watchers = [await watching(store, kind), await watching(store, kind), await watching(store, kind)]
+    const signals = watchers.flatMap(({ next }) => [next('versions'), next('keys')])
+    await store.pages.record([somePage(group)])
+    await endSomeKey(store, group.tenantId)
+    await t.resolves(Promise.all(signals))
+  })
+
+  t.test('a listener that throws is reported, and harms neither the write nor other listeners', async (t) => {
+    const { store } = await opened(t, kind)
+    const group = someGroup(await addTenant(store))
+    await store.pageGroups.add(group)
+    const reports = t.capture(console, 'error').args
+    store.watch(() => {
+      throw new Error('a listener threw')
+    })
+    store.watch(async () => {
+      throw new Error('a listener rejected')
+    })
+    const watcher = await watching(store, kind)
+    const signals = [watcher.next('versions'), watcher.next('keys')]
+    t.equal(await store.pages.record([somePage(group)]), 'recorded')
+    await t.resolves(endSomeKey(store, group.tenantId))
+    await t.resolves(Promise.all(signals))
+    const { groups } = await store.pages.recall({ groups: [group], keys: [] })
+    t.equal(groups[0]?.pagesCount, 1, 'it is stored once')
+    const messages = new Set(reports().map(([error]) => (error as Error).message))
+    t.strictSame([...messages].sort(), ['a listener rejected', 'a listener threw'])
+  })
+}, EVERY_STORE)
 
 const endSomeKey = async ({ apiKeys }: Store, tenantId: string): Promise<void> => {
   const key = someKey(tenantId)
@@ -114,7 +217,38 @@ const endSomeKey = async ({ apiKeys }: Store, tenantId: string): Promise<void> =
   await apiKeys.end(key.apiKeyId, { expiresAt: at(1) })
 }
 
-/** Watches a store that listens already, counts what it is told, and waits for it. */
+/** Stands before PostgreSQL on its socket. */
+const startProxy = async (t: Test, address: string) => {
+  const { host } = parseAddress(address).server
+  const pairs: (readonly [Socket, Socket])[] = []
+  const server = createServer((socket) => {
+    const upstream = connect({ path: `${host}/.s.PGSQL.5432` })
+    socket.pipe(upstream).pipe(socket)
+    for (const side of [socket, upstream]) side.on('error', () => {})
+    pairs.push([socket, upstream])
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    for (const side of pairs.flat()) side.destroy()
+  })
+  return {
+    url: `postgres://postgres@127.0.0.1:${(server.address() as AddressInfo).port}${new URL(address).pathname}`,
+    /** So far. */
+    connections: () => pairs.length,
+    open: () => pairs.filter(([socket]) => !socket.destroyed).length,
+    /** From now on nothing passes, in either direction, on the connections there are. */
+    silence: () => {
+      for (const [socket, upstream] of pairs) {
+        socket.unpipe(upstream).resume()
+        upstream.unpipe(socket).resume()
+      }
+    },
+  }
+}
+
+/** Watches a store, counts its signals, and waits for them. */
 const watching = async (store: Store, { name }: StoreKind) => {
   const counts: Record<Signal, number> = { keys: 0, versions: 0 }
   const waiting = new Set<{ readonly signal: Signal; readonly resolve: () => void }>()
@@ -128,7 +262,7 @@ const watching = async (store: Store, { name }: StoreKind) => {
   })
   const next = (signal: Signal): Promise<void> =>
     new Promise((resolve, reject) => {
-      const lost = setTimeout(() => reject(new Error(`nobody told of ${signal}`)), LOST_MS)
+      const lost = setTimeout(() => reject(new Error(`no signal of ${signal}`)), LOST_MS)
       waiting.add({
         signal,
         resolve: () => {
@@ -137,10 +271,12 @@ const watching = async (store: Store, { name }: StoreKind) => {
         },
       })
     })
-  // On PostgreSQL everything is told once when listening begins.
-  if (name === 'postgres') await next('keys')
+  // On PostgreSQL every signal is emitted once when listening begins.
+  if (name === 'postgres' && !listening.has(store)) await next('keys')
+  listening.add(store)
   return {
     next,
     count: (signal: Signal) => counts[signal],
   }
 }
+const listening = new WeakSet<Store>()

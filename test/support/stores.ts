@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
-import { openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { openPostgres, parseAddress } from '../../src/adapters/postgres/connect.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
-import { withoutSocket } from '../../src/adapters/postgres/without-socket.ts'
 import { readMigrations } from '../../src/adapters/read-migrations.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
@@ -203,9 +202,9 @@ const postgresKind = (name: 'postgres' | 'instance'): StoreKind => {
 
 /** An instance of the driver as the store itself would never open it. */
 const strangeInstance = (url: string) => {
-  const { address, socket } = withoutSocket(url)
+  const { address, server } = parseAddress(url)
   return postgres(address, {
-    ...socket,
+    ...server,
     max: 5,
     onnotice: () => {},
     connection: { TimeZone: 'Asia/Kolkata' },

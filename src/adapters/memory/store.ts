@@ -1,18 +1,16 @@
-import type { NewLog, NewTenant, ProspectChange, Signal, Store, StoredApiKey } from '../../core/ports.ts'
+import type { NewLog, NewTenant, ProspectChange, Store, StoredApiKey } from '../../core/ports.ts'
+import { createListeners } from '../listeners.ts'
 import { memoryActivities } from './activities.ts'
 import { memoryPages } from './pages.ts'
 
-/** A store that keeps nothing beyond the process. What tests cannot ask the ports for, it shows. */
+/** A store that keeps nothing beyond the process. Tests read in `kept` what the ports do not show. */
 export type MemoryStore = Store & {
   readonly backlog: ReturnType<typeof memoryPages>['backlog']
   readonly kept: { readonly prospects: () => ProspectChange[]; readonly logs: () => NewLog[] }
 }
 
 export const memoryStore = (): MemoryStore => {
-  const watchers = new Set<(signal: Signal) => void>()
-  const tell = (signal: Signal) => {
-    for (const told of watchers) told(signal)
-  }
+  const listeners = createListeners()
   const { activities, keptProspects, keptLogs } = memoryActivities()
   const tenants = new Map<string, NewTenant>()
   const keys = new Map<string, StoredApiKey>()
@@ -28,7 +26,7 @@ export const memoryStore = (): MemoryStore => {
 
   return {
     activities,
-    ...memoryPages(() => tell('versions')),
+    ...memoryPages(() => listeners.emit('versions')),
     apiKeys: {
       findByHash: async (keyHash) => copyOf(keyIdByHash.get(keyHash)),
       find: async (apiKeyId) => copyOf(apiKeyId),
@@ -44,7 +42,7 @@ export const memoryStore = (): MemoryStore => {
       },
       end: async (apiKeyId, when) => {
         change(apiKeyId, when)
-        tell('keys')
+        listeners.emit('keys')
       },
       markUsed: async (apiKeyId, at) => change(apiKeyId, { lastUsedAt: at }),
     },
@@ -59,10 +57,8 @@ export const memoryStore = (): MemoryStore => {
     },
     migrate: async () => {},
     ready: async () => {},
-    watch: (told) => {
-      watchers.add(told)
-    },
-    close: async () => watchers.clear(),
+    watch: listeners.add,
+    close: async () => listeners.clear(),
     kept: { prospects: keptProspects, logs: keptLogs },
   }
 }

@@ -1,9 +1,9 @@
 import postgres from 'postgres'
-import { DomainFailure } from '../../core/failures.ts'
-import { endsConnection, serverSaidNo } from './error-codes.ts'
-import { gate } from './gate.ts'
-import type { DatabaseWatch } from './watch.ts'
-import { withoutSocket } from './without-socket.ts'
+import { DomainFailure, unavailable } from '../../core/failures.ts'
+import { camelCase } from '../camel-case.ts'
+import { isConnectionFatal, rejectedByServer } from './error-codes.ts'
+import { createSemaphore, type PoolCounts } from './semaphore.ts'
+import { withTimeout } from './with-timeout.ts'
 
 export type PostgresSettings = {
   readonly url: string
@@ -16,16 +16,29 @@ export type PostgresSettings = {
   readonly pooler?: { readonly directUrl: string | null }
   /** Sees every statement with its parameters before it is sent. For tests. */
   readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
-  readonly watch?: DatabaseWatch
+  readonly observer?: DatabaseObserver
+}
+/** What the metrics need from the connections. */
+type DatabaseObserver = {
+  /** Gets a function that counts the statements in flight, and those that wait for a connection. */
+  readonly pool: (counts: () => PoolCounts) => void
+  /** Called after each statement. */
+  readonly statement: (ms: number, outcome: 'answered' | 'failed') => void
 }
 export type Sql = postgres.Sql
 /** `close` ends whatever is connected, also after an `end`; the driver has it, its types do not. */
 type Pool = Sql & { readonly close: () => Promise<void> }
 type Connection = { readonly pool: Pool; readonly until: number }
-type Statement<Rows> = (sql: Sql) => PromiseLike<Rows>
+type Rows = readonly (object | undefined)[]
+type Statement<Answer extends Rows> = (sql: Sql) => postgres.PendingQuery<Answer>
 
-/** Sends one statement and answers its rows. Refuses `unavailable` where the database cannot answer in time. */
-export type Ask = <Rows>(statement: Statement<Rows>) => Promise<Rows>
+/** Sends one statement and answers its rows. Refuses `unavailable` if the database cannot answer in time. */
+export type Ask = <Answer extends Rows>(statement: Statement<Answer>) => Promise<Answer>
+/** Without limits, on connections that somebody else looks after. */
+export const askOn =
+  (sql: Sql): Ask =>
+  async (statement) =>
+    statement(sql)
 
 /** A statement that has not answered by its own limit is given this long for the limit itself to arrive. */
 const GRACE_MS = 1_000
@@ -48,12 +61,12 @@ export const connect = (settings: PostgresSettings) => {
   const connections = new Set<Connection>()
   const free: Connection[] = []
   let closed = false
-  const enter = gate({
-    underWayMax: settings.connectionsMax,
+  const semaphore = createSemaphore({
+    inFlightMax: settings.connectionsMax,
     waitingMax: settings.waitingMax,
     waitMsMax: settings.waitMsMax,
   })
-  settings.watch?.pool(enter.counts)
+  settings.observer?.pool(semaphore.counts)
 
   const open = (): Connection => {
     const connection = { pool: openConnection(settings), until: performance.now() + lifeMs() }
@@ -73,37 +86,29 @@ export const connect = (settings: PostgresSettings) => {
   }
 
   const ask: Ask = async (statement) => {
-    const leave = await enter()
+    const release = await semaphore.acquire()
     if (closed) {
-      leave()
+      release()
       throw unavailable('The service is stopping.')
     }
     const connection = take()
     const beganMs = performance.now()
-    let timer: NodeJS.Timeout | undefined
-    let isLate = false
     let isLost = false
     let outcome: 'answered' | 'failed' = 'failed'
     try {
-      const deadline = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => {
-          isLate = true
-          reject(unavailable('The database did not answer in time.'))
-        }, settings.statementMsMax + GRACE_MS)
-      })
-      const rows = await Promise.race([statement(connection.pool), deadline])
+      const rows = await withTimeout(statement(connection.pool), settings.statementMsMax + GRACE_MS)
       outcome = 'answered'
       return rows
     } catch (error) {
-      isLost = !isLate && endsConnection(error)
-      if (isLate || serverSaidNo(error)) throw error
+      const isLate = error instanceof DomainFailure
+      isLost = isLate || isConnectionFatal(error)
+      if (isLate || rejectedByServer(error)) throw error
       throw unavailable('The database cannot answer now.', error)
     } finally {
-      clearTimeout(timer)
-      settings.watch?.statement(performance.now() - beganMs, outcome)
-      if (isLate || isLost) void discard(connection)
+      settings.observer?.statement(performance.now() - beganMs, outcome)
+      if (isLost) void discard(connection)
       else free.push(connection)
-      leave()
+      release()
     }
   }
   const close = async (): Promise<void> => {
@@ -151,7 +156,7 @@ type Options = postgres.Options<Record<string, never>> & {
 
 /** What every connection of ours has in common; statements are in UTC and their columns arrive in camelCase. */
 export const openPostgres = (url: string, options: Options): Pool => {
-  const { address, socket } = withoutSocket(url)
+  const { address, server } = parseAddress(url)
   return postgres(address, {
     connect_timeout: 3,
     // The driver's own pauses grow to 20 seconds.
@@ -160,9 +165,9 @@ export const openPostgres = (url: string, options: Options): Pool => {
     onnotice: () => {},
     // Spares a query at each connect: arrays are written by `textArray`.
     fetch_types: false,
-    transform: { column: { from: postgres.toCamel } },
+    transform: { column: { from: camelCase } },
     types: { time: { to: 1184, from: [1184], serialize: String, parse: isoFromPostgres } },
-    ...socket,
+    ...server,
     ...options,
     connection: {
       application_name: 'prospect-pages',
@@ -171,6 +176,21 @@ export const openPostgres = (url: string, options: Options): Pool => {
       ...options.connection,
     },
   }) as unknown as Pool
+}
+
+/**
+ * `?host=` and `&port=` name the server, as everywhere with PostgreSQL; a host that is a folder holds a socket. The
+ * driver knows them only as options.
+ */
+export const parseAddress = (url: string) => {
+  const [address = '', query = ''] = url.split(/\?(.*)/s)
+  const parameters = query.split('&')
+  const isServer = (parameter: string) => /^(host|port)=/.test(parameter)
+  const others = parameters.filter((parameter) => !isServer(parameter)).join('&')
+  const server: { host?: string; port?: number } = Object.fromEntries(
+    new URLSearchParams(parameters.filter(isServer).join('&')),
+  )
+  return { address: others === '' ? address : `${address}?${others}`, server }
 }
 
 /**
@@ -189,10 +209,4 @@ export const isoFromPostgres = (text: string): string => {
   if (!text.endsWith('+00') || zone < 19 || zone > 23) return new Date(text).toISOString()
   const fraction = zone === 19 ? '.' : text.slice(19, zone)
   return `${text.slice(0, 10)}T${text.slice(11, 19)}${fraction.padEnd(4, '0')}Z`
-}
-
-export const unavailable = (detail: string, cause?: unknown): DomainFailure => {
-  const failure = new DomainFailure('unavailable', detail, { retryAfterS: 1 })
-  failure.cause = cause
-  return failure
 }

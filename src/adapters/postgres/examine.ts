@@ -1,7 +1,7 @@
 import { type Check, type Examined, failed, passed } from '../check.ts'
-import { endPool, ONE_PLAN, openPostgres, type Sql } from './connect.ts'
-import { inTime } from './in-time.ts'
-import { appliedIn } from './migrate.ts'
+import { askOn, endPool, ONE_PLAN, openPostgres, type Sql } from './connect.ts'
+import { withTimeout } from './with-timeout.ts'
+import { lastMigration } from './migrate.ts'
 
 type Settings = {
   readonly url: string
@@ -21,7 +21,7 @@ export const examinePostgres = async (settings: Settings): Promise<Examined> => 
     ...(isPooler ? { prepare: false } : { connection: { statement_timeout: statementMsMax, ...ONE_PLAN } }),
   })
   try {
-    return await inTime(examine(sql, settings.clock), MS_MAX)
+    return await withTimeout(examine(sql, settings.clock), MS_MAX)
   } catch (error) {
     return { checks: [unreachable((error as Error).message)], applied: null }
   } finally {
@@ -54,7 +54,7 @@ const examine = async (sql: Sql, clock: () => number): Promise<Examined> => {
         ) as needed ("table", privileges), unnest(privileges) as privilege
         where not has_any_column_privilege(to_regclass("table"), privilege)) as missing`
   const afterMs = clock()
-  const applied = found.missing?.includes('schema_migrations') ? null : await appliedIn(sql)
+  const applied = found.missing?.includes('schema_migrations') ? null : await lastMigration(askOn(sql))
   const checks = [server(found), durability(found), clocks(found, beforeMs, afterMs)]
   return { checks: applied === 0 ? checks : [...checks, role(found)], applied }
 }

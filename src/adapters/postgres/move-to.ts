@@ -2,7 +2,7 @@ import type { Migration } from '../../core/migrations.ts'
 import type { Target } from '../move.ts'
 import type { ColumnType, Table } from '../move-tables.ts'
 import { endPool, ONE_PLAN, openPostgres, type Sql } from './connect.ts'
-import { inTime } from './in-time.ts'
+import { withTimeout } from './with-timeout.ts'
 import { migratePostgres, type Warn } from './migrate.ts'
 
 const { plan_cache_mode: _, ...ALONG_INDEXES } = ONE_PLAN
@@ -22,7 +22,7 @@ export const postgresTarget = (url: string, migrations: readonly Migration[], wa
     (await sql.unsafe<[{ rows: number }]>(text, parameters))[0].rows
   return {
     prepare: async () => {
-      await inTime(refuseServed(sql), CONNECT_MS_MAX)
+      await withTimeout(refuseServed(sql), CONNECT_MS_MAX)
       await migratePostgres(url, migrations, warn)
     },
     count: (table) => countBy(`select count(*)::int as rows from ${table.name}`),

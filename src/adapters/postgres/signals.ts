@@ -1,85 +1,93 @@
-import type { Signal } from '../../core/ports.ts'
-import { type Ask, endPool, openPostgres, type Sql } from './connect.ts'
-import { inTime } from './in-time.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Signal, SignalListener } from '../../core/ports.ts'
+import { createListeners } from '../listeners.ts'
+import { type Ask, endPool, openPostgres } from './connect.ts'
+import { withTimeout } from './with-timeout.ts'
 
-const TELL_PAUSE_MS = 200
-const ASSUME_EVERY_MS = 500
-const LISTEN_AGAIN_MS = 500
-const LISTEN_MS_MAX = 5_000
+const NOTIFY_PAUSE_MS = 200
+/** A connection that goes silent right after a heartbeat is noticed after two of these: less than a second. */
+const HEARTBEAT_MS = 400
+const ANSWER_MS_MAX = 5_000
 
 /**
- * What processes on one database tell each other, by LISTEN and NOTIFY. Whoever cannot listen just now, or has no
- * address at which that is possible, assumes every half second that something was said.
+ * Signals between the processes on one database, by LISTEN and NOTIFY. As long as a process cannot be sure that its
+ * listening connection works, it emits every signal at each heartbeat, because it may have missed one. That is always so
+ * without a `url` to listen at.
  */
 export const postgresSignals = (url: string | null, ask: Ask) => {
-  let listening: Sql | undefined
-  let tellHere: (signal: Signal) => void = () => {}
-  let again: NodeJS.Timeout | undefined
-  let assuming: NodeJS.Timeout | undefined
-  let pause: NodeJS.Timeout | undefined
-  let closed = false
+  const listeners = createListeners()
+  const closing = new AbortController()
+  let running: Promise<void> | undefined
+  let notifying: NodeJS.Timeout | undefined
 
-  const tell = async (signal: Signal): Promise<void> => {
-    await ask((sql) => sql`select pg_notify('prospect_pages', ${signal})`)
+  const emitAll = () => {
+    listeners.emit('keys')
+    listeners.emit('versions')
+  }
+  const beat = () => pause(HEARTBEAT_MS, undefined, { signal: closing.signal })
+
+  /** Listens on one connection until that is lost, does not answer any more, or the store is closed. */
+  const listen = async (address: string): Promise<void> => {
+    const lost = Promise.withResolvers<never>()
+    const lose = () => lost.reject(new Error('The listening connection is lost.'))
+    closing.signal.addEventListener('abort', lose)
+    const sql = openPostgres(address, {
+      max: 1,
+      idle_timeout: 0,
+      max_lifetime: null,
+      onnotify: (_channel, signal) => listeners.emit(signal as Signal),
+      onclose: lose,
+    })
+    const answered = async (asked: PromiseLike<unknown>): Promise<void> => {
+      const unsure = setInterval(emitAll, HEARTBEAT_MS)
+      await withTimeout(Promise.race([asked, lost.promise]), ANSWER_MS_MAX).finally(() =>
+        clearInterval(unsure),
+      )
+    }
+    try {
+      await answered(sql`listen prospect_pages`)
+      emitAll()
+      for (;;) {
+        await Promise.race([beat(), lost.promise])
+        await answered(sql`select 1`)
+      }
+    } finally {
+      closing.signal.removeEventListener('abort', lose)
+      await endPool(sql, 0)
+    }
   }
 
-  const watch = (told: (signal: Signal) => void): void => {
-    tellHere = told
-    const assumeAll = () => {
-      told('keys')
-      told('versions')
+  const run = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      if (url !== null) await listen(url).catch(() => {})
+      emitAll()
+      await beat().catch(() => {})
     }
-    const listen = (address: string) => {
-      const sql = openPostgres(address, {
-        max: 1,
-        idle_timeout: 0,
-        max_lifetime: null,
-        onnotify: (_channel, signal) => told(signal as Signal),
-        onclose: () => listenAgain(sql, address),
-      })
-      listening = sql
-      const listened = () => {
-        if (sql !== listening) return
-        clearInterval(assuming)
-        assuming = undefined
-        assumeAll()
-      }
-      inTime(sql`listen prospect_pages`, LISTEN_MS_MAX).then(listened, () => listenAgain(sql, address))
-    }
-    const listenAgain = (lost: Sql, address: string) => {
-      if (closed || lost !== listening) return
-      listening = undefined
-      void endPool(lost, 0)
-      assumeAll()
-      assume()
-      again = setTimeout(listen, LISTEN_AGAIN_MS, address)
-    }
-    const assume = () => {
-      assuming ??= setInterval(assumeAll, ASSUME_EVERY_MS)
-    }
-    if (url === null) assume()
-    else listen(url)
+  }
+
+  /** Once for all that happens meanwhile: commits with a NOTIFY wait for each other. */
+  const notifyOthersLater = (signal: Signal) => {
+    notifying ??= setTimeout(() => {
+      notifying = undefined
+      ask((sql) => sql`select pg_notify('prospect_pages', ${signal})`).catch(() => {})
+    }, NOTIFY_PAUSE_MS)
   }
 
   return {
-    watch,
-    /**
-     * Tells this process at once, and others soon, once for all that happens meanwhile: commits that notify wait for
-     * each other in the whole database.
-     */
-    tellSoon: (signal: Signal): void => {
-      tellHere(signal)
-      pause ??= setTimeout(() => {
-        pause = undefined
-        tell(signal).catch(() => {})
-      }, TELL_PAUSE_MS)
+    watch: (listener: SignalListener): void => {
+      listeners.add(listener)
+      running ??= run()
+    },
+    /** This process at once. The statement that ends a key notifies the others itself. */
+    notify: (signal: Signal): void => {
+      listeners.emit(signal)
+      if (signal === 'versions') notifyOthersLater(signal)
     },
     close: async (): Promise<void> => {
-      closed = true
-      clearTimeout(again)
-      clearInterval(assuming)
-      clearTimeout(pause)
-      if (listening !== undefined) await endPool(listening, 1)
+      listeners.clear()
+      closing.abort()
+      clearTimeout(notifying)
+      await running
     },
   }
 }

@@ -1,18 +1,18 @@
 import { DomainFailure } from '../../core/failures.ts'
 import type { Migration } from '../../core/migrations.ts'
-import type { Store } from '../../core/ports.ts'
+import type { Signal, Store } from '../../core/ports.ts'
 import { postgresActivities } from './activities.ts'
 import { postgresApiKeys } from './api-keys.ts'
 import { postgresBacklog } from './backlog.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
-import { appliedIn, migratePostgres, type Warn } from './migrate.ts'
+import { lastMigration, migratePostgres, type Warn } from './migrate.ts'
 import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
 import { postgresSignals } from './signals.ts'
 import { postgresTenants } from './tenants.ts'
 import { postgresVersions } from './versions.ts'
 
-/** Everything kept in PostgreSQL 14 or newer. Connects when it is first asked something. */
+/** Everything kept in PostgreSQL 14 or newer. Connects with its first statement. */
 export const postgresStore = (
   settings: PostgresSettings,
   migrations: readonly Migration[],
@@ -21,30 +21,31 @@ export const postgresStore = (
   const { ask, close } = connect(settings)
   const { url, pooler } = settings
   const directUrl = pooler === undefined ? url : pooler.directUrl
-  const signals = postgresSignals(directUrl, ask)
+  const { watch, notify, close: closeSignals } = postgresSignals(directUrl, ask)
 
   return {
-    ...portsOver(ask, migrations, () => signals.tellSoon('versions')),
+    ...portsOver(ask, migrations, notify),
     backlog: postgresBacklog(ask),
     migrate: () =>
       directUrl === null
         ? migratePostgres(url, migrations, warn, { prepare: false })
         : migratePostgres(directUrl, migrations, warn),
-    watch: signals.watch,
+    watch,
     close: async () => {
-      await signals.close()
+      await closeSignals()
       await close()
     },
   }
 }
 
-/** What a store does by statements alone, however they are sent. */
+/** What a store does by statements alone, however they are sent. Calls `notify` after a commit. */
 export const portsOver = (
   ask: Ask,
   migrations: readonly Migration[],
-  onNewVersions: () => void,
+  notify: (signal: Signal) => void,
 ): Omit<Store, 'migrate' | 'watch' | 'close'> => {
   const pages = postgresPages(ask)
+  const apiKeys = postgresApiKeys(ask)
   return {
     activities: postgresActivities(ask),
     pageGroups: postgresPageGroups(ask),
@@ -52,16 +53,21 @@ export const portsOver = (
       ...pages,
       record: async (rows) => {
         const recorded = await pages.record(rows)
-        if (recorded === 'recorded') onNewVersions()
+        if (recorded === 'recorded') notify('versions')
         return recorded
       },
     },
     versions: postgresVersions(ask),
-    apiKeys: postgresApiKeys(ask),
+    apiKeys: {
+      ...apiKeys,
+      end: async (apiKeyId, when) => {
+        await apiKeys.end(apiKeyId, when)
+        notify('keys')
+      },
+    },
     tenants: postgresTenants(ask),
     ready: async () => {
-      const applied = await ask(appliedIn)
-      if (applied !== migrations.length)
+      if ((await lastMigration(ask)) !== migrations.length)
         throw new DomainFailure('unavailable', 'The database is not migrated.', { retryAfterS: 5 })
     },
   }

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Config } from '../../config.ts'
-import { findFault, lastMigration, openReadOnly } from './read-only.ts'
+import { lastMigration } from './open.ts'
+import { findFault, openReadOnly } from './read-only.ts'
 
 export type BackedUp = { readonly file: string; readonly bytes: number; readonly migration: number }
 

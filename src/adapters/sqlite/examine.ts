@@ -2,7 +2,8 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { type Check, type Examined, failed, passed } from '../check.ts'
-import { findFault, lastMigration, openReadOnly } from './read-only.ts'
+import { lastMigration } from './open.ts'
+import { findFault, openReadOnly } from './read-only.ts'
 
 const FREE_BYTES_MIN = 268_435_456
 /** Reading every page of a larger file takes more than some seconds. */

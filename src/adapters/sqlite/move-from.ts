@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Row, Source } from '../move.ts'
 import type { Table } from '../move-tables.ts'
-import { lastMigration } from './read-only.ts'
+import { lastMigration } from './open.ts'
 
 const BUSY = 5
 

@@ -2,21 +2,22 @@ import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as pauseFor } from 'node:timers/promises'
-import { DomainFailure } from '../../core/failures.ts'
+import { unavailable } from '../../core/failures.ts'
 import type { Recorded } from '../../core/ports.ts'
+import { camelCase } from '../camel-case.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>
 
-/** Who reads waits for nobody who writes, only for somebody who mends the file after a crash. */
+/** A reader never waits for a writer, only for a process that recovers the file after a crash. */
 const READ_WAIT = 'pragma busy_timeout = 100'
 const NO_WAIT = 'pragma busy_timeout = 0'
 const WRITE_AGAIN_MS = 5
 
 export const openDatabase = (path: string, busyMsMax: number) => {
-  // What is kept is for nobody else's eyes.
+  // Nobody else may read what is stored.
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  // SQLite opens a file that it may not write without a word, and would never write to it, also once it might.
+  // SQLite opens a file that it may not write without an error, and would not write to it later, once it may.
   if (existsSync(path)) accessSync(path, constants.W_OK)
   const file = new DatabaseSync(path)
   file.exec(`pragma busy_timeout = ${busyMsMax}; pragma synchronous = full`)
@@ -24,7 +25,6 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   file.exec(READ_WAIT)
   let isOpen = true
   const statements = new Map<string, StatementSync>()
-  const nameOf = rememberNames()
 
   const prepared = (sql: string): StatementSync => {
     const known = statements.get(sql)
@@ -33,7 +33,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     statements.set(sql, statement)
     return statement
   }
-  /** Where a commit failed SQLite may have rolled back by itself; then there is nothing to do. */
+  /** After a failed commit SQLite may already have rolled back. */
   const rollBack = () => {
     try {
       prepared('rollback').run()
@@ -54,9 +54,9 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     }
   }
   const camel = (row: Record<string, unknown>): Record<string, unknown> => {
-    const turned: Record<string, unknown> = {}
-    for (const column in row) turned[nameOf(column)] = row[column]
-    return turned
+    const named: Record<string, unknown> = {}
+    for (const column in row) named[camelCase(column)] = row[column]
+    return named
   }
   const camelEach = function* (rows: Iterable<Record<string, unknown>>) {
     for (const row of rows) yield camel(row)
@@ -65,32 +65,32 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   return {
     /** The rows of one statement, with columns in camelCase. `sql` is a fixed text, kept prepared. */
     all: <Row>(sql: string, ...values: SQLInputValue[]): Row[] =>
-      saying(
+      withMappedErrors(
         () =>
           prepared(sql)
             .all(...values)
             .map(camel) as Row[],
       ),
-    /** What is made of the rows of one statement, each read when it is taken. */
+    /** What `take` makes of the rows of one statement, each read when it is taken. */
     from: <Row, Answer>(
       take: (rows: Iterable<Row>) => Answer,
       sql: string,
       ...values: SQLInputValue[]
-    ): Answer => saying(() => take(camelEach(prepared(sql).iterate(...values)) as Iterable<Row>)),
+    ): Answer => withMappedErrors(() => take(camelEach(prepared(sql).iterate(...values)) as Iterable<Row>)),
     get: <Row>(sql: string, ...values: SQLInputValue[]): Row | undefined =>
-      saying(() => {
+      withMappedErrors(() => {
         const row = prepared(sql).get(...values)
         return row === undefined ? undefined : (camel(row) as Row)
       }),
     /** Within `write`. */
     run: (sql: string, ...values: SQLInputValue[]): void =>
-      saying(() => {
+      withMappedErrors(() => {
         prepared(sql).run(...values)
       }),
-    exec: (sql: string): void => saying(() => file.exec(sql)),
+    exec: (sql: string): void => withMappedErrors(() => file.exec(sql)),
     /**
-     * One short transaction: all of `work` is on disk when it answers, or nothing. While another process writes it
-     * tries again, and the event loop is free meanwhile.
+     * One short transaction: all of `work` is on disk when this resolves, or nothing. It retries while another process
+     * writes, without blocking the event loop.
      */
     write: async <Answer>(work: () => Answer): Promise<Answer> => {
       const giveUpAt = performance.now() + busyMsMax
@@ -98,11 +98,12 @@ export const openDatabase = (path: string, busyMsMax: number) => {
         try {
           return transaction(work)
         } catch (error) {
-          if (primaryCode(error) !== BUSY || performance.now() >= giveUpAt) throw said(error)
+          if (primaryCode(error) !== BUSY || performance.now() >= giveUpAt) throw toDomainFailure(error)
         }
         await pauseFor(WRITE_AGAIN_MS)
       }
     },
+    lastMigration: (): number => withMappedErrors(() => lastMigration(file)),
     close: (): void => {
       if (isOpen) file.close()
       isOpen = false
@@ -113,7 +114,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
 const SWITCH_EVERY_MS = 5
 const pause = new Int32Array(new SharedArrayBuffer(4))
 
-/** Two processes that open a new file at once both want it for themselves; SQLite refuses one without waiting. */
+/** Two processes that open a new file at once both want an exclusive lock; SQLite refuses one without waiting. */
 const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
   const giveUpAt = performance.now() + busyMsMax
   for (;;) {
@@ -127,33 +128,25 @@ const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
   }
 }
 
-/** `page_group_id` is `pageGroupId`: the one place where SQL's names become ours. */
-const rememberNames = () => {
-  const names = new Map<string, string>()
-  return (column: string): string => {
-    const known = names.get(column)
-    if (known !== undefined) return known
-    const name = column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-    names.set(column, name)
-    return name
-  }
+/** The number of the last migration; 0 in an empty database. */
+export const lastMigration = (file: DatabaseSync): number => {
+  const list = file.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get()
+  if (list === undefined) return 0
+  const row = file.prepare('select coalesce(max(number), 0) as last from schema_migrations').get()
+  return Number(row?.['last'])
 }
 
-const saying = <Answer>(ask: () => Answer): Answer => {
+const withMappedErrors = <Answer>(ask: () => Answer): Answer => {
   try {
     return ask()
   } catch (error) {
-    throw said(error)
+    throw toDomainFailure(error)
   }
 }
 
-/** What a failure of SQLite is to whoever asked: where the file cannot be used now, `unavailable`. */
-const said = (error: unknown): unknown => {
-  if (!AWAY.has(primaryCode(error))) return error
-  const failure = new DomainFailure('unavailable', 'The database cannot answer now.', { retryAfterS: 1 })
-  failure.cause = error
-  return failure
-}
+/** `unavailable` if SQLite cannot use the file now; else the error itself. */
+const toDomainFailure = (error: unknown): unknown =>
+  AWAY.has(primaryCode(error)) ? unavailable('The database cannot answer now.', error) : error
 
 const codeOf = (error: unknown): number => Number((error as { errcode?: unknown } | null)?.errcode ?? 0)
 const primaryCode = (error: unknown): number => codeOf(error) & 0xff

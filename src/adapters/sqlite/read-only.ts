@@ -9,14 +9,6 @@ export const openReadOnly = (path: string): DatabaseSync => {
   return file
 }
 
-/** The number of the last migration, 0 in a database without a list of migrations. */
-export const lastMigration = (file: DatabaseSync): number => {
-  const list = file.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get()
-  if (list === undefined) return 0
-  const last = file.prepare('select coalesce(max(number), 0) as applied from schema_migrations').get()
-  return Number(last?.['applied'])
-}
-
 /** Reads every page. Returns the first fault found, or null. */
 export const findFault = (file: DatabaseSync): string | null => {
   try {

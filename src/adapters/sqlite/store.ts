@@ -1,6 +1,7 @@
 import { DomainFailure } from '../../core/failures.ts'
 import { type Migration, missingMigrations } from '../../core/migrations.ts'
-import type { Signal, Store } from '../../core/ports.ts'
+import type { Store } from '../../core/ports.ts'
+import { createListeners } from '../listeners.ts'
 import { sqliteActivities } from './activities.ts'
 import { sqliteApiKeys } from './api-keys.ts'
 import { sqliteBacklog } from './backlog.ts'
@@ -11,7 +12,7 @@ import { sqliteTenants } from './tenants.ts'
 import { sqliteVersions } from './versions.ts'
 
 export type SqliteSettings = {
-  /** A file, made where it is missing with its folder. */
+  /** A file; it and its folder are created if missing. */
   readonly path: string
   /** How long a write waits for another process that writes. */
   readonly busyMsMax: number
@@ -19,49 +20,53 @@ export type SqliteSettings = {
 
 const LOOK_EVERY_MS = 200
 
-/** Everything kept in one file, by the SQLite inside Node. Other processes may open the same file meanwhile. */
+/** Everything kept in one file, by the SQLite inside Node. Other processes may open the same file. */
 export const sqliteStore = (
   { path, busyMsMax }: SqliteSettings,
   migrations: readonly Migration[],
 ): Store & { readonly backlog: ReturnType<typeof sqliteBacklog> } => {
   const database = openDatabase(path, busyMsMax)
-  let told: (signal: Signal) => void = () => {}
+  const listeners = createListeners()
   let looking: NodeJS.Timeout | undefined
+
+  /** What another process does to the file shows in SQLite's `data_version`. */
+  const look = () => {
+    let seen = dataVersion(database)
+    return setInterval(() => {
+      const now = dataVersion(database)
+      if (now === seen) return
+      seen = now
+      listeners.emit('keys')
+      listeners.emit('versions')
+    }, LOOK_EVERY_MS).unref()
+  }
 
   return {
     activities: sqliteActivities(database),
     pageGroups: sqlitePageGroups(database),
-    pages: sqlitePages(database, () => told('versions')),
+    pages: sqlitePages(database, () => listeners.emit('versions')),
     versions: sqliteVersions(database),
-    apiKeys: sqliteApiKeys(database, () => told('keys')),
+    apiKeys: sqliteApiKeys(database, () => listeners.emit('keys')),
     tenants: sqliteTenants(database),
     backlog: sqliteBacklog(database),
     migrate: async () => migrate(database, migrations),
     ready: async () => {
-      if (appliedIn(database) !== migrations.length)
+      if (database.lastMigration() !== migrations.length)
         throw new DomainFailure('unavailable', 'The database is not migrated.', { retryAfterS: 5 })
     },
-    /** What this process does is told at once; what another does to the file shows in SQLite's `data_version`. */
-    watch: (tell) => {
-      told = tell
-      let seen = dataVersion(database)
-      looking = setInterval(() => {
-        const now = dataVersion(database)
-        if (now === seen) return
-        seen = now
-        tell('keys')
-        tell('versions')
-      }, LOOK_EVERY_MS)
-      looking.unref()
+    watch: (listener) => {
+      listeners.add(listener)
+      looking ??= look()
     },
     close: async () => {
+      listeners.clear()
       clearInterval(looking)
       database.close()
     },
   }
 }
 
-/** Null while the file cannot be read; who watches goes on. */
+/** Null while the file cannot be read. */
 const dataVersion = (database: Database): number | null => {
   try {
     return database.get<{ dataVersion: number }>('pragma data_version')?.dataVersion ?? null
@@ -77,7 +82,7 @@ const migrate = (database: Database, migrations: readonly Migration[]): Promise<
       create table if not exists schema_migrations (
         number integer primary key, name text not null, applied_at text not null
       ) strict`)
-    for (const { number, name, sql } of missingMigrations(migrations, appliedIn(database))) {
+    for (const { number, name, sql } of missingMigrations(migrations, database.lastMigration())) {
       database.exec(sql)
       database.run(
         "insert into schema_migrations (number, name, applied_at) values (?, ?, strftime('%FT%H:%M:%fZ'))",
@@ -86,10 +91,3 @@ const migrate = (database: Database, migrations: readonly Migration[]): Promise<
       )
     }
   })
-
-/** The number of the last migration; 0 where there is not even a list of them. */
-const appliedIn = (database: Database): number => {
-  if (database.get("select 1 from sqlite_schema where name = 'schema_migrations'") === undefined) return 0
-  const last = 'select coalesce(max(number), 0) as applied from schema_migrations'
-  return database.get<{ applied: number }>(last)?.applied ?? 0
-}

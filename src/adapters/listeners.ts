@@ -1,0 +1,19 @@
+import type { Signal, SignalListener } from '../core/ports.ts'
+
+/**
+ * The listeners of one store. What they are notified of is already committed, so a listener that fails is reported on
+ * stderr and disturbs neither the write nor the other listeners.
+ */
+export const createListeners = () => {
+  const listeners = new Set<SignalListener>()
+  const call = async (listener: SignalListener, signal: Signal) => listener(signal)
+  return {
+    add: (listener: SignalListener): void => {
+      listeners.add(listener)
+    },
+    emit: (signal: Signal): void => {
+      for (const listener of listeners) call(listener, signal).catch(console.error)
+    },
+    clear: (): void => listeners.clear(),
+  }
+}
