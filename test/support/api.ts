@@ -233,4 +233,4 @@ export const SECURITY_HEADERS = {
 }
 
 /** What `detail` says of faults that `errors` lists. */
-export const SEE_ERRORS = 'The request is not of the right shape: see `errors`.'
+export const SEE_ERRORS = 'The request is invalid. See `errors`.'

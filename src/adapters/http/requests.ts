@@ -33,7 +33,7 @@ const FAULTS_MAX = 20
 
 export const refuseFaults = (faults: readonly Fault[]): void => {
   if (faults.length > 0)
-    refuse('invalid_request', 'The request is not of the right shape: see `errors`.', {
+    refuse('invalid_request', 'The request is invalid. See `errors`.', {
       errors: faults.slice(0, FAULTS_MAX),
     })
 }

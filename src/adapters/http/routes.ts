@@ -128,7 +128,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/v0/page_groups/{page_group_id}/pages/{page_id}',
     operationId: 'getPage',
-    summary: 'Read one page with its published version',
+    summary: 'Read a page with its published version',
     scope: 'pages:read',
     answer: PageWithVersion,
     status: 200,
@@ -145,7 +145,7 @@ export const ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/v0/page_groups/{page_group_id}/pages',
     operationId: 'createPageWithVersion',
-    summary: 'Create a page with a version, which is then published in the background',
+    summary: 'Create a page and its first version',
     scope: 'pages:write',
     body: NewPage,
     bodyOptional: true,
@@ -169,12 +169,14 @@ export const ROUTES: readonly Route[] = [
 /** The key in the body and the one in the header are the same key. */
 const oneKey = (inBody: string | undefined, inHeader: string | undefined): string | undefined => {
   if (inBody !== undefined && inHeader !== undefined && inBody !== inHeader) {
-    const detail = 'must be the same in the body and in the header Idempotency-Key'
+    const detail = 'must be the same in the body and in the Idempotency-Key header'
     const errors: Fault[] = [
       { detail, pointer: '/idempotencyKey' },
       { detail, parameter: 'Idempotency-Key' },
     ]
-    refuse('invalid_request', 'Two different idempotency keys were given.', { errors })
+    refuse('invalid_request', 'The body and the Idempotency-Key header contain different idempotency keys.', {
+      errors,
+    })
   }
   return inBody ?? inHeader
 }
