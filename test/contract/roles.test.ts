@@ -12,7 +12,7 @@ t.setTimeout(0)
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const ROLES = read('sql/roles.sql')
 /** What serving needs, and what commands need besides. */
-const [TO_SERVE = '', FOR_COMMANDS = ''] = ROLES.split(/^-- II\./m)
+const [TO_SERVE = '', FOR_COMMANDS = ''] = ROLES.split(/^-- II\..*$/m)
 /** The statements of SECURITY.md for an administrator: first for the cluster, then for the new database. */
 const [IN_CLUSTER = '', IN_DATABASE = ''] = [...read('SECURITY.md').matchAll(/^```sql\n([^`]*)```$/gm)].map(
   ([, block]) => block as string,
