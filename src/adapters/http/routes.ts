@@ -25,7 +25,7 @@ export type UseCases = {
 /** `traceparent`: of the request, for whoever names the page. */
 export type TracedPage = PageToCreate & { readonly traceparent?: string | undefined }
 
-/** A request whose key, scope, query, header and body are in order. */
+/** A request with a valid key, scope, query, header and body. */
 export type CheckedRequest<Query, Body> = {
   readonly tenantId: string
   readonly params: Readonly<Record<string, string>>
@@ -48,13 +48,13 @@ type Spec<Query extends QueryShape | undefined, Body extends v.GenericSchema | u
   readonly scope: Scope
   readonly query?: Query
   readonly body?: Body
-  /** True where no body at all means `{}`. */
+  /** True if no body means `{}`. */
   readonly bodyOptional?: boolean
   readonly answer: v.GenericSchema
-  /** How the answer becomes text, where it holds JSON that is kept as text. */
+  /** Serializes an answer that contains raw JSON text. */
   readonly write?: (answer: object) => string
   readonly status: 200 | 201
-  /** Besides those that every operation can give. */
+  /** In addition to the problems of every operation. */
   readonly problems: readonly ProblemCode[]
   readonly run: (
     useCases: UseCases,
@@ -166,7 +166,7 @@ export const ROUTES: readonly Route[] = [
   }),
 ]
 
-/** The key in the body and the one in the header are the same key. */
+/** The key may be in the body, the header, or both if they are equal. */
 const oneKey = (inBody: string | undefined, inHeader: string | undefined): string | undefined => {
   if (inBody !== undefined && inHeader !== undefined && inBody !== inHeader) {
     const detail = 'must be the same in the body and in the Idempotency-Key header'
