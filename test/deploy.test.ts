@@ -132,3 +132,9 @@ t.test('an image is built from what its file copies, and from nothing else', asy
   t.equal(first, '*')
   t.strictSame(kept.sort(), [...new Set(copied)].map((name) => `!${name}`).sort())
 })
+
+t.test('the README names them', async (t) => {
+  const readme = read('README.md')
+  for (const name of ['Caddyfile', 'compose.yaml', 'nginx.conf', 'prospect-pages.service'])
+    t.ok(readme.includes(`(deploy/${name})`), name)
+})
