@@ -1,19 +1,19 @@
--- What the role that serves may do, and no more: no DDL, no delete, no truncate. Run by the role that owns the tables,
--- after every `prospect-pages migrate`; running it again does no harm. SECURITY.md tells how the two roles are made.
+-- The grants of the role that serves: no DDL, no delete, no truncate. Run this as the owner of the tables after every
+-- `prospect-pages migrate`; it can be run again. See "Database roles" in SECURITY.md for creating both roles.
 --
 --   DATABASE_URL=$OWNER_URL prospect-pages migrate && psql "$OWNER_URL" -v ON_ERROR_STOP=1 -1 -f sql/roles.sql
 --
--- A test serves everything and runs every command with these grants, and fails where one of them is not needed.
+-- A test uses every operation and every command with these grants, and fails if one of them is not needed.
 
--- I. To serve.
+-- I. For serving.
 
--- Whether there is anything to migrate.
+-- To see whether migrations are missing.
 grant select on schema_migrations to prospect_pages;
 
 grant select, update (last_used_at) on api_keys to prospect_pages;
 grant select, insert, update (email, email_hash, name) on prospects to prospect_pages;
 
--- What was logged stays as it was, and serving reads neither payloads nor emails nor names of it again.
+-- Logged activities cannot be changed, and their payloads, emails and names cannot be read.
 grant insert, select (tenant_id, prospect_log_id, prospect_id, source, type, idempotency_key, request_hash,
   created_prospect, created_at) on prospect_logs to prospect_pages;
 
@@ -23,12 +23,12 @@ grant select, insert, update (published_version_id, computed_name, updated_at) o
 grant select, insert, update (status, published_at, failure_reason, attempts, claimable_at) on page_versions
   to prospect_pages;
 
--- II. To run commands as the same role: tenants, keys and page groups. Where commands run as the owner leave these out;
--- then no thief of the serving role's password can make a key.
+-- II. For commands that run as the same role. Omit these if you run commands as the owner: then nobody who steals the
+-- password of the serving role can create an API key.
 
 grant select, insert on tenants, brands to prospect_pages;
 
--- A key is made and ends; it never changes its hash, its tenant or its scopes.
+-- A key can expire or be revoked; its hash, tenant and scopes cannot change.
 grant insert, update (expires_at, revoked_at) on api_keys to prospect_pages;
 
 grant insert, update (brand_id, name, title, page_context, status, actions, footer_links, scripts,

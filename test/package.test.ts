@@ -180,11 +180,3 @@ t.test(
     })
   },
 )
-
-t.test('the README shows the two shortest programs as they are', async (t) => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-  for (const program of ['log-an-activity.ts', 'plain-server.ts']) {
-    const text = readFileSync(new URL(`examples/${program}`, import.meta.url), 'utf8')
-    t.ok(readme.includes(text), program)
-  }
-})

@@ -1,6 +1,5 @@
--- Every table but the first and the keys begins its primary key, its unique constraints and its foreign keys with
--- tenant_id: no statement that serves a caller leaves its tenant, and the tables can be distributed by it.
--- Ids are compared byte by byte (collate "C"), so that every store sorts alike.
+-- Except in tenants and api_keys, every primary key, unique constraint and foreign key begins with tenant_id: statements
+-- that serve a caller stay within its tenant. Ids are compared byte by byte (collate "C"), so every store sorts alike.
 
 create table tenants (
   tenant_id text collate "C" primary key,
@@ -16,7 +15,7 @@ create table brands (
   primary key (tenant_id, brand_id)
 );
 
--- Found by its hash, before the tenant is known.
+-- Looked up by hash, before the tenant is known.
 create table api_keys (
   api_key_id text collate "C" primary key,
   tenant_id text collate "C" not null references tenants,
@@ -31,7 +30,7 @@ create table api_keys (
 );
 create index api_keys_of_tenant on api_keys (tenant_id, api_key_id);
 
--- One prospect per email: by a hash of it, because a btree cannot hold a long email.
+-- One prospect per email, by its hash: a btree cannot hold a long email.
 create table prospects (
   tenant_id text collate "C" not null,
   prospect_id text collate "C" not null,
@@ -43,8 +42,8 @@ create table prospects (
 );
 create unique index prospects_email on prospects (tenant_id, email_hash) where email_hash is not null;
 
--- payload is json, not jsonb: it keeps the text as sent. Nothing here refers to prospects by a foreign key: no
--- statement deletes one, and the check would cost a look-up for each row.
+-- payload is json, not jsonb, to keep the text as sent. There is no foreign key to prospects: no statement deletes one, and
+-- the check would cost a lookup per row.
 create table prospect_logs (
   tenant_id text collate "C" not null,
   prospect_log_id text collate "C" not null,
@@ -81,17 +80,16 @@ create table page_groups (
   primary key (tenant_id, page_group_id),
   foreign key (tenant_id, brand_id) references brands
 );
--- The lists are walked along texts of their own, so that no planner takes the primary key for them and reads all the
--- groups that a list leaves out.
+-- Lists are read along expressions, so that no plan uses the primary key and reads all groups that a list omits.
 create index page_groups_not_deleted on page_groups
   (tenant_id, (case when status <> 'deleted' then page_group_id end) desc);
 create index page_groups_by_status on page_groups
   (tenant_id, ((status || '/' || page_group_id) collate "C") desc);
--- For the command line, which knows no tenant. A hash, so that no list can be walked along it.
+-- For commands, which get no tenant. A hash index, so that no list is read along it.
 create index page_groups_by_id on page_groups using hash (page_group_id);
 
--- How many pages a group has, apart from the group: thousands of creations a second rewrite this short row in its
--- place (no index changes, and most of each block is left free for its successors), and not the wide one.
+-- The number of pages of a group, apart from the wide row of the group. Thousands of creations per second update this short
+-- row in place: no index changes, and most of each block stays free for new versions of the row.
 create table page_counts (
   tenant_id text collate "C" not null,
   page_group_id text collate "C" not null,
@@ -99,8 +97,8 @@ create table page_counts (
   primary key (tenant_id, page_group_id)
 ) with (fillfactor = 20);
 
--- The group comes before the page in the primary key, and there is no second way in: an index on the page alone would
--- be walked, now and then, through other groups' pages.
+-- The primary key is the only index by page. An index on page_id alone would sometimes be chosen for lists and read the
+-- pages of other groups.
 create table pages (
   tenant_id text collate "C" not null,
   page_group_id text collate "C" not null,

@@ -1,5 +1,5 @@
--- The same tables as on PostgreSQL (sql/postgres), in SQLite's words: times are ISO 8601 texts, JSON is text.
--- `without rowid` keeps each table in the order of its primary key.
+-- The same tables as on PostgreSQL (sql/postgres). Times are ISO 8601 texts, JSON is text. `without rowid` stores a table in
+-- the order of its primary key.
 
 create table tenants (
   tenant_id text primary key,
@@ -41,7 +41,7 @@ create table prospects (
 ) strict, without rowid;
 create unique index prospects_email on prospects (tenant_id, email_hash) where email_hash is not null;
 
--- payload keeps the text as sent.
+-- payload is the text as sent.
 create table prospect_logs (
   tenant_id text not null,
   prospect_log_id text not null,
@@ -80,10 +80,10 @@ create table page_groups (
 ) strict;
 create index page_groups_not_deleted on page_groups (tenant_id, page_group_id desc) where status <> 'deleted';
 create index page_groups_by_status on page_groups (tenant_id, status, page_group_id desc);
--- For the command line, which knows no tenant.
+-- For commands, which get no tenant.
 create index page_groups_by_id on page_groups (page_group_id);
 
--- How many pages a group has: a short row of its own, written often.
+-- The number of pages of a group, in a short row because it is written often.
 create table page_counts (
   tenant_id text not null,
   page_group_id text not null,

@@ -2,12 +2,12 @@ import * as v from 'valibot'
 import { documented } from './text.ts'
 
 /**
- * A JSON value kept as the exact text in which it was given, so that no digit and no member is lost. Whoever makes one
- * has seen to it that the text is well-formed: it is answered as it is.
+ * A JSON value kept as its exact text, so that no digit and no member is lost. The text must be well-formed JSON: it is
+ * answered unchanged and not checked again.
  */
 export type RawJson = { readonly rawJson: string }
 
-/** Any JSON object. It is only looked at, and let go: what is stored is its text. */
+/** Any JSON object. The parsed value is discarded: its text is stored. */
 export const anyObject = (description: string) =>
   v.pipe(
     documented(
@@ -21,7 +21,7 @@ export const anyObject = (description: string) =>
     v.transform(() => null),
   )
 
-/** A JSON array of anything, answered as the text in which it was given. */
+/** A JSON array of anything, answered as its exact text. */
 export const rawArray = () =>
   documented(
     v.custom<RawJson>((given) => typeof given === 'object' && given !== null && 'rawJson' in given),

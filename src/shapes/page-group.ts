@@ -7,30 +7,33 @@ export const PAGE_GROUP_STATUSES = ['active', 'archived', 'deleted'] as const
 const status = () => v.picklist(PAGE_GROUP_STATUSES, `must be one of ${PAGE_GROUP_STATUSES.join(', ')}`)
 export type PageGroupStatus = (typeof PAGE_GROUP_STATUSES)[number]
 
-/** Item of the page group list, specification 2.3. Every field is always there; `headerActionId` comes last. */
+/** Item of the page group list, specification 2.3. Every field is always present; `headerActionId` comes last. */
 export const PageGroup = v.object({
   pageGroupId: described(id('pagegroup'), 'The id of the page group.'),
   tenantId: described(id('tenant'), 'The tenant that the API key belongs to.'),
-  brandId: described(id('brand'), 'The brand under which the group is shown.'),
-  name: described(v.string(), 'What the group is called by those who keep it.'),
-  title: described(v.string(), 'What the group is called by those who see it.'),
-  pageContext: described(v.nullable(v.string()), 'What all pages of the group are about.'),
+  brandId: described(id('brand'), 'The brand that presents the group.'),
+  name: described(v.string(), 'The internal name of the group.'),
+  title: described(v.string(), 'The title that readers see.'),
+  pageContext: described(v.nullable(v.string()), 'What the pages of the group have in common.'),
   status: described(
     status(),
-    'An archived group takes no new pages; a deleted one is found in this list alone.',
+    'An archived group accepts no new pages. A deleted group appears only in this list, when filtered by `deleted`.',
   ),
-  pagesCount: described(v.pipe(v.number(), v.integer(), v.minValue(0)), 'How many pages the group has.'),
-  actions: described(rawArray(), 'Anything, answered as it was given.'),
-  footerLinks: described(rawArray(), 'Anything, answered as it was given.'),
-  scripts: described(rawArray(), 'Anything, answered as it was given; never run here.'),
+  pagesCount: described(v.pipe(v.number(), v.integer(), v.minValue(0)), 'The number of pages in the group.'),
+  actions: described(rawArray(), 'Any JSON values, returned as stored.'),
+  footerLinks: described(rawArray(), 'Any JSON values, returned as stored.'),
+  scripts: described(rawArray(), 'Any JSON values, returned as stored. The service never runs them.'),
   createdAt: described(timestamp(), 'When the group was created, in UTC.'),
   updatedAt: described(timestamp(), 'When the group was last changed, in UTC.'),
-  deletedAt: described(v.nullable(timestamp()), 'Set exactly where `status` is `deleted`.'),
-  headerActionId: described(v.nullable(v.string()), 'Which action stands in the header.'),
+  deletedAt: described(
+    v.nullable(timestamp()),
+    'When the group was deleted, in UTC. Null unless `status` is `deleted`.',
+  ),
+  headerActionId: described(v.nullable(v.string()), 'The id of the action shown in the header.'),
 })
 export type PageGroup = v.InferOutput<typeof PageGroup>
 
-/** A page group as a person gives it to the command line, besides its tenant. */
+/** The fields of a page group that the command line accepts, except its tenant. */
 const PageGroupInput = v.object({
   brandId: v.exactOptional(id('brand')),
   name: v.exactOptional(boundedText(1, 255)),
@@ -43,7 +46,7 @@ const PageGroupInput = v.object({
   headerActionId: v.exactOptional(v.nullable(boundedText(1, 255))),
 })
 
-/** The fields of a page group but its arrays, which are looked at and kept as text; or all that is wrong. */
+/** Checks a page group. Returns its fields without the arrays, which are kept as text, and every fault. */
 export const checkPageGroup = (given: unknown) => {
   const result = v.safeParse(PageGroupInput, given)
   const { actions, footerLinks, scripts, ...fields } = result.success ? result.output : {}
@@ -58,7 +61,7 @@ export const checkPageGroup = (given: unknown) => {
 export const PageGroupQuery = v.object({
   ...sliceQuery,
   status: v.optional(
-    described(status(), 'Only groups of this status. Without it: all but the deleted ones.'),
+    described(status(), 'Return only groups with this status. By default, all groups except deleted ones.'),
   ),
 })
 export type PageGroupQuery = v.InferOutput<typeof PageGroupQuery>
@@ -68,7 +71,7 @@ export const PageGroupSlice = v.object({
   ...sliceOf(PageGroup),
   limit: described(
     v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)),
-    'The limit that was asked for, or 20.',
+    'The requested limit, or 20 by default.',
   ),
 })
 export type PageGroupSlice = v.InferOutput<typeof PageGroupSlice>

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { sliceOf } from './slice.ts'
 import { described, id, text, timestamp } from './text.ts'
 
-/** What every answer about a page begins with. */
+/** The first fields of every answer about a page. */
 const ids = {
   pageId: described(id('page'), 'The id of the page.'),
   pageGroupId: described(id('pagegroup'), 'The group that the page belongs to.'),
@@ -12,10 +12,10 @@ const ids = {
 const names = {
   effectiveName: described(
     v.string(),
-    'The custom name if there is one that is not blank, else the computed name.',
+    'The custom name, or the computed name if the custom name is missing or blank.',
   ),
-  customName: described(v.nullable(v.string()), 'Typed by a person.'),
-  computedName: described(v.string(), 'Thought of by the namer; never blank.'),
+  customName: described(v.nullable(v.string()), 'The name given by a person, or null.'),
+  computedName: described(v.string(), 'The generated name. Never blank.'),
 }
 
 /** Item of the page list, specification 2.4. */
@@ -37,7 +37,7 @@ const version = {
   versionId: described(id('pageversion'), 'The id of the version.'),
   versionNumber: described(
     v.pipe(v.number(), v.integer(), v.minValue(1)),
-    'Counts the versions of the page.',
+    'The number of the version within its page, starting at 1.',
   ),
 }
 
@@ -45,31 +45,39 @@ const version = {
 export const PageWithVersion = v.object({
   ...ids,
   ...names,
-  supplementaryContext: described(v.nullable(v.string()), 'What the page is about, beyond its group.'),
+  supplementaryContext: described(
+    v.nullable(v.string()),
+    'What this page is about, in addition to the context of its group.',
+  ),
   publishedVersion: described(
     v.nullable(
       v.object({ ...version, publishedAt: described(timestamp(), 'When it was published, in UTC.') }),
     ),
-    'What readers get. Null while nothing is published.',
+    'The version that readers see. Null until a version is published.',
   ),
   latestVersion: described(
     v.object({
       ...version,
       status: described(
         v.picklist(VERSION_STATUSES),
-        'A version is `processing` first, and then one of the others for good.',
+        'Starts as `processing` and ends as `published` or `failed`.',
       ),
-      failureReason: described(v.nullable(v.string()), 'Why it is `failed`; null otherwise.'),
+      failureReason: described(
+        v.nullable(v.string()),
+        'Why the version failed. Null unless `status` is `failed`.',
+      ),
     }),
-    'The newest version, which tells why nothing is published.',
+    'The newest version. Its status explains why nothing is published yet.',
   ),
 })
 export type PageWithVersion = v.InferOutput<typeof PageWithVersion>
 
 /** Body of `POST /v0/page_groups/{page_group_id}/pages`, specification 4.5. */
 export const NewPage = v.object({
-  supplementaryContext: v.optional(described(text(), 'What the page is about, beyond its group.')),
-  customName: v.optional(described(text(), 'Shown instead of the computed name unless blank.')),
+  supplementaryContext: v.optional(
+    described(text(), 'What this page is about, in addition to the context of its group.'),
+  ),
+  customName: v.optional(described(text(), 'Used instead of the computed name unless blank.')),
 })
 export type NewPage = v.InferOutput<typeof NewPage>
 
@@ -78,7 +86,7 @@ export const CreatedPage = v.object({
   ...ids,
   status: described(
     v.literal('processing'),
-    'The state of its first version, which is published in the background.',
+    'The status of the first version, which is published in the background.',
   ),
 })
 export type CreatedPage = v.InferOutput<typeof CreatedPage>

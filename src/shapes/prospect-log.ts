@@ -6,25 +6,30 @@ export const idempotencyKey = () => boundedText(1, 255)
 
 /** Body of `POST /v0/prospect_logs`, specification 2.1. */
 export const NewProspectLog = v.object({
-  source: described(boundedText(1, 100), 'The upstream system that sends the activity.'),
+  source: described(boundedText(1, 100), 'The system that sends the activity.'),
   type: v.optional(described(boundedText(1, 100), 'The kind of activity.'), 'webhook'),
-  payload: anyObject('Anything. Stored exactly as sent; nested at most 512 deep.'),
-  prospectId: v.optional(described(id('prospect'), 'A prospect that exists already.')),
-  email: v.optional(described(text(), 'Finds the prospect, trimmed and in lower case, or creates it.')),
-  idempotencyKey: v.optional(
-    described(idempotencyKey(), 'Names this request within its source, however often it is sent.'),
+  payload: anyObject('Any JSON object, nested at most 512 levels deep. Stored byte for byte as sent.'),
+  prospectId: v.optional(described(id('prospect'), 'The id of an existing prospect.')),
+  email: v.optional(
+    described(text(), 'Finds or creates the prospect. Compared after trimming and lowercasing.'),
   ),
-  name: v.optional(described(boundedText(1, 255), 'Fills the name of a prospect that has none.')),
+  idempotencyKey: v.optional(
+    described(
+      idempotencyKey(),
+      'Identifies this request within its source, so that it can be retried safely.',
+    ),
+  ),
+  name: v.optional(described(boundedText(1, 255), 'Sets the name of the prospect if it has none.')),
 })
 export type NewProspectLog = v.InferOutput<typeof NewProspectLog>
 
 /** Answer of `POST /v0/prospect_logs`, specification 2.2. */
 export const ProspectLogReceipt = v.object({
-  prospectId: described(id('prospect'), 'Whose activity it is.'),
+  prospectId: described(id('prospect'), 'The prospect that the activity belongs to.'),
   prospectLogId: described(id('prospectlog'), 'The id of the stored entry.'),
-  createdAt: described(timestamp(), 'When the entry was written, in UTC.'),
-  createdProspect: described(v.boolean(), 'True when this request created the prospect.'),
+  createdAt: described(timestamp(), 'When the entry was stored, in UTC.'),
+  createdProspect: described(v.boolean(), 'Whether this request created the prospect.'),
   source: described(boundedText(1, 100), 'The stored source.'),
-  type: described(boundedText(1, 100), 'The stored type: `webhook` where none was sent.'),
+  type: described(boundedText(1, 100), 'The stored type. `webhook` if none was sent.'),
 })
 export type ProspectLogReceipt = v.InferOutput<typeof ProspectLogReceipt>

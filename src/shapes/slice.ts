@@ -12,25 +12,25 @@ const limit = () =>
       minimum: 1,
       maximum: ITEMS_MAX,
     }),
-    v.description('How many items to answer.'),
+    v.description('The maximum number of items to return. A slice may hold fewer while `hasMore` is true.'),
     v.transform(Number),
   )
 
 /** Query of every list, specification 4.2 and 4.3. */
 export const sliceQuery = {
   cursor: v.optional(
-    described(v.string(), '`nextCursor` of the slice before, unchanged, with the same filter.'),
+    described(v.string(), 'The `nextCursor` of the previous slice, unchanged and with the same filter.'),
   ),
   limit: v.optional(limit(), '20'),
 }
 export const SliceQuery = v.object(sliceQuery)
 export type SliceQuery = v.InferOutput<typeof SliceQuery>
 
-/** One answer of a list: `nextCursor` is there exactly when `hasMore` is true. */
+/** One answer of a list. `nextCursor` is present exactly when `hasMore` is true. */
 export const sliceOf = <const Item extends v.GenericSchema>(item: Item) => ({
   items: described(v.pipe(v.array(item), v.maxLength(ITEMS_MAX)), 'Newest first.'),
-  hasMore: described(v.boolean(), 'Whether there are items after these.'),
+  hasMore: described(v.boolean(), 'Whether more items follow.'),
   nextCursor: v.optional(
-    described(v.string(), 'There while `hasMore` is true: the `cursor` of what follows.'),
+    described(v.string(), 'Present if `hasMore` is true. Pass it as `cursor` to get the next slice.'),
   ),
 })

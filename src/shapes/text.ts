@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-/** What the OpenAPI document says of a schema or a check that JSON Schema has no own word for. */
+/** How the OpenAPI document shows a schema or a check that has no JSON Schema equivalent. */
 export type Documented = { readonly jsonSchema: Readonly<Record<string, unknown>> }
 
 export const documented = <T extends object>(
@@ -8,7 +8,7 @@ export const documented = <T extends object>(
   jsonSchema: Documented['jsonSchema'],
 ): T & Documented => Object.assign(thing, { jsonSchema })
 
-/** A schema and what it means, in the words of the OpenAPI document. */
+/** Adds the description that the OpenAPI document shows. */
 export const described = <const Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.pipe(schema, v.description(description))
 
@@ -24,11 +24,11 @@ const codePointsIn = (text: string): number => {
   return count
 }
 
-/** PostgreSQL cannot keep a NUL character in a text, and UTF-8 cannot carry half of a surrogate pair. */
+/** PostgreSQL cannot store NUL in a text, and UTF-8 cannot encode a lone surrogate. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
 const storable = () =>
-  documented(v.check(isStorable, 'must not hold a NUL character or half of a surrogate pair'), {})
+  documented(v.check(isStorable, 'must not contain a NUL character or an unpaired surrogate'), {})
 
 /** Any text that can be stored. */
 export const text = () => v.pipe(v.string(), storable())
@@ -44,12 +44,15 @@ export const boundedText = (min: number, max: number) =>
     storable(),
   )
 
-/** An id of ours: a prefix and 26 lower-case characters. */
+/** An id of this service: a prefix and 26 lowercase characters or digits. */
 export const id = (prefix: string) =>
   v.pipe(
     v.string(),
     v.minLength(1, 'must not be empty'),
-    v.regex(new RegExp(`^${prefix}_[a-z0-9]{26}$`), `must be ${prefix}_ and 26 characters of a-z and 0-9`),
+    v.regex(
+      new RegExp(`^${prefix}_[a-z0-9]{26}$`),
+      `must be ${prefix}_ followed by 26 characters a-z or 0-9`,
+    ),
   )
 
 /** UTC, ISO 8601, milliseconds, suffix Z. */

@@ -12,8 +12,8 @@ t.setTimeout(0)
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const ROLES = read('sql/roles.sql')
 /** What serving needs, and what commands need besides. */
-const [TO_SERVE = '', FOR_COMMANDS = ''] = ROLES.split(/^-- II\./m)
-/** What SECURITY.md has an administrator run: once in the cluster, then once in the new database. */
+const [TO_SERVE = '', FOR_COMMANDS = ''] = ROLES.split(/^-- II\..*$/m)
+/** The statements of SECURITY.md for an administrator: first for the cluster, then for the new database. */
 const [IN_CLUSTER = '', IN_DATABASE = ''] = [...read('SECURITY.md').matchAll(/^```sql\n([^`]*)```$/gm)].map(
   ([, block]) => block as string,
 )

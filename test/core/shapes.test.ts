@@ -81,7 +81,7 @@ t.test('all faults of an activity are found at once', async (t) => {
       'source: must be 1 to 100 characters long',
       'type: Invalid type: Expected string but received 1',
       'payload: must be an object',
-      'email: must not hold a NUL character or half of a surrogate pair',
+      'email: must not contain a NUL character or an unpaired surrogate',
       'name: must be 1 to 255 characters long',
     ],
   )

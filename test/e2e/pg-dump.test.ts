@@ -14,10 +14,10 @@ const bin = postgresBin()
 const why =
   kind.skip ?? (bin !== null && existsSync(join(bin, 'pg_dump')) ? null : 'NO PG_DUMP HERE: it was not tried')
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-/** The command lines of the README that begin so. */
+const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+/** The documented command line that starts with this program. */
 const commandOf = (program: string): string =>
-  new RegExp(`^(?:[A-Z_]+=\\S+ )?${program} [^#\\n]*`, 'm').exec(readme)?.[0].trim() ?? ''
+  new RegExp(`^(?:[A-Z_]+=\\S+ )?${program} [^#\\n]*`, 'm').exec(page)?.[0].trim() ?? ''
 
 /** Runs a line of a shell, with the programs of the PostgreSQL under test before all others. */
 const shell = (
@@ -41,7 +41,7 @@ const shell = (
   })
 
 t.test(
-  'PostgreSQL is backed up and restored by the commands of the README',
+  'PostgreSQL is backed up and restored by the documented commands',
   { skip: why ?? false },
   async (t) => {
     t.teardown(kind.end)

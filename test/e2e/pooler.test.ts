@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { SERVER_CONNECTIONS, startPgbouncer, whyNoPgbouncer } from '../support/pgbouncer.ts'
 import {
@@ -19,9 +20,16 @@ if (kind === undefined) throw new Error('there is a kind on PostgreSQL')
 const why = kind.skip ?? whyNoPgbouncer()
 if (why !== null) process.stderr.write(`${why}\n`)
 
+const page = readFileSync(new URL('../../docs/deploying.md', import.meta.url), 'utf8')
+/** The statements of the page on deploying, for the role of these tests. */
+const ROLE_SETTINGS = [...page.matchAll(/^alter role prospect_pages (set \w+ = \S+);$/gm)].map(
+  ([, set]) => `alter role postgres ${set}`,
+)
+
 /** A server behind a pooler, over a new database that was migrated by the first command that came along. */
 const setting = async (t: Test, knowsDirect: boolean) => {
   const { env: direct, rows } = await kind.open(t)
+  for (const statement of ROLE_SETTINGS) await rows(statement)
   const directUrl = String(direct['DATABASE_URL'])
   const pooler = await startPgbouncer(new URL(directUrl).searchParams.get('host') ?? '')
   t.teardown(pooler.stop)
@@ -38,6 +46,7 @@ const setting = async (t: Test, knowsDirect: boolean) => {
 }
 
 t.test('behind a pooler in transaction mode', { skip: why ?? false }, async (t) => {
+  t.equal(ROLE_SETTINGS.length, 6)
   t.teardown(kind.end)
   for (const knowsDirect of [true, false])
     t.test(`${knowsDirect ? 'with' : 'without'} an address of PostgreSQL itself`, async (t) => {

@@ -1,4 +1,4 @@
-// Mounted in Express, which cuts the prefix off; before body parsers, for payloads are kept byte for byte.
+// Mounted in Express, before body parsers: payloads are stored byte for byte.
 import express from 'express'
 import { memoryStore } from 'prospect-pages'
 import { createApi, createHandler } from 'prospect-pages/http'

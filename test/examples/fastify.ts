@@ -1,4 +1,4 @@
-// Mounted in Fastify: requests under the prefix leave its lifecycle before their bodies are parsed.
+// Mounted in Fastify: a hook takes the requests under the prefix before their bodies are parsed.
 import fastify from 'fastify'
 import { memoryStore } from 'prospect-pages'
 import { createApi, createHandler } from 'prospect-pages/http'

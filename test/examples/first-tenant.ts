@@ -1,4 +1,4 @@
-// A tenant, a key and a page group to try an example with, and where it serves: one line of JSON.
+// Creates a tenant, a key and a page group to try an example with. Prints them and the address as one line of JSON.
 import type { Server } from 'node:http'
 import { createNewId, createPageGroup, createTenant, issueApiKey, type Store } from 'prospect-pages'
 

@@ -1,4 +1,4 @@
-// From CommonJS by `require`, on Node 22.13 or newer.
+// Loads the package with `require`, on Node 22.13 or newer.
 const { createNewId, createTenant, memoryStore } = require('prospect-pages')
 const { createApi } = require('prospect-pages/http')
 

@@ -1,4 +1,4 @@
-// The use cases as functions, over a store that keeps nothing.
+// Calls a use case directly, over a store in memory.
 import { createNewId, createTenant, DomainFailure, logProspectActivities, memoryStore } from 'prospect-pages'
 
 const deps = { store: memoryStore(), clock: Date.now, newId: createNewId() }

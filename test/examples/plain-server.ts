@@ -1,4 +1,4 @@
-// The HTTP interface under /prospects of a server that is yours, on the database inside Node.
+// Serves the API under /prospects of your own server, over a SQLite file.
 import { createServer } from 'node:http'
 import { createApi, createHandler } from 'prospect-pages/http'
 import { createPublisher } from 'prospect-pages/publisher'
@@ -11,5 +11,5 @@ createPublisher({ store }).start()
 
 const handler = createHandler(createApi({ store }), { prefix: '/prospects' })
 const server = createServer(handler).listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', () => {
-  serving(server, store) // prints where it serves, with a key to try
+  serving(server, store) // prints its address and a key to try
 })

@@ -1,5 +1,5 @@
-// PostgreSQL by an instance of your own: tables in a schema of their own, and an activity that is logged exactly when
-// your order is kept. Where the database is, PGHOST, PGDATABASE and PGUSER tell.
+// Uses your own postgres.js instance, with the tables in a separate schema. An activity is logged exactly if your order is
+// committed. PGHOST, PGDATABASE and PGUSER name the database.
 import postgres from 'postgres'
 import { createNewId, createTenant, DomainFailure, logProspectActivities } from 'prospect-pages'
 import { migrate, postgresStore } from 'prospect-pages/postgres'
@@ -10,12 +10,12 @@ await sql`create schema shop`
 await sql`create table shop.orders (order_id text primary key, paid boolean not null)`
 await migrate(sql)
 
-const told = { clock: Date.now, newId: createNewId() }
-const { tenantId } = await createTenant({ ...told, store: postgresStore(sql) })({ name: 'Acme' })
+const deps = { clock: Date.now, newId: createNewId() }
+const { tenantId } = await createTenant({ ...deps, store: postgresStore(sql) })({ name: 'Acme' })
 
 const order = (orderId: string, paid: boolean) =>
   sql.begin(async (transaction) => {
-    const log = logProspectActivities({ ...told, store: postgresStore(transaction) })
+    const log = logProspectActivities({ ...deps, store: postgresStore(transaction) })
     const payload = { rawJson: JSON.stringify({ orderId }) }
     const [outcome] = await log([
       { tenantId, source: 'shop', type: 'ordered', email: 'ada@example.com', payload },

@@ -1,4 +1,4 @@
-/** The words and examples of the OpenAPI document that no route and no shape has. */
+/** Texts and examples of the OpenAPI document that belong to no route and no shape. */
 import type { ProblemCode } from '../../src/adapters/http/problems.ts'
 import type { Route, UseCases } from '../../src/adapters/http/routes.ts'
 
@@ -6,27 +6,27 @@ type Json = Record<string, unknown>
 type Examples = Readonly<Record<string, { readonly summary: string; readonly value: object }>>
 type Texts = {
   readonly description: string
-  /** What the answer says when all went well. */
+  /** The description of the successful answer. */
   readonly done: string
   readonly requests?: Examples
   readonly answers: Examples
 }
 
-export const ABOUT = `**Key.** Every operation needs an API key in the header \`x-api-key\`. A key belongs to one tenant, and what another tenant has
-is answered like what nobody has. A key has scopes; each operation names the one it needs.
+export const ABOUT = `**Authentication.** Send an API key in the \`x-api-key\` header. A key belongs to one tenant. Another tenant's resources return
+404, as if they did not exist. Each operation requires one scope of the key.
 
-**Repeating.** Send \`Idempotency-Key\` with a POST, and send it again as often as you like: the first answer comes again, with
-\`Idempotent-Replayed: true\`. After a 503 or a lost connection nobody knows whether the write happened; repeat it with the
-same key.
+**Idempotency.** Send an \`Idempotency-Key\` header with a POST to make it safe to retry. A retry returns the first answer, with
+\`Idempotent-Replayed: true\`. It must repeat the payload byte for byte. After a 503 or a lost connection the write may or may
+not have happened: retry it with the same key.
 
-**Lists** are newest first, and stable while others write. Pass \`nextCursor\` as \`cursor\` while \`hasMore\` is true.
-A slice of pages may be shorter than \`limit\` where custom names are very long.
+**Pagination.** Lists are sorted newest first and stay consistent while others write. While \`hasMore\` is true, pass
+\`nextCursor\` as \`cursor\`. A slice holds at most 1 MiB of JSON, so it may be shorter than \`limit\` while \`hasMore\` is true.
 
-**Problems** are answered as RFC 9457 has it, in \`application/problem+json\`; \`code\` tells them apart, and
-\`/problems/{code}\` explains each.
+**Errors** are RFC 9457 problem documents (\`application/problem+json\`). Programs should branch on \`code\`;
+\`/problems/{code}\` explains each one.
 
-**Changes.** Clients must ignore members that they do not know. \`/v0\` only grows; what breaks is announced by \`Deprecation\`
-and \`Sunset\` headers 90 days before.`
+**Compatibility.** Clients must ignore unknown members. \`/v0\` may gain operations and members at any time. Breaking changes are
+announced with \`Deprecation\` and \`Sunset\` headers at least 90 days in advance.`
 
 const id = (prefix: string, end: string) => `${prefix}_01m7yh7d5pffawjchjgbnz7${end}`
 const GROUP_ID = id('pagegroup', 'qct')
@@ -49,11 +49,11 @@ const version = { versionId: VERSION_ID, versionNumber: 1 }
 export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
   logProspectActivity: {
     description:
-      'Stores what a prospect did. The prospect is the one of `prospectId`, else the one with this `email`, else a new one.',
-    done: 'The activity is stored. A repetition with the same idempotency key is answered as the first time.',
+      'Stores an activity. It belongs to the prospect with this `prospectId`, otherwise to the one with this `email`, otherwise to a new prospect.',
+    done: 'The activity was stored. A retry with the same idempotency key returns the same answer.',
     requests: {
       by_email: {
-        summary: 'Of a person known by email, or met for the first time',
+        summary: 'Find or create the prospect by email',
         value: {
           source: 'crm',
           type: 'form_submitted',
@@ -67,13 +67,13 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
         value: { source: 'crm', payload: { form: 'contact' }, idempotencyKey: 'crm-4711' },
       },
       known_prospect: {
-        summary: 'Of a prospect whose id is known',
+        summary: 'For a known prospect',
         value: { source: 'shop', prospectId: id('prospect', 'p18'), payload: { cart: ['book'] } },
       },
     },
     answers: {
       new_prospect: {
-        summary: 'The prospect is new',
+        summary: 'A new prospect was created',
         value: {
           prospectId: id('prospect', 'p18'),
           prospectLogId: LOG_ID,
@@ -86,11 +86,11 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
     },
   },
   listPageGroups: {
-    description: 'Answers the page groups of the tenant, a slice at a time.',
-    done: 'A slice of the page groups.',
+    description: 'Returns the page groups of the tenant, one slice at a time.',
+    done: 'A slice of page groups.',
     answers: {
       whole: {
-        summary: 'All there is',
+        summary: 'The only slice',
         value: {
           items: [
             {
@@ -118,8 +118,8 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
     },
   },
   listPages: {
-    description: 'Answers the pages of one group, a slice at a time.',
-    done: 'A slice of the pages.',
+    description: 'Returns the pages of a group, one slice at a time.',
+    done: 'A slice of pages.',
     answers: {
       first: {
         summary: 'The first of several slices',
@@ -133,7 +133,7 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
   },
   getPage: {
     description:
-      'Answers a page from the moment it exists. `latestVersion` tells how far its publishing has come.',
+      'Returns a page with its published version. `publishedVersion` is null until a version is published; `latestVersion` shows the progress.',
     done: 'The page.',
     answers: {
       published: {
@@ -160,21 +160,21 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
   },
   createPageWithVersion: {
     description:
-      'Creates a page. Its first version is published in the background a moment later: read the page to see.',
-    done: 'The page is stored. A repetition with the same idempotency key is answered as the first time.',
+      'Creates a page and its first version, which is published in the background. Read the page to see when it is published.',
+    done: 'The page was stored. A retry with the same idempotency key returns the same answer.',
     requests: {
       about: {
-        summary: 'With what it is about',
+        summary: 'With a context',
         value: { supplementaryContext: 'A page about the spring sale' },
       },
-      named: { summary: 'With a name of its own', value: { customName: 'Spring sale' } },
-      empty: { summary: 'With nothing; no body at all means the same', value: {} },
+      named: { summary: 'With a custom name', value: { customName: 'Spring sale' } },
+      empty: { summary: 'Empty; the same as no body', value: {} },
     },
     answers: { created: { summary: 'Created', value: { ...page, status: 'processing' } } },
   },
 }
 
-/** What stands in a path, with an example that is shown and never sent by itself. */
+/** Path parameters, each with an example that is shown but never filled in. */
 export const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: string }>> = {
   page_group_id: { description: 'The id of the page group.', example: GROUP_ID },
   page_id: { description: 'The id of the page.', example: PAGE_ID },
@@ -186,17 +186,17 @@ export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
   status: 'active',
 }
 
-/** What an example of a problem says in this operation, where it says more than its explanation. */
+/** What the example of a problem contains in this operation beyond its explanation. */
 export const problemTexts = (code: ProblemCode, { operationId, scope }: Route): Json => {
   if (code === 'invalid_request')
     return {
-      detail: 'The request is not of the right shape: see `errors`.',
+      detail: 'The request is invalid. See `errors`.',
       errors: [FAULTS[operationId]],
     }
   if (code === 'invalid_cursor')
     return {
-      detail: 'The cursor is not one that this list, with this filter, has given.',
-      errors: [{ detail: 'must be the nextCursor of this very list', parameter: 'cursor' }],
+      detail: 'This cursor was not issued by this list with this filter.',
+      errors: [{ detail: 'must be a nextCursor of this list', parameter: 'cursor' }],
     }
   if (code === 'insufficient_scope')
     return { detail: `The API key lacks the scope ${scope}.`, requiredScope: scope }

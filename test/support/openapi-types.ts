@@ -15,9 +15,9 @@ export interface paths {
         put?: never;
         /**
          * Log a prospect's activity
-         * @description Stores what a prospect did. The prospect is the one of `prospectId`, else the one with this `email`, else a new one.
+         * @description Stores an activity. It belongs to the prospect with this `prospectId`, otherwise to the one with this `email`, otherwise to a new prospect.
          *
-         *     Needs the scope `prospect_logs:write`.
+         *     Required scope: `prospect_logs:write`.
          */
         post: operations["logProspectActivity"];
         delete?: never;
@@ -35,9 +35,9 @@ export interface paths {
         };
         /**
          * List page groups, newest first
-         * @description Answers the page groups of the tenant, a slice at a time.
+         * @description Returns the page groups of the tenant, one slice at a time.
          *
-         *     Needs the scope `page_groups:read`.
+         *     Required scope: `page_groups:read`.
          */
         get: operations["listPageGroups"];
         put?: never;
@@ -57,17 +57,17 @@ export interface paths {
         };
         /**
          * List the pages of a page group, newest first
-         * @description Answers the pages of one group, a slice at a time.
+         * @description Returns the pages of a group, one slice at a time.
          *
-         *     Needs the scope `pages:read`.
+         *     Required scope: `pages:read`.
          */
         get: operations["listPages"];
         put?: never;
         /**
-         * Create a page with a version, which is then published in the background
-         * @description Creates a page. Its first version is published in the background a moment later: read the page to see.
+         * Create a page and its first version
+         * @description Creates a page and its first version, which is published in the background. Read the page to see when it is published.
          *
-         *     Needs the scope `pages:write`.
+         *     Required scope: `pages:write`.
          */
         post: operations["createPageWithVersion"];
         delete?: never;
@@ -84,10 +84,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read one page with its published version
-         * @description Answers a page from the moment it exists. `latestVersion` tells how far its publishing has come.
+         * Read a page with its published version
+         * @description Returns a page with its published version. `publishedVersion` is null until a version is published; `latestVersion` shows the progress.
          *
-         *     Needs the scope `pages:read`.
+         *     Required scope: `pages:read`.
          */
         get: operations["getPage"];
         put?: never;
@@ -103,41 +103,41 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         NewProspectLog: {
-            /** @description The upstream system that sends the activity. */
+            /** @description The system that sends the activity. */
             source: string;
             /**
              * @description The kind of activity.
              * @default webhook
              */
             type?: string;
-            /** @description Anything. Stored exactly as sent; nested at most 512 deep. */
+            /** @description Any JSON object, nested at most 512 levels deep. Stored byte for byte as sent. */
             payload: {
                 [key: string]: unknown;
             };
-            /** @description A prospect that exists already. */
+            /** @description The id of an existing prospect. */
             prospectId?: string;
-            /** @description Finds the prospect, trimmed and in lower case, or creates it. */
+            /** @description Finds or creates the prospect. Compared after trimming and lowercasing. */
             email?: string;
-            /** @description Names this request within its source, however often it is sent. */
+            /** @description Identifies this request within its source, so that it can be retried safely. */
             idempotencyKey?: string;
-            /** @description Fills the name of a prospect that has none. */
+            /** @description Sets the name of the prospect if it has none. */
             name?: string;
         };
         ProspectLogReceipt: {
-            /** @description Whose activity it is. */
+            /** @description The prospect that the activity belongs to. */
             prospectId: string;
             /** @description The id of the stored entry. */
             prospectLogId: string;
             /**
              * Format: date-time
-             * @description When the entry was written, in UTC.
+             * @description When the entry was stored, in UTC.
              */
             createdAt: string;
-            /** @description True when this request created the prospect. */
+            /** @description Whether this request created the prospect. */
             createdProspect: boolean;
             /** @description The stored source. */
             source: string;
-            /** @description The stored type: `webhook` where none was sent. */
+            /** @description The stored type. `webhook` if none was sent. */
             type: string;
         };
         PageGroup: {
@@ -145,26 +145,26 @@ export interface components {
             pageGroupId: string;
             /** @description The tenant that the API key belongs to. */
             tenantId: string;
-            /** @description The brand under which the group is shown. */
+            /** @description The brand that presents the group. */
             brandId: string;
-            /** @description What the group is called by those who keep it. */
+            /** @description The internal name of the group. */
             name: string;
-            /** @description What the group is called by those who see it. */
+            /** @description The title that readers see. */
             title: string;
-            /** @description What all pages of the group are about. */
+            /** @description What the pages of the group have in common. */
             pageContext: string | null;
             /**
-             * @description An archived group takes no new pages; a deleted one is found in this list alone.
+             * @description An archived group accepts no new pages. A deleted group appears only in this list, when filtered by `deleted`.
              * @enum {string}
              */
             status: "active" | "archived" | "deleted";
-            /** @description How many pages the group has. */
+            /** @description The number of pages in the group. */
             pagesCount: number;
-            /** @description Anything, answered as it was given. */
+            /** @description Any JSON values, returned as stored. */
             actions: unknown[];
-            /** @description Anything, answered as it was given. */
+            /** @description Any JSON values, returned as stored. */
             footerLinks: unknown[];
-            /** @description Anything, answered as it was given; never run here. */
+            /** @description Any JSON values, returned as stored. The service never runs them. */
             scripts: unknown[];
             /**
              * Format: date-time
@@ -176,25 +176,25 @@ export interface components {
              * @description When the group was last changed, in UTC.
              */
             updatedAt: string;
-            /** @description Set exactly where `status` is `deleted`. */
+            /** @description When the group was deleted, in UTC. Null unless `status` is `deleted`. */
             deletedAt: string | null;
-            /** @description Which action stands in the header. */
+            /** @description The id of the action shown in the header. */
             headerActionId: string | null;
         };
         PageGroupSlice: {
             /** @description Newest first. */
             items: components["schemas"]["PageGroup"][];
-            /** @description Whether there are items after these. */
+            /** @description Whether more items follow. */
             hasMore: boolean;
-            /** @description There while `hasMore` is true: the `cursor` of what follows. */
+            /** @description Present if `hasMore` is true. Pass it as `cursor` to get the next slice. */
             nextCursor?: string;
-            /** @description The limit that was asked for, or 20. */
+            /** @description The requested limit, or 20 by default. */
             limit: number;
         };
         NewPage: {
-            /** @description What the page is about, beyond its group. */
+            /** @description What this page is about, in addition to the context of its group. */
             supplementaryContext?: string;
-            /** @description Shown instead of the computed name unless blank. */
+            /** @description Used instead of the computed name unless blank. */
             customName?: string;
         };
         CreatedPage: {
@@ -210,7 +210,7 @@ export interface components {
              */
             createdAt: string;
             /**
-             * @description The state of its first version, which is published in the background.
+             * @description The status of the first version, which is published in the background.
              * @constant
              */
             status: "processing";
@@ -232,19 +232,19 @@ export interface components {
              * @description When the page was last changed, in UTC.
              */
             updatedAt: string;
-            /** @description The custom name if there is one that is not blank, else the computed name. */
+            /** @description The custom name, or the computed name if the custom name is missing or blank. */
             effectiveName: string;
-            /** @description Typed by a person. */
+            /** @description The name given by a person, or null. */
             customName: string | null;
-            /** @description Thought of by the namer; never blank. */
+            /** @description The generated name. Never blank. */
             computedName: string;
         };
         PageSlice: {
             /** @description Newest first. */
             items: components["schemas"]["Page"][];
-            /** @description Whether there are items after these. */
+            /** @description Whether more items follow. */
             hasMore: boolean;
-            /** @description There while `hasMore` is true: the `cursor` of what follows. */
+            /** @description Present if `hasMore` is true. Pass it as `cursor` to get the next slice. */
             nextCursor?: string;
         };
         PageWithVersion: {
@@ -259,19 +259,19 @@ export interface components {
              * @description When the page was created, in UTC.
              */
             createdAt: string;
-            /** @description The custom name if there is one that is not blank, else the computed name. */
+            /** @description The custom name, or the computed name if the custom name is missing or blank. */
             effectiveName: string;
-            /** @description Typed by a person. */
+            /** @description The name given by a person, or null. */
             customName: string | null;
-            /** @description Thought of by the namer; never blank. */
+            /** @description The generated name. Never blank. */
             computedName: string;
-            /** @description What the page is about, beyond its group. */
+            /** @description What this page is about, in addition to the context of its group. */
             supplementaryContext: string | null;
-            /** @description What readers get. Null while nothing is published. */
+            /** @description The version that readers see. Null until a version is published. */
             publishedVersion: {
                 /** @description The id of the version. */
                 versionId: string;
-                /** @description Counts the versions of the page. */
+                /** @description The number of the version within its page, starting at 1. */
                 versionNumber: number;
                 /**
                  * Format: date-time
@@ -279,74 +279,74 @@ export interface components {
                  */
                 publishedAt: string;
             } | null;
-            /** @description The newest version, which tells why nothing is published. */
+            /** @description The newest version. Its status explains why nothing is published yet. */
             latestVersion: {
                 /** @description The id of the version. */
                 versionId: string;
-                /** @description Counts the versions of the page. */
+                /** @description The number of the version within its page, starting at 1. */
                 versionNumber: number;
                 /**
-                 * @description A version is `processing` first, and then one of the others for good.
+                 * @description Starts as `processing` and ends as `published` or `failed`.
                  * @enum {string}
                  */
                 status: "processing" | "published" | "failed";
-                /** @description Why it is `failed`; null otherwise. */
+                /** @description Why the version failed. Null unless `status` is `failed`. */
                 failureReason: string | null;
             };
         };
-        /** @description RFC 9457. Clients must ignore members that they do not know. */
+        /** @description A problem document (RFC 9457). Clients must ignore unknown members. */
         Problem: {
-            /** @description An address on this server that explains the problem. */
+            /** @description A URL on this server that explains the problem. */
             type: string;
-            /** @description What kind of problem it is; the same for each of its kind. */
+            /** @description A short summary, the same for every problem of this kind. */
             title: string;
-            /** @description The status of the answer. */
+            /** @description The HTTP status code. */
             status: number;
-            /** @description What is wrong with this very request. */
+            /** @description What went wrong with this request. */
             detail: string;
-            /** @description The id of the request, as in `X-Request-Id`. */
+            /** @description The request id, as in the `X-Request-Id` header. */
             instance: string;
-            /** @description Names the kind of problem, for programs; it does not change. */
+            /** @description A stable, machine-readable code for the kind of problem. */
             code: string;
-            /** @description Every fault of the request: a `pointer` into the body, or the name of a `parameter`. */
+            /** @description Every fault of the request, each with a `pointer` into the body or the name of a `parameter`. */
             errors?: {
-                /** @description What is wrong there. */
+                /** @description What is wrong. */
                 detail: string;
-                /** @description Where in the body: a JSON pointer. */
+                /** @description A JSON pointer into the body. */
                 pointer?: string;
-                /** @description Which parameter or header. */
+                /** @description The name of the query parameter or header. */
                 parameter?: string;
             }[];
-            /** @description The entry that the reused idempotency key stands for. */
+            /** @description The log entry that was first created with the idempotency key. */
             prospectLogId?: string;
-            /** @description The page that the reused idempotency key stands for. */
+            /** @description The page that was first created with the idempotency key. */
             pageId?: string;
-            /** @description The scope that the key lacks. */
+            /** @description The scope that the API key lacks. */
             requiredScope?: string;
         };
     };
     responses: never;
     parameters: {
-        /** @description Names this request, however often it is sent. A repetition answers as the first time. */
+        /** @description Makes the request safe to retry: a retry with the same key returns the first answer. */
         IdempotencyKey: string;
-        /** @description The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made. */
+        /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
         XRequestId: string;
-        /** @description The trace that this request belongs to (W3C Trace Context); ignored where it is not valid. */
+        /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
         Traceparent: string;
     };
     requestBodies: never;
     headers: {
-        /** @description The id of the request, as in the logs of the server. */
+        /** @description The id of the request, as in the server logs. */
         "X-Request-Id": string;
-        /** @description Seconds to wait. */
+        /** @description How many seconds to wait before retrying. */
         "Retry-After": number;
         /** @description How to authenticate. */
         "WWW-Authenticate": string;
-        /** @description Sent where the answer is that of an earlier request with the same key. */
+        /** @description Present if this is the answer of an earlier request with the same idempotency key. */
         "Idempotent-Replayed": "true";
-        /** @description Sent where the server limits the requests of a key: how many (`q`) in how many seconds (`w`). */
+        /** @description Present if the server limits the requests of an API key: the quota (`q`) and its window in seconds (`w`). */
         "RateLimit-Policy": string;
-        /** @description Sent where the server limits the requests of a key: how many are left (`r`), and the seconds to wait (`t`). */
+        /** @description Present if the server limits the requests of an API key: the remaining quota (`r`) and the seconds to wait (`t`). */
         RateLimit: string;
     };
     pathItems: never;
@@ -357,24 +357,24 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Names this request, however often it is sent. A repetition answers as the first time. */
+                /** @description Makes the request safe to retry: a retry with the same key returns the first answer. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made. */
+                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context); ignored where it is not valid. */
+                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
                 traceparent?: components["parameters"]["Traceparent"];
             };
             path?: never;
             cookie?: never;
         };
-        /** @description One JSON object, in UTF-8. */
+        /** @description A JSON object in UTF-8. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["NewProspectLog"];
             };
         };
         responses: {
-            /** @description The activity is stored. A repetition with the same idempotency key is answered as the first time. */
+            /** @description The activity was stored. A retry with the same idempotency key returns the same answer. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -387,7 +387,7 @@ export interface operations {
                     "application/json": components["schemas"]["ProspectLogReceipt"];
                 };
             };
-            /** @description The request is not of the right shape (`invalid_request`). The body is not JSON that can be read (`invalid_json`). */
+            /** @description Invalid request (`invalid_request`). Invalid JSON (`invalid_json`). */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -404,7 +404,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The API key is missing (`missing_api_key`). The API key is not valid (`invalid_api_key`). */
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -420,7 +420,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The API key lacks a scope (`insufficient_scope`). */
+            /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -437,7 +437,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description There is no such prospect (`prospect_not_found`). */
+            /** @description Prospect not found (`prospect_not_found`). */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -454,7 +454,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The body is too large (`payload_too_large`). */
+            /** @description Payload too large (`payload_too_large`). */
             413: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -471,7 +471,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The body is not of a type that is read here (`unsupported_media_type`). */
+            /** @description Unsupported content type (`unsupported_media_type`). */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -488,7 +488,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The idempotency key came before with another request (`idempotency_key_reused`). */
+            /** @description Idempotency key reused (`idempotency_key_reused`). */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -505,7 +505,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The key has made too many requests (`rate_limited`). */
+            /** @description Too many requests (`rate_limited`). */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -523,7 +523,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Something went wrong here (`internal_error`). */
+            /** @description Internal error (`internal_error`). */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -540,7 +540,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The service cannot answer now (`unavailable`). */
+            /** @description Service unavailable (`unavailable`). */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -563,17 +563,17 @@ export interface operations {
     listPageGroups: {
         parameters: {
             query?: {
-                /** @description `nextCursor` of the slice before, unchanged, with the same filter. */
+                /** @description The `nextCursor` of the previous slice, unchanged and with the same filter. */
                 cursor?: string;
-                /** @description How many items to answer. */
+                /** @description The maximum number of items to return. A slice may hold fewer while `hasMore` is true. */
                 limit?: number;
-                /** @description Only groups of this status. Without it: all but the deleted ones. */
+                /** @description Return only groups with this status. By default, all groups except deleted ones. */
                 status?: "active" | "archived" | "deleted";
             };
             header?: {
-                /** @description The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made. */
+                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context); ignored where it is not valid. */
+                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
                 traceparent?: components["parameters"]["Traceparent"];
             };
             path?: never;
@@ -581,7 +581,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A slice of the page groups. */
+            /** @description A slice of page groups. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -593,7 +593,7 @@ export interface operations {
                     "application/json": components["schemas"]["PageGroupSlice"];
                 };
             };
-            /** @description The request is not of the right shape (`invalid_request`). The cursor does not belong to this list (`invalid_cursor`). */
+            /** @description Invalid request (`invalid_request`). Invalid cursor (`invalid_cursor`). */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -610,7 +610,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The API key is missing (`missing_api_key`). The API key is not valid (`invalid_api_key`). */
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -626,7 +626,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The API key lacks a scope (`insufficient_scope`). */
+            /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -643,7 +643,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The key has made too many requests (`rate_limited`). */
+            /** @description Too many requests (`rate_limited`). */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -661,7 +661,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Something went wrong here (`internal_error`). */
+            /** @description Internal error (`internal_error`). */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -678,7 +678,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The service cannot answer now (`unavailable`). */
+            /** @description Service unavailable (`unavailable`). */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -701,15 +701,15 @@ export interface operations {
     listPages: {
         parameters: {
             query?: {
-                /** @description `nextCursor` of the slice before, unchanged, with the same filter. */
+                /** @description The `nextCursor` of the previous slice, unchanged and with the same filter. */
                 cursor?: string;
-                /** @description How many items to answer. */
+                /** @description The maximum number of items to return. A slice may hold fewer while `hasMore` is true. */
                 limit?: number;
             };
             header?: {
-                /** @description The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made. */
+                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context); ignored where it is not valid. */
+                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
                 traceparent?: components["parameters"]["Traceparent"];
             };
             path: {
@@ -720,7 +720,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A slice of the pages. */
+            /** @description A slice of pages. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -732,7 +732,7 @@ export interface operations {
                     "application/json": components["schemas"]["PageSlice"];
                 };
             };
-            /** @description The request is not of the right shape (`invalid_request`). The cursor does not belong to this list (`invalid_cursor`). */
+            /** @description Invalid request (`invalid_request`). Invalid cursor (`invalid_cursor`). */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -749,7 +749,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The API key is missing (`missing_api_key`). The API key is not valid (`invalid_api_key`). */
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -765,7 +765,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The API key lacks a scope (`insufficient_scope`). */
+            /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -782,7 +782,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description There is no such page group (`page_group_not_found`). */
+            /** @description Page group not found (`page_group_not_found`). */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -799,7 +799,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The key has made too many requests (`rate_limited`). */
+            /** @description Too many requests (`rate_limited`). */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -817,7 +817,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Something went wrong here (`internal_error`). */
+            /** @description Internal error (`internal_error`). */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -834,7 +834,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The service cannot answer now (`unavailable`). */
+            /** @description Service unavailable (`unavailable`). */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -858,11 +858,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Names this request, however often it is sent. A repetition answers as the first time. */
+                /** @description Makes the request safe to retry: a retry with the same key returns the first answer. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made. */
+                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context); ignored where it is not valid. */
+                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
                 traceparent?: components["parameters"]["Traceparent"];
             };
             path: {
@@ -871,14 +871,14 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description May be left out: that means `{}`. */
+        /** @description Optional. No body means `{}`. */
         requestBody?: {
             content: {
                 "application/json": components["schemas"]["NewPage"];
             };
         };
         responses: {
-            /** @description The page is stored. A repetition with the same idempotency key is answered as the first time. */
+            /** @description The page was stored. A retry with the same idempotency key returns the same answer. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -891,7 +891,7 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedPage"];
                 };
             };
-            /** @description The request is not of the right shape (`invalid_request`). The body is not JSON that can be read (`invalid_json`). */
+            /** @description Invalid request (`invalid_request`). Invalid JSON (`invalid_json`). */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -908,7 +908,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The API key is missing (`missing_api_key`). The API key is not valid (`invalid_api_key`). */
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -924,7 +924,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The API key lacks a scope (`insufficient_scope`). */
+            /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -941,7 +941,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description There is no such page group (`page_group_not_found`). */
+            /** @description Page group not found (`page_group_not_found`). */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -958,7 +958,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The page group takes no new pages (`page_group_not_active`). */
+            /** @description Page group not active (`page_group_not_active`). */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -975,7 +975,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The body is too large (`payload_too_large`). */
+            /** @description Payload too large (`payload_too_large`). */
             413: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -992,7 +992,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The body is not of a type that is read here (`unsupported_media_type`). */
+            /** @description Unsupported content type (`unsupported_media_type`). */
             415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1009,7 +1009,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The idempotency key came before with another request (`idempotency_key_reused`). */
+            /** @description Idempotency key reused (`idempotency_key_reused`). */
             422: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1026,7 +1026,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The key has made too many requests (`rate_limited`). */
+            /** @description Too many requests (`rate_limited`). */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1044,7 +1044,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Something went wrong here (`internal_error`). */
+            /** @description Internal error (`internal_error`). */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1061,7 +1061,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The service cannot answer now (`unavailable`). */
+            /** @description Service unavailable (`unavailable`). */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1085,9 +1085,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made. */
+                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context); ignored where it is not valid. */
+                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
                 traceparent?: components["parameters"]["Traceparent"];
             };
             path: {
@@ -1112,7 +1112,7 @@ export interface operations {
                     "application/json": components["schemas"]["PageWithVersion"];
                 };
             };
-            /** @description The request is not of the right shape (`invalid_request`). */
+            /** @description Invalid request (`invalid_request`). */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1129,7 +1129,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The API key is missing (`missing_api_key`). The API key is not valid (`invalid_api_key`). */
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1145,7 +1145,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The API key lacks a scope (`insufficient_scope`). */
+            /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1162,7 +1162,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description There is no such page group (`page_group_not_found`). There is no such page (`page_not_found`). */
+            /** @description Page group not found (`page_group_not_found`). Page not found (`page_not_found`). */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1179,7 +1179,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The key has made too many requests (`rate_limited`). */
+            /** @description Too many requests (`rate_limited`). */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1197,7 +1197,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Something went wrong here (`internal_error`). */
+            /** @description Internal error (`internal_error`). */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1214,7 +1214,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The service cannot answer now (`unavailable`). */
+            /** @description Service unavailable (`unavailable`). */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -17,7 +17,7 @@ type Json = Record<string, unknown>
 
 const jsonSchemaOf = (thing: object): Json | undefined => (thing as Partial<Documented>).jsonSchema
 
-/** The shapes that have a name in the document. */
+/** The named schemas of the document. */
 const SHAPES = {
   NewProspectLog,
   ProspectLogReceipt,
@@ -45,7 +45,7 @@ const CONVERSION = {
   overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
 } satisfies ConversionConfig
 
-/** Draft 2020-12 is what OpenAPI 3.1 has anyway. */
+/** OpenAPI 3.1 uses draft 2020-12 by default. */
 const withoutDialect = ({ $schema, ...schema }: Json): Json => schema
 
 const namedSchemas = (): Json =>
@@ -57,13 +57,13 @@ const namedSchemas = (): Json =>
 
 const referenceTo = (schema: v.GenericSchema): Json => {
   const name = Object.entries(SHAPES).find(([, shape]) => (shape as v.GenericSchema) === schema)?.[0]
-  if (name === undefined) throw new Error('A body or an answer has a shape without a name.')
+  if (name === undefined) throw new Error('A body or an answer uses a shape that is missing in SHAPES.')
   return { $ref: `#/components/schemas/${name}` }
 }
 
 const described = ({ description }: Json): Json => (description === undefined ? {} : { description })
 
-/** What every operation can give, and those with a body, besides its own problems. */
+/** Problems of every operation, and of those with a body, in addition to the problems of the route. */
 const EVERY: readonly ProblemCode[] = [
   'invalid_request',
   'missing_api_key',
@@ -85,7 +85,7 @@ const problemResponses = (route: Route): Json => {
   )
 }
 
-/** Whose key is not known has no limit. */
+/** Not on 401: a rate limit applies only to a valid key. */
 const LIMITS = ['RateLimit-Policy', 'RateLimit']
 const HEADERS_BY_STATUS: Readonly<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
@@ -124,7 +124,7 @@ const exampleOf = (code: ProblemCode, route: Route): Json => ({
   ...problemTexts(code, route),
 })
 
-/** An example stands in the schema: one of the parameter itself would be filled into forms, and sent. */
+/** The example is part of the schema: swagger-ui would fill in and send an example of the parameter. */
 const withExample = (schema: Json, example: unknown): Json =>
   example === undefined ? schema : { ...schema, examples: [example] }
 
@@ -154,7 +154,7 @@ const queryParameters = (route: Route): Json[] => {
 const operationOf = (route: Route): Json => ({
   operationId: route.operationId,
   summary: route.summary,
-  description: `${TEXTS[route.operationId].description}\n\nNeeds the scope \`${route.scope}\`.`,
+  description: `${TEXTS[route.operationId].description}\n\nRequired scope: \`${route.scope}\`.`,
   tags: [route.path.includes('prospect') ? 'Prospects' : 'Pages'],
   parameters: [
     ...pathParameters(route),
@@ -165,7 +165,7 @@ const operationOf = (route: Route): Json => ({
   ],
   ...(route.body && {
     requestBody: {
-      description: route.bodyOptional ? 'May be left out: that means `{}`.' : 'One JSON object, in UTF-8.',
+      description: route.bodyOptional ? 'Optional. No body means `{}`.' : 'A JSON object in UTF-8.',
       required: !route.bodyOptional,
       content: {
         'application/json': {
@@ -192,32 +192,36 @@ const operationOf = (route: Route): Json => ({
 
 const PROBLEM: Json = {
   type: 'object',
-  description: 'RFC 9457. Clients must ignore members that they do not know.',
+  description: 'A problem document (RFC 9457). Clients must ignore unknown members.',
   required: ['type', 'title', 'status', 'detail', 'instance', 'code'],
   properties: {
-    type: { type: 'string', description: 'An address on this server that explains the problem.' },
-    title: { type: 'string', description: 'What kind of problem it is; the same for each of its kind.' },
-    status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the answer.' },
-    detail: { type: 'string', description: 'What is wrong with this very request.' },
-    instance: { type: 'string', description: 'The id of the request, as in `X-Request-Id`.' },
-    code: { type: 'string', description: 'Names the kind of problem, for programs; it does not change.' },
+    type: { type: 'string', description: 'A URL on this server that explains the problem.' },
+    title: { type: 'string', description: 'A short summary, the same for every problem of this kind.' },
+    status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status code.' },
+    detail: { type: 'string', description: 'What went wrong with this request.' },
+    instance: { type: 'string', description: 'The request id, as in the `X-Request-Id` header.' },
+    code: { type: 'string', description: 'A stable, machine-readable code for the kind of problem.' },
     errors: {
       type: 'array',
       maxItems: 20,
-      description: 'Every fault of the request: a `pointer` into the body, or the name of a `parameter`.',
+      description:
+        'Every fault of the request, each with a `pointer` into the body or the name of a `parameter`.',
       items: {
         type: 'object',
         required: ['detail'],
         properties: {
-          detail: { type: 'string', description: 'What is wrong there.' },
-          pointer: { type: 'string', description: 'Where in the body: a JSON pointer.' },
-          parameter: { type: 'string', description: 'Which parameter or header.' },
+          detail: { type: 'string', description: 'What is wrong.' },
+          pointer: { type: 'string', description: 'A JSON pointer into the body.' },
+          parameter: { type: 'string', description: 'The name of the query parameter or header.' },
         },
       },
     },
-    prospectLogId: { type: 'string', description: 'The entry that the reused idempotency key stands for.' },
-    pageId: { type: 'string', description: 'The page that the reused idempotency key stands for.' },
-    requiredScope: { type: 'string', description: 'The scope that the key lacks.' },
+    prospectLogId: {
+      type: 'string',
+      description: 'The log entry that was first created with the idempotency key.',
+    },
+    pageId: { type: 'string', description: 'The page that was first created with the idempotency key.' },
+    requiredScope: { type: 'string', description: 'The scope that the API key lacks.' },
   },
 }
 
@@ -233,8 +237,8 @@ export const createOpenApi = (): Json => ({
   servers: [{ url: '/', description: 'This server.' }],
   security: [{ apiKey: [] }],
   tags: [
-    { name: 'Prospects', description: 'What people who are not customers yet did.' },
-    { name: 'Pages', description: 'Families of pages, their members, and what is published of them.' },
+    { name: 'Prospects', description: 'Activities of people who are not customers yet.' },
+    { name: 'Pages', description: 'Page groups, their pages and published versions.' },
   ],
   paths: Object.fromEntries(
     [...Map.groupBy(ROUTES, ({ path }) => path)].map(([path, routes]) => [
@@ -248,7 +252,7 @@ export const createOpenApi = (): Json => ({
         type: 'apiKey',
         in: 'header',
         name: 'x-api-key',
-        description: 'Issued by `prospect-pages keys create`: `pp_` and 36 letters and digits.',
+        description: 'Issued by `prospect-pages keys create`: `pp_` followed by 36 letters and digits.',
       },
     },
     parameters: {
@@ -256,16 +260,16 @@ export const createOpenApi = (): Json => ({
         name: 'Idempotency-Key',
         in: 'header',
         required: false,
-        description: 'Names this request, however often it is sent. A repetition answers as the first time.',
+        description: 'Makes the request safe to retry: a retry with the same key returns the first answer.',
         schema: { type: 'string', minLength: 1, maxLength: 255, examples: ['crm-4711'] },
       },
-      // No patterns: what does not fit is not refused.
+      // No patterns: an invalid value is ignored, not refused.
       XRequestId: {
         name: 'X-Request-Id',
         in: 'header',
         required: false,
         description:
-          'The id of this request, where it is 1 to 128 letters, digits, `.`, `_` or `-`; else one is made.',
+          'An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated.',
         schema: { type: 'string', examples: [REQUEST_ID] },
       },
       Traceparent: {
@@ -273,17 +277,17 @@ export const createOpenApi = (): Json => ({
         in: 'header',
         required: false,
         description:
-          'The trace that this request belongs to (W3C Trace Context); ignored where it is not valid.',
+          'The trace that this request belongs to (W3C Trace Context). An invalid value is ignored.',
         schema: { type: 'string', examples: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'] },
       },
     },
     headers: {
       'X-Request-Id': {
-        description: 'The id of the request, as in the logs of the server.',
+        description: 'The id of the request, as in the server logs.',
         schema: { type: 'string', examples: [REQUEST_ID] },
       },
       'Retry-After': {
-        description: 'Seconds to wait.',
+        description: 'How many seconds to wait before retrying.',
         schema: { type: 'integer', minimum: 0, examples: [1] },
       },
       'WWW-Authenticate': {
@@ -291,17 +295,17 @@ export const createOpenApi = (): Json => ({
         schema: { type: 'string', examples: ['ApiKey realm="prospect-pages", header="x-api-key"'] },
       },
       'Idempotent-Replayed': {
-        description: 'Sent where the answer is that of an earlier request with the same key.',
+        description: 'Present if this is the answer of an earlier request with the same idempotency key.',
         schema: { type: 'string', const: 'true' },
       },
       'RateLimit-Policy': {
         description:
-          'Sent where the server limits the requests of a key: how many (`q`) in how many seconds (`w`).',
+          'Present if the server limits the requests of an API key: the quota (`q`) and its window in seconds (`w`).',
         schema: { type: 'string', examples: ['"per-minute";q=600;w=60'] },
       },
       RateLimit: {
         description:
-          'Sent where the server limits the requests of a key: how many are left (`r`), and the seconds to wait (`t`).',
+          'Present if the server limits the requests of an API key: the remaining quota (`r`) and the seconds to wait (`t`).',
         schema: { type: 'string', examples: ['"per-minute";r=599;t=0'] },
       },
     },

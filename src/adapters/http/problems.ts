@@ -3,109 +3,112 @@ import type { DomainFailure, FailureKind } from '../../core/failures.ts'
 export type ProblemCode = FailureKind | 'internal_error'
 type Problem = { readonly status: number; readonly title: string; readonly explanation: string }
 
-/** What each failure is called in HTTP. `/problems/{code}` answers a row of it, and `openapi.json` lists them. */
+/** How each failure appears in HTTP. `/problems/{code}` answers one row; `openapi.json` lists them all. */
 export const PROBLEMS = {
   invalid_json: {
     status: 400,
-    title: 'The body is not JSON that can be read',
-    explanation: 'Send one JSON object in UTF-8, with no value nested deeper than 512.',
+    title: 'Invalid JSON',
+    explanation: 'Send one JSON object in UTF-8, nested at most 512 levels deep.',
   },
   invalid_request: {
     status: 400,
-    title: 'The request is not of the right shape',
-    explanation: 'Each entry of `errors` names one fault: a `pointer` into the body, or a `parameter`.',
+    title: 'Invalid request',
+    explanation:
+      'Each entry of `errors` describes one fault. `pointer` locates it in the body; `parameter` names a query parameter or header.',
   },
   invalid_cursor: {
     status: 400,
-    title: 'The cursor does not belong to this list',
+    title: 'Invalid cursor',
     explanation:
-      'Pass `nextCursor` unchanged, to the same list with the same filter; or start without a cursor.',
+      'Pass `nextCursor` unchanged, to the same list with the same filter, or start again without a cursor.',
   },
   missing_api_key: {
     status: 401,
-    title: 'The API key is missing',
-    explanation: 'Send the key in the header `x-api-key`.',
+    title: 'Missing API key',
+    explanation: 'Send the API key in the `x-api-key` header.',
   },
   invalid_api_key: {
     status: 401,
-    title: 'The API key is not valid',
-    explanation: 'The key is mistyped, unknown, expired or revoked, or the header was sent more than once.',
+    title: 'Invalid API key',
+    explanation: 'The key is malformed, unknown, expired or revoked, or the header was sent more than once.',
   },
   insufficient_scope: {
     status: 403,
-    title: 'The API key lacks a scope',
-    explanation: '`requiredScope` names the scope. Use a key that was issued with it.',
+    title: 'Insufficient scope',
+    explanation: 'Use an API key that has the scope named in `requiredScope`.',
   },
   not_found: {
     status: 404,
-    title: 'There is nothing here',
-    explanation: 'No operation has this path. `/openapi.json` lists those there are.',
+    title: 'Not found',
+    explanation: 'No operation has this path. `/openapi.json` lists all operations.',
   },
   page_group_not_found: {
     status: 404,
-    title: 'There is no such page group',
-    explanation: 'Your tenant has no page group with this id, or it was deleted.',
+    title: 'Page group not found',
+    explanation: 'The tenant of this API key has no page group with this id, or the group was deleted.',
   },
   page_not_found: {
     status: 404,
-    title: 'There is no such page',
+    title: 'Page not found',
     explanation: 'The page group has no page with this id.',
   },
   prospect_not_found: {
     status: 404,
-    title: 'There is no such prospect',
-    explanation: 'Your tenant has no prospect with this id. Leave `prospectId` out to find or create one.',
+    title: 'Prospect not found',
+    explanation:
+      'The tenant of this API key has no prospect with this id. Omit `prospectId` to find or create one by email.',
   },
   method_not_allowed: {
     status: 405,
-    title: 'The path does not have this method',
-    explanation: 'The header `Allow` lists the methods of the path.',
+    title: 'Method not allowed',
+    explanation: 'The `Allow` header lists the allowed methods.',
   },
   page_group_not_active: {
     status: 409,
-    title: 'The page group takes no new pages',
-    explanation: 'The group is archived. Its pages can still be read.',
+    title: 'Page group not active',
+    explanation: 'The page group is archived and accepts no new pages. Its existing pages can still be read.',
   },
   payload_too_large: {
     status: 413,
-    title: 'The body is too large',
-    explanation: 'Send a smaller body: 1 MiB at most, unless the server was set otherwise.',
+    title: 'Payload too large',
+    explanation: 'Send a smaller body. The limit is 1 MiB unless the server sets another.',
   },
   unsupported_media_type: {
     status: 415,
-    title: 'The body is not of a type that is read here',
+    title: 'Unsupported content type',
     explanation: 'Send `Content-Type: application/json`, in UTF-8 and without a content encoding.',
   },
   idempotency_key_reused: {
     status: 422,
-    title: 'The idempotency key came before with another request',
+    title: 'Idempotency key reused',
     explanation:
-      'Nothing was written. `prospectLogId` or `pageId` names what the key stands for. Use a new key for a new request.',
+      'This key was already used with a different request. Nothing was written. `prospectLogId` or `pageId` identifies the result of the first request. Use a new key for a new request.',
   },
   rate_limited: {
     status: 429,
-    title: 'The key has made too many requests',
-    explanation: 'Wait as many seconds as the header `Retry-After` says.',
+    title: 'Too many requests',
+    explanation: 'Retry after the number of seconds given in the `Retry-After` header.',
   },
   headers_too_large: {
     status: 431,
     title: 'Headers too large',
-    explanation: 'The request line and headers together exceed 16 KiB. Send fewer or shorter headers.',
+    explanation: 'Send fewer or shorter headers.',
   },
   internal_error: {
     status: 500,
-    title: 'Something went wrong here',
-    explanation: 'The fault is ours. `instance` is the id of the request in the logs of the server.',
+    title: 'Internal error',
+    explanation:
+      'An unexpected error occurred in the service. `instance` is the id of the request in the server logs.',
   },
   unavailable: {
     status: 503,
-    title: 'The service cannot answer now',
+    title: 'Service unavailable',
     explanation:
-      'It is overloaded, starting, stopping or without its database. Whether the request was carried out is not known: repeat it with the same idempotency key after `Retry-After` seconds.',
+      'The service is overloaded, starting, stopping or cannot reach its database. The request may or may not have been carried out. Retry it with the same idempotency key after `Retry-After` seconds.',
   },
 } as const satisfies Record<ProblemCode, Problem>
 
-/** An answer as RFC 9457 has it. `instance` is the id of the request. */
+/** A problem document as defined by RFC 9457. `instance` is the request id. */
 export const problemOf = (code: ProblemCode, instance: string, failure?: DomainFailure) => {
   const { status, title } = PROBLEMS[code]
   const { errors, prospectLogId, pageId, requiredScope } = failure?.facts ?? {}

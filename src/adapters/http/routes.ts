@@ -23,7 +23,7 @@ export type UseCases = {
   readonly createPageWithVersion: (page: PageToCreate) => Promise<PageCreation>
 }
 
-/** A request whose key, scope, query, headers and body are valid. */
+/** A request with a valid key, scope, query, header and body. */
 export type CheckedRequest<Query, Body> = {
   readonly tenantId: string
   readonly params: Readonly<Record<string, string>>
@@ -44,13 +44,13 @@ type Spec<Query extends QueryShape | undefined, Body extends v.GenericSchema | u
   readonly scope: Scope
   readonly query?: Query
   readonly body?: Body
-  /** When true, no body at all means `{}`. */
+  /** True if no body means `{}`. */
   readonly bodyOptional?: boolean
   readonly answer: v.GenericSchema
-  /** How an answer becomes text when it holds JSON that is kept as text. */
+  /** Serializes an answer that contains raw JSON text. */
   readonly write?: (answer: object) => string
   readonly status: 200 | 201
-  /** Beside those of every operation. */
+  /** In addition to the problems of every operation. */
   readonly problems: readonly ProblemCode[]
   readonly run: (
     useCases: UseCases,
@@ -124,7 +124,7 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/v0/page_groups/{page_group_id}/pages/{page_id}',
     operationId: 'getPage',
-    summary: 'Read one page with its published version',
+    summary: 'Read a page with its published version',
     scope: 'pages:read',
     answer: PageWithVersion,
     status: 200,
@@ -141,7 +141,7 @@ export const ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/v0/page_groups/{page_group_id}/pages',
     operationId: 'createPageWithVersion',
-    summary: 'Create a page with a version, which is then published in the background',
+    summary: 'Create a page and its first version',
     scope: 'pages:write',
     body: NewPage,
     bodyOptional: true,
@@ -161,15 +161,17 @@ export const ROUTES: readonly Route[] = [
   }),
 ]
 
-/** A key in the body and one in the header must be equal. */
+/** The key may be in the body, the header, or both if they are equal. */
 const oneKey = (inBody: string | undefined, inHeader: string | undefined): string | undefined => {
   if (inBody !== undefined && inHeader !== undefined && inBody !== inHeader) {
-    const detail = 'must be the same in the body and in the header Idempotency-Key'
+    const detail = 'must be the same in the body and in the Idempotency-Key header'
     const errors: Fault[] = [
       { detail, pointer: '/idempotencyKey' },
       { detail, parameter: 'Idempotency-Key' },
     ]
-    refuse('invalid_request', 'The request has two different idempotency keys.', { errors })
+    refuse('invalid_request', 'The body and the Idempotency-Key header contain different idempotency keys.', {
+      errors,
+    })
   }
   return inBody ?? inHeader
 }

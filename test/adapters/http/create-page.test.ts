@@ -69,7 +69,7 @@ t.test('201: an idempotency key is a matter of its group and tenant', async (t) 
   }
 })
 
-const STORABLE = 'must not hold a NUL character or half of a surrogate pair'
+const STORABLE = 'must not contain a NUL character or an unpaired surrogate'
 for (const [fault, json, errors] of [
   ['a customName of null', { customName: null }, [{ detail: 'must be a string', pointer: '/customName' }]],
   [
@@ -212,7 +212,8 @@ t.test('500: a fault of ours is not told to the caller', async (t) => {
     storeAs: (store) => ({ ...store, pages: failing(store.pages, why) }),
   })
   const answer = await call('POST /v0/page_groups/x/pages')
-  const detail = 'The fault is ours. `instance` is the id of the request in the logs of the server.'
+  const detail =
+    'An unexpected error occurred in the service. `instance` is the id of the request in the server logs.'
   t.equal(answer.status, 500)
   t.strictSame(answer.json, problemFor(answer, 'internal_error', 500, detail))
   t.strictSame(errors, [{ error: why, requestId: answer.json.instance }])

@@ -189,7 +189,8 @@ t.test('500: a fault of ours is not told to the caller', async (t) => {
     storeAs: (store) => ({ ...store, pages: failing(store.pages, why) }),
   })
   const answer = await call('GET /v0/page_groups/x/pages/y')
-  const detail = 'The fault is ours. `instance` is the id of the request in the logs of the server.'
+  const detail =
+    'An unexpected error occurred in the service. `instance` is the id of the request in the server logs.'
   t.equal(answer.status, 500)
   t.strictSame(answer.json, problemFor(answer, 'internal_error', 500, detail))
   t.strictSame(errors, [{ error: why, requestId: answer.json.instance }])

@@ -239,7 +239,8 @@ t.test('500: a fault of ours is not told to the caller', async (t) => {
     storeAs: (store) => ({ ...store, pageGroups: failing(store.pageGroups, why) }),
   })
   const answer = await call(LIST)
-  const detail = 'The fault is ours. `instance` is the id of the request in the logs of the server.'
+  const detail =
+    'An unexpected error occurred in the service. `instance` is the id of the request in the server logs.'
   t.equal(answer.status, 500)
   t.strictSame(answer.json, problemFor(answer, 'internal_error', 500, detail))
   t.strictSame(errors, [{ error: why, requestId: answer.json.instance }])

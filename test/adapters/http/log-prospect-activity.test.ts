@@ -127,22 +127,22 @@ const rejected: [fault: string, body: object, errors: object[]][] = [
   [
     'a prospectId in capitals',
     { ...activity, prospectId: `prospect_${'A'.repeat(26)}` },
-    [{ detail: 'must be prospect_ and 26 characters of a-z and 0-9', pointer: '/prospectId' }],
+    [{ detail: 'must be prospect_ followed by 26 characters a-z or 0-9', pointer: '/prospectId' }],
   ],
   [
     'a prospectId with a line break after it',
     { ...activity, prospectId: `prospect_${'a'.repeat(26)}\n` },
-    [{ detail: 'must be prospect_ and 26 characters of a-z and 0-9', pointer: '/prospectId' }],
+    [{ detail: 'must be prospect_ followed by 26 characters a-z or 0-9', pointer: '/prospectId' }],
   ],
   [
     'a NUL character in the email',
     { ...activity, email: 'a\0@example.com' },
-    [{ detail: 'must not hold a NUL character or half of a surrogate pair', pointer: '/email' }],
+    [{ detail: 'must not contain a NUL character or an unpaired surrogate', pointer: '/email' }],
   ],
   [
     'half of a surrogate pair in the name',
     { ...activity, name: '\ud83d' },
-    [{ detail: 'must not hold a NUL character or half of a surrogate pair', pointer: '/name' }],
+    [{ detail: 'must not contain a NUL character or an unpaired surrogate', pointer: '/name' }],
   ],
   [
     'a payload that is a list',
@@ -294,7 +294,8 @@ t.test('500: a fault of ours is not told to the caller', async (t) => {
     storeAs: (store) => ({ ...store, activities: failing(store.activities, why) }),
   })
   const answer = await call(LOG, { json: { ...activity, email: 'ada@example.com' } })
-  const detail = 'The fault is ours. `instance` is the id of the request in the logs of the server.'
+  const detail =
+    'An unexpected error occurred in the service. `instance` is the id of the request in the server logs.'
   t.equal(answer.status, 500)
   t.strictSame(answer.json, problemFor(answer, 'internal_error', 500, detail))
   t.strictSame(errors, [{ error: why, requestId: answer.json.instance }])

@@ -323,7 +323,7 @@ t.test('all faults of a request are told at once', async (t) => {
     { detail: 'must be 1 to 100 characters long', pointer: '/source' },
     { detail: 'must be a string', pointer: '/type' },
     { detail: 'must be an object', pointer: '/payload' },
-    { detail: 'must be prospect_ and 26 characters of a-z and 0-9', pointer: '/prospectId' },
+    { detail: 'must be prospect_ followed by 26 characters a-z or 0-9', pointer: '/prospectId' },
     { detail: 'must be a string', pointer: '/email' },
     { detail: 'must be a string', pointer: '/idempotencyKey' },
     { detail: 'must be a string', pointer: '/name' },

@@ -235,7 +235,7 @@ t.test('two different idempotency keys for one request are refused', async (t) =
     json: { ...activity, idempotencyKey: 'a' },
     headers: { 'idempotency-key': 'b' },
   })
-  const detail = 'must be the same in the body and in the header Idempotency-Key'
+  const detail = 'must be the same in the body and in the Idempotency-Key header'
   const errors = [
     { detail, pointer: '/idempotencyKey' },
     { detail, parameter: 'Idempotency-Key' },
@@ -243,7 +243,13 @@ t.test('two different idempotency keys for one request are refused', async (t) =
   t.equal(answer.status, 400)
   t.strictSame(
     answer.json,
-    problemFor(answer, 'invalid_request', 400, 'Two different idempotency keys were given.', { errors }),
+    problemFor(
+      answer,
+      'invalid_request',
+      400,
+      'The body and the Idempotency-Key header contain different idempotency keys.',
+      { errors },
+    ),
   )
   t.strictSame(store.kept.logs(), [])
 })

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { type ApiRequest, type ApiResponse, headerOf } from '../requests.ts'
 
-/** A file as it is sent: as it stands, or zipped to those who take that. */
+/** A file in memory, plain and compressed. */
 export type Asset = {
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Uint8Array
@@ -21,7 +21,7 @@ export const assetOf = async (
 ): Promise<Asset> => {
   const bytes = Buffer.from(content)
   return {
-    // Kept, and asked for anew each time: that costs an answer without a body, and an upgrade is seen at once.
+    // `no-cache`: browsers revalidate each time, so an upgrade is seen at once; a 304 has no body.
     headers: { 'content-type': type, 'cache-control': 'no-cache', vary: 'accept-encoding', ...headers },
     bytes,
     zipped: await zip(bytes),
@@ -31,12 +31,12 @@ export const assetOf = async (
 
 const TAKES_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i
 
-/** 200 with the file, or 304 where the caller has it already. */
+/** 200 with the file, or 304 if the caller already has it. */
 export const answerAsset = ({ headers, bytes, zipped, tag }: Asset, request: ApiRequest): ApiResponse => {
   const isZipped = TAKES_GZIP.test(headerOf(request, 'accept-encoding') ?? '')
   const etag = isZipped ? `"${tag}-gzip"` : `"${tag}"`
   const known = (headerOf(request, 'if-none-match') ?? '').split(',').map((one) => one.trim())
-  // A proxy that zips by itself makes a tag weak.
+  // A proxy that compresses answers makes the tag weak.
   if (known.some((one) => one === etag || one === `W/${etag}` || one === '*'))
     return { status: 304, headers: { ...headers, etag }, body: '' }
   return {

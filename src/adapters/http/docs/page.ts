@@ -1,6 +1,6 @@
 /**
- * What the page may do: run and load what this server sends, and call it. The library draws its signs from `data:`
- * addresses in its style sheet, and sets styles by script alone, so that no inline style has to be allowed.
+ * The page may only load files from this server and call it. swagger-ui takes its icons from `data:` URLs in its style
+ * sheet and sets styles by script, so inline styles need not be allowed.
  */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -26,18 +26,18 @@ export const PAGE = `${HEAD}
 <link rel="stylesheet" href="docs/look.css">
 <script src="docs/swagger-ui-bundle.js" defer></script>
 <script src="docs/start.js" defer></script>
-<main id="reference"><p>The reference is loading. It is also there as <a href="openapi.json">openapi.json</a>.</p></main>
+<main id="reference"><p>Loading the API reference. It is also available as <a href="openapi.json">openapi.json</a>.</p></main>
 </html>
 `
 
 export const PLAIN_PAGE = `${HEAD}
 <h1>prospect-pages</h1>
-<p>The API is described in <a href="openapi.json">openapi.json</a>, an OpenAPI 3.1 document.</p>
-<p>To read it here, install the optional package <code>swagger-ui-dist</code> and start the service again.</p>
+<p>See <a href="openapi.json">openapi.json</a>, the OpenAPI 3.1 document of this API.</p>
+<p>To get the interactive reference on this page, install the optional package <code>swagger-ui-dist</code> and restart the service.</p>
 </html>
 `
 
-/** Run by the browser. The key that is pasted stays in the page: it is gone when the page is. */
+/** Runs in the browser. A pasted API key is kept in memory only, and is gone when the page is closed or reloaded. */
 export const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
 const paint = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', paint)
@@ -53,7 +53,7 @@ const show = ({ info, ...spec }) =>
     spec: {
       ...spec,
       info: { ...info, description: info.description + '\\n\\n[openapi.json](openapi.json)' },
-      // Calls go to where the page came from, whatever prefix it stands under.
+      // Send calls to the address of this page, including any prefix.
       servers: [{ url: here }],
     },
     domNode: document.getElementById('reference'),
@@ -66,7 +66,7 @@ const show = ({ info, ...spec }) =>
 fetch('openapi.json').then((response) => response.json()).then(show)
 `
 
-/** What the library's own style sheet lacks: room on a phone, words that are read in the dark, a focus that is seen. */
+/** Adds what swagger-ui's style sheet lacks: a phone layout, contrast in dark mode, a visible focus. */
 export const LOOK = `body { margin: 0 }
 #reference > p { font: 1em/1.5 sans-serif; margin: 2em }
 .dark-mode body { background: #1c2022 }

@@ -8,7 +8,7 @@ const HTML = 'text/html; charset=utf-8'
 const CSS = 'text/css; charset=utf-8'
 const SCRIPT = 'text/javascript; charset=utf-8'
 
-/** The folder of the optional dependency `swagger-ui-dist`; null where it is not installed. */
+/** The folder of the optional dependency `swagger-ui-dist`; null if it is not installed. */
 const libraryFolder = (): URL | null => {
   try {
     return new URL('./', import.meta.resolve('swagger-ui-dist/package.json'))
@@ -18,8 +18,8 @@ const libraryFolder = (): URL | null => {
 }
 
 /**
- * The API reference for people: a page at `/docs` and the files that it loads, none of them from another address.
- * Without the library the page is short and plain, and links the document. Files are read once, at first use.
+ * The API reference: a page at `/docs` and the files that it loads, all from this server. Without the library the page only
+ * links the OpenAPI document. Files are read once, at first use.
  */
 export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawRoute[] => {
   const page = once(() =>
@@ -55,14 +55,14 @@ export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawR
   ]
 }
 
-/** The page's own links are relative, so that it can stand under any prefix: it has one address. */
+/** The links of the page are relative, so that it works under any prefix. They need the path without the slash. */
 const BESIDES: RawRoute = {
   method: 'GET',
   path: '/docs/',
   raw: async (): Promise<ApiResponse> => ({ status: 308, headers: { location: '../docs' }, body: '' }),
 }
 
-/** Made at the first call; what failed is made anew at the next. */
+/** Caches the first result. A failure is not cached. */
 const once = <Made>(make: () => Promise<Made>): (() => Promise<Made>) => {
   let made: Promise<Made> | undefined
   return () => {
