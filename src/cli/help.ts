@@ -32,10 +32,6 @@ Refusals go to stderr. Exit codes: 0 success, 1 refused, 2 incorrect use. NO_COL
 ${paint('bold', 'Settings, from the environment [default]')}
 ${inPairs(settingsHelp().map((setting) => [`  ${setting.name}`, withDefault(setting.help, setting.default)]))}`
 
-/** `prospect-pages keys --help` */
-export const groupHelp = (commands: readonly Command[]): string =>
-  `${listOf(commands)}\nprospect-pages ${commands[0]?.words} --help describes that command, with examples.\n`
-
 /** `prospect-pages keys create --help` */
 export const commandHelp = (command: Command): string => {
   const { help, details = [], options, examples } = command
@@ -56,7 +52,8 @@ Settings such as DATABASE_URL come from the environment: prospect-pages --help l
 `
 }
 
-const listOf = (commands: readonly Command[]): string =>
+/** `prospect-pages keys --help` */
+export const listOf = (commands: readonly Command[]): string =>
   inPairs(commands.map(({ words, help }) => [`  ${words}`, help]))
 
 const withDefault = (help: string, fallback: Option['default']): string =>

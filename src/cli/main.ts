@@ -3,10 +3,10 @@ import { createLog } from '../adapters/log.ts'
 import { realWorld } from '../compose.ts'
 import { readConfig } from '../config.ts'
 import { type Command, type Job, WrongUse, wrongUse } from './command.ts'
-import { commandHelp, groupHelp, programHelp, usageHint } from './help.ts'
+import { commandHelp, listOf, programHelp, usageHint } from './help.ts'
 import { keyCommands } from './keys.ts'
 import { operationCommands } from './operations.ts'
-import { printAnswer, printAnswers, refusalText, reportProgress, wrongUseText } from './output.ts'
+import { printAnswers, refusalText, reportProgress, wrongUseText } from './output.ts'
 import { pageGroupCommands } from './page-groups.ts'
 import { commandIn, groupIn, parse, unknownCommand } from './parse.ts'
 import { tenantCommands } from './tenants.ts'
@@ -47,7 +47,7 @@ const helpFor = (argv: readonly string[]): string => {
   const command = commandIn(words, COMMANDS)
   if (command !== undefined) return commandHelp(command)
   const group = groupIn(words, COMMANDS)
-  return group.length > 0 ? groupHelp(group) : unknownCommand(words, COMMANDS)
+  return group.length > 0 ? listOf(group) : unknownCommand(words, COMMANDS)
 }
 
 const run = async (command: Command, args: readonly string[]): Promise<void> => {
@@ -55,7 +55,7 @@ const run = async (command: Command, args: readonly string[]): Promise<void> => 
   const isJson = values['json'] === true || !process.stdout.isTTY
   if ('prepare' in command) return runOnStore(command, command.prepare(values, operands), isJson)
   const answer = await command.run(values, operands, process.env)
-  if (answer !== null) printAnswer(answer, command.format, isJson)
+  if (answer !== null) await printAnswers([answer], command.format, isJson)
 }
 
 const runOnStore = async ({ format }: Command, job: Job, isJson: boolean): Promise<void> => {
@@ -65,8 +65,7 @@ const runOnStore = async ({ format }: Command, job: Job, isJson: boolean): Promi
   try {
     await world.store.migrate()
     const work = job(world, reportProgress())
-    if (Symbol.asyncIterator in work) await printAnswers(work, format, isJson)
-    else printAnswer(await work, format, isJson)
+    await printAnswers(Symbol.asyncIterator in work ? work : [work], format, isJson)
   } finally {
     await world.store.close()
     // A connection that the driver still holds must not keep the process alive.

@@ -105,11 +105,10 @@ const reportMove = () => {
   return (progress: Progress): void => {
     const { step, table, rows, of } = progress
     if (rows < of && !isDue()) return
-    if (process.stderr.isTTY) process.stderr.write(`${step} ${table}: ${rows} of ${of}\n`)
-    else writeLine(progress)
+    writeLine(process.stderr.isTTY ? `${step} ${table}: ${rows} of ${of}` : progress)
   }
 }
 
-const writeLine = (line: object): void => {
-  process.stderr.write(`${JSON.stringify(line)}\n`)
+const writeLine = (line: object | string): void => {
+  process.stderr.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`)
 }

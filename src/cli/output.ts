@@ -83,7 +83,7 @@ const INTERRUPTED = 130
  * still prints those that arrived before; a second Ctrl-C ends the process at once.
  */
 export const printAnswers = async (
-  answers: AsyncIterable<object>,
+  answers: AsyncIterable<object> | readonly (object | Promise<object>)[],
   format: TableFormat | undefined,
   isJson: boolean,
 ): Promise<void> => {
@@ -96,7 +96,7 @@ export const printAnswers = async (
   process.once('SIGINT', interrupt)
   try {
     for await (const answer of answers) {
-      if (isJson) printAnswer(answer, format, isJson)
+      if (isJson) process.stdout.write(`${writeJson(answer)}\n`)
       else collected.push(answer)
       // The embedded database works synchronously: without a pause no signal would be handled before the end.
       await nextTurn()
@@ -106,10 +106,6 @@ export const printAnswers = async (
     process.off('SIGINT', interrupt)
     if (collected.length > 0) process.stdout.write(asText(collected, format))
   }
-}
-
-export const printAnswer = (answer: object, format: TableFormat | undefined, isJson: boolean): void => {
-  process.stdout.write(isJson ? `${writeJson(answer)}\n` : asText([answer], format))
 }
 
 /** Called after each part of long work. */
@@ -135,30 +131,26 @@ export const reportProgress = (): Progress => {
   }
 }
 
-type Refusal = FailureFacts & { code: string; detail: string; cause?: string; hint?: string }
-
 /** A refusal for stderr: one JSON object, or sentences on a terminal. */
 export const refusalText = (error: unknown, isJson: boolean): string => {
-  const refusal = refusalOf(error)
-  if (isJson) return `${JSON.stringify(refusal)}\n`
-  const { code, detail, cause, errors = [], hint } = refusal
-  const faults = errors.map((fault) => [
+  const { code, detail, cause, hint, ...facts } = refusalOf(error)
+  if (isJson) return `${JSON.stringify({ code, detail, cause, ...facts, hint })}\n`
+  const faults = (facts.errors ?? []).map((fault) => [
     `  ${fault.parameter ?? escaped(fault.pointer ?? '')}`,
     escaped(fault.detail),
   ])
-  const more = [cause, hint].filter((text) => text !== undefined)
-  return [
-    `${paint('red', 'refused:', process.stderr)} ${escaped(detail)} (${code})\n`,
-    inPairs(faults, process.stderr),
-    ...more.map((text) => `${escaped(text)}\n`),
-  ].join('')
+  const sentences = [cause, hint].flatMap((text) => (text === undefined ? [] : `${escaped(text)}\n`))
+  const first = `${paint('red', 'refused:', process.stderr)} ${escaped(detail)} (${code})\n`
+  return first + inPairs(faults, process.stderr) + sentences.join('')
 }
 
+type Refusal = FailureFacts & { code: string; detail: string; cause?: string | undefined; hint?: string }
+
 const refusalOf = (error: unknown): Refusal => {
-  if (!(error instanceof DomainFailure))
-    return { code: 'refused', detail: error instanceof Error ? error.message : String(error) }
-  const { kind: code, message: detail, cause, facts } = error
-  const refusal = { code, detail, ...(cause instanceof Error && { cause: cause.message }), ...facts }
+  const { message: detail, cause } = error instanceof Error ? error : new Error(String(error))
+  if (!(error instanceof DomainFailure)) return { code: 'refused', detail }
+  const { kind: code, facts } = error
+  const refusal = { code, detail, cause: cause instanceof Error ? cause.message : undefined, ...facts }
   if (code === 'unavailable')
     return { ...refusal, hint: 'Check that the database in DATABASE_URL is running, then retry.' }
   return facts.errors?.some(({ parameter }) => parameter !== undefined)

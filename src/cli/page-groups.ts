@@ -108,37 +108,26 @@ const STDIN = 0
 
 const readUtf8 = (file: string | number): string => {
   if (file === STDIN && isatty(STDIN)) process.stderr.write('Type or paste page groups; end with Ctrl-D.\n')
-  const bytes = readFileSync(file)
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return refuse('invalid_json', 'The file is not UTF-8.')
-  }
+  return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
 }
 
 /** One JSON value, or one on each line. */
-const jsonTextsIn = (content: string): string[] => {
-  if (isJson(content)) return [content]
-  const texts = content.split('\n').flatMap((line, i) => {
-    if (line.trim() === '') return []
-    return isJson(line) ? [line] : refuse('invalid_json', `Line ${i + 1} of the file is not valid JSON.`)
-  })
-  return texts.length > 0 ? texts : refuse('invalid_json', 'The file is empty.')
-}
+const jsonTextsIn = (content: string): string[] =>
+  parsed(content) === undefined ? content.trim().split(/\s*\n\s*/) : [content]
 
-const isJson = (text: string): boolean => {
+const parsed = (text: string): unknown => {
   try {
-    JSON.parse(text)
-    return true
+    return JSON.parse(text)
   } catch {
-    return false
+    return undefined
   }
 }
 
 /** The checked fields of one group; its arrays are kept as the exact text they came in. */
 const fieldsOf = (text: string, subject: string): PageGroupFields => {
-  const value: unknown = JSON.parse(text)
-  if (Array.isArray(value)) return refuse('invalid_json', `${subject} must be an object, not a list.`)
+  const value = parsed(text)
+  if (value === undefined || Array.isArray(value))
+    return refuse('invalid_json', `${subject} is not a JSON object. A file has one, or one on each line.`)
   const { fields, faults } = checkPageGroup(value)
   if (faults.length > 0) refuse('invalid_request', `${subject} is invalid.`, { errors: faults })
   const { members } = membersOf(text)

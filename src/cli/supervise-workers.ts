@@ -19,8 +19,6 @@ const KILL_AFTER_DRAIN_MS = 12_000
 export const pauseMsAfter = (shortLives: number): number =>
   Math.min(PAUSE_MS_MIN * 2 ** Math.max(shortLives - 1, 0), PAUSE_MS_MAX)
 
-type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
-
 /**
  * Keeps `WORKERS` processes serving on one port and replaces each that exits; this process serves nothing. Throws,
  * once for all, what keeps the first ones from starting: a port in use, or a database that refuses them.
@@ -69,19 +67,19 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
       const { host, database, workers } = config
       log.info({ host, port, url: urlOf(host, port), database: database.kind, workers }, 'listening')
     }
-    const onExit = (exit: Exit) => {
+    const onExit = (code: number | null, signal: string | null) => {
       if (!living.delete(worker)) return
       const hadListened = listening.delete(worker)
-      const isOrderly = exit.code === 0 || exit.signal === 'SIGTERM'
+      const isOrderly = code === 0 || signal === 'SIGTERM'
       if (isStopping) {
         if (!isOrderly) exitCode = 1
         return finishIfNoneLives()
       }
       if ((refusal !== undefined && !hasStarted) || (!hadListened && !isAnnounced))
-        return fail(refusal ?? `A worker exited at once: ${exit.signal ?? `exit code ${exit.code}`}.`)
+        return fail(refusal ?? `A worker exited at once: ${signal ?? `exit code ${code}`}.`)
       shortLives = performance.now() - startedMs < SHORT_LIFE_MS ? shortLives + 1 : 0
       const pauseMs = pauseMsAfter(shortLives)
-      const facts = { workerPid: pid, ...exit, detail: refusal, pauseMs }
+      const facts = { workerPid: pid, code, signal, detail: refusal, pauseMs }
       log[isOrderly ? 'info' : 'error'](facts, 'worker exited, starting another')
       const timer = setTimeout(() => {
         restarts.delete(timer)
@@ -94,10 +92,10 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
       else if (message.kind === 'started') hasStarted = true
       else if (message.kind === 'listening') onListening()
     })
-    worker.once('exit', (code, signal) => onExit({ code, signal: signal as NodeJS.Signals | null }))
+    worker.once('exit', onExit)
     // A process that could not be created does not emit `exit`.
     worker.on('error', () => {
-      if (pid === undefined) onExit({ code: null, signal: null })
+      if (pid === undefined) onExit(null, null)
     })
   }
 
