@@ -15,8 +15,15 @@ export type Option = ParseArgsOptionsConfig[string] & {
   readonly required?: true
 }
 
-/** What every command declares: its usage, help, parsing and output follow from it. */
-type Declaration = {
+/** What follows the words of a command. */
+export type Input = {
+  readonly values: Values
+  readonly operands: readonly string[]
+  readonly env: Environment
+}
+
+/** One command. Its usage, help, parsing and output follow from this declaration. */
+export type Command = {
   /** For example `keys create`. */
   readonly words: string
   /** One line. */
@@ -29,20 +36,13 @@ type Declaration = {
   /** By what they do: shell lines that work as pasted once `TENANT`, `KEY_ID` and `GROUP` are set to ids. */
   readonly examples: Readonly<Record<string, string>>
   readonly format?: TableFormat
+  /**
+   * Answers one object, several one by one, or null for nothing to print. `open` opens and migrates the database: check
+   * the input first.
+   */
+  readonly run: (input: Input, open: () => Promise<CommandDeps>, progress: Progress) => Answers
 }
-
-/** Answers one object, or several one by one. */
-export type Job = (deps: CommandDeps, progress: Progress) => Promise<object> | AsyncIterable<object>
-
-/** A command that works on the migrated database. Its arguments are checked before the database is opened. */
-export type StoreCommand = Declaration & {
-  readonly prepare: (values: Values, operands: readonly string[]) => Job
-}
-/** A command that opens what it needs itself. */
-export type StandaloneCommand = Declaration & {
-  readonly run: (values: Values, operands: readonly string[], env: Environment) => Promise<object | null>
-}
-export type Command = StoreCommand | StandaloneCommand
+export type Answers = Promise<object | null> | AsyncIterable<object>
 
 export const COMMON_OPTIONS: Readonly<Record<string, Option>> = {
   json: { type: 'boolean', help: 'print JSON on a terminal too; a pipe or file always gets JSON' },

@@ -12,7 +12,7 @@ import {
 } from './command.ts'
 
 const NOTE = 'The key is shown only once: store it as a secret.'
-const ID_DETAILS = ['ID is the apiKeyId that keys list shows, not the key itself.']
+const KEY_ID = { operands: ['ID'], details: ['ID is the apiKeyId that keys list shows, not the key itself.'] }
 
 export const keyCommands: readonly Command[] = [
   {
@@ -21,9 +21,7 @@ export const keyCommands: readonly Command[] = [
     options: {
       tenant: TENANT,
       name: valued('N', 'a name for people to recognise the key by'),
-      scope: valued('S', `what the key may do; repeat for several; all by default: ${SCOPES.join(', ')}`, {
-        multiple: true,
-      }),
+      scope: valued('S', `repeat for several; all by default: ${SCOPES.join(', ')}`, { multiple: true }),
       expires: valued('90d', 'lifetime in days, hours (24h) or minutes (15m); never expires by default'),
     },
     examples: {
@@ -32,7 +30,7 @@ export const keyCommands: readonly Command[] = [
         'prospect-pages keys create --tenant "$TENANT" --scope page_groups:read --scope pages:read --expires 90d',
     },
     format: { note: NOTE },
-    prepare: (values) => {
+    run: async ({ values }, open) => {
       const lifeMs = durationOf(values, 'expires')
       if (lifeMs === 0) wrongUse('--expires must be more than 0')
       const wanted = {
@@ -41,7 +39,7 @@ export const keyCommands: readonly Command[] = [
         scopes: scopesOf(values),
         lifeMs,
       }
-      return (deps) => issueApiKey(deps)(wanted)
+      return issueApiKey(await open())(wanted)
     },
   },
   {
@@ -55,29 +53,22 @@ export const keyCommands: readonly Command[] = [
       list: 'apiKeys',
       columns: ['apiKeyId', 'start', 'name', 'scopes', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'],
     },
-    prepare: (values) => {
+    run: async ({ values }, open) => {
       const tenantId = requiredName(values, 'tenant')
-      return async (deps) => ({ apiKeys: await listApiKeys(deps)(tenantId) })
+      return { apiKeys: await listApiKeys(await open())(tenantId) }
     },
   },
   {
     words: 'keys revoke',
     help: 'revokes a key in every process, within a second',
-    details: ID_DETAILS,
-    operands: ['ID'],
-    examples: {
-      'revoke a key': 'prospect-pages keys revoke "$KEY_ID"',
-    },
-    prepare:
-      (_values, [apiKeyId = '']) =>
-      (deps) =>
-        revokeApiKey(deps)(apiKeyId),
+    ...KEY_ID,
+    examples: { 'revoke a key': 'prospect-pages keys revoke "$KEY_ID"' },
+    run: async ({ operands: [apiKeyId = ''] }, open) => revokeApiKey(await open())(apiKeyId),
   },
   {
     words: 'keys rotate',
     help: 'issues a new key with the same scopes; the old one expires after the overlap',
-    details: ID_DETAILS,
-    operands: ['ID'],
+    ...KEY_ID,
     options: {
       overlap: valued('24h', 'how long the old key stays valid: days, hours or minutes', { default: '24h' }),
     },
@@ -86,9 +77,9 @@ export const keyCommands: readonly Command[] = [
       'a new key; the old one expires now': 'prospect-pages keys rotate "$KEY_ID" --overlap 0m',
     },
     format: { note: NOTE },
-    prepare: (values, [apiKeyId = '']) => {
+    run: async ({ values, operands: [apiKeyId = ''] }, open) => {
       const overlapMs = durationOf(values, 'overlap') ?? 0
-      return (deps) => rotateApiKey(deps)(apiKeyId, overlapMs)
+      return rotateApiKey(await open())(apiKeyId, overlapMs)
     },
   },
 ]

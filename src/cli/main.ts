@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { createLog } from '../adapters/log.ts'
 import { realWorld } from '../compose.ts'
 import { readConfig } from '../config.ts'
-import { type Command, type Job, WrongUse, wrongUse } from './command.ts'
+import type { Store } from '../core/ports.ts'
+import { type Command, type CommandDeps, WrongUse, wrongUse } from './command.ts'
 import { commandHelp, listOf, programHelp, usageHint } from './help.ts'
 import { keyCommands } from './keys.ts'
 import { operationCommands } from './operations.ts'
@@ -51,25 +52,23 @@ const helpFor = (argv: readonly string[]): string => {
 }
 
 const run = async (command: Command, args: readonly string[]): Promise<void> => {
-  const { values, operands } = parse(command, args)
-  const isJson = values['json'] === true || !process.stdout.isTTY
-  if ('prepare' in command) return runOnStore(command, command.prepare(values, operands), isJson)
-  const answer = await command.run(values, operands, process.env)
-  if (answer !== null) await printAnswers([answer], command.format, isJson)
-}
-
-const runOnStore = async ({ format }: Command, job: Job, isJson: boolean): Promise<void> => {
-  const config = readConfig(process.env)
-  if (config.database.kind === 'memory') wrongUse('DATABASE_URL is memory: nothing would be kept')
-  const world = realWorld(config, createLog('warn', 'at once'))
+  const input = { ...parse(command, args), env: process.env }
+  const isJson = input.values['json'] === true || !process.stdout.isTTY
+  let store: Store | undefined
+  const open = async (): Promise<CommandDeps> => {
+    const config = readConfig(process.env)
+    if (config.database.kind === 'memory') wrongUse('DATABASE_URL is memory: nothing would be kept')
+    const world = realWorld(config, createLog('warn', 'at once'))
+    store = world.store
+    await store.migrate()
+    return world
+  }
   try {
-    await world.store.migrate()
-    const work = job(world, reportProgress())
-    await printAnswers(Symbol.asyncIterator in work ? work : [work], format, isJson)
+    await printAnswers(command.run(input, open, reportProgress()), command.format, isJson)
   } finally {
-    await world.store.close()
+    await store?.close()
     // A connection that the driver still holds must not keep the process alive.
-    setTimeout(() => process.exit(), 5_000).unref()
+    if (store !== undefined) setTimeout(() => process.exit(), 5_000).unref()
   }
 }
 

@@ -19,7 +19,7 @@ export const operationCommands: readonly Command[] = [
       'with PostgreSQL, reachable from other machines':
         'HOST=0.0.0.0 DATABASE_URL=postgres://user:password@host/database prospect-pages serve',
     },
-    run: async (_values, _operands, env) => {
+    run: async ({ env }) => {
       try {
         await serve(readConfig(env))
         return null
@@ -36,7 +36,10 @@ export const operationCommands: readonly Command[] = [
     examples: {
       'before the first server of a new release starts': 'prospect-pages migrate',
     },
-    prepare: () => async () => ({ migrated: true }),
+    run: async (_input, open) => {
+      await open()
+      return { migrated: true }
+    },
   },
   {
     words: 'doctor',
@@ -49,7 +52,7 @@ export const operationCommands: readonly Command[] = [
       'what is wrong, if anything': 'prospect-pages doctor',
     },
     format: { list: 'checks' },
-    run: async (values, _operands, env) => {
+    run: async ({ values, env }) => {
       const diagnosis = await diagnose(env, values['thorough'] === true)
       if (!diagnosis.ok) process.exitCode = 1
       return diagnosis
@@ -63,7 +66,7 @@ export const operationCommands: readonly Command[] = [
     examples: {
       'a copy named after the current minute': 'prospect-pages backup "copy-$(date +%F-%H%M).db"',
     },
-    run: async (_values, [file = ''], env) => backUpTo(readConfig(env), file),
+    run: async ({ operands: [file = ''], env }) => backUpTo(readConfig(env), file),
   },
   {
     words: 'move',
@@ -79,7 +82,7 @@ export const operationCommands: readonly Command[] = [
       'move to PostgreSQL, with both addresses set':
         'prospect-pages move --from "$DATABASE_URL" --to "$NEW_DATABASE_URL"',
     },
-    run: async (values) => {
+    run: async ({ values }) => {
       const from = addressOf(values, 'from')
       const to = addressOf(values, 'to')
       if (from.kind !== 'sqlite') return wrongUse('--from must be sqlite:PATH')

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { DomainFailure, type FailureFacts } from '../core/failures.ts'
 import { writeJson } from '../core/write-json.ts'
+import type { Answers } from './command.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -82,20 +83,17 @@ const INTERRUPTED = 130
  * Prints answers as JSON, one line each as soon as they arrive, or all of them as text at the end. A failure or Ctrl-C
  * still prints those that arrived before; a second Ctrl-C ends the process at once.
  */
-export const printAnswers = async (
-  answers: AsyncIterable<object> | readonly (object | Promise<object>)[],
-  format: TableFormat | undefined,
-  isJson: boolean,
-): Promise<void> => {
+export const printAnswers = async (answers: Answers, format: TableFormat | undefined, isJson: boolean) => {
   const collected: object[] = []
   let isInterrupted = false
   const interrupt = () => {
     isInterrupted = true
     process.exitCode = INTERRUPTED
   }
-  process.once('SIGINT', interrupt)
   try {
-    for await (const answer of answers) {
+    for await (const answer of Symbol.asyncIterator in answers ? answers : [answers]) {
+      if (answer === null) break
+      if (process.listenerCount('SIGINT') === 0) process.once('SIGINT', interrupt)
       if (isJson) process.stdout.write(`${writeJson(answer)}\n`)
       else collected.push(answer)
       // The embedded database works synchronously: without a pause no signal would be handled before the end.

@@ -34,10 +34,8 @@ const statusCommand = (verb: string, status: PageGroupStatus, help: string): Com
   details: ['page-groups update ID --status active undoes it.'],
   operands: ['ID'],
   examples: { [`${verb} a page group`]: `prospect-pages page-groups ${verb} "$GROUP"` },
-  prepare:
-    (_values, [pageGroupId = '']) =>
-    (deps) =>
-      updatePageGroup(deps)(pageGroupId, { status }),
+  run: async ({ operands: [pageGroupId = ''] }, open) =>
+    updatePageGroup(await open())(pageGroupId, { status }),
 })
 
 export const pageGroupCommands: readonly Command[] = [
@@ -56,7 +54,7 @@ export const pageGroupCommands: readonly Command[] = [
       'two, from JSON lines': `printf '%s\\n' '{"name":"spring","title":"Spring"}' '{"name":"autumn","title":"Autumn"}' | prospect-pages page-groups create --tenant "$TENANT" --file -`,
     },
     format: { columns: ['pageGroupId', 'name', 'title', 'status'] },
-    prepare: (values) => {
+    async *run({ values }, open, progress) {
       const tenantId = requiredName(values, 'tenant')
       const groups = groupsIn(values).map((fields, i) => {
         const { name, title } = fields
@@ -64,11 +62,10 @@ export const pageGroupCommands: readonly Command[] = [
           return wrongUse(`page group ${i + 1} needs a name and a title`)
         return { ...fields, tenantId, name, title }
       })
-      return async function* (deps, progress) {
-        for (const [done, group] of groups.entries()) {
-          yield await createPageGroup(deps)(group)
-          progress(done + 1, groups.length)
-        }
+      const create = createPageGroup(await open())
+      for (const [i, group] of groups.entries()) {
+        yield await create(group)
+        progress(i + 1, groups.length)
       }
     },
   },
@@ -82,12 +79,12 @@ export const pageGroupCommands: readonly Command[] = [
       'another title': 'prospect-pages page-groups update "$GROUP" --title "Spring offers"',
       'set links and remove the page context': `echo '{"pageContext":null,"footerLinks":[{"href":"/imprint"}]}' | prospect-pages page-groups update "$GROUP" --file -`,
     },
-    prepare: (values, [pageGroupId = '']) => {
+    run: async ({ values, operands: [pageGroupId = ''] }, open) => {
       const [fields, ...more] = groupsIn(values)
       if (fields === undefined || Object.keys(fields).length === 0)
         return wrongUse('nothing to change: no field is given')
       if (more.length > 0) return wrongUse('an update takes the fields of one page group')
-      return (deps) => updatePageGroup(deps)(pageGroupId, fields)
+      return updatePageGroup(await open())(pageGroupId, fields)
     },
   },
   statusCommand('archive', 'archived', 'archives a page group: it takes no new pages'),

@@ -10,9 +10,9 @@ export const tenantCommands: readonly Command[] = [
       'a tenant': 'prospect-pages tenants create --name Acme',
       'a tenant, with its id kept for later commands': `TENANT=$(prospect-pages tenants create --name Acme | sed 's/.*"tenantId":"\\([^"]*\\)".*/\\1/')`,
     },
-    prepare: (values) => {
+    run: async ({ values }, open) => {
       const name = requiredName(values, 'name')
-      return (deps) => createTenant(deps)({ name })
+      return createTenant(await open())({ name })
     },
   },
 ]

@@ -1,6 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
-import type { Command } from '../../src/cli/command.ts'
 import { commandHelp, programHelp, usageHint } from '../../src/cli/help.ts'
 import { COMMANDS } from '../../src/cli/main.ts'
 import { asText, type TableFormat } from '../../src/cli/output.ts'
@@ -24,17 +23,15 @@ for (const command of COMMANDS)
     for (const line of lines) t.ok(help.includes(`\n  ${line}\n`), 'whole, to be pasted')
   })
 
-const prepared = (line: string) => {
+/** What refuses a command line; `accepted` if it would open the database. */
+const refusalOf = async (line: string): Promise<string> => {
   const args = line.split(' ')
-  const command: Command = commandIn(args, COMMANDS) ?? unknownCommand(args, COMMANDS)
-  const { values, operands } = parse(command, args)
-  return 'prepare' in command && command.prepare(values, operands)
-}
-/** The message that refuses a command line. */
-const refusalOf = (line: string): string => {
+  const accept = () => Promise.reject(new Error('accepted'))
   try {
-    prepared(line)
-    return 'accepted'
+    const command = commandIn(args, COMMANDS) ?? unknownCommand(args, COMMANDS)
+    const answers = command.run({ ...parse(command, args), env: {} }, accept, () => {})
+    for await (const answer of Symbol.asyncIterator in answers ? answers : [answers]) return String(answer)
+    return ''
   } catch (error) {
     return (error as Error).message
   }
@@ -65,7 +62,7 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'tenants create --name x --json': 'accepted',
     'keys create --tenant=t --scope pages:read --scope pages:read --expires 90d': 'accepted',
   }
-  for (const [line, message] of Object.entries(uses)) t.equal(refusalOf(line), message, line)
+  for (const [line, message] of Object.entries(uses)) t.equal(await refusalOf(line), message, line)
 })
 
 t.test('incorrect use of a command shows its usage', async (t) => {
