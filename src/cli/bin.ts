@@ -31,10 +31,6 @@ if (isNewEnough) {
     env: { ...process.env, PROSPECT_PAGES_PARENT: String(process.pid) },
   })
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
-  child.on('error', (error) => {
-    process.stderr.write(`${error.message}\n`)
-    process.exit(1)
-  })
   child.on('exit', (code) => process.exit(code ?? 1))
 } else {
   process.stderr.write(`prospect-pages needs Node 22.13 or newer; this is ${process.versions.node}\n`)

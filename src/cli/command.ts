@@ -5,7 +5,6 @@ import type { Progress, TableFormat } from './output.ts'
 
 export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
 export type CommandDeps = { readonly store: Store; readonly clock: Clock; readonly newId: NewId }
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** An option as `parseArgs` takes it, with its line in the help. */
 export type Option = ParseArgsOptionsConfig[string] & {
@@ -19,7 +18,7 @@ export type Option = ParseArgsOptionsConfig[string] & {
 export type Input = {
   readonly values: Values
   readonly operands: readonly string[]
-  readonly env: Environment
+  readonly env: NodeJS.ProcessEnv
 }
 
 /** One command. Its usage, help, parsing and output follow from this declaration. */

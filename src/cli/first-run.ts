@@ -5,24 +5,19 @@ import type { CommandDeps } from './command.ts'
 import { inPairs, paint } from './output.ts'
 
 /**
- * Fills a database without any key with a tenant, a page group and a key. Answers the text to print: the key, shown
- * only once, and calls to paste. Null if the database has a key. The key is created last, so that the next run starts
- * over if this one is interrupted.
+ * Fills a database without any key with a tenant, a page group and, last, a key, so that an interrupted run starts over.
+ * Answers the text to print: the key, shown only once, and calls to paste. Null if the database has a key.
  */
 export const firstRun = async (deps: CommandDeps, url: string): Promise<string | null> => {
   if (!(await deps.store.apiKeys.isEmpty())) return null
   const { tenantId } = await createTenant(deps)({ name: 'First tenant' })
   const { pageGroupId } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
   const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: [], lifeMs: null })
-  const created = [
-    ['  tenant', tenantId],
-    ['  page group', pageGroupId],
-    ['  key', apiKey],
-  ]
+  const created = { tenant: tenantId, 'page group': pageGroupId, key: apiKey }
   return `
 ${paint('bold', 'This database had no API key, so a tenant, a page group and a key were created.')}
 
-${inPairs(created)}
+${inPairs(Object.entries(created).map(([name, value]) => [`  ${name}`, value]))}
 The key is shown only once. ${paint('bold', 'Paste these lines to try it:')}
 
 URL=${url}

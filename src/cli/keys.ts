@@ -33,22 +33,16 @@ export const keyCommands: readonly Command[] = [
     run: async ({ values }, open) => {
       const lifeMs = durationOf(values, 'expires')
       if (lifeMs === 0) wrongUse('--expires must be more than 0')
-      const wanted = {
-        tenantId: requiredName(values, 'tenant'),
-        name: nameOf(values, 'name'),
-        scopes: scopesOf(values),
-        lifeMs,
-      }
-      return issueApiKey(await open())(wanted)
+      const scopes = scopesOf(values)
+      const key = { tenantId: requiredName(values, 'tenant'), name: nameOf(values, 'name'), scopes, lifeMs }
+      return issueApiKey(await open())(key)
     },
   },
   {
     words: 'keys list',
     help: 'lists the keys of a tenant, oldest first',
     options: { tenant: TENANT },
-    examples: {
-      'all keys, including expired and revoked ones': 'prospect-pages keys list --tenant "$TENANT"',
-    },
+    examples: { 'all keys, even revoked ones': 'prospect-pages keys list --tenant "$TENANT"' },
     format: {
       list: 'apiKeys',
       columns: ['apiKeyId', 'start', 'name', 'scopes', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'],

@@ -12,12 +12,7 @@ import { pageGroupCommands } from './page-groups.ts'
 import { commandIn, groupIn, parse, unknownCommand } from './parse.ts'
 import { tenantCommands } from './tenants.ts'
 
-export const COMMANDS: readonly Command[] = [
-  ...operationCommands,
-  ...tenantCommands,
-  ...keyCommands,
-  ...pageGroupCommands,
-]
+export const COMMANDS = [operationCommands, tenantCommands, keyCommands, pageGroupCommands].flat()
 
 /** Answers go to stdout, refusals to stderr. Exit codes: 0, 1 refused, 2 incorrect use. */
 export const main = async (argv: readonly string[]): Promise<void> => {
@@ -29,15 +24,15 @@ export const main = async (argv: readonly string[]): Promise<void> => {
   const args = argv[0] === undefined || argv[0].startsWith('-') ? ['serve', ...argv] : argv
   const command = commandIn(args, COMMANDS)
   try {
-    if (argv.includes('--help') || argv.includes('-h') || argv[0] === 'help') print(helpFor(argv))
-    else if (argv.includes('--version')) print(`${version()}\n`)
+    if (argv.includes('--help') || argv.includes('-h') || argv[0] === 'help')
+      process.stdout.write(helpFor(argv))
+    else if (argv.includes('--version')) process.stdout.write(`${version()}\n`)
     else await run(command ?? unknownCommand(args, COMMANDS), args)
   } catch (error) {
     const isWrongUse = error instanceof WrongUse
     const isJson = argv.includes('--json') || !process.stderr.isTTY
-    process.stderr.write(
-      isWrongUse ? wrongUseText(error.message, usageHint(command)) : refusalText(error, isJson),
-    )
+    const text = isWrongUse ? wrongUseText(error.message, usageHint(command)) : refusalText(error, isJson)
+    process.stderr.write(text)
     process.exitCode = isWrongUse ? 2 : 1
   }
 }
@@ -70,10 +65,6 @@ const run = async (command: Command, args: readonly string[]): Promise<void> => 
     // A connection that the driver still holds must not keep the process alive.
     if (store !== undefined) setTimeout(() => process.exit(), 5_000).unref()
   }
-}
-
-const print = (text: string): void => {
-  process.stdout.write(text)
 }
 
 const version = (): string =>

@@ -20,22 +20,18 @@ export const operationCommands: readonly Command[] = [
         'HOST=0.0.0.0 DATABASE_URL=postgres://user:password@host/database prospect-pages serve',
     },
     run: async ({ env }) => {
-      try {
-        await serve(readConfig(env))
-        return null
-      } catch (error) {
+      await serve(readConfig(env)).catch((error) => {
         // What is open already, such as the socket, would keep the process alive.
         setImmediate(() => process.exit())
         throw error
-      }
+      })
+      return null
     },
   },
   {
     words: 'migrate',
     help: 'brings the database to the schema of this program',
-    examples: {
-      'before the first server of a new release starts': 'prospect-pages migrate',
-    },
+    examples: { 'before the first server of a new release starts': 'prospect-pages migrate' },
     run: async (_input, open) => {
       await open()
       return { migrated: true }
@@ -63,9 +59,7 @@ export const operationCommands: readonly Command[] = [
     help: 'copies the embedded database to a new file, even while a server is running',
     details: ['FILE must not exist. To restore, stop the server and replace the database with the copy.'],
     operands: ['FILE'],
-    examples: {
-      'a copy named after the current minute': 'prospect-pages backup "copy-$(date +%F-%H%M).db"',
-    },
+    examples: { 'a copy named after the minute': 'prospect-pages backup "copy-$(date +%F-%H%M).db"' },
     run: async ({ operands: [file = ''], env }) => backUpTo(readConfig(env), file),
   },
   {
@@ -74,9 +68,7 @@ export const operationCommands: readonly Command[] = [
     details: ['Stop the server first. If the move is interrupted, run it again.'],
     options: {
       from: valued('sqlite:PATH', 'the embedded database', { required: true }),
-      to: valued('postgres://…', 'an empty PostgreSQL database, as a role that may create tables', {
-        required: true,
-      }),
+      to: valued('postgres://…', 'an empty database, as a role that may create tables', { required: true }),
     },
     examples: {
       'move to PostgreSQL, with both addresses set':
@@ -87,8 +79,8 @@ export const operationCommands: readonly Command[] = [
       const to = addressOf(values, 'to')
       if (from.kind !== 'sqlite') return wrongUse('--from must be sqlite:PATH')
       if (to.kind !== 'postgres') return wrongUse('--to must be postgres://…')
-      const moved = await moveBetween(from.path, to.url, reportMove(), (warning) => writeLine({ warning }))
-      return { moved: true, ...moved }
+      const warn = (warning: string) => writeLine({ warning })
+      return { moved: true, ...(await moveBetween(from.path, to.url, reportMove(), warn)) }
     },
   },
 ]
@@ -107,8 +99,8 @@ const reportMove = () => {
   const isDue = everySecond()
   return (progress: Progress): void => {
     const { step, table, rows, of } = progress
-    if (rows < of && !isDue()) return
-    writeLine(process.stderr.isTTY ? `${step} ${table}: ${rows} of ${of}` : progress)
+    if (rows === of || isDue())
+      writeLine(process.stderr.isTTY ? `${step} ${table}: ${rows} of ${of}` : progress)
   }
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { styleText } from 'node:util'
-import { DomainFailure, type FailureFacts } from '../core/failures.ts'
+import { DomainFailure } from '../core/failures.ts'
 import { writeJson } from '../core/write-json.ts'
 import type { Answers } from './command.ts'
 
@@ -28,21 +28,19 @@ const escaped = (text: string): string =>
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
-type PaintCell = (text: string, row: number, column: number) => string
-/** Lines with each column but the last padded to one width. */
-const aligned = (rows: readonly (readonly string[])[], paintCell: PaintCell): string => {
+/** Rows with each column but the last padded to one width. */
+const padded = (rows: readonly (readonly string[])[]): string[][] => {
   const widths: number[] = []
   for (const row of rows)
     for (const [x, cell] of row.entries()) widths[x] = Math.max(widths[x] ?? 0, cell.length)
-  const lines = rows.map((row, y) =>
-    row.map((cell, x) => paintCell(x === row.length - 1 ? cell : cell.padEnd(widths[x] ?? 0), y, x)),
-  )
-  return lines.map((cells) => `${cells.join('  ')}\n`).join('')
+  return rows.map((row) => row.map((cell, x) => (x < row.length - 1 ? cell.padEnd(widths[x] ?? 0) : cell)))
 }
 
 /** Names on the left, their meaning or value on the right. */
 export const inPairs = (pairs: readonly (readonly string[])[], stream?: NodeJS.WritableStream): string =>
-  aligned(pairs, (text, _row, column) => (column === 0 ? paint('cyan', text, stream) : text))
+  padded(pairs)
+    .map(([name = '', value]) => `${paint('cyan', name, stream)}  ${value}\n`)
+    .join('')
 
 /** One answer as pairs; several as a table, or as pairs one after the other if the terminal is too narrow. */
 export const asText = (answers: readonly object[], { columns, list, note }: TableFormat = {}): string => {
@@ -62,11 +60,11 @@ const tableOf = (rows: readonly Row[], columns?: readonly string[]): string => {
     rows.some((row) => row[name] !== null && row[name] !== undefined),
   )
   const cells = [names, ...rows.map((row) => names.map((name) => cellOf(row[name])))]
-  const lines = aligned(cells, (text) => text).split('\n')
+  const [head = '', ...lines] = padded(cells).map((row) => row.join('  '))
   const width = process.stdout.columns || Number.POSITIVE_INFINITY
-  return lines.some((line) => line.length > width)
+  return [head, ...lines].some((line) => line.length > width)
     ? rows.map((row) => recordOf(row, names)).join('\n')
-    : aligned(cells, (text, row) => (row === 0 ? paint('bold', text) : text))
+    : `${[paint('bold', head), ...lines].join('\n')}\n`
 }
 
 const cellOf = (value: unknown): string => {
@@ -75,9 +73,6 @@ const cellOf = (value: unknown): string => {
   const isPlainList = Array.isArray(value) && value.every((item) => typeof item !== 'object')
   return escaped(isPlainList && value.length > 0 ? value.join(', ') : writeJson(value))
 }
-
-/** The exit code that a shell expects after Ctrl-C. */
-const INTERRUPTED = 130
 
 /**
  * Prints answers as JSON, one line each as soon as they arrive, or all of them as text at the end. A failure or Ctrl-C
@@ -88,7 +83,7 @@ export const printAnswers = async (answers: Answers, format: TableFormat | undef
   let isInterrupted = false
   const interrupt = () => {
     isInterrupted = true
-    process.exitCode = INTERRUPTED
+    process.exitCode = 130 // what a shell expects after Ctrl-C
   }
   try {
     for await (const answer of Symbol.asyncIterator in answers ? answers : [answers]) {
@@ -109,13 +104,11 @@ export const printAnswers = async (answers: Answers, format: TableFormat | undef
 /** Called after each part of long work. */
 export type Progress = (done: number, total: number) => void
 
-const REPORT_EVERY_MS = 1_000
-
 /** Whether a second has passed since the start or since it last answered true. */
 export const everySecond = (): (() => boolean) => {
   let lastMs = performance.now()
   return () => {
-    const isDue = performance.now() - lastMs >= REPORT_EVERY_MS
+    const isDue = performance.now() - lastMs >= 1_000
     if (isDue) lastMs = performance.now()
     return isDue
   }
@@ -129,31 +122,23 @@ export const reportProgress = (): Progress => {
   }
 }
 
+const DATABASE_HINT = 'Check that the database in DATABASE_URL is running, then retry.'
+const SETTINGS_HINT = 'prospect-pages --help lists every setting.'
+
 /** A refusal for stderr: one JSON object, or sentences on a terminal. */
 export const refusalText = (error: unknown, isJson: boolean): string => {
-  const { code, detail, cause, hint, ...facts } = refusalOf(error)
-  if (isJson) return `${JSON.stringify({ code, detail, cause, ...facts, hint })}\n`
-  const faults = (facts.errors ?? []).map((fault) => [
-    `  ${fault.parameter ?? escaped(fault.pointer ?? '')}`,
-    escaped(fault.detail),
-  ])
+  const failure = error instanceof DomainFailure ? error : undefined
+  const code = failure?.kind ?? 'refused'
+  const detail = error instanceof Error ? error.message : String(error)
+  const cause = failure?.cause instanceof Error ? failure.cause.message : undefined
+  const { errors = [] } = failure?.facts ?? {}
+  const settingsHint = errors.some(({ parameter }) => parameter !== undefined) ? SETTINGS_HINT : undefined
+  const hint = code === 'unavailable' ? DATABASE_HINT : settingsHint
+  if (isJson) return `${JSON.stringify({ code, detail, cause, ...failure?.facts, hint })}\n`
+  const faults = errors.map((fault) => [`  ${fault.parameter ?? fault.pointer}`, fault.detail].map(escaped))
   const sentences = [cause, hint].flatMap((text) => (text === undefined ? [] : `${escaped(text)}\n`))
   const first = `${paint('red', 'refused:', process.stderr)} ${escaped(detail)} (${code})\n`
   return first + inPairs(faults, process.stderr) + sentences.join('')
-}
-
-type Refusal = FailureFacts & { code: string; detail: string; cause?: string | undefined; hint?: string }
-
-const refusalOf = (error: unknown): Refusal => {
-  const { message: detail, cause } = error instanceof Error ? error : new Error(String(error))
-  if (!(error instanceof DomainFailure)) return { code: 'refused', detail }
-  const { kind: code, facts } = error
-  const refusal = { code, detail, cause: cause instanceof Error ? cause.message : undefined, ...facts }
-  if (code === 'unavailable')
-    return { ...refusal, hint: 'Check that the database in DATABASE_URL is running, then retry.' }
-  return facts.errors?.some(({ parameter }) => parameter !== undefined)
-    ? { ...refusal, hint: 'prospect-pages --help lists every setting.' }
-    : refusal
 }
 
 /** Incorrect use, for stderr: always sentences. */

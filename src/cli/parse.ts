@@ -11,11 +11,8 @@ export const groupIn = ([word, ...more]: readonly string[], commands: readonly C
 
 export const unknownCommand = (args: readonly string[], commands: readonly Command[]): never => {
   const verbs = groupIn(args, commands).map(({ words }) => words.split(' ')[1])
-  return wrongUse(
-    verbs.length > 0
-      ? `${args[0]} needs one of: ${verbs.join(', ')}`
-      : `unknown command: ${args.slice(0, 2).join(' ')}`,
-  )
+  if (verbs.length > 0) wrongUse(`${args[0]} needs one of: ${verbs.join(', ')}`)
+  return wrongUse(`unknown command: ${args.slice(0, 2).join(' ')}`)
 }
 
 /** The options and arguments that follow the words of a command. Refuses incorrect use. */

@@ -20,22 +20,17 @@ export const standaloneRole = (log: Log): Role => ({
   listening: (address) => log.info(address, 'listening'),
   started: () => {},
   onStop: (stop) => {
-    onSignals(
-      (signal) => {
-        log.info({ signal }, 'stopping')
-        void stop()
-      },
-      () => process.exit(1),
-    )
+    const first = (signal: string) => {
+      log.info({ signal }, 'stopping')
+      void stop()
+    }
+    onSignals(first, () => process.exit(1))
   },
   stopped: () => log.info('stopped'),
   scrape: ({ text }) => text,
 })
 
-/**
- * A terminal sends SIGINT to each of its processes, and some pass it on: `npm`, or the old Node that started this one.
- * A signal that arrives this soon after the first counts as the same.
- */
+/** A terminal sends SIGINT to all of its processes, and `npm` passes it on: this soon after the first it is the same. */
 const SAME_SIGNAL_MS = 300
 
 /** Handles the first SIGTERM or SIGINT, and the second of either. */

@@ -18,18 +18,14 @@ const RETRY_MS = 500
  */
 export const serve = async (config: Config): Promise<void> => {
   const log = createLog(config.logLevel)
-  exitOnBugs(log)
-  if (config.workers === 1) await serveHere(config, log, standaloneRole(log))
-  else if (cluster.isPrimary) await superviseWorkers(config, log)
-  else await runWorker((role) => serveHere(config, log, role))
-}
-
-/** Node would exit too, but print the whole error: a database driver attaches entire rows to its errors. */
-const exitOnBugs = (log: Log): void => {
+  // Node would print the whole error, and a database driver attaches entire rows to its errors.
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'uncaught exception')
     process.exit(1)
   })
+  if (config.workers === 1) await serveHere(config, log, standaloneRole(log))
+  else if (cluster.isPrimary) await superviseWorkers(config, log)
+  else await runWorker((role) => serveHere(config, log, role))
 }
 
 const serveHere = async (config: Config, log: Log, role: Role): Promise<void> => {
@@ -60,10 +56,7 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   if (config.database.kind !== 'postgres') await retried(greet, stop.signal, log)
 }
 
-/**
- * Retries until the database is available; meanwhile the service listens and answers 503. Answers false if it was
- * stopped before.
- */
+/** Retries until the database is available; meanwhile the service answers 503. False if it was stopped before. */
 const retried = async (step: () => Promise<void>, stop: AbortSignal, log: Log): Promise<boolean> => {
   for (let tries = 0; !stop.aborted; tries++) {
     try {

@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../adapters/log.ts'
 import type { Config } from '../config.ts'
 import { loadSums } from '../observe.ts'
@@ -29,10 +30,9 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
   const done = Promise.withResolvers<void>()
   const living = new Set<Worker>()
   const listening = new Set<Worker>()
-  const restarts = new Set<NodeJS.Timeout>()
+  const stop = new AbortController()
   let isAnnounced = false
   let hasStarted = false
-  let isStopping = false
   let exitCode = 0
   let shortLives = 0
 
@@ -40,7 +40,7 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
     for (const worker of living) worker.process.kill('SIGKILL')
   }
   const fail = (detail: string) => {
-    isStopping = true
+    stop.abort()
     killAll()
     done.reject(new Error(detail))
   }
@@ -71,7 +71,7 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
       if (!living.delete(worker)) return
       const hadListened = listening.delete(worker)
       const isOrderly = code === 0 || signal === 'SIGTERM'
-      if (isStopping) {
+      if (stop.signal.aborted) {
         if (!isOrderly) exitCode = 1
         return finishIfNoneLives()
       }
@@ -81,11 +81,7 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
       const pauseMs = pauseMsAfter(shortLives)
       const facts = { workerPid: pid, code, signal, detail: refusal, pauseMs }
       log[isOrderly ? 'info' : 'error'](facts, 'worker exited, starting another')
-      const timer = setTimeout(() => {
-        restarts.delete(timer)
-        fork(pid)
-      }, pauseMs)
-      restarts.add(timer)
+      void pause(pauseMs, pid, { signal: stop.signal }).then(fork, () => {})
     }
     worker.on('message', (message: Report) => {
       if (message.kind === 'refused') refusal = message.detail
@@ -99,20 +95,17 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
     })
   }
 
-  onSignals(
-    (signal) => {
-      log.info({ signal }, 'stopping')
-      isStopping = true
-      for (const timer of restarts) clearTimeout(timer)
-      for (const worker of living) worker.process.kill('SIGTERM')
-      setTimeout(killAll, config.drainMsMax + KILL_AFTER_DRAIN_MS).unref()
-      finishIfNoneLives()
-    },
-    () => {
-      killAll()
-      process.exit(1)
-    },
-  )
+  const onFirstSignal = (signal: string) => {
+    log.info({ signal }, 'stopping')
+    stop.abort()
+    for (const worker of living) worker.process.kill('SIGTERM')
+    setTimeout(killAll, config.drainMsMax + KILL_AFTER_DRAIN_MS).unref()
+    finishIfNoneLives()
+  }
+  onSignals(onFirstSignal, () => {
+    killAll()
+    process.exit(1)
+  })
   cluster.schedulingPolicy = cluster.SCHED_NONE
   for (let number = 0; number < config.workers; number++) fork()
   await done.promise
