@@ -15,7 +15,7 @@ export type Option = ParseArgsOptionsConfig[string] & {
 }
 
 /** What follows the words of a command. */
-export type Input = {
+type Input = {
   readonly values: Values
   readonly operands: readonly string[]
   readonly env: NodeJS.ProcessEnv

@@ -36,7 +36,7 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   const port = await service.listen()
   const url = urlOf(config.host, port)
   const stop = new AbortController()
-  // Registered before the address is announced: whoever reads it may send a signal at once.
+  // Registered before the address is announced: a reader may send a signal at once.
   role.onStop(async () => {
     stop.abort()
     // The process ends even if something hangs.

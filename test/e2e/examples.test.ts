@@ -18,7 +18,7 @@ t.setTimeout(180_000)
 t.jobs = 2
 
 const hasShell = spawnSync('bash', ['-c', 'command -v sed']).status === 0
-const skip = hasShell ? false : 'NO BASH OR SED HERE: the examples of the help were not tried'
+const skip = hasShell ? false : 'NO BASH OR SED HERE: the examples of the help were not tested'
 if (skip) process.stderr.write(`${skip}\n`)
 
 const paste = async (line: string, env: Environment, folder = tmpdir()) => {
@@ -28,16 +28,16 @@ const paste = async (line: string, env: Environment, folder = tmpdir()) => {
     env: { ...inherited(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const said = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   for (const stream of ['stdout', 'stderr'] as const)
     bash[stream].on('data', (chunk) => {
-      said[stream] += chunk
+      output[stream] += chunk
     })
   const code = await new Promise<number | null>((resolve) => bash.once('close', resolve))
-  return { code, ...said }
+  return { code, ...output }
 }
 
-/** Where the move goes: a PostgreSQL of its own. */
+/** The target of the move: its own PostgreSQL server. */
 const newDatabaseFor = async (t: Test, line: string): Promise<Environment> => {
   if (!line.includes('NEW_DATABASE_URL')) return {}
   const postgres = await startPostgres()
@@ -57,13 +57,13 @@ for (const { words, examples } of COMMANDS.filter(({ words }) => words !== 'serv
         const { tenantId, apiKeyId, pageGroupId } = await seed(env)
         const ids = { TENANT: tenantId, KEY_ID: apiKeyId, GROUP: pageGroupId }
         const pasted = await paste(line, { ...env, ...ids }, folder)
-        // A move tells on stderr how far it is.
+        // A move reports its progress on stderr.
         t.match(pasted, { code: 0, ...(words !== 'move' && { stderr: '' }) }, line)
       }
     },
   )
 
-t.test('a reader that leaves before the end stops nothing', { skip }, async (t) => {
+t.test('a reader that leaves early does not stop a command', { skip }, async (t) => {
   const env = { DATABASE_URL: `sqlite:${join(newFolder(t), 'test.db')}` }
   const { tenantId } = await seed(env)
   const groups = Array.from({ length: 20 }, (_, i) => `{"name":"g${i}","title":"t"}`).join('\\n')
