@@ -1,58 +1,65 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Clock, NewId, Store } from '../core/ports.ts'
 import { isStorable } from '../shapes/text.ts'
-import type { Answer, Look } from './present.ts'
-import type { Progress } from './progress.ts'
+import type { Progress, TableFormat } from './output.ts'
 
 export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
 export type CommandDeps = { readonly store: Store; readonly clock: Clock; readonly newId: NewId }
 
-/**
- * Its answer is printed: JSON on a pipe, one object, or a line for each of several, at once where they come one by one;
- * and as `look` says on a terminal. Long work tells how far it is.
- */
-type Job = (deps: CommandDeps, progress: Progress) => Promise<Answer> | AsyncIterable<object>
-
-/** An option as `parseArgs` of Node takes it, and what `--help` says of it. */
+/** An option as `parseArgs` takes it, with its line in the help. */
 export type Option = ParseArgsOptionsConfig[string] & {
-  /** What stands for its value: `T` in `--tenant T`. */
+  /** The placeholder for its value: `T` in `--tenant T`. */
   readonly value?: string
-  readonly help?: string
+  readonly help: string
+  readonly required?: true
 }
-export type Example = { readonly does: string; readonly line: string }
 
-/** What `--help` says of a command. */
-export type Described = {
-  /** Such as `keys create`. */
+/** What follows the words of a command. */
+type Input = {
+  readonly values: Values
+  readonly operands: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** One command. Its usage, help, parsing and output follow from this declaration. */
+export type Command = {
+  /** For example `keys create`. */
   readonly words: string
-  /** What follows the words, for `--help`. */
-  readonly usage: string
   /** One line. */
   readonly help: string
-  readonly options: Readonly<Record<string, Option>>
-  /** Paragraphs for the help of this command alone. */
+  /** More lines for `COMMAND --help`. */
   readonly details?: readonly string[]
-  /** Lines for a shell that work as pasted, where `TENANT`, `KEY_ID` and `GROUP` are set to ids. */
-  readonly examples?: readonly Example[]
+  /** The names of the arguments that must follow the words. */
+  readonly operands?: readonly string[]
+  readonly options?: Readonly<Record<string, Option>>
+  /** By what they do: shell lines that work as pasted once `TENANT`, `KEY_ID` and `GROUP` are set to ids. */
+  readonly examples: Readonly<Record<string, string>>
+  readonly format?: TableFormat
+  /**
+   * Answers one object, several one by one, or null for nothing to print. `open` opens and migrates the database: check
+   * the input first.
+   */
+  readonly run: (input: Input, open: () => Promise<CommandDeps>, progress: Progress) => Answers
 }
+export type Answers = Promise<object | null> | AsyncIterable<object>
 
-/** One command of `prospect-pages`. */
-export type Command = Described & {
-  /** The names of what must follow the words without a flag. */
-  readonly operands: readonly string[]
-  /** Checks what it is told. The job it answers is done once the database is open. */
-  readonly prepare: (values: Values, operands: readonly string[]) => Job
-  /** How its answer looks on a terminal. */
-  readonly look?: Look
+export const COMMON_OPTIONS: Readonly<Record<string, Option>> = {
+  json: { type: 'boolean', help: 'print JSON on a terminal too; a pipe or file always gets JSON' },
+  help: { type: 'boolean', short: 'h', help: 'print this text' },
 }
+/** An option with a value: `--tenant T`. */
+export const valued = (value: string, help: string, more: Partial<Option> = {}): Option => ({
+  type: 'string',
+  value,
+  help,
+  ...more,
+})
+export const TENANT = valued('T', 'tenant id', { required: true })
 
-/** Options that many commands have in common. */
-export const TENANT: Option = { type: 'string', value: 'T', help: 'id of the tenant; needed' }
-
-/** Wrong use of the command line: exit code 2. */
-export const WRONG_USE = 'wrong use'
+/** The command line was used incorrectly: exit code 2. */
+export class WrongUse extends Error {}
 export const wrongUse = (detail: string): never => {
-  throw new Error(detail, { cause: WRONG_USE })
+  throw new WrongUse(detail)
 }
 
 export const textOf = (values: Values, name: string): string | undefined => {
@@ -60,29 +67,29 @@ export const textOf = (values: Values, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined
 }
 
-export const requiredText = (values: Values, name: string): string => {
-  const value = textOf(values, name)?.trim()
-  return value ? nameSized(name, value) : wrongUse(`--${name} is missing`)
-}
-
 const NAME_LENGTH_MAX = 255
-const nameSized = (option: string, value: string): string =>
-  value.length > NAME_LENGTH_MAX || !isStorable(value)
-    ? wrongUse(`--${option} must be text of at most ${NAME_LENGTH_MAX} characters`)
-    : value
 
-export const optionalName = (values: Values, name: string): string | null => {
-  const value = textOf(values, name)?.trim()
-  return value ? nameSized(name, value) : null
+/** An id or a name without surrounding spaces; null if it is missing or blank. */
+export const nameOf = (values: Values, option: string): string | null => {
+  const name = textOf(values, option)?.trim()
+  if (!name) return null
+  return name.length > NAME_LENGTH_MAX || !isStorable(name)
+    ? wrongUse(`--${option} must be text of at most ${NAME_LENGTH_MAX} characters`)
+    : name
 }
+
+export const requiredName = (values: Values, option: string): string =>
+  nameOf(values, option) ?? wrongUse(`--${option} is required`)
 
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** `90d`, `24h` or `15m`, in milliseconds. */
-export const durationOf = (values: Values, name: string): number | null => {
-  const given = textOf(values, name)
-  if (given === undefined) return null
-  const [, amount = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(given) ?? []
+export const durationOf = (values: Values, option: string): number | null => {
+  const text = textOf(values, option)
+  if (text === undefined) return null
+  const [, amount = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
   const unitMs = UNITS_MS[unit]
-  return unitMs === undefined ? wrongUse(`--${name} must be like 90d, 24h or 15m`) : Number(amount) * unitMs
+  return unitMs === undefined
+    ? wrongUse(`--${option} must be a duration such as 90d, 24h or 15m`)
+    : Number(amount) * unitMs
 }

@@ -2,34 +2,23 @@ import { createTenant } from '../core/create-tenant.ts'
 import { issueApiKey } from '../core/manage-api-keys.ts'
 import { createPageGroup } from '../core/manage-page-groups.ts'
 import type { CommandDeps } from './command.ts'
-import { inPairs } from './layout.ts'
-import { type Paint, plain } from './screen.ts'
+import { inPairs, paint } from './output.ts'
 
 /**
- * Fills an empty database with a tenant, a brand, one page group and a key, and answers what to tell about them: the
- * key, which is shown only now, and the five calls, ready to paste. Null where there is a key already. The key comes
- * last: where the process ends before it, the next one begins again.
+ * Fills a database without any key with a tenant, a page group and, last, a key, so that an interrupted run starts over.
+ * Answers the text to print: the key, shown only once, and calls to paste. Null if the database has a key.
  */
-export const firstRun = async (
-  deps: CommandDeps,
-  url: string,
-  paint: Paint = plain,
-): Promise<string | null> => {
+export const firstRun = async (deps: CommandDeps, url: string): Promise<string | null> => {
   if (!(await deps.store.apiKeys.isEmpty())) return null
   const { tenantId } = await createTenant(deps)({ name: 'First tenant' })
   const { pageGroupId } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
   const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: [], lifeMs: null })
-  const created = [
-    ['tenant', tenantId],
-    ['page group', pageGroupId],
-    ['key', apiKey],
-  ] as const
+  const created = { tenant: tenantId, 'page group': pageGroupId, key: apiKey }
   return `
-${paint('bold', 'The database had no key, so a tenant, a key and a page group were created.')}
+${paint('bold', 'This database had no API key, so a tenant, a page group and a key were created.')}
 
-${inPairs(created, { width: Number.POSITIVE_INFINITY, indent: 2, paintLeft: (text) => paint('cyan', text) }).trimEnd()}
-
-The key is shown only now. ${paint('bold', 'Paste these:')}
+${inPairs(Object.entries(created).map(([name, value]) => [`  ${name}`, value]))}
+The key is shown only once. ${paint('bold', 'Paste these lines to try it:')}
 
 URL=${url}
 KEY=${apiKey}

@@ -1,87 +1,60 @@
 import { settingsHelp } from '../settings.ts'
-import type { Described, Example } from './command.ts'
-import { inPairs, wrapped } from './layout.ts'
-import type { Screen } from './screen.ts'
+import { COMMON_OPTIONS, type Command, type Option } from './command.ts'
+import { inPairs, paint } from './output.ts'
 
-const NAME = 'prospect-pages'
-
-/** Options that every command has. */
-const COMMON = [
-  ['--json', 'JSON on a terminal too; a pipe or file always gets JSON'],
-  ['--help, -h', 'this text'],
-] as const
-
-const SETTINGS_LINE = `Settings, DATABASE_URL above all, come from the environment: ${NAME} --help lists them.`
-
-/** `prospect-pages --help`: every command and every setting. */
-export const programHelp = (commands: readonly Described[], screen: Screen): string => {
-  const { width, paint } = screen
-  const lines = commands.map(({ words, usage, help }) => block(`${words} ${usage}`.trimEnd(), help, screen))
-  const settings = settingsHelp().map(
-    ({ name, default: fallback, help }) => [name, `${help}${fallback && ` [${fallback}]`}`] as const,
-  )
-  const paragraphs = [
-    `${NAME} help COMMAND, or COMMAND --help, tells the options of one, with examples. --version tells the version.`,
-    'Answers are JSON where stdout is a pipe or a file, and a table or a list on a terminal; --json makes them JSON there too. Refusals stand on stderr. Exit code: 0, 1 refused, 2 wrong use.',
-    'Colours only on a terminal; NO_COLOR turns them off.',
-  ]
-  return [
-    `${NAME} [command]\n`,
-    `${paint('bold', 'Commands')}\n${lines.join('')}`,
-    ...paragraphs.map((text) => `${wrapped(text, width).join('\n')}\n`),
-    `${paint('bold', 'Settings, from the environment [default]')}\n${inPairs(settings, { width, indent: 2, paintLeft: (text) => paint('cyan', text) })}`,
-  ].join('\n')
-}
-
-/** `prospect-pages keys --help`: the commands that begin with a word. */
-export const groupHelp = (commands: readonly Described[], screen: Screen): string => {
-  const lines = commands.map(({ words, usage, help }) => block(`${words} ${usage}`.trimEnd(), help, screen))
-  const more = `${NAME} help ${commands[0]?.words ?? 'COMMAND'} tells the options of that one, with examples.`
-  return `${lines.join('')}\n${wrapped(more, screen.width).join('\n')}\n`
-}
-
-/** `prospect-pages keys create --help`. */
-export const commandHelp = (
-  { words, usage, help, options, details, examples }: Described,
-  screen: Screen,
-): string => {
-  const { width, paint } = screen
-  const title = (text: string) => paint('bold', text)
-  const own = Object.entries(options).map(([name, { value, help = '', default: fallback, short }]) => {
-    const flag = `--${name}${value === undefined ? '' : ` ${value}`}${short === undefined ? '' : `, -${short}`}`
-    return [flag, `${help}${fallback === undefined ? '' : ` [${fallback}]`}`.trim()] as const
+/** `keys create --tenant T [--name N] …` */
+const usageOf = ({ words, operands = [], options = {} }: Command): string => {
+  const flags = Object.entries(options).map(([name, option]) => {
+    const flag = flagOf(name, option)
+    return `${option.required ? flag : `[${flag}]`}${option.multiple ? '…' : ''}`
   })
-  const lines = (examples ?? []).map(({ does, line }) => `  ${paint('dim', `# ${does}`)}\n  ${line}\n`)
-  return [
-    block(`${NAME} ${words} ${usage}`.trimEnd(), help, screen, 0),
-    ...(details ?? []).map((text) => `${wrapped(text, width).join('\n')}\n`),
-    `${title('Options')}\n${inPairs([...own, ...COMMON], { width, indent: 2, paintLeft: (text) => paint('cyan', text) })}`,
-    ...(lines.length > 0 ? [`${title(`Examples${idsIn(examples)}`)}\n${lines.join('')}`] : []),
-    `${wrapped(SETTINGS_LINE, width).join('\n')}\n`,
-  ].join('\n')
+  return [words, ...operands, ...flags].join(' ')
 }
 
-/** The examples name ids by variables, so that they can be pasted. */
-const idsIn = (examples: readonly Example[] = []): string => {
-  const names = examples.flatMap(({ line }) => line.match(/(?<="\$)(TENANT|KEY_ID|GROUP)(?=")/g) ?? [])
-  return names.length === 0 ? '' : `, with an id in ${[...new Set(names)].join(' and ')}`
+const flagOf = (name: string, { value }: Option): string => `--${name}${value ? ` ${value}` : ''}`
+
+/** What follows a complaint about incorrect use. */
+export const usageHint = (command: Command | undefined): string =>
+  command === undefined
+    ? 'prospect-pages --help lists the commands'
+    : `usage: prospect-pages ${usageOf(command)}\nprospect-pages ${command.words} --help describes the options`
+
+/** `prospect-pages --help` */
+export const programHelp = (commands: readonly Command[]): string => `prospect-pages [command]
+
+${paint('bold', 'Commands')}
+${listOf(commands)}
+prospect-pages COMMAND --help describes one command, with examples. --version prints the version.
+
+A pipe or a file gets JSON, a terminal gets a table; --json prints JSON there too.
+Refusals go to stderr. Exit codes: 0 success, 1 refused, 2 incorrect use. NO_COLOR turns colours off.
+
+${paint('bold', 'Settings, from the environment [default]')}
+${inPairs(settingsHelp().map((setting) => [`  ${setting.name}`, withDefault(setting.help, setting.default)]))}`
+
+/** `prospect-pages keys create --help` */
+export const commandHelp = (command: Command): string => {
+  const { help, details = [], options, examples } = command
+  const flags = Object.entries({ ...options, ...COMMON_OPTIONS }).map(([name, option]) => [
+    `  ${flagOf(name, option)}${option.short ? `, -${option.short}` : ''}`,
+    withDefault(`${option.help}${option.required ? ' (required)' : ''}`, option.default),
+  ])
+  return `prospect-pages ${paint('cyan', usageOf(command))}
+  ${[help, ...details].join('\n  ')}
+
+${paint('bold', 'Options')}
+${inPairs(flags)}
+${paint('bold', 'Examples')}
+${Object.entries(examples)
+  .map(([does, line]) => `  ${paint('dim', `# ${does}`)}\n  ${line}\n`)
+  .join('')}
+Settings such as DATABASE_URL come from the environment: prospect-pages --help lists them.
+`
 }
 
-const HARD_BLANK = '\u00a0'
-/** `[--name N]` stays on one line. */
-const unbroken = (usage: string): string =>
-  usage.replaceAll(/\[[^\]]*\]|--[\w-]+ [A-Z]+/g, (part) => part.replaceAll(' ', HARD_BLANK))
+/** `prospect-pages keys --help` */
+export const listOf = (commands: readonly Command[]): string =>
+  inPairs(commands.map(({ words, help }) => [`  ${words}`, help]))
 
-/** How a command is written, and below it what it does. */
-const block = (usage: string, help: string, { width, paint }: Screen, indent = 2): string => {
-  const [first = '', ...rest] = wrapped(unbroken(usage), width - indent - 4).map((line) =>
-    line.replaceAll(HARD_BLANK, ' '),
-  )
-  const margin = ' '.repeat(indent)
-  const lines = [
-    margin + paint('cyan', first),
-    ...rest.map((line) => `${margin}    ${paint('cyan', line)}`),
-    ...wrapped(help, width - indent - 4).map((line) => `${margin}    ${line}`),
-  ]
-  return lines.map((line) => `${line}\n`).join('')
-}
+const withDefault = (help: string, fallback: Option['default']): string =>
+  fallback ? `${help} [${fallback}]` : help

@@ -3,117 +3,84 @@ import { SCOPES, type Scope } from '../core/ports.ts'
 import {
   type Command,
   durationOf,
-  optionalName,
-  requiredText,
+  nameOf,
+  requiredName,
   TENANT,
   type Values,
+  valued,
   wrongUse,
 } from './command.ts'
 
-const NOTE = 'The key is shown only now: keep it where secrets are kept.'
+const NOTE = 'The key is shown only once: store it as a secret.'
+const KEY_ID = { operands: ['ID'], details: ['ID is the apiKeyId that keys list shows, not the key itself.'] }
 
 export const keyCommands: readonly Command[] = [
   {
     words: 'keys create',
-    usage: '--tenant T [--name N] [--scope S]… [--expires 90d]',
-    help: `issues a key, the only time it is shown; scopes: ${SCOPES.join(', ')}; all unless named`,
+    help: 'issues an API key and shows it, once',
     options: {
       tenant: TENANT,
-      name: { type: 'string', value: 'N', help: 'what the key is for; a person reads it' },
-      scope: {
-        type: 'string',
-        multiple: true,
-        value: 'S',
-        help: 'what the key may do; once for each scope; all unless named',
-      },
-      expires: {
-        type: 'string',
-        value: '90d',
-        help: 'how long it works: days, hours (24h) or minutes (15m); no end unless given',
-      },
+      name: valued('N', 'a name for people to recognise the key by'),
+      scope: valued('S', `repeat for several; all by default: ${SCOPES.join(', ')}`, { multiple: true }),
+      expires: valued('90d', 'lifetime in days, hours (24h) or minutes (15m); never expires by default'),
     },
-    examples: [
-      {
-        does: 'a key that may do everything',
-        line: 'prospect-pages keys create --tenant "$TENANT" --name crm',
-      },
-      {
-        does: 'a key that only reads, for 90 days',
-        line: 'prospect-pages keys create --tenant "$TENANT" --scope page_groups:read --scope pages:read --expires 90d',
-      },
-    ],
-    look: { note: NOTE },
-    operands: [],
-    prepare: (values) => {
+    examples: {
+      'a key with all scopes': 'prospect-pages keys create --tenant "$TENANT" --name crm',
+      'a read-only key for 90 days':
+        'prospect-pages keys create --tenant "$TENANT" --scope page_groups:read --scope pages:read --expires 90d',
+    },
+    format: { note: NOTE },
+    run: async ({ values }, open) => {
       const lifeMs = durationOf(values, 'expires')
-      if (lifeMs === 0) wrongUse('--expires must be later than now')
-      const wanted = {
-        tenantId: requiredText(values, 'tenant'),
-        name: optionalName(values, 'name'),
-        scopes: scopesOf(values),
-        lifeMs,
-      }
-      return (deps) => issueApiKey(deps)(wanted)
+      if (lifeMs === 0) wrongUse('--expires must be more than 0')
+      const scopes = scopesOf(values)
+      const key = { tenantId: requiredName(values, 'tenant'), name: nameOf(values, 'name'), scopes, lifeMs }
+      return issueApiKey(await open())(key)
     },
   },
   {
     words: 'keys list',
-    usage: '--tenant T',
     help: 'lists the keys of a tenant, oldest first',
     options: { tenant: TENANT },
-    examples: [{ does: 'the keys, ended ones too', line: 'prospect-pages keys list --tenant "$TENANT"' }],
-    look: {
+    examples: { 'all keys, even revoked ones': 'prospect-pages keys list --tenant "$TENANT"' },
+    format: {
+      list: 'apiKeys',
       columns: ['apiKeyId', 'start', 'name', 'scopes', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'],
     },
-    operands: [],
-    prepare: (values) => {
-      const tenantId = requiredText(values, 'tenant')
-      return async (deps) => ({ apiKeys: await listApiKeys(deps)(tenantId) })
+    run: async ({ values }, open) => {
+      const tenantId = requiredName(values, 'tenant')
+      return { apiKeys: await listApiKeys(await open())(tenantId) }
     },
   },
   {
     words: 'keys revoke',
-    usage: 'ID',
-    help: 'ends a key, in every process within a second',
-    options: {},
-    details: ['ID is the apiKeyId that keys list tells, not the key itself.'],
-    examples: [{ does: 'ends a key', line: 'prospect-pages keys revoke "$KEY_ID"' }],
-    operands: ['ID'],
-    prepare:
-      (_values, [apiKeyId = '']) =>
-      (deps) =>
-        revokeApiKey(deps)(apiKeyId),
+    help: 'revokes a key in every process, within a second',
+    ...KEY_ID,
+    examples: { 'revoke a key': 'prospect-pages keys revoke "$KEY_ID"' },
+    run: async ({ operands: [apiKeyId = ''] }, open) => revokeApiKey(await open())(apiKeyId),
   },
   {
     words: 'keys rotate',
-    usage: 'ID [--overlap 24h]',
-    help: 'issues a key like this one, which itself ends after the overlap',
+    help: 'issues a new key with the same scopes; the old one expires after the overlap',
+    ...KEY_ID,
     options: {
-      overlap: {
-        type: 'string',
-        default: '24h',
-        value: '24h',
-        help: 'how long the old key works beside the new one: days, hours or minutes',
-      },
+      overlap: valued('24h', 'how long the old key stays valid: days, hours or minutes', { default: '24h' }),
     },
-    details: ['ID is the apiKeyId that keys list tells, not the key itself.'],
-    examples: [
-      { does: 'a new key; the old one works for a day', line: 'prospect-pages keys rotate "$KEY_ID"' },
-      { does: 'a new key; the old one ends now', line: 'prospect-pages keys rotate "$KEY_ID" --overlap 0m' },
-    ],
-    look: { note: NOTE },
-    operands: ['ID'],
-    prepare: (values, [apiKeyId = '']) => {
+    examples: {
+      'a new key; the old one works for a day': 'prospect-pages keys rotate "$KEY_ID"',
+      'a new key; the old one expires now': 'prospect-pages keys rotate "$KEY_ID" --overlap 0m',
+    },
+    format: { note: NOTE },
+    run: async ({ values, operands: [apiKeyId = ''] }, open) => {
       const overlapMs = durationOf(values, 'overlap') ?? 0
-      return (deps) => rotateApiKey(deps)(apiKeyId, overlapMs)
+      return rotateApiKey(await open())(apiKeyId, overlapMs)
     },
   },
 ]
 
 const scopesOf = (values: Values): Scope[] => {
-  const given = values['scope'] ?? []
-  const named = Array.isArray(given) ? given : [given]
-  const unknown = named.find((scope) => !SCOPES.includes(scope as Scope))
-  if (unknown !== undefined) wrongUse(`--scope ${unknown}: must be one of ${SCOPES.join(', ')}`)
-  return [...new Set(named as Scope[])]
+  const scopes = [values['scope'] ?? []].flat() as Scope[]
+  const unknown = scopes.find((scope) => !SCOPES.includes(scope))
+  if (unknown !== undefined) wrongUse(`unknown scope ${unknown}: must be one of ${SCOPES.join(', ')}`)
+  return [...new Set(scopes)]
 }

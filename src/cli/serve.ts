@@ -1,35 +1,31 @@
 import cluster from 'node:cluster'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createLog, type Log } from '../adapters/log.ts'
 import { compose, createRuntime } from '../compose.ts'
 import type { Config } from '../config.ts'
 import { DomainFailure } from '../core/failures.ts'
 import { loadTelemetry } from '../telemetry.ts'
 import { firstRun } from './first-run.ts'
-import { alone, type Role, urlOf } from './role.ts'
-import { screenOf } from './screen.ts'
+import { type Role, standaloneRole, urlOf } from './role.ts'
 import { superviseWorkers } from './supervise-workers.ts'
-import { workUnderPrimary } from './worker.ts'
+import { runWorker } from './worker.ts'
 
-const TRY_AGAIN_MS = 500
+const RETRY_MS = 500
 
 /**
- * Migrates, serves and publishes until SIGTERM or SIGINT; a second one of either ends at once. With `WORKERS` this
- * process only supervises, and as many others do that on one port.
+ * Migrates, serves and publishes until SIGTERM or SIGINT; a second one ends the process at once. With `WORKERS` this
+ * process only supervises as many workers on one port.
  */
 export const serve = async (config: Config): Promise<void> => {
   const log = createLog(config.logLevel)
-  endByBugs(log)
-  if (config.workers === 1) await serveHere(config, log, alone(log))
-  else if (cluster.isPrimary) await superviseWorkers(config, log)
-  else await workUnderPrimary((role) => serveHere(config, log, role))
-}
-
-/** Node would end the process too, but print all of the error: a database driver hangs whole rows on its own. */
-const endByBugs = (log: Log): void => {
+  // Node would print the whole error, and a database driver attaches entire rows to its errors.
   process.on('uncaughtException', (error) => {
-    log.fatal({ err: error }, 'a fault that nobody caught ends the process')
+    log.fatal({ err: error }, 'uncaught exception')
     process.exit(1)
   })
+  if (config.workers === 1) await serveHere(config, log, standaloneRole(log))
+  else if (cluster.isPrimary) await superviseWorkers(config, log)
+  else await runWorker((role) => serveHere(config, log, role))
 }
 
 const serveHere = async (config: Config, log: Log, role: Role): Promise<void> => {
@@ -42,49 +38,37 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   const service = compose(config, world)
   const port = await service.listen()
   const url = urlOf(config.host, port)
-  let stop: () => void = () => {}
-  const stopped = new Promise<void>((resolve) => {
-    stop = resolve
-  })
+  const stop = new AbortController()
+  // Registered before the address is announced: a reader may send a signal at once.
   role.onStop(async () => {
-    stop()
-    // Whatever hangs, the process ends.
+    stop.abort()
+    // The process ends even if something hangs.
     setTimeout(() => process.exit(1), config.drainMsMax + 10_000).unref()
     await service.close()
     role.stopped()
     log.flush()
     process.exitCode = 0
   })
-  // Whoever is told may send a signal at once.
   role.listening({ host: config.host, port, url, database: config.database.kind })
 
-  if (!(await whenPossible(service.start, stopped, log))) return
+  if (!(await retried(service.start, stop.signal, log))) return
   role.started()
   const greet = async () => {
-    const greeting = await firstRun(world, url, screenOf(process.stdout, process.env).paint)
-    if (greeting !== null) process.stdout.write(greeting)
+    process.stdout.write((await firstRun(world, url)) ?? '')
   }
-  if (config.database.kind !== 'postgres') await whenPossible(greet, stopped, log)
+  if (config.database.kind !== 'postgres') await retried(greet, stop.signal, log)
 }
 
-/** A database that is away may come yet: until then the service listens and answers 503. */
-const whenPossible = async (
-  step: () => Promise<void>,
-  stopped: Promise<void>,
-  log: Log,
-): Promise<boolean> => {
-  let isStopped = false
-  void stopped.then(() => {
-    isStopped = true
-  })
-  for (let tries = 0; !isStopped; tries++) {
+/** Retries until the database is available; meanwhile the service answers 503. False if it was stopped before. */
+const retried = async (step: () => Promise<void>, stop: AbortSignal, log: Log): Promise<boolean> => {
+  for (let tries = 0; !stop.aborted; tries++) {
     try {
       await step()
       return true
     } catch (error) {
       if (!(error instanceof DomainFailure) || error.kind !== 'unavailable') throw error
       if (tries % 20 === 0) log.warn({ err: error }, 'waiting for the database')
-      await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS))])
+      await pause(RETRY_MS, null, { signal: stop }).catch(() => {})
     }
   }
   return false

@@ -23,28 +23,28 @@ t.setTimeout(180_000)
 const hasShell = spawnSync('bash', ['-c', 'command -v curl && command -v sed']).status === 0
 const whyNoShell = hasShell
   ? false
-  : 'NO BASH, CURL OR SED HERE: the lines that a first run prints were not tried'
+  : 'NO BASH, CURL OR SED HERE: the lines that a first run prints were not tested'
 if (whyNoShell) process.stderr.write(`${whyNoShell}\n`)
 
-/** What a first run prints, once all of it is there. */
+/** The whole text that a first run prints. */
 const greetingOf = (server: Program) =>
   until('the greeting is printed', () => server.stdout().includes('/pages/$PAGE') && server.stdout())
 
 const paste = async (lines: string): Promise<string> => {
   const bash = spawn('bash', ['-eu'], { env: inherited(), stdio: ['pipe', 'pipe', 'inherit'] })
-  let said = ''
+  let output = ''
   bash.stdout.on('data', (chunk) => {
-    said += chunk
+    output += chunk
   })
   const ended = new Promise((resolve) => bash.once('close', resolve))
   bash.stdin.end(lines)
   await ended
-  return said
+  return output
 }
 
-/** The answers of curl stand one behind the other; the id that the shell echoes has a line end. */
-const answersIn = (said: string): unknown[] =>
-  said
+/** curl prints its answers without line ends; the shell echoes the page id on a line. */
+const answersIn = (output: string): unknown[] =>
+  output
     .replaceAll('}{', '}\n{')
     .replace(/(page_[a-z0-9]{26})\n/, '\n"$1"\n')
     .split('\n')
@@ -57,7 +57,7 @@ const databases: Readonly<Record<string, (folder: string) => Environment>> = {
 }
 
 for (const [name, envIn] of Object.entries(databases))
-  t.test(`on ${name} database the printed lines work as pasted`, { skip: whyNoShell }, async (t) => {
+  t.test(`the lines printed for ${name} database work as pasted`, { skip: whyNoShell }, async (t) => {
     const server = await startProgram(t, envIn(newFolder(t)))
     const greeting = await greetingOf(server)
     const settingOf = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(greeting)?.[1] ?? ''
@@ -66,8 +66,8 @@ for (const [name, envIn] of Object.entries(databases))
     t.equal(settingOf('URL'), server.url)
     t.match(greeting, `  key         ${settingOf('KEY')}\n`)
 
-    const said = await paste(greeting.slice(greeting.indexOf('URL=')))
-    const [receipt, groups, pageId, pages, page, ...more] = answersIn(said)
+    const output = await paste(greeting.slice(greeting.indexOf('URL=')))
+    const [receipt, groups, pageId, pages, page, ...more] = answersIn(output)
     t.match(receipt, { source: 'crm', type: 'form_submitted', createdProspect: true })
     t.match(groups, { items: [{ pageGroupId, tenantId, pagesCount: 0 }], hasMore: false, limit: 20 })
     t.match(pages, { items: [{ pageId, pageGroupId, effectiveName: 'A page about the spring sale' }] })
@@ -82,27 +82,30 @@ for (const [name, envIn] of Object.entries(databases))
     t.equal(await server.stop(), 0)
   })
 
-t.test('without any setting the embedded database is made in the folder data, and greets once', async (t) => {
-  const folder = newFolder(t)
-  const first = await startProgram(t, {}, folder)
-  const greeting = await greetingOf(first)
-  const [key = ''] = /pp_[0-9A-Za-z]{36}/.exec(greeting) ?? []
-  t.equal(await first.stop(), 0)
-  t.ok(existsSync(join(folder, 'data', 'prospect-pages.db')))
-  t.notMatch(first.stderr(), key, 'the key is not in the logs')
+t.test(
+  'without settings, the embedded database is created in ./data and the greeting is printed once',
+  async (t) => {
+    const folder = newFolder(t)
+    const first = await startProgram(t, {}, folder)
+    const greeting = await greetingOf(first)
+    const [key = ''] = /pp_[0-9A-Za-z]{36}/.exec(greeting) ?? []
+    t.equal(await first.stop(), 0)
+    t.ok(existsSync(join(folder, 'data', 'prospect-pages.db')))
+    t.notMatch(first.stderr(), key, 'the key is not in the logs')
 
-  const second = await startProgram(t, {}, folder)
-  await second.ready()
-  t.equal((await caller(second.url, key)('GET', '/v0/page_groups')).status, 200, 'the key works still')
-  t.equal(await second.stop(), 0)
-  t.equal(second.stdout(), '', 'and is not printed again')
-})
+    const second = await startProgram(t, {}, folder)
+    await second.ready()
+    t.equal((await caller(second.url, key)('GET', '/v0/page_groups')).status, 200, 'the key still works')
+    t.equal(await second.stop(), 0)
+    t.equal(second.stdout(), '', 'and nothing is printed again')
+  },
+)
 
-/** A first run whose process ends at one of its writes. */
+/** A first run that fails at one of its writes. */
 const endedFirstRun = async (env: Environment, port: 'tenants' | 'pageGroups' | 'apiKeys') => {
   const world = createRuntime(readConfig(env), createLog('silent'))
   await world.store.migrate()
-  const ended = new Error('the process ended')
+  const ended = new Error('the process died')
   const store: Store = { ...world.store, [port]: { ...world.store[port], add: () => Promise.reject(ended) } }
   await firstRun({ ...world, store }, '').catch((why) => {
     if (why !== ended) throw why
@@ -111,7 +114,7 @@ const endedFirstRun = async (env: Environment, port: 'tenants' | 'pageGroups' | 
 }
 
 for (const port of ['tenants', 'pageGroups', 'apiKeys'] as const)
-  t.test(`a first run that ended before it wrote ${port} is made up for by the next`, async (t) => {
+  t.test(`after a first run that failed to write ${port}, the next one succeeds`, async (t) => {
     const env = { DATABASE_URL: `sqlite:${join(newFolder(t), 'test.db')}` }
     await endedFirstRun(env, port)
     const server = await startProgram(t, env)
@@ -123,7 +126,7 @@ for (const port of ['tenants', 'pageGroups', 'apiKeys'] as const)
 
 for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
   t.test(
-    'on an empty PostgreSQL nothing is created and nothing printed',
+    'on an empty PostgreSQL database nothing is created or printed',
     { skip: kind.skip ?? false },
     async (t) => {
       t.teardown(kind.end)

@@ -104,7 +104,7 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
       process.kill(victim, 'SIGKILL')
       const { value } = await until('there are as many as before', async () => {
         const scrape = await scraped(server).catch(() => null)
-        const replaced = server.logs().some(({ msg }) => msg === 'a worker took the place of another')
+        const replaced = server.logs().some(({ msg }) => msg === 'worker replaced')
         return replaced && scrape?.value('prospect_pages_processes') === WORKERS && scrape
       })
       t.equal(value(COUNT, { route: '/v0/page_groups' }), 30)

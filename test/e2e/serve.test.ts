@@ -32,7 +32,7 @@ const setting = async (t: Test, kind: DatabaseKind, seeding = seed) => {
 
 const causeOf = (error: unknown) => (error as { cause?: { code?: string } }).cause?.code
 
-/** What only a database on a machine of its own can do: be away. */
+/** Only a separate database server can be down. */
 const testAbsence = (t: Test, kind: DatabaseKind) => {
   const refusesAll = async (t: Test, url: string, apiKey: string) => {
     for (const [method, path, body] of [
@@ -43,10 +43,10 @@ const testAbsence = (t: Test, kind: DatabaseKind) => {
       const { status, headers } = await caller(url, apiKey)(method, path, body)
       t.match({ status, retry: headers.get('retry-after') }, { status: 503, retry: /^\d+$/ }, path)
     }
-    t.equal((await fetch(`${url}/healthz`)).status, 200, 'it lives')
+    t.equal((await fetch(`${url}/healthz`)).status, 200, 'it is alive')
   }
 
-  t.test('a server started before its database answers 503 until it comes, and then serves', async (t) => {
+  t.test('a server that starts before its database answers 503 until the database is up', async (t) => {
     const { env } = await kind.open(t)
     const { apiKey } = await seed(env)
     const postgres = await kind.server()
@@ -58,7 +58,7 @@ const testAbsence = (t: Test, kind: DatabaseKind) => {
     t.equal((await caller(server.url, apiKey)('POST', '/v0/prospect_logs', ACTIVITY)).status, 201)
   })
 
-  t.test('a server whose database goes away answers 503, and serves again once it is back', async (t) => {
+  t.test('a server whose database goes down answers 503, and serves again once it is back', async (t) => {
     const { server, call, apiKey } = await setting(t, kind)
     t.equal((await call('POST', '/v0/prospect_logs', ACTIVITY)).status, 201)
     const postgres = await kind.server()
@@ -70,7 +70,7 @@ const testAbsence = (t: Test, kind: DatabaseKind) => {
     t.equal(await server.stop(), 0)
   })
 
-  t.test('a server that waits for its database ends by SIGTERM with 0', async (t) => {
+  t.test('a server that waits for its database stops on SIGTERM with 0', async (t) => {
     const { env } = await kind.open(t)
     const postgres = await kind.server()
     await postgres.halt()
@@ -112,10 +112,10 @@ for (const kind of databaseKinds())
         publishedVersion: { versionNumber: 1 },
         latestVersion: { status: 'published' },
       })
-      t.equal(server.stdout(), '', 'a database that is not empty greets nobody')
+      t.equal(server.stdout(), '', 'nothing is printed for a database that is not empty')
     })
 
-    t.test('health, readiness and explanations are answered without a key', async (t) => {
+    t.test('health, readiness, the API description and problem pages need no key', async (t) => {
       const { env } = await kind.open(t)
       const server = await startProgram(t, env)
       await server.ready()
@@ -123,7 +123,7 @@ for (const kind of databaseKinds())
         t.equal((await fetch(server.url + path)).status, 200, path)
     })
 
-    t.test('a killed server has lost nothing that it acknowledged, and doubles nothing', async (t) => {
+    t.test('a killed server loses no acknowledged write, and retries create no duplicates', async (t) => {
       const { call, server, rows, env, apiKey, pagesPath, pageGroupId } = await setting(t, kind)
       const writes = Array.from({ length: 600 }, (_, i) => ({ key: `key ${i}`, isPage: i % 2 === 1 }))
       type Write = (typeof writes)[number]
@@ -161,11 +161,11 @@ for (const kind of databaseKinds())
         writes.map(async (write) => [write.key, await send(callAgain, write)] as const),
       )
       const changed = ids.filter(([key, id]) => survived.has(key) && survived.get(key) !== id)
-      t.strictSame(changed, [], 'what had survived is answered again')
+      t.strictSame(changed, [], 'writes that survived are answered again')
       const kept = await rows<{ key: string; id: string }>(KEPT)
       t.strictSame(kept.map(({ key, id }) => `${key} ${id}`).sort(), ids.map((pair) => pair.join(' ')).sort())
 
-      // What the killed publisher had claimed is nobody's until its lease ends; that end is put forward.
+      // Versions that the killed publisher had claimed are leased; end the leases now.
       await rows(
         `update page_versions set claimable_at = created_at where status = 'processing' and attempts > 0`,
       )
@@ -178,11 +178,11 @@ for (const kind of databaseKinds())
       t.equal((await rows('select version_id as id from page_versions')).length, writes.length / 2)
     })
 
-    t.test('SIGTERM under load: what was sent is answered, and the server ends with 0', async (t) => {
+    t.test('SIGTERM under load: requests in flight are answered, and the server ends with 0', async (t) => {
       const { call, server, rows } = await setting(t, kind)
       const acknowledged: string[] = []
       const ends: unknown[] = []
-      /** Each has a connection of its own; one that was not accepted yet would be reset by the system. */
+      /** Each sender has its own connection; the system would reset one that was not accepted yet. */
       const connected = new Set<number>()
       const sender = async (number: number) => {
         for (;;) {
@@ -208,7 +208,7 @@ for (const kind of databaseKinds())
     })
 
     t.test(
-      'SIGTERM waits for a request that is still arriving, and not for an idle connection',
+      'SIGTERM waits for a request that is still arriving, but not for an idle connection',
       async (t) => {
         const { server, apiKey, rows } = await setting(t, kind)
         t.ok((await fetch(`${server.url}/healthz`)).ok, 'leaves an idle connection behind')
@@ -260,7 +260,7 @@ for (const kind of databaseKinds())
     if (kind.name === 'postgres') testAbsence(t, kind)
   })
 
-t.test('a port that is taken, or a database that cannot be opened, ends the server with 1', async (t) => {
+t.test('a port in use, or a database that cannot be opened, ends the server with 1', async (t) => {
   const { url } = await startProgram(t, { DATABASE_URL: 'memory:' })
   const folder = newFolder(t)
   const refusals = [

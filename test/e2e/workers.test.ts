@@ -17,7 +17,7 @@ import {
 t.setTimeout(180_000)
 const WORKERS = 3
 const ACTIVITY = { source: 'crm', payload: { form: 'contact' } }
-/** Each call on a connection of its own, so that the next one may reach another worker. */
+/** A new connection for each call, so that the next one may reach another worker. */
 const FRESH = { connection: 'close' }
 
 const setting = async (t: Test, kind: DatabaseKind) => {
@@ -34,10 +34,10 @@ const setting = async (t: Test, kind: DatabaseKind) => {
   return { ...seeded, database, rows, server, pagesPath, call: caller(server.url, seeded.apiKey) }
 }
 
-/** The processes that have answered something; every line carries its own. */
+/** The processes that have answered something: each log line has its pid. */
 const answering = (server: Program) =>
   new Set(server.logs().flatMap(({ msg, pid }) => (msg === 'answered' ? [pid as number] : [])))
-/** Asks until as many different workers have answered. */
+/** Sends requests until as many different workers have answered. */
 const reached = (server: Program, count: number, except: ReadonlySet<number> = new Set()) =>
   until(`${count} workers answer`, async () => {
     // A worker that was just killed may have been the one to answer.
@@ -51,11 +51,11 @@ const signalIfThere = (pid: number) => {
   try {
     process.kill(pid, 'SIGTERM')
   } catch {
-    // It has ended already.
+    // It has exited already.
   }
 }
 
-/** Asks it to stop until it has; answers its exit code. */
+/** Sends signals until it has exited; answers its exit code. */
 const stopAgainAndAgain = async (server: Program): Promise<number | null> => {
   let ended: { code: number | null } | undefined
   const { code } = await until('it has ended', () => {
@@ -67,7 +67,7 @@ const stopAgainAndAgain = async (server: Program): Promise<number | null> => {
   return code
 }
 
-t.test('a place in which workers end at once stays empty longer and longer, within bounds', async (t) => {
+t.test('the pause before a restart grows while workers exit early, up to a bound', async (t) => {
   t.strictSame([0, 1, 2, 3, 7, 8, 1_000].map(pauseMsAfter), [100, 100, 200, 400, 6_400, 10_000, 10_000])
 })
 
@@ -75,7 +75,7 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
   t.test(`on ${kind.name}`, { skip: kind.skip ?? false }, async (t) => {
     t.teardown(kind.end)
 
-    t.test('several processes answer on one port, and one line tells of it', async (t) => {
+    t.test('several processes answer on one port, and one log line announces them', async (t) => {
       const { server, call } = await setting(t, kind)
       const pids = await reached(server, WORKERS)
       const [line, ...more] = messages(server, 'listening')
@@ -163,27 +163,25 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
         acknowledged.filter((id) => !kept.has(id)),
         [],
       )
-      const ends = messages(server, 'a worker ended; another takes its place')
+      const ends = messages(server, 'worker exited, starting another')
       t.match(ends, [{ level: 50, workerPid: victim, signal: 'SIGKILL' }])
       t.equal(ends.length, 1, 'the others went on')
-      t.match(messages(server, 'a worker took the place of another'), [
-        { workerPid: replacement, replaces: victim },
-      ])
+      t.match(messages(server, 'worker replaced'), [{ workerPid: replacement, replacedPid: victim }])
       t.equal(messages(server, 'listening').length, 1)
       t.equal(await server.stop(), 0)
     })
 
-    t.test('a worker asked to end drains, and is replaced, too', async (t) => {
+    t.test('a worker that receives SIGTERM drains and is replaced', async (t) => {
       const { server } = await setting(t, kind)
       const pids = await reached(server, WORKERS)
       process.kill(pids[0] as number, 'SIGTERM')
       await reached(server, 1, new Set(pids))
-      t.match(messages(server, 'a worker ended; another takes its place'), [
+      t.match(messages(server, 'worker exited, starting another'), [
         { level: 30, workerPid: pids[0], code: 0 },
       ])
     })
 
-    t.test('SIGTERM under load: what was acknowledged is kept, and all end with 0', async (t) => {
+    t.test('SIGTERM under load keeps what was acknowledged, and all end with 0', async (t) => {
       const { server, call, rows } = await setting(t, kind)
       await reached(server, WORKERS)
       const acknowledged: string[] = []
@@ -203,24 +201,27 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
       t.strictSame(kept.map(({ id }) => id).sort(), acknowledged.sort())
     })
 
-    t.test('a signal that a terminal sends to every process, and some pass on, is one signal', async (t) => {
-      const { server } = await setting(t, kind)
-      const pids = await reached(server, WORKERS)
-      for (const pid of pids) process.kill(pid, 'SIGINT')
-      const ended = server.stop()
-      void server.stop()
-      for (const pid of pids) signalIfThere(pid)
-      t.equal(await ended, 0)
-    })
+    t.test(
+      'a signal that reaches every process from the terminal, and again from the primary, counts once',
+      async (t) => {
+        const { server } = await setting(t, kind)
+        const pids = await reached(server, WORKERS)
+        for (const pid of pids) process.kill(pid, 'SIGINT')
+        const ended = server.stop()
+        void server.stop()
+        for (const pid of pids) signalIfThere(pid)
+        t.equal(await ended, 0)
+      },
+    )
 
-    t.test('a second signal ends all of them at once, with 1', async (t) => {
+    t.test('a second signal ends all of them at once with 1', async (t) => {
       const { server, apiKey } = await setting(t, kind)
       const held = await heldRequest(server.url, apiKey)
       t.equal(await stopAgainAndAgain(server), 1)
       t.equal(await held.status, undefined, 'nothing was waited for')
     })
 
-    t.test('workers whose primary was killed answer what is under way and end', async (t) => {
+    t.test('workers whose primary was killed finish the requests in flight and exit', async (t) => {
       const { server, apiKey, rows } = await setting(t, kind)
       const held = await heldRequest(server.url, apiKey)
       // Resolves when the last of them has let go of stderr.
@@ -230,13 +231,13 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
           () => false,
           () => true,
         )
-      await until('nobody listens', isRefused)
+      await until('nothing listens', isRefused)
       t.equal(await held.finish(), 201)
       await allEnded
       t.equal((await rows('select prospect_log_id from prospect_logs')).length, 1)
     })
 
-    t.test('what keeps them from starting is told once, and ends all with 1', async (t) => {
+    t.test('what keeps workers from starting is reported once, and ends all of them with 1', async (t) => {
       const { env } = await kind.open(t)
       const { url } = await startProgram(t, env)
       const settings = { ...env, WORKERS: `${WORKERS}` }
@@ -259,7 +260,7 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
       t.equal(linesOf(wrong.stderr).length, 1)
     })
 
-    t.test('workers that wait for their database end by SIGTERM with 0', async (t) => {
+    t.test('workers that wait for their database stop on SIGTERM with 0', async (t) => {
       const { env } = await kind.open(t)
       const postgres = await kind.server()
       await postgres.halt()

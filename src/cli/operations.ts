@@ -1,0 +1,111 @@
+import { diagnose } from '../adapters/doctor.ts'
+import { moveToPostgres, type Progress } from '../adapters/move.ts'
+import { backUp } from '../adapters/sqlite/backup.ts'
+import { readConfig } from '../config.ts'
+import { database } from '../settings.ts'
+import { type Command, textOf, type Values, valued, wrongUse } from './command.ts'
+import { everySecond } from './output.ts'
+import { serve } from './serve.ts'
+
+/** What an operator runs: the service itself, and the care of its database. */
+export const operationCommands: readonly Command[] = [
+  {
+    words: 'serve',
+    help: 'migrates, serves and publishes until SIGTERM or SIGINT; the default command',
+    details: [
+      'An embedded or memory database without any key first gets a tenant, a key and a page group;',
+      'the key is printed together with calls to paste. Everything else is a setting.',
+    ],
+    examples: {
+      'with an embedded database, on port 8080': 'prospect-pages serve',
+      'with PostgreSQL, reachable from other machines':
+        'HOST=0.0.0.0 DATABASE_URL=postgres://user:password@host/database prospect-pages serve',
+    },
+    run: async ({ env }) => {
+      await serve(readConfig(env)).catch((error) => {
+        // What is open already, such as the socket, would keep the process alive.
+        setImmediate(() => process.exit())
+        throw error
+      })
+      return null
+    },
+  },
+  {
+    words: 'migrate',
+    help: 'brings the database to the schema of this program',
+    examples: { 'before the first server of a new release starts': 'prospect-pages migrate' },
+    run: async (_input, open) => {
+      await open()
+      return { migrated: true }
+    },
+  },
+  {
+    words: 'doctor',
+    help: 'checks the settings, the database, the disk and the clock; changes nothing',
+    details: ['Each failed check says how to fix it, and the exit code is 1.'],
+    options: {
+      thorough: { type: 'boolean', help: 'check every page of the embedded database, however large it is' },
+    },
+    examples: {
+      'what is wrong, if anything': 'prospect-pages doctor',
+    },
+    format: { list: 'checks' },
+    run: async ({ values, env }) => {
+      const diagnosis = await diagnose(env, values['thorough'] === true)
+      if (!diagnosis.ok) process.exitCode = 1
+      return diagnosis
+    },
+  },
+  {
+    words: 'backup',
+    help: 'copies the embedded database to a new file, even while a server is running',
+    details: ['FILE must not exist. To restore, stop the server and replace the database with the copy.'],
+    operands: ['FILE'],
+    examples: { 'a copy named after the minute': 'prospect-pages backup "copy-$(date +%F-%H%M).db"' },
+    run: async ({ operands: [file = ''], env }) => backUp(readConfig(env).database, file),
+  },
+  {
+    words: 'move',
+    help: 'copies an embedded database into an empty PostgreSQL database',
+    details: ['Stop the server first. If the move is interrupted, run it again.'],
+    options: {
+      from: valued('sqlite:PATH', 'the embedded database', { required: true }),
+      to: valued('postgres://…', 'an empty database, as a role that may create tables', { required: true }),
+    },
+    examples: {
+      'move to PostgreSQL, with both addresses set':
+        'prospect-pages move --from "$DATABASE_URL" --to "$NEW_DATABASE_URL"',
+    },
+    run: async ({ values }) => {
+      const from = addressOf(values, 'from')
+      const to = addressOf(values, 'to')
+      if (from.kind !== 'sqlite') return wrongUse('--from must be sqlite:PATH')
+      if (to.kind !== 'postgres') return wrongUse('--to must be postgres://…')
+      const warn = (warning: string) => writeLine({ warning })
+      return { moved: true, ...(await moveToPostgres(from.path, to.url, reportMove(), warn)) }
+    },
+  },
+]
+
+const addressOf = (values: Values, option: string) => {
+  const address = textOf(values, option) ?? wrongUse(`--${option} is required`)
+  try {
+    return database(address)
+  } catch (error) {
+    return wrongUse(`--${option} ${(error as Error).message}`)
+  }
+}
+
+/** One line for each finished table, and one a second in between: in words on a terminal, otherwise JSON. */
+const reportMove = () => {
+  const isDue = everySecond()
+  return (progress: Progress): void => {
+    const { step, table, rows, of } = progress
+    if (rows === of || isDue())
+      writeLine(process.stderr.isTTY ? `${step} ${table}: ${rows} of ${of}` : progress)
+  }
+}
+
+const writeLine = (line: object | string): void => {
+  process.stderr.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`)
+}

@@ -1,0 +1,146 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { styleText } from 'node:util'
+import { DomainFailure } from '../core/failures.ts'
+import { writeJson } from '../core/write-json.ts'
+import type { Answers } from './command.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+/** How answers look on a terminal. */
+export type TableFormat = {
+  /** The columns of a table; all by default. A single answer always shows every member. */
+  readonly columns?: readonly string[]
+  /** The member whose items are the rows. */
+  readonly list?: string
+  /** A sentence below the answer. */
+  readonly note?: string
+}
+
+type Style = 'bold' | 'cyan' | 'dim' | 'red'
+/** Adds colour if the stream is a terminal that shows it; `NO_COLOR` and `FORCE_COLOR` decide first. */
+export const paint = (style: Style, text: string, stream: NodeJS.WritableStream = process.stdout): string =>
+  styleText(style, text, { stream })
+
+/** Escapes what would control the terminal or reverse the writing direction: a name may contain anything. */
+const escaped = (text: string): string =>
+  text.replace(
+    /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
+/** Rows with each column but the last padded to one width. */
+const padded = (rows: readonly (readonly string[])[]): string[][] => {
+  const widths: number[] = []
+  for (const row of rows)
+    for (const [x, cell] of row.entries()) widths[x] = Math.max(widths[x] ?? 0, cell.length)
+  return rows.map((row) => row.map((cell, x) => (x < row.length - 1 ? cell.padEnd(widths[x] ?? 0) : cell)))
+}
+
+/** Names on the left, their meaning or value on the right. */
+export const inPairs = (pairs: readonly (readonly string[])[], stream?: NodeJS.WritableStream): string =>
+  padded(pairs)
+    .map(([name = '', value]) => `${paint('cyan', name, stream)}  ${value}\n`)
+    .join('')
+
+/** One answer as pairs; several as a table, or as pairs one after the other if the terminal is too narrow. */
+export const asText = (answers: readonly object[], { columns, list, note }: TableFormat = {}): string => {
+  const rows = answers.flatMap((answer) => (list === undefined ? answer : (answer as Row)[list])) as Row[]
+  const isSingle = list === undefined && rows.length === 1
+  const text = isSingle ? rows.map((row) => recordOf(row)).join('') : tableOf(rows, columns)
+  return note === undefined ? text : `${text}\n${note}\n`
+}
+
+const recordOf = (row: Row, names = Object.keys(row)): string =>
+  inPairs(names.map((name) => [name, cellOf(row[name])]))
+
+const tableOf = (rows: readonly Row[], columns?: readonly string[]): string => {
+  if (rows.length === 0) return 'none\n'
+  // Columns without any value are left out.
+  const names = (columns ?? [...new Set(rows.flatMap(Object.keys))]).filter((name) =>
+    rows.some((row) => row[name] !== null && row[name] !== undefined),
+  )
+  const cells = [names, ...rows.map((row) => names.map((name) => cellOf(row[name])))]
+  const [head = '', ...lines] = padded(cells).map((row) => row.join('  '))
+  const width = process.stdout.columns || Number.POSITIVE_INFINITY
+  return [head, ...lines].some((line) => line.length > width)
+    ? rows.map((row) => recordOf(row, names)).join('\n')
+    : `${[paint('bold', head), ...lines].join('\n')}\n`
+}
+
+const cellOf = (value: unknown): string => {
+  if (value === null || value === undefined) return '-'
+  if (typeof value !== 'object') return escaped(String(value))
+  const isPlainList = Array.isArray(value) && value.every((item) => typeof item !== 'object')
+  return escaped(isPlainList && value.length > 0 ? value.join(', ') : writeJson(value))
+}
+
+/**
+ * Prints answers as JSON, one line each as soon as they arrive, or all of them as text at the end. A failure or Ctrl-C
+ * still prints those that arrived before; a second Ctrl-C ends the process at once.
+ */
+export const printAnswers = async (answers: Answers, format: TableFormat | undefined, isJson: boolean) => {
+  const collected: object[] = []
+  let isInterrupted = false
+  const interrupt = () => {
+    isInterrupted = true
+    process.exitCode = 130 // what a shell expects after Ctrl-C
+  }
+  try {
+    for await (const answer of Symbol.asyncIterator in answers ? answers : [answers]) {
+      if (answer === null) break
+      if (process.listenerCount('SIGINT') === 0) process.once('SIGINT', interrupt)
+      if (isJson) process.stdout.write(`${writeJson(answer)}\n`)
+      else collected.push(answer)
+      // The embedded database works synchronously: without a pause no signal would be handled before the end.
+      await nextTurn()
+      if (isInterrupted) break
+    }
+  } finally {
+    process.off('SIGINT', interrupt)
+    if (collected.length > 0) process.stdout.write(asText(collected, format))
+  }
+}
+
+/** Called after each part of long work. */
+export type Progress = (done: number, total: number) => void
+
+/** Whether a second has passed since the start or since it last answered true. */
+export const everySecond = (): (() => boolean) => {
+  let lastMs = performance.now()
+  return () => {
+    const isDue = performance.now() - lastMs >= 1_000
+    if (isDue) lastMs = performance.now()
+    return isDue
+  }
+}
+
+/** One line a second on stderr, if that is a terminal. */
+export const reportProgress = (): Progress => {
+  const isDue = everySecond()
+  return (done, total) => {
+    if (process.stderr.isTTY && isDue()) process.stderr.write(`${done} of ${total}\n`)
+  }
+}
+
+const DATABASE_HINT = 'Check that the database in DATABASE_URL is running, then retry.'
+const SETTINGS_HINT = 'prospect-pages --help lists every setting.'
+
+/** A refusal for stderr: one JSON object, or sentences on a terminal. */
+export const refusalText = (error: unknown, isJson: boolean): string => {
+  const failure = error instanceof DomainFailure ? error : undefined
+  const code = failure?.kind ?? 'refused'
+  const detail = error instanceof Error ? error.message : String(error)
+  const cause = failure?.cause instanceof Error ? failure.cause.message : undefined
+  const { errors = [] } = failure?.facts ?? {}
+  const settingsHint = errors.some(({ parameter }) => parameter !== undefined) ? SETTINGS_HINT : undefined
+  const hint = code === 'unavailable' ? DATABASE_HINT : settingsHint
+  if (isJson) return `${JSON.stringify({ code, detail, cause, ...failure?.facts, hint })}\n`
+  const faults = errors.map((fault) => [`  ${fault.parameter ?? fault.pointer}`, fault.detail].map(escaped))
+  const sentences = [cause, hint].flatMap((text) => (text === undefined ? [] : `${escaped(text)}\n`))
+  const first = `${paint('red', 'refused:', process.stderr)} ${escaped(detail)} (${code})\n`
+  return first + inPairs(faults, process.stderr) + sentences.join('')
+}
+
+/** Incorrect use, for stderr: always sentences. */
+export const wrongUseText = (message: string, hint: string): string =>
+  `${paint('red', 'prospect-pages:', process.stderr)} ${escaped(message)}\n${hint}\n`

@@ -1,0 +1,106 @@
+import { stripVTControlCharacters } from 'node:util'
+import t from 'tap'
+import { commandHelp, programHelp, usageHint } from '../../src/cli/help.ts'
+import { COMMANDS } from '../../src/cli/main.ts'
+import { asText, type TableFormat } from '../../src/cli/output.ts'
+import { commandIn, parse, unknownCommand } from '../../src/cli/parse.ts'
+
+for (const command of COMMANDS)
+  t.test(`the help of ${command.words} has its usage, each option and examples`, async (t) => {
+    const help = stripVTControlCharacters(commandHelp(command))
+    t.ok(help.startsWith(`prospect-pages ${command.words}`))
+    t.ok(programHelp([command]).includes(command.help))
+    for (const [name, { help: meaning, default: fallback, required }] of Object.entries(
+      command.options ?? {},
+    )) {
+      const line = help.split('\n').find((line) => line.startsWith(`  --${name} `)) ?? ''
+      t.ok(line.includes(meaning), name)
+      t.equal(line.includes('(required)'), required === true)
+      if (fallback !== undefined) t.ok(line.endsWith(`[${fallback}]`))
+    }
+    const lines = Object.values(command.examples)
+    t.ok(lines.length > 0)
+    for (const line of lines) t.ok(help.includes(`\n  ${line}\n`), 'whole, to be pasted')
+  })
+
+/** What refuses a command line; `accepted` if it would open the database. */
+const refusalOf = async (line: string): Promise<string> => {
+  const args = line.split(' ')
+  const accept = () => Promise.reject(new Error('accepted'))
+  try {
+    const command = commandIn(args, COMMANDS) ?? unknownCommand(args, COMMANDS)
+    const answers = command.run({ ...parse(command, args), env: {} }, accept, () => {})
+    for await (const answer of Symbol.asyncIterator in answers ? answers : [answers]) return String(answer)
+    return ''
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+t.test('incorrect use is refused with what is wrong', async (t) => {
+  const uses: Readonly<Record<string, string>> = {
+    sing: 'unknown command: sing',
+    'keys sing x': 'unknown command: keys sing',
+    keys: 'keys needs one of: create, list, revoke, rotate',
+    'migrate now': 'unexpected argument: now',
+    'keys revoke': 'ID is required',
+    'keys revoke a b': 'unexpected argument: b',
+    'keys create': '--tenant is required',
+    'keys create --tenant': '--tenant needs a value',
+    'keys create --tennant t': 'unknown option --tennant',
+    'keys create --tennant=t': 'unknown option --tennant',
+    'keys create -x': 'unknown option -x',
+    'keys create --json=yes': '--json takes no value',
+    'keys create --tenant t --scope pages:eat':
+      'unknown scope pages:eat: must be one of prospect_logs:write, page_groups:read, pages:read, pages:write',
+    'keys create --tenant t --expires soon': '--expires must be a duration such as 90d, 24h or 15m',
+    'keys create --tenant t --expires 0d': '--expires must be more than 0',
+    'keys create --tenant t --expires -1d': '--expires needs a value',
+    'page-groups create --tenant t --name n': 'page group 1 needs a name and a title',
+    'page-groups update a': 'nothing to change: no field is given',
+    [`tenants create --name ${'x'.repeat(256)}`]: '--name must be text of at most 255 characters',
+    'tenants create --name x --json': 'accepted',
+    'keys create --tenant=t --scope pages:read --scope pages:read --expires 90d': 'accepted',
+  }
+  for (const [line, message] of Object.entries(uses)) t.equal(await refusalOf(line), message, line)
+})
+
+t.test('incorrect use of a command shows its usage', async (t) => {
+  const rotate = commandIn(['keys', 'rotate'], COMMANDS)
+  t.equal(
+    usageHint(rotate),
+    'usage: prospect-pages keys rotate ID [--overlap 24h]\nprospect-pages keys rotate --help describes the options',
+  )
+  t.equal(usageHint(undefined), 'prospect-pages --help lists the commands')
+})
+
+const shown = (answers: readonly object[], format?: TableFormat) =>
+  stripVTControlCharacters(asText(answers, format))
+const KEYS = [
+  { id: 'k1', name: 'crm', scopes: ['a:read', 'b:read'], end: null },
+  { id: 'k22', name: null, scopes: [], end: null },
+]
+
+t.test('several answers are a table without the columns that have no value', async (t) => {
+  const table = ['id   name  scopes', 'k1   crm   a:read, b:read', 'k22  -     []', ''].join('\n')
+  t.equal(shown(KEYS), table)
+  t.equal(shown([{ ok: true, keys: KEYS }], { list: 'keys' }), table, 'or one answer with a list')
+  t.equal(shown(KEYS, { columns: ['name', 'id'] }), 'name  id\ncrm   k1\n-     k22\n')
+  t.equal(shown([{ keys: [] }], { list: 'keys' }), 'none\n')
+})
+
+t.test('a single answer shows all of its members, and a note', async (t) => {
+  const one = { id: 'k1', end: null, count: 3, actions: { rawJson: '[1.0]' } }
+  t.equal(
+    shown([one], { columns: ['id'], note: 'Shown only once.' }),
+    'id       k1\nend      -\ncount    3\nactions  [1.0]\n\nShown only once.\n',
+  )
+})
+
+t.test('a name cannot control the terminal', async (t) => {
+  const name = '\u001b]0;title\u0007\n\u202egnp.exe \u009b2J Größe 日本語 👩‍👩‍👧'
+  t.equal(
+    shown([{ names: [name], other: [{ name: '\u001b[2J' }] }]),
+    'names  \\u001b]0;title\\u0007\\u000a\\u202egnp.exe \\u009b2J Größe 日本語 👩‍👩‍👧\nother  [{"name":"\\u001b[2J"}]\n',
+  )
+})
