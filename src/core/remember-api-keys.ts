@@ -9,9 +9,9 @@ type Remembered = {
 }
 
 /**
- * Keeps keys in memory, so that a request costs no look-up. What it remembers is forgotten on a signal that keys have
- * changed, and after `msMax` in any case, should the signal be lost. Keys that do not exist are not remembered.
- * `stopwatch`: milliseconds that never go back, unlike a clock.
+ * Keeps keys in memory, so that a request costs no look-up. They are forgotten when a signal reports that keys have
+ * changed, and after `msMax` in case the signal is lost. Keys that do not exist are not remembered.
+ * `stopwatch`: milliseconds of a monotonic clock.
  */
 export const rememberApiKeys = (
   findByHash: ApiKeys['findByHash'],
@@ -37,7 +37,7 @@ export const rememberApiKeys = (
         entry.wasRight = key !== null
         if (key === null && isCurrent()) remembered.delete(keyHash)
       },
-      // Nobody knows: it stays what it was, and is looked up again.
+      // The next caller looks it up again.
       () => {
         entry.isBeingLookedUp = false
         entry.until = 0

@@ -110,7 +110,8 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
     const other = await sql.reserve()
     await other`begin`
     await other`lock table locked in access exclusive mode`
-    t.match(await noOf(ask((sql) => sql`select from locked`)), { kind: 'unavailable' })
+    const no = await ask((sql) => sql`select from locked`).catch((error) => error)
+    t.match(no, { kind: 'unavailable', cause: { code: '55P03' } }, 'the limit of the lock is the shorter one')
     await other`rollback`
     other.release()
     await t.resolves(ask((sql) => sql`select from locked`))
@@ -118,11 +119,13 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
 
   t.test('statements whose backends are ended are refused, and the next ones answered', async (t) => {
     const { ask, sql } = await setting(t, { connectionsMax: 4, statementMsMax: 30_000 })
+    const failures: unknown[] = []
     for (let round = 0; round < 40; round++) {
-      const asked = Array.from({ length: 8 }, () => backendOf(ask).catch(() => 0))
+      const asked = Array.from({ length: 8 }, () => backendOf(ask).catch((no) => failures.push(no.message)))
       await sql.unsafe(END_OTHERS)
       await Promise.all(asked)
     }
+    t.strictSame([...new Set(failures)], ['The database cannot answer now.'], 'none waited for its deadline')
     await until('a statement is answered', () => backendOf(ask).catch(() => 0), { tries: 10 })
     t.ok((await backendOf(ask)) > 0, 'no ended connection is left')
   })
@@ -170,8 +173,8 @@ t.test('after a long absence of the database the next statement is answered', as
   const server = await startPostgres()
   t.teardown(server.stop)
   const url = await server.newDatabase()
-  // The pauses of the driver, left alone, grow to 20 seconds, past the time limit of a statement.
-  const { ask, close } = connect({ ...POSTGRES_SETTINGS, connectionsMax: 1, statementMsMax: 5_000, url })
+  // The driver's own pause would be 10 to 20 seconds.
+  const { ask, close } = connect({ ...POSTGRES_SETTINGS, connectionsMax: 1, statementMsMax: 4_000, url })
   t.teardown(close)
   await backendOf(ask)
   await server.halt()

@@ -2,6 +2,7 @@ import postgres from 'postgres'
 import { DomainFailure, unavailable } from '../../core/failures.ts'
 import { camelCase } from '../camel-case.ts'
 import { isConnectionFatal, rejectedByServer } from './error-codes.ts'
+import { parseAddress } from './parse-address.ts'
 import { createSemaphore, type PoolCounts } from './semaphore.ts'
 import { withTimeout } from './with-timeout.ts'
 
@@ -12,7 +13,7 @@ export type PostgresSettings = {
   readonly lockMsMax: number
   readonly waitingMax: number
   readonly waitMsMax: number
-  /** Where `url` is a PgBouncer in transaction mode: the address of PostgreSQL itself, if it is known. */
+  /** Given if `url` is a PgBouncer in transaction mode; with the address of PostgreSQL itself, if that is known. */
   readonly pooler?: { readonly directUrl: string | null }
   /** Sees every statement with its parameters before it is sent. For tests. */
   readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
@@ -26,7 +27,7 @@ type DatabaseObserver = {
   readonly statement: (ms: number, outcome: 'answered' | 'failed') => void
 }
 export type Sql = postgres.Sql
-/** `close` ends whatever is connected, also after an `end`; the driver has it, its types do not. */
+/** `close` ends every connection, even after an `end`; the driver has it, its types do not. */
 type Pool = Sql & { readonly close: () => Promise<void> }
 type Connection = { readonly pool: Pool; readonly until: number }
 type Rows = readonly (object | undefined)[]
@@ -40,22 +41,22 @@ export const askOn =
   async (statement) =>
     statement(sql)
 
-/** A statement that has not answered by its own limit is given this long for the limit itself to arrive. */
+/** After the statement's own time limit: for PostgreSQL's error to arrive. */
 const GRACE_MS = 1_000
 const END_AGAIN_MS = 10_000
-/** Not all at the same moment. */
+/** Random, so that connections are not all replaced at the same moment. */
 const lifeMs = (): number => 60_000 * (1 + Math.random())
 
 /**
- * Connections to PostgreSQL behind a gate: at most as many statements under way as there are connections, a bounded
- * number waiting a bounded time. The driver itself bounds neither, nor does it settle every statement whose connection
- * died: each has a deadline of ours, and the connection that missed it is replaced. So is one that was lost under a
- * statement: the driver keeps what it was about to send and the last error, and the next statement would hang on the
- * one or be refused with the other.
+ * Connections to PostgreSQL behind a semaphore: at most one statement in flight per connection, and a bounded number
+ * waiting for a bounded time. The driver itself bounds neither, and does not settle every statement whose connection
+ * died. So each statement has a deadline of ours, and a connection that misses it is replaced. So is one that was lost
+ * under a statement: the driver keeps what it was about to send and the last error, and the next statement would hang or
+ * be refused with that error.
  *
- * Each connection is a pool of one of the driver's. A pool of several that are not all busy at some time or other grows
- * slower with every statement: it looks for a connection among all the places where one has ever stood. And each is
- * replaced after a minute or two: a plan made when the tables were empty need not be the one to have later.
+ * Each connection is a driver pool of one. A larger pool whose connections are not all busy gets slower with every
+ * statement: it searches all places where a connection has ever been. And each connection is replaced after a minute or
+ * two: a plan made when the tables were empty may be a bad one later.
  */
 export const connect = (settings: PostgresSettings) => {
   const connections = new Set<Connection>()
@@ -119,8 +120,8 @@ export const connect = (settings: PostgresSettings) => {
 }
 
 /**
- * Behind a pooler each statement may reach another connection: none can rely on what was prepared before, and the
- * settings of a session, which the pooler refuses, are the role's.
+ * Behind a pooler each statement may reach another connection, so none can rely on a prepared statement. The pooler
+ * refuses session settings; the role has them instead.
  */
 const openConnection = (settings: PostgresSettings): Pool => {
   const { url, statementMsMax, lockMsMax, pooler, onStatement } = settings
@@ -135,11 +136,11 @@ const openConnection = (settings: PostgresSettings): Pool => {
 }
 
 /**
- * One plan for each statement, made once: a new one for each call costs more than the call. It goes by nested loops
- * along indexes whatever the tables held when it was made; statements are written so that this is the plan to have.
+ * One plan for each statement, made once: planning each call costs more than the call. The plan uses nested loops over
+ * indexes whatever the tables contained when it was made; statements are written so that this is the best plan.
  *
- * Made while a tenant had nothing, a plan would read all that the tenant has if it could. So a list brings the tenant
- * with each of its rows, and is joined by that: then a row is looked up by all of its key, or not at all.
+ * A plan made while a tenant had no rows would later read all rows of that tenant, if it could. So a list brings the
+ * tenant with each of its rows, and is joined by that: a row can only be looked up by its whole key.
  */
 export const ONE_PLAN = {
   plan_cache_mode: 'force_generic_plan',
@@ -154,16 +155,16 @@ type Options = postgres.Options<Record<string, never>> & {
   readonly onnotify?: (channel: string, payload: string) => void
 }
 
-/** What every connection of ours has in common; statements are in UTC and their columns arrive in camelCase. */
+/** What all our connections have in common: times in UTC, columns in camelCase. */
 export const openPostgres = (url: string, options: Options): Pool => {
   const { address, server } = parseAddress(url)
   return postgres(address, {
     connect_timeout: 3,
     // The driver's own pauses grow to 20 seconds.
     backoff: (retries: number) => Math.min(0.05 * retries, 0.5),
-    // The driver's own way is to print notices to stdout.
+    // By default the driver prints notices to stdout.
     onnotice: () => {},
-    // Spares a query at each connect: arrays are written by `textArray`.
+    // Saves a query at each connect: `textArray` writes arrays.
     fetch_types: false,
     transform: { column: { from: camelCase } },
     types: { time: { to: 1184, from: [1184], serialize: String, parse: isoFromPostgres } },
@@ -179,30 +180,15 @@ export const openPostgres = (url: string, options: Options): Pool => {
 }
 
 /**
- * `?host=` and `&port=` name the server, as everywhere with PostgreSQL; a host that is a folder holds a socket. The
- * driver knows them only as options.
- */
-export const parseAddress = (url: string) => {
-  const [address = '', query = ''] = url.split(/\?(.*)/s)
-  const parameters = query.split('&')
-  const isServer = (parameter: string) => /^(host|port)=/.test(parameter)
-  const others = parameters.filter((parameter) => !isServer(parameter)).join('&')
-  const server: { host?: string; port?: number } = Object.fromEntries(
-    new URLSearchParams(parameters.filter(isServer).join('&')),
-  )
-  return { address: others === '' ? address : `${address}?${others}`, server }
-}
-
-/**
- * The driver's `end` may never resolve after a lost connection; its own time limit, in seconds, sees to it. With a
- * statement that has not settled it may connect once more after its end.
+ * Without a time limit, in seconds, the driver's `end` may never resolve after a lost connection. If a statement has not
+ * settled, the driver may connect once more after its end.
  */
 export const endPool = async (sql: Sql, timeoutS: number): Promise<void> => {
   await sql.end({ timeout: timeoutS }).catch(() => {})
   setTimeout(() => void (sql as Pool).close().catch(() => {}), END_AGAIN_MS).unref()
 }
 
-/** `2026-01-31 09:05:00.12+00`: sessions are in UTC, and PostgreSQL leaves out zeros at the end. */
+/** `2026-01-31 09:05:00.12+00`: sessions are in UTC, and PostgreSQL omits trailing zeros. */
 export const isoFromPostgres = (text: string): string => {
   if (text[4] !== '-') throw new Error('PostgreSQL must write times by the DateStyle ISO.')
   const zone = text.length - 3

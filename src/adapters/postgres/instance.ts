@@ -40,7 +40,7 @@ export const migrateInstance = async (
   } catch (error) {
     // The driver has taken a lost connection back, and would crash over anything that is done with it.
     isLost = isTransient(error) && isConnectionFatal(error)
-    if (!isLost) await reserved`rollback`.catch(() => {})
+    if (!isLost) await ask((sql) => sql`rollback`).catch(() => {})
     throw isTransient(error) ? unavailable('The database cannot answer yet.', error) : error
   } finally {
     if (!isLost) reserved.release()

@@ -4,7 +4,7 @@ import { type Ask, askOn, endPool, openPostgres } from './connect.ts'
 import { isTransient } from './error-codes.ts'
 import { withTimeout } from './with-timeout.ts'
 
-/** Any number will do, as long as it stays the same. */
+/** An arbitrary number that must never change. */
 const LOCK = 7_238_114_005
 /** To connect, and to look whether anything must be done. */
 const LOOK_MS_MAX = 5_000
@@ -13,7 +13,7 @@ export type Warn = (message: string) => void
 
 /**
  * Brings the schema up to date, in one transaction under a lock, so that several processes may start at once.
- * Refuses a database that is newer, or a PostgreSQL older than 14; warns of settings that can lose a committed write.
+ * Refuses a newer database and a PostgreSQL older than 14; warns of settings that can lose a committed write.
  * Works through a pooler too, with `prepare: false`.
  */
 export const migratePostgres = async (
@@ -92,7 +92,7 @@ const checkServer = async (ask: Ask, warn: Warn): Promise<void> => {
         current_setting('full_page_writes') as full_page_writes, current_setting('synchronous_commit') as commits`,
   )
   if (server === undefined) return
-  if (server.version < 140_000) throw new Error('PostgreSQL 14 or newer is needed.')
+  if (server.version < 140_000) throw new Error('PostgreSQL 14 or newer is required.')
   if (server.fsync === 'off')
     warn('fsync is off: a crash of the database machine can lose acknowledged writes')
   if (server.fullPageWrites === 'off') warn('full_page_writes is off: a crash can damage the database')
