@@ -37,7 +37,7 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   // What the service and the entries below compose alike.
   [/^use-cases\.ts$/, /^core\//],
   [/^compose-callers\.ts$/, /^(core\/|adapters\/http\/wrong-keys\.ts$)/],
-  [/^compose-publisher\.ts$/, /^(core\/|adapters\/publisher\.ts$|use-cases\.ts$)/],
+  [/^compose-publisher\.ts$/, /^(core\/|adapters\/publisher\.ts$|config\.ts$|use-cases\.ts$)/],
   // What embedders may import, a file for each entry of `exports`.
   [/^index\.ts$/, /^(core\/|shapes\/|adapters\/memory\/store\.ts$|adapters\/ids\.ts$)/],
   [

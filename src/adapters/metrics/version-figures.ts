@@ -61,11 +61,12 @@ export const versionFigures = (register: Registry) => {
   const counted = (versions: Store['versions']): Store['versions'] => ({
     ...versions,
     settle: async (tenantId, settlements) => {
-      await versions.settle(tenantId, settlements)
-      for (const done of settlements) {
+      const settled = await versions.settle(tenantId, settlements)
+      for (const done of settlements.filter(({ versionId }) => settled.includes(versionId))) {
         const outcome = done.status !== 'processing' ? done.status : done.counts ? 'again' : 'stopped'
         attempts.inc({ outcome })
       }
+      return settled
     },
   })
 
