@@ -4,6 +4,7 @@ import type { ClaimedVersion, Clock, Namer, Store } from './core/ports.ts'
 import { publishVersions } from './core/publish-versions.ts'
 import { LIST_LENGTH_MAX } from './use-cases.ts'
 
+/** Without a namer; calls to a namer are rest enough. */
 const REST_MS = 10
 /** For a namer with a time limit of its own to report it first. */
 const NAMER_GRACE_MS = 1_000
@@ -50,7 +51,7 @@ export const composePublisher = ({ store, ...options }: PublisherOptions) => {
       onFailedAttempt,
     }),
     pollMs,
-    restMs: REST_MS,
+    restMs: namer ? 0 : REST_MS,
     onError,
   })
 }
