@@ -1,8 +1,21 @@
 import type { ClaimedVersion, ClaimWant, NamingContext, Settlement, Versions } from '../../core/ports.ts'
 import type { Database } from './open.ts'
 
-const NEXT_TENANT = `
-  select tenant_id from page_versions where status = 'processing' and tenant_id > ? order by tenant_id limit 1`
+/** Tenants after this one that have something claimable. */
+const DUE_TENANTS = `
+  with recursive waiting (tenant_id) as (
+    select min(tenant_id) from page_versions where status = 'processing' and tenant_id > ?
+    union all
+    select (select min(v.tenant_id) from page_versions v
+      where v.status = 'processing' and v.tenant_id > waiting.tenant_id)
+    from waiting where waiting.tenant_id is not null
+  )
+  select tenant_id from waiting
+  where (select min(v.claimable_at) from page_versions v
+      where v.status = 'processing' and v.tenant_id = waiting.tenant_id) <= ?
+    or (select max(v.claimable_at) from page_versions v
+      where v.status = 'processing' and v.tenant_id = waiting.tenant_id) > ?
+  limit ?`
 const DUE = `
   select tenant_id, page_id, version_id from page_versions
   where status = 'processing' and tenant_id = ? and claimable_at > ? and claimable_at <= ?
@@ -53,10 +66,8 @@ type Due = { readonly tenantId: string; readonly pageId: string; readonly versio
 /** From tenant to tenant along the index of what waits, no further than `max`. */
 const findDue = (database: Database, { now, horizon, afterTenantId, max }: ClaimWant): readonly Due[] => {
   const found: Due[] = []
-  let tenantId: string | undefined = afterTenantId
-  while (found.length < max) {
-    tenantId = database.get<{ tenantId: string }>(NEXT_TENANT, tenantId)?.tenantId
-    if (tenantId === undefined) break
+  const tenants = database.all<{ tenantId: string }>(DUE_TENANTS, afterTenantId, now, horizon, max)
+  for (const { tenantId } of tenants) {
     found.push(...database.all<Due>(DUE, tenantId, '', now, max - found.length))
     found.push(...database.all<Due>(DUE, tenantId, horizon, '~', max - found.length))
   }
