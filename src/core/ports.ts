@@ -200,7 +200,7 @@ export type ClaimedVersion = {
   readonly versionId: string
   readonly attempt: number
 }
-/** What a name for a page can be thought of from. */
+/** What a namer needs to know of a page. */
 export type NamingContext = {
   readonly groupTitle: string
   readonly pageContext: string | null
@@ -238,11 +238,8 @@ export type Versions = {
    * nothing to claim after that tenant, however many publishers claim at the same moment.
    */
   claim(want: ClaimWant): Promise<readonly ClaimedVersion[]>
-  /** One for each page, in order. All of them are there. */
-  contexts(
-    tenantId: string,
-    pages: readonly Pick<StoredPage, 'pageGroupId' | 'pageId'>[],
-  ): Promise<readonly NamingContext[]>
+  /** What its namer needs to know; null if the page does not exist. */
+  context(page: PageWant): Promise<NamingContext | null>
   /**
    * Saves those that are still `processing` under the same attempt; another publisher has claimed the others. Answers
    * the version ids of those it saved.

@@ -62,7 +62,7 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs, onFail
   }
 
   const attemptAt = async (version: ClaimedVersion, stop: AbortSignal): Promise<Settlement> => {
-    const { tenantId, pageId, versionId, attempt } = version
+    const { pageId, versionId, attempt } = version
     const which = { pageId, versionId, attempt }
     const publishedAs = (computedName: string | null): Settlement => ({
       ...which,
@@ -74,8 +74,8 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs, onFail
       return { ...which, status: 'failed', reason: `None of ${ATTEMPTS_MAX} attempts came to an end.` }
     if (namer === null) return publishedAs(null)
     try {
-      const [context] = await store.versions.contexts(tenantId, [version])
-      if (context === undefined) throw new Error(`${pageId} is missing`)
+      const context = await store.versions.context(version)
+      if (context === null) throw new Error(`${pageId} is missing`)
       return publishedAs(nameFrom(await namer(context, stop)))
     } catch (why) {
       if (stop.aborted)

@@ -69,7 +69,7 @@ const serveAll = async (store: Store, groups: Groups): Promise<void> => {
   await pages.find(groups.map((group) => ({ ...group, pageId: newId('page') })))
   const claimed = await versions.claim(someClaim())
   for (const { tenantId, pageGroupId, pageId, versionId, attempt } of claimed) {
-    await versions.contexts(tenantId, [{ pageGroupId, pageId }])
+    await versions.context({ tenantId, pageGroupId, pageId })
     const settled = {
       pageId,
       versionId,

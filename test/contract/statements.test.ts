@@ -265,14 +265,6 @@ const actsOn = ({ activities, pageGroups, pages, versions }: Store, wanted: Want
         idempotencyKey: `key ${2_000 + i}`,
       })),
     })
-  const contexts = (count: number) =>
-    versions.contexts(
-      tenantId,
-      cycled([small, big], count).map((pageGroupId, i) => ({
-        pageGroupId,
-        pageId: idAt('page', 20 + 600 * i),
-      })),
-    )
   const claim = (max: number) => versions.claim(someClaim({ until: at(0), max }))
   const recall = (count: number) => {
     const numbers = Array.from({ length: count }, (_, i) => 500 + i * 11)
@@ -328,7 +320,11 @@ const actsOn = ({ activities, pageGroups, pages, versions }: Store, wanted: Want
     ...listedPages,
     ...readPages,
     ...together,
-    { name: 'what a namer needs', act: () => contexts(1), rowsMax: 1 },
+    {
+      name: 'what a namer needs',
+      act: () => versions.context({ tenantId, pageGroupId: small, pageId: PAGE }),
+      rowsMax: 1,
+    },
     { name: 'an activity recalled', act: () => recall(1), rowsMax: 1 },
     { name: 'a page recalled', act: () => recallPages(1), rowsMax: 1 },
     { name: 'a group found by its id', act: () => pageGroups.find(big), rowsMax: 1 },

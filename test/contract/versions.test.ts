@@ -27,22 +27,13 @@ overStores(async (t, kind) => {
     ])
   })
 
-  t.test('what a namer needs to know of pages comes in their order', async (t) => {
+  t.test('a namer gets the title and context of the group, and the context of the page', async (t) => {
     const store = await drained()
     const group = await addGroup(store, { title: 'Offers', pageContext: 'For friends' })
-    const other = someGroup(group, { title: 'Other' })
-    await store.pageGroups.add(other)
-    const pages = [
-      await addPage(store, group, { supplementaryContext: 'Spring' }),
-      await addPage(store, other, { supplementaryContext: null }),
-      await addPage(store, group, { supplementaryContext: 'Autumn' }),
-    ]
-    t.strictSame(await store.versions.contexts(group.tenantId, pages.toReversed()), [
-      { groupTitle: 'Offers', pageContext: 'For friends', supplementaryContext: 'Autumn' },
-      { groupTitle: 'Other', pageContext: null, supplementaryContext: null },
-      { groupTitle: 'Offers', pageContext: 'For friends', supplementaryContext: 'Spring' },
-    ])
-    t.strictSame(await store.versions.contexts(group.tenantId, []), [])
+    const page = await addPage(store, group, { supplementaryContext: 'Spring' })
+    const context = { groupTitle: 'Offers', pageContext: 'For friends', supplementaryContext: 'Spring' }
+    t.strictSame({ ...(await store.versions.context(page)) }, context)
+    t.equal(await store.versions.context({ ...page, tenantId: (await addTenant(store)).tenantId }), null)
   })
 
   t.test('where nothing waits nothing is claimed', async (t) => {
@@ -358,10 +349,10 @@ overStores(async (t, kind) => {
     const page = await addPage(store, group)
     const before = await read(store, page)
     scribbleOn(await claim(store, 0, { leaseMs: 1 }))
-    scribbleOn(await store.versions.contexts(group.tenantId, [page]))
+    scribbleOn(await store.versions.context(page))
     t.strictSame(await read(store, page), before)
     t.match(await claim(store, 1), [{ pageId: page.pageId, attempt: 2 }])
-    t.match(await store.versions.contexts(group.tenantId, [page]), [{ groupTitle: group.title }])
+    t.match(await store.versions.context(page), { groupTitle: group.title })
   })
 }, EVERY_STORE)
 

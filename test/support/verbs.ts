@@ -118,15 +118,10 @@ export const VERBS = {
       ask: ({ versions }) => versions.claim(someClaim({ until: at(0), max: 1 })),
       noTenant: 'the publisher works for all tenants in turn; each claim names its tenant',
     },
-    contexts: {
+    context: {
       serves: 'publisher',
-      // Who claimed them knows that they are there: a store may fail where they are not.
-      ask: ({ versions }, { tenantId }, { page }) =>
-        versions.contexts(tenantId, [page]).then(
-          ([context]) => context ?? 'nothing',
-          () => 'nothing',
-        ),
-      toStrangers: 'nothing',
+      ask: ({ versions }, { tenantId }, { page }) => versions.context({ ...page, tenantId }),
+      toStrangers: null,
     },
     settle: {
       serves: 'publisher',

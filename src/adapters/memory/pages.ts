@@ -7,7 +7,6 @@ import type {
   PagesWant,
   Settlement,
   StoredPage,
-  StoredPageGroup,
   StoredVersion,
   Versions,
 } from '../../core/ports.ts'
@@ -155,12 +154,13 @@ export const memoryPages = (added: () => void) => {
           versions.set(version.versionId, { ...version, attempts: attempt, claimableAt: until })
           return { tenantId, pageGroupId, pageId, versionId: version.versionId, attempt }
         }),
-    contexts: async (tenantId, wanted) =>
-      wanted.map(({ pageGroupId, pageId }) => {
-        const { title, pageContext } = groupOf({ tenantId, pageGroupId }) as StoredPageGroup
-        const { supplementaryContext } = pages.get(keyOf(tenantId, pageGroupId, pageId)) as KeptPage
-        return { groupTitle: title, pageContext, supplementaryContext }
-      }),
+    context: async (want) => {
+      const page = pages.get(pageKey(want))
+      const group = groupOf(want)
+      if (page === undefined || group === undefined) return null
+      const { supplementaryContext } = page
+      return { groupTitle: group.title, pageContext: group.pageContext, supplementaryContext }
+    },
     settle: async (tenantId, settlements) =>
       settlements.filter((done) => settle(tenantId, done)).map(({ versionId }) => versionId),
   }

@@ -2,8 +2,6 @@ import type { ClaimedVersion, NamingContext, Settlement, Versions } from '../../
 import { plainArray, textArray } from './arrays.ts'
 import type { Ask } from './connect.ts'
 
-type ContextRow = NamingContext & { readonly pageId: string }
-
 /**
  * A claim goes from tenant to tenant along the index of what waits, and stops at `max`: it reads no more than it takes,
  * however long the backlog. Versions that another claim has locked are skipped, so that publishers never wait for each
@@ -39,19 +37,14 @@ export const postgresVersions = (ask: Ask): Versions => ({
         returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.attempts as attempt`,
     ),
 
-  contexts: async (tenantId, pages) => {
-    const rows = await ask(
-      (sql) => sql<ContextRow[]>`
-        select p.page_id, g.title as group_title, g.page_context, p.supplementary_context
-        from unnest(${textArray(pages.map(() => tenantId))}::text[],
-            ${textArray(pages.map((page) => page.pageGroupId))}::text[],
-            ${textArray(pages.map((page) => page.pageId))}::text[]) as want (tenant_id, page_group_id, page_id)
-          join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
-            and p.page_id = want.page_id
-          join page_groups g on g.tenant_id = want.tenant_id and g.page_group_id = want.page_group_id`,
+  context: async ({ tenantId, pageGroupId, pageId }) => {
+    const [context] = await ask(
+      (sql) => sql<NamingContext[]>`
+        select g.title as group_title, g.page_context, p.supplementary_context
+        from pages p join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id
+        where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}`,
     )
-    const contextOf = new Map(rows.map(({ pageId, ...context }) => [pageId, context]))
-    return pages.map(({ pageId }) => contextOf.get(pageId) ?? missing(pageId))
+    return context ?? null
   },
 
   settle: async (tenantId, settlements) => {
@@ -90,10 +83,6 @@ export const postgresVersions = (ask: Ask): Versions => ({
     return settled.map(({ versionId }) => versionId)
   },
 })
-
-const missing = (pageId: string): never => {
-  throw new Error(`${pageId} or its group is missing`)
-}
 
 const rowOf = (done: Settlement) => ({
   pageId: done.pageId,

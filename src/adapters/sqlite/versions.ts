@@ -49,11 +49,8 @@ export const sqliteVersions = (database: Database): Versions => ({
     )
   },
 
-  contexts: async (tenantId, pages) =>
-    pages.map(
-      ({ pageGroupId, pageId }) =>
-        database.get<NamingContext>(CONTEXT, tenantId, pageGroupId, pageId) as NamingContext,
-    ),
+  context: async ({ tenantId, pageGroupId, pageId }) =>
+    database.get<NamingContext>(CONTEXT, tenantId, pageGroupId, pageId) ?? null,
 
   settle: async (tenantId, settlements) =>
     database.write(() =>
