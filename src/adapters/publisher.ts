@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 type Deps = {
   /** One step of the work, see core/publish-versions.ts; answers whether there may be more. */
   readonly publish: (stop: AbortSignal, woken: Promise<void>) => Promise<boolean>
-  /** How often it looks by itself: signals may be lost, and rests end. */
+  /** How often it looks without being woken: signals may be lost, and rests end. */
   readonly pollMs: number
   /** Between two steps: under load each then covers many versions, and requests get the database meanwhile. */
   readonly restMs: number

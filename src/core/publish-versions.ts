@@ -6,8 +6,8 @@ export const ATTEMPTS_MAX = 5
 /** How long a version rests after its first, second, … failed attempt. */
 const RESTS_MS = [1_000, 5_000, 20_000, 60_000]
 /**
- * How far the clocks of servers may differ. A version that would wait longer than a lease and this got its time from a
- * clock that was ahead, and is claimed at once: so a clock set back delays nothing for longer.
+ * How far the clocks of two servers may differ. A version that would wait longer than a lease and this got its time
+ * from a clock that was ahead: it is claimed at once, so that no version waits for a clock to catch up.
  */
 const CLOCK_AHEAD_MS_MAX = 5 * 60_000
 

@@ -50,12 +50,12 @@ const naming =
   async () =>
     name
 const failing: Namer = () => Promise.reject(new Error('no model today'))
-/** A namer that answers when it is told to. */
+/** A namer that answers on demand. */
 const slowNamer = () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   return { namer: () => promise, answer: resolve }
 }
-/** Publishers that take work and are never heard of again. */
+/** Publishers that claim everything and then die. */
 const die = async ({ clock, store }: Awaited<ReturnType<typeof setting>>, times: number) => {
   for (let i = 0; i < times; i++) {
     await store.versions.claim(someClaim({ now: iso(clock()), until: iso(clock() + LEASE_MS) }))
@@ -67,7 +67,7 @@ const iso = (ms: number) => new Date(ms).toISOString()
 /** Lets happen what can happen without anything from outside. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-t.test('a waiting version is published under the name that the namer thinks of', async (t) => {
+t.test('a waiting version is published under the name that the namer answers', async (t) => {
   const { clock, publish, read, updatedAt } = await setting()
   clock.advance(1_000)
   t.equal(await publish(naming('Spring Flowers')), 1)
@@ -201,7 +201,7 @@ t.test('published and failed are final', async (t) => {
   t.equal(await it.publish(naming('Too late')), 0)
 })
 
-t.test('while a publisher holds a version nobody else gets it, and afterwards somebody does', async (t) => {
+t.test('no other publisher gets a claimed version until its lease ends', async (t) => {
   const it = await setting()
   await it.store.versions.claim(someClaim({ now: iso(it.clock()), until: iso(it.clock() + LEASE_MS) }))
   it.clock.advance(LEASE_MS - 1)
@@ -210,7 +210,7 @@ t.test('while a publisher holds a version nobody else gets it, and afterwards so
   t.equal(await it.publish(null), 1)
 })
 
-t.test('what a publisher saves too late is passed over', async (t) => {
+t.test('what a publisher saves too late is ignored', async (t) => {
   const { clock, publish, read } = await setting()
   const slow = slowNamer()
   const late = publish(slow.namer)

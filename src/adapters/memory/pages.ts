@@ -164,7 +164,8 @@ export const memoryPages = (added: () => void) => {
     settle: async (tenantId, settlements) =>
       settlements.filter((done) => settle(tenantId, done)).map(({ versionId }) => versionId),
   }
-  /** The same as on the other stores, for the metrics. */
+
+  /** For the metrics: see postgres/backlog.ts. */
   const backlog = async (countMax: number) => {
     let [count, oldest]: [number, string | null] = [0, null]
     for (const versionId of processing) {
