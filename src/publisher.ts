@@ -1,62 +1,28 @@
-/** The background of an embedded service: takes waiting versions on, names and publishes them. */
+/** The publisher for programs that bring their own server: claims waiting versions, names and publishes them. */
 
-import { composePublisher } from './compose-publisher.ts'
-import type { ClaimedVersion, Clock, Namer, Store } from './core/ports.ts'
+import { composePublisher, type PublisherOptions as Options } from './compose-publisher.ts'
+import type { Store } from './core/ports.ts'
 
-export type PublisherOptions = {
-  readonly store: Pick<Store, 'versions' | 'watch'>
-  /** Thinks of names, as the one of `prospect-pages/naming` does; without it pages keep their built-in names. */
-  readonly namer?: Namer | null | undefined
-  /** More than one call to the namer takes: after it, and a margin, another publisher takes the version on. */
-  readonly namerMsMax?: number | undefined
-  /** Calls to the namer at a time. */
-  readonly namerCallsMax?: number | undefined
-  /** How often it looks by itself, besides when the store tells it of new versions. */
-  readonly pollMs?: number | undefined
-  readonly clock?: Clock | undefined
-  /** Told of each call to the namer that failed; the version is tried again. */
-  readonly onFailedAttempt?: ((version: ClaimedVersion, why: unknown) => void) | undefined
-  /** Told of what else failed, the database above all; publishing goes on. By default it is printed to stderr. */
-  readonly onError?: ((error: unknown) => void) | undefined
-}
+export type PublisherOptions = Options & { readonly store: Pick<Store, 'watch'> }
 export type Publisher = {
-  /** Publishes from now on: when the store has something new, and every `pollMs`. */
+  /** Publishes from now on: when the store has new versions, and every `pollMs`. */
   readonly start: () => void
   /** Looks at once. */
   readonly wake: () => void
-  /** Ends calls to the namer, saves what was decided, and takes on nothing more. Stop it before its store is closed. */
+  /** Ends calls to the namer, saves what was decided, and claims nothing more. Call it before the store is closed. */
   readonly stop: () => Promise<void>
 }
 
 /** A publisher over a store. Several of them, in one process or in many, share the work. */
-export const createPublisher = ({
-  store,
-  namer = null,
-  namerMsMax = 10_000,
-  namerCallsMax = 4,
-  pollMs = 1_000,
-  clock = Date.now,
-  onFailedAttempt = () => {},
-  onError = console.error,
-}: PublisherOptions): Publisher => {
-  const { start, wake, stop } = composePublisher({
-    store,
-    clock,
-    namer,
-    namerMsMax,
-    namerCallsMax,
-    pollMs,
-    onFailedAttempt,
-    onError,
-  })
+export const createPublisher = (options: PublisherOptions): Publisher => {
+  const publisher = composePublisher(options)
   return {
+    ...publisher,
     start: () => {
-      store.watch((signal) => {
-        if (signal === 'versions') wake()
+      options.store.watch((signal) => {
+        if (signal === 'versions') publisher.wake()
       })
-      start()
+      publisher.start()
     },
-    wake,
-    stop,
   }
 }

@@ -22,7 +22,6 @@ export const loadTelemetry = async (config: Pick<Config, 'metrics'>): Promise<Te
 /** Adds up the metrics of several processes. */
 export const loadAggregate = async () => (await import('./adapters/metrics/aggregate.ts')).createAggregate()
 
-
 /** Passes what happens in the service to the log, the metrics and the traces. */
 export const observe = ({
   log,
@@ -47,7 +46,8 @@ export const observe = ({
     metrics?.malformed(status)
     log.info({ requestId, status, code: kind, detail: message }, 'answered')
   },
-  measuredNamer: (namer: Namer | null): Namer | null => (metrics && namer ? metrics.timedNamer(namer) : namer),
+  measuredNamer: (namer: Namer | null): Namer | null =>
+    metrics && namer ? metrics.timedNamer(namer) : namer,
   publishing: {
     onFailedAttempt: ({ versionId, attempt }: ClaimedVersion, why: unknown) => {
       metrics?.namingFailed()

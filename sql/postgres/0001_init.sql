@@ -131,5 +131,5 @@ create table page_versions (
   created_at timestamptz(3) not null,
   primary key (tenant_id, page_id, version_id)
 );
--- What waits for a publisher, whoever owns it: the one index that does not begin with the tenant.
-create index page_versions_waiting on page_versions (claimable_at) where status = 'processing';
+-- What waits for a publisher: tenant by tenant, so that tenants take turns.
+create index page_versions_waiting on page_versions (tenant_id, claimable_at) where status = 'processing';

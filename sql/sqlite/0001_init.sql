@@ -123,5 +123,5 @@ create table page_versions (
   created_at text not null,
   primary key (tenant_id, page_id, version_id)
 ) strict, without rowid;
--- What waits for a publisher.
-create index page_versions_waiting on page_versions (claimable_at) where status = 'processing';
+-- What waits for a publisher: tenant by tenant, so that tenants take turns.
+create index page_versions_waiting on page_versions (tenant_id, claimable_at) where status = 'processing';

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 type Deps = {
-  /** Takes on what waits and answers how much it was. */
-  readonly publish: (stop: AbortSignal) => Promise<number>
-  /** A look now and then, for signals that were lost and pauses that have ended. */
+  /** One step of the work, see core/publish-versions.ts; answers whether there may be more. */
+  readonly publish: (stop: AbortSignal, woken: Promise<void>) => Promise<boolean>
+  /** How often it looks without being woken: signals may be lost, and rests end. */
   readonly pollMs: number
-  /** Between two rounds: under load each then takes on many versions, and requests have the database meanwhile. */
+  /** Between two steps: under load each then covers many versions, and requests get the database meanwhile. */
   readonly restMs: number
   readonly onError: (error: unknown) => void
 }
@@ -13,44 +13,49 @@ type Deps = {
 /** Publishes in the background: when woken, and every `pollMs`. */
 export const createPublisher = ({ publish, pollMs, restMs, onError }: Deps) => {
   const stopping = new AbortController()
-  let timer: NodeJS.Timeout | undefined
+  const stop = stopping.signal
+  let poll: NodeJS.Timeout | undefined
   let running: Promise<void> | null = null
-  let wokenMeanwhile = false
+  let woken = Promise.withResolvers<void>()
+  let isWoken = false
 
-  const rest = (): Promise<void> => pause(restMs, undefined, { signal: stopping.signal }).catch(() => {})
+  const rest = (): Promise<void> => pause(restMs, undefined, { signal: stop }).catch(() => {})
 
   const run = async (): Promise<void> => {
     try {
-      while (!stopping.signal.aborted) {
-        wokenMeanwhile = false
-        const taken = await publish(stopping.signal)
-        if (taken > 0) await rest()
-        else if (!wokenMeanwhile) return
+      let more = true
+      while (more) {
+        isWoken = false
+        woken = Promise.withResolvers()
+        more = (await publish(stop, woken.promise)) || isWoken
+        if (more) await rest()
       }
     } catch (error) {
       onError(error)
     }
   }
-
   const wake = (): void => {
-    if (stopping.signal.aborted) return
-    wokenMeanwhile = true
-    if (running !== null) return
-    clearTimeout(timer)
-    running = run().finally(() => {
+    if (stop.aborted) return
+    isWoken = true
+    woken.resolve()
+    running ??= run().finally(() => {
       running = null
-      if (!stopping.signal.aborted) timer = setTimeout(wake, pollMs)
     })
   }
 
   return {
-    start: wake,
+    start: (): void => {
+      if (stop.aborted) return
+      poll ??= setInterval(wake, pollMs)
+      wake()
+    },
     wake,
-    /** Ends calls to the namer, saves what was decided, and takes on nothing more. */
+    /** Ends calls to the namer, saves what was decided, and claims nothing more. */
     stop: async (): Promise<void> => {
       stopping.abort()
-      clearTimeout(timer)
+      clearInterval(poll)
       await running
+      await run()
     },
   }
 }

@@ -2,13 +2,13 @@ const WORDS_MAX = 8
 const NAME_CODE_POINTS_MAX = 120
 const TEXT_LENGTH_MAX = 4_000
 
-/** The built-in name of a page: the first words of its context, else its group's title and its number there. */
+/** The built-in name of a page: the first words of its context, else the title of its group and its number there. */
 export const firstWords = (
   supplementaryContext: string | null,
   groupTitle: string,
   number: number,
 ): string => {
-  // A long text is not taken apart as a whole to see its beginning.
+  // Only the beginning of a long text is split.
   const words = (supplementaryContext ?? '')
     .slice(0, TEXT_LENGTH_MAX)
     .split(/\s+/u)
@@ -17,7 +17,7 @@ export const firstWords = (
   return oneLine(words.join(' ')) || `${oneLine(groupTitle)} ${number}`.trim()
 }
 
-/** One line of at most 120 characters, without control characters, quotes around it or blanks at its ends. */
+/** One line of at most 120 characters, without control characters, surrounding quotes or blanks at either end. */
 export const oneLine = (text: string): string => {
   const clean = text
     .slice(0, TEXT_LENGTH_MAX)
@@ -30,7 +30,7 @@ export const oneLine = (text: string): string => {
 
 const QUOTES = '"\'`“”„«»'
 
-/** Without the quotes at both its ends. By hand: a pattern for it takes cubic time on a long run of quotes. */
+/** Strips quotes if there are any at both ends. No regular expression: it would take cubic time on a run of quotes. */
 const withoutQuotes = (line: string): string => {
   const isQuote = (at: number) => QUOTES.includes(line.charAt(at))
   let begin = 0

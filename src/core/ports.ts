@@ -200,7 +200,7 @@ export type ClaimedVersion = {
   readonly versionId: string
   readonly attempt: number
 }
-/** What a name for a page can be thought of from. */
+/** What a namer needs to know of a page. */
 export type NamingContext = {
   readonly groupTitle: string
   readonly pageContext: string | null
@@ -221,23 +221,30 @@ export type Settlement =
       /** False where a stop ended the attempt: then it is as if it had not been made. */
       readonly counts: boolean
     })
+export type ClaimWant = {
+  readonly now: Timestamp
+  /** When the lease of what is claimed ends. */
+  readonly until: Timestamp
+  /** No right clock makes a version wait beyond this: one that would is claimable now. */
+  readonly horizon: Timestamp
+  /** Claims start with the tenant whose id comes after this one. */
+  readonly afterTenantId: string
+  readonly max: number
+}
 export type Versions = {
   /**
-   * Takes up to `max` versions in `processing` that are claimable at `now`, those that have waited longest first.
-   * Nobody else gets them until `until`.
+   * Takes up to `max` versions in `processing` that are claimable: tenant by tenant in the order of their ids, and of
+   * each tenant those that have waited longest. Nobody else gets them until `until`. Answers none only if there is
+   * nothing to claim after that tenant, however many publishers claim at the same moment.
    */
-  claim(want: {
-    readonly now: Timestamp
-    readonly until: Timestamp
-    readonly max: number
-  }): Promise<readonly ClaimedVersion[]>
-  /** One for each page, in order. All of them are there. */
-  contexts(
-    tenantId: string,
-    pages: readonly Pick<StoredPage, 'pageGroupId' | 'pageId'>[],
-  ): Promise<readonly NamingContext[]>
-  /** Saves those that are still `processing` under the same attempt; the others were lost to somebody else. */
-  settle(tenantId: string, settlements: readonly Settlement[]): Promise<void>
+  claim(want: ClaimWant): Promise<readonly ClaimedVersion[]>
+  /** What its namer needs to know; null if the page does not exist. */
+  context(page: PageWant): Promise<NamingContext | null>
+  /**
+   * Saves those that are still `processing` under the same attempt; another publisher has claimed the others. Answers
+   * the version ids of those it saved.
+   */
+  settle(tenantId: string, settlements: readonly Settlement[]): Promise<readonly string[]>
 }
 
 /* Tenants and their keys */

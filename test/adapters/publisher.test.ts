@@ -4,14 +4,20 @@ import { createPublisher } from '../../src/adapters/publisher.ts'
 const NEVER_MS = 2 ** 30
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A publisher that takes what `works` says, round by round, then nothing. */
-const setting = (t: Test, works: (() => number | Promise<number>)[] = [], pollMs = NEVER_MS, restMs = 1) => {
+type Round = { readonly stop: AbortSignal; readonly woken: Promise<void> }
+/** A publisher whose steps are `works`, one after the other; then there is nothing to do. */
+const setting = (
+  t: Test,
+  works: ((round: Round) => boolean | Promise<boolean>)[] = [],
+  pollMs = NEVER_MS,
+  restMs = 1,
+) => {
   const rounds: AbortSignal[] = []
   const errors: unknown[] = []
   const publisher = createPublisher({
-    publish: async (stop) => {
+    publish: async (stop, woken) => {
       rounds.push(stop)
-      return (await works.shift()?.()) ?? 0
+      return (await works.shift()?.({ stop, woken })) ?? false
     },
     pollMs,
     restMs,
@@ -21,17 +27,17 @@ const setting = (t: Test, works: (() => number | Promise<number>)[] = [], pollMs
   return { ...publisher, rounds, errors }
 }
 const held = () => {
-  const { promise, resolve } = Promise.withResolvers<number>()
+  const { promise, resolve } = Promise.withResolvers<boolean>()
   return { work: () => promise, letGo: resolve }
 }
-const tell = (promised: PromiseWithResolvers<void>) => () => {
+const resolving = (promised: PromiseWithResolvers<void>) => () => {
   promised.resolve()
-  return 0
+  return false
 }
 
 t.test('it looks for work when it starts, and goes on while there is some', async (t) => {
   const looked = Promise.withResolvers<void>()
-  const { start, rounds } = setting(t, [() => 10, () => 1, tell(looked)])
+  const { start, rounds } = setting(t, [() => true, () => true, resolving(looked)])
   start()
   await looked.promise
   t.equal(rounds.length, 3)
@@ -46,51 +52,69 @@ t.test('a wake makes it look again', async (t) => {
   t.equal(rounds.length, 2)
 })
 
-t.test('a wake while it works is not lost, and never makes it work twice at once', async (t) => {
-  const { work, letGo } = held()
-  const { start, wake, rounds } = setting(t, [work])
-  start()
-  wake()
-  wake()
-  await settled()
-  t.equal(rounds.length, 1)
-  letGo(0)
-  await settled()
-  t.equal(rounds.length, 2)
-})
-
 t.test(
-  'it rests after a round that took something, whoever wakes it, and a stop ends the rest',
+  'a wake during a step that finds nothing is not lost, and makes no two steps run at once',
   async (t) => {
-    const { start, wake, stop, rounds } = setting(t, [() => 10], NEVER_MS, NEVER_MS)
+    const { work, letGo } = held()
+    const again = Promise.withResolvers<void>()
+    const { start, wake, rounds } = setting(t, [work, resolving(again)])
     start()
-    await settled()
+    wake()
     wake()
     await settled()
     t.equal(rounds.length, 1)
-    await stop()
-    t.equal(rounds.length, 1)
+    letGo(false)
+    await again.promise
+    t.equal(rounds.length, 2)
   },
 )
 
+t.test('a wake reaches a step that waits for slow calls', async (t) => {
+  const looked = Promise.withResolvers<void>()
+  const { start, wake, rounds } = setting(t, [({ woken }) => woken.then(() => true), resolving(looked)])
+  start()
+  await settled()
+  wake()
+  await looked.promise
+  t.equal(rounds.length, 2)
+})
+
+t.test('so does the poll', async (t) => {
+  const looked = Promise.withResolvers<void>()
+  const { start, rounds } = setting(t, [({ woken }) => woken.then(() => true), resolving(looked)], 1)
+  start()
+  await looked.promise
+  t.equal(rounds.length, 2)
+})
+
+t.test('it rests after a step, even if it is woken, and a stop ends the rest', async (t) => {
+  const { start, wake, stop, rounds } = setting(t, [() => true], NEVER_MS, NEVER_MS)
+  start()
+  await settled()
+  wake()
+  await settled()
+  t.equal(rounds.length, 1)
+  await stop()
+})
+
 t.test('unasked, it looks now and then', async (t) => {
   const looked = Promise.withResolvers<void>()
-  const { start, rounds } = setting(t, [() => 0, () => 0, tell(looked)], 1)
+  const { start, rounds } = setting(t, [() => false, () => false, resolving(looked)], 1)
   start()
   await looked.promise
   t.equal(rounds.length, 3)
 })
 
-t.test('an error is told, and it goes on', async (t) => {
+t.test('an error is reported, and it goes on', async (t) => {
   const bug = new Error('a bug')
   const again = Promise.withResolvers<void>()
-  const { start, errors } = setting(t, [() => Promise.reject(bug), tell(again)], 1)
+  const { start, errors } = setting(t, [() => Promise.reject(bug), resolving(again)], 1)
   start()
   await again.promise
   t.strictSame(errors, [bug])
 })
 
-t.test('to stop is to end what is under way, wait for it, and take on nothing more', async (t) => {
+t.test('a stop aborts what is in progress, waits for it, and starts nothing afterwards', async (t) => {
   const { work, letGo } = held()
   const { start, stop, wake, rounds } = setting(t, [work])
   start()
@@ -102,11 +126,21 @@ t.test('to stop is to end what is under way, wait for it, and take on nothing mo
   await settled()
   t.equal(rounds[0]?.aborted, true)
   t.equal(stopped, false)
-  letGo(1)
+  letGo(true)
   await stopping
+  const last = rounds.length
   wake()
   await settled()
-  t.equal(rounds.length, 1)
+  t.equal(rounds.length, last)
+})
+
+t.test('a stop saves what was left in progress by a step that failed', async (t) => {
+  const saved = Promise.withResolvers<void>()
+  const { start, stop } = setting(t, [() => Promise.reject(new Error('away')), resolving(saved)])
+  start()
+  await settled()
+  await stop()
+  await t.resolves(saved.promise)
 })
 
 t.test('one that never started stops too', async (t) => {
@@ -114,5 +148,5 @@ t.test('one that never started stops too', async (t) => {
   await stop()
   start()
   await settled()
-  t.equal(rounds.length, 0)
+  t.ok(rounds.every(({ aborted }) => aborted))
 })

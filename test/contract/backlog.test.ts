@@ -2,7 +2,7 @@ import type { memoryStore } from '../../src/adapters/memory/store.ts'
 import { ONE_PLAN, openPostgres } from '../../src/adapters/postgres/connect.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { preparedFrom } from '../support/prepared.ts'
-import { addTenant, at, someGroup, somePage } from '../support/rows.ts'
+import { addTenant, at, someClaim, someGroup, somePage } from '../support/rows.ts'
 import { opened, overStores, type TestedStore } from '../support/stores.ts'
 
 type Backlog = ReturnType<typeof memoryStore>['backlog']
@@ -27,7 +27,7 @@ overStores(async (t, kind) => {
 
   t.test('what is claimed waits still; what is published does not', async (t) => {
     const { backlog, store } = await setting(10, 20)
-    const claim = { now: at(10_000), until: at(60_000), max: 10 }
+    const claim = someClaim({ now: at(10_000) })
     const [version] = await store.versions.claim(claim)
     t.strictSame(await backlog(1_000), { count: 2, oldest: at(10_000) })
     if (version === undefined) throw new Error('nothing was claimed')

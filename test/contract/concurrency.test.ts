@@ -301,7 +301,8 @@ const settledAll = <Answer>(calls: readonly Promise<Answer>[]): Promise<(Answer 
 const countingSettlements = ({ versions }: Store, settled: Settlement[]): Store['versions'] => ({
   ...versions,
   settle: async (tenantId, settlements) => {
-    await versions.settle(tenantId, settlements)
+    const saved = await versions.settle(tenantId, settlements)
     settled.push(...settlements)
+    return saved
   },
 })

@@ -9,7 +9,7 @@ import { publishVersions } from '../../src/core/publish-versions.ts'
 import { isoTime } from '../../src/core/times.ts'
 import { composeUseCases } from '../../src/use-cases.ts'
 import { type Random, randomBy } from '../support/random.ts'
-import { AWKWARD_TEXTS } from '../support/rows.ts'
+import { AWKWARD_TEXTS, someClaim } from '../support/rows.ts'
 import { countedIds, idOf, stoppedClock } from '../support/setting.ts'
 import { storeKinds, type TestedStore } from '../support/stores.ts'
 
@@ -92,14 +92,14 @@ const worldOf = ({ store }: TestedStore) => {
     calls: composeUseCases({ ...world, requireIdentity: false, listsInFlightMax: 1 }),
     createGroup: createPageGroup(world),
     updateGroup: updatePageGroup(world),
-    publish: () => publish(new AbortController().signal),
+    publish: async () => {
+      while (await publish(new AbortController().signal));
+    },
     /** Takes on what waits, as a publisher that then dies. */
     claimAndDie: async () => {
-      const claimed = await store.versions.claim({
-        now: isoTime(clock()),
-        until: isoTime(clock() + 60_000),
-        max: 100_000,
-      })
+      const claimed = await store.versions.claim(
+        someClaim({ now: isoTime(clock()), until: isoTime(clock() + 60_000), max: 100_000 }),
+      )
       return claimed.toSorted((a, b) => (a.versionId < b.versionId ? -1 : 1))
     },
   }

@@ -28,7 +28,7 @@ t.test('a name holds no half of a surrogate pair', async (t) => {
   t.equal(oneLine('Spring \ud83d'), 'Spring', 'where the namer answered one')
 })
 
-t.test('quotes go where they stand at both ends', async (t) => {
+t.test('quotes at both ends are removed, others stay', async (t) => {
   t.equal(oneLine('«"Spring" sale»'), 'Spring" sale')
   t.equal(oneLine(`'" Spring sale`), `'" Spring sale`)
   t.equal(oneLine('Spring “sale”'), 'Spring “sale”')

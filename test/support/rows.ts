@@ -1,5 +1,6 @@
 import { sha256 } from '../../src/core/hashes.ts'
 import type {
+  ClaimWant,
   NewLog,
   NewPageRow,
   ProspectChange,
@@ -16,6 +17,16 @@ export const newId = countedIds()
 
 /** A moment, so many milliseconds after the clock's start. */
 export const at = (ms: number): string => isoTime(START_MS + ms)
+
+/** What a publisher asks for: everything claimable, for a minute. */
+export const someClaim = (fields: Partial<ClaimWant> = {}): ClaimWant => ({
+  now: at(0),
+  until: at(60_000),
+  horizon: at(1e12),
+  afterTenantId: '',
+  max: 1_000,
+  ...fields,
+})
 
 export type SomeTenant = { readonly tenantId: string; readonly brandId: string }
 export const addTenant = async ({ tenants }: Pick<Store, 'tenants'>): Promise<SomeTenant> => {

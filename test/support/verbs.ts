@@ -6,6 +6,7 @@ import {
   keyFields,
   newId,
   type SomeTenant,
+  someClaim,
   someGroup,
   someKey,
   someLog,
@@ -114,18 +115,13 @@ export const VERBS = {
   versions: {
     claim: {
       serves: 'publisher',
-      ask: ({ versions }) => versions.claim({ now: at(0), until: at(0), max: 1 }),
-      noTenant: 'the publisher takes what has waited longest, whose it may be; each claim names its tenant',
+      ask: ({ versions }) => versions.claim(someClaim({ until: at(0), max: 1 })),
+      noTenant: 'the publisher works for all tenants in turn; each claim names its tenant',
     },
-    contexts: {
+    context: {
       serves: 'publisher',
-      // Who claimed them knows that they are there: a store may fail where they are not.
-      ask: ({ versions }, { tenantId }, { page }) =>
-        versions.contexts(tenantId, [page]).then(
-          ([context]) => context ?? 'nothing',
-          () => 'nothing',
-        ),
-      toStrangers: 'nothing',
+      ask: ({ versions }, { tenantId }, { page }) => versions.context({ ...page, tenantId }),
+      toStrangers: null,
     },
     settle: {
       serves: 'publisher',
@@ -133,7 +129,7 @@ export const VERBS = {
         const published = { status: 'published', at: at(5), computedName: 'Theirs' } as const
         return versions.settle(tenantId, [{ pageId, versionId, attempt, ...published }])
       },
-      toStrangers: undefined,
+      toStrangers: [],
     },
   },
   apiKeys: {
@@ -206,7 +202,7 @@ export const fillTenant = async (store: Ports) => {
   await store.pages.record([page])
   const key = someKey(tenant.tenantId, { name: newId('apikey') })
   await store.apiKeys.add(key)
-  const claimed = await store.versions.claim({ now: at(0), until: at(1_000), max: 1_000 })
+  const claimed = await store.versions.claim(someClaim({ until: at(1_000) }))
   const attempt = claimed.find(({ versionId }) => versionId === page.versionId)?.attempt ?? 0
   return { tenant, prospect, log, group, page, key, attempt }
 }

@@ -5,8 +5,8 @@ import type {
   NewPageRow,
   Pages,
   PagesWant,
+  Settlement,
   StoredPage,
-  StoredPageGroup,
   StoredVersion,
   Versions,
 } from '../../core/ports.ts'
@@ -108,56 +108,64 @@ export const memoryPages = (added: () => void) => {
       }),
   }
 
+  /** Whether the attempt was still the latest one. */
+  const settle = (tenantId: string, done: Settlement): boolean => {
+    const version = versions.get(done.versionId)
+    const page = version && pages.get(version.pageKey)
+    if (version?.status !== 'processing' || version.attempts !== done.attempt || page?.tenantId !== tenantId)
+      return false
+    if (done.status === 'processing') {
+      const attempts = version.attempts - (done.counts ? 0 : 1)
+      versions.set(done.versionId, { ...version, claimableAt: done.claimableAt, attempts })
+      return true
+    }
+    processing.delete(done.versionId)
+    if (done.status === 'failed') {
+      versions.set(done.versionId, { ...version, status: 'failed', failureReason: done.reason })
+      return true
+    }
+    versions.set(done.versionId, { ...version, status: 'published', publishedAt: done.at })
+    pages.set(version.pageKey, {
+      ...page,
+      publishedVersionId: done.versionId,
+      updatedAt: done.at,
+      computedName: done.computedName ?? page.computedName,
+    })
+    return true
+  }
+
   const versionsPort: Versions = {
-    claim: async ({ now, until, max }) =>
+    claim: async ({ now, until, horizon, afterTenantId, max }) =>
       [...processing]
         .map((versionId) => versions.get(versionId) as KeptVersion)
-        .filter((version) => version.claimableAt <= now)
-        .sort((a, b) => (a.claimableAt < b.claimableAt ? -1 : a.claimableAt > b.claimableAt ? 1 : 0))
+        .map((version) => ({ version, page: pages.get(version.pageKey) as KeptPage }))
+        .filter(
+          ({ version: { claimableAt }, page: { tenantId } }) =>
+            tenantId > afterTenantId && (claimableAt <= now || claimableAt > horizon),
+        )
+        .sort(
+          (a, b) =>
+            compare(a.page.tenantId, b.page.tenantId) ||
+            compare(a.version.claimableAt, b.version.claimableAt),
+        )
         .slice(0, max)
-        .map((version): ClaimedVersion => {
+        .map(({ version, page: { tenantId, pageGroupId, pageId } }): ClaimedVersion => {
           const attempt = version.attempts + 1
           versions.set(version.versionId, { ...version, attempts: attempt, claimableAt: until })
-          const { tenantId, pageGroupId, pageId } = pages.get(version.pageKey) as KeptPage
           return { tenantId, pageGroupId, pageId, versionId: version.versionId, attempt }
         }),
-    contexts: async (tenantId, wanted) =>
-      wanted.map(({ pageGroupId, pageId }) => {
-        const { title, pageContext } = groupOf({ tenantId, pageGroupId }) as StoredPageGroup
-        const { supplementaryContext } = pages.get(keyOf(tenantId, pageGroupId, pageId)) as KeptPage
-        return { groupTitle: title, pageContext, supplementaryContext }
-      }),
-    settle: async (tenantId, settlements) => {
-      for (const done of settlements) {
-        const version = versions.get(done.versionId)
-        const page = version && pages.get(version.pageKey)
-        if (
-          version?.status !== 'processing' ||
-          version.attempts !== done.attempt ||
-          page?.tenantId !== tenantId
-        )
-          continue
-        if (done.status === 'processing') {
-          const attempts = version.attempts - (done.counts ? 0 : 1)
-          versions.set(done.versionId, { ...version, claimableAt: done.claimableAt, attempts })
-          continue
-        }
-        processing.delete(done.versionId)
-        if (done.status === 'failed') {
-          versions.set(done.versionId, { ...version, status: 'failed', failureReason: done.reason })
-          continue
-        }
-        versions.set(done.versionId, { ...version, status: 'published', publishedAt: done.at })
-        pages.set(version.pageKey, {
-          ...page,
-          publishedVersionId: done.versionId,
-          updatedAt: done.at,
-          computedName: done.computedName ?? page.computedName,
-        })
-      }
+    context: async (want) => {
+      const page = pages.get(pageKey(want))
+      const group = groupOf(want)
+      if (page === undefined || group === undefined) return null
+      const { supplementaryContext } = page
+      return { groupTitle: group.title, pageContext: group.pageContext, supplementaryContext }
     },
+    settle: async (tenantId, settlements) =>
+      settlements.filter((done) => settle(tenantId, done)).map(({ versionId }) => versionId),
   }
-  /** The same as on the other stores, for the metrics. */
+
+  /** For the metrics: see postgres/backlog.ts. */
   const backlog = async (countMax: number) => {
     let [count, oldest]: [number, string | null] = [0, null]
     for (const versionId of processing) {
@@ -170,6 +178,8 @@ export const memoryPages = (added: () => void) => {
   }
   return { pageGroups, pages: pagesPort, versions: versionsPort, backlog }
 }
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 const storedPage = (page: KeptPage): StoredPage => ({
   tenantId: page.tenantId,

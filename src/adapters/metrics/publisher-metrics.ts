@@ -67,11 +67,12 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
         return recorded
       }
       const settle: typeof versions.settle = async (tenantId, settlements) => {
-        await versions.settle(tenantId, settlements)
-        for (const done of settlements) {
+        const settled = await versions.settle(tenantId, settlements)
+        for (const done of settlements.filter(({ versionId }) => settled.includes(versionId))) {
           const outcome = done.status !== 'processing' ? done.status : done.counts ? 'again' : 'stopped'
           attempts.inc({ outcome })
         }
+        return settled
       }
       return { ...store, pages: { ...pages, record }, versions: { ...versions, settle } }
     },

@@ -1,7 +1,7 @@
 import { type Check, type Examined, failed, passed } from '../check.ts'
 import { askOn, endPool, ONE_PLAN, openPostgres, type Sql } from './connect.ts'
-import { withTimeout } from './with-timeout.ts'
 import { lastMigration } from './migrate.ts'
+import { withTimeout } from './with-timeout.ts'
 
 type Settings = {
   readonly url: string

@@ -2,8 +2,8 @@ import type { Migration } from '../../core/migrations.ts'
 import type { Target } from '../move.ts'
 import type { ColumnType, Table } from '../move-tables.ts'
 import { endPool, ONE_PLAN, openPostgres, type Sql } from './connect.ts'
-import { withTimeout } from './with-timeout.ts'
 import { migratePostgres, type Warn } from './migrate.ts'
+import { withTimeout } from './with-timeout.ts'
 
 const { plan_cache_mode: _, ...ALONG_INDEXES } = ONE_PLAN
 const CONNECT_MS_MAX = 5_000

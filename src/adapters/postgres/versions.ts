@@ -2,51 +2,55 @@ import type { ClaimedVersion, NamingContext, Settlement, Versions } from '../../
 import { plainArray, textArray } from './arrays.ts'
 import type { Ask } from './connect.ts'
 
-type ContextRow = NamingContext & { readonly pageId: string }
-
 /**
- * The claim serves no caller, so it is the one that leaves the tenant: a plain conditional update, which also works
- * where the tables are distributed by tenant. Of two publishers that want the same version the second waits for the
- * first, sees that it is no longer claimable, and passes it over.
+ * A claim goes from tenant to tenant along the index of what waits, and stops at `max`: it reads no more than it takes,
+ * however long the backlog. Versions that another claim has locked are skipped, so that publishers never wait for each
+ * other nor come back empty-handed beside a backlog. It serves no caller: the one statement that names no tenant.
  */
 export const postgresVersions = (ask: Ask): Versions => ({
-  claim: async ({ now, until, max }) => {
-    const oldest = await ask(
-      (sql) => sql<{ versionId: string; claimableAt: string }[]>`
-        select version_id, claimable_at from page_versions
-        where status = 'processing' and claimable_at <= ${now}
-        order by claimable_at, version_id limit ${max}`,
-    )
-    const last = oldest.at(-1)
-    if (last === undefined) return []
-    return ask(
+  claim: ({ now, until, horizon, afterTenantId, max }) =>
+    ask(
       (sql) => sql<ClaimedVersion[]>`
-        update page_versions set claimable_at = ${until}, attempts = attempts + 1
-        where status = 'processing' and claimable_at <= ${last.claimableAt}
-          and version_id = any(${textArray(oldest.map(({ versionId }) => versionId))}::text[])
-        returning tenant_id, page_group_id, page_id, version_id, attempts as attempt`,
-    )
-  },
+        with recursive waiting (tenant_id) as (
+          (select tenant_id from page_versions where status = 'processing' and tenant_id > ${afterTenantId}
+            order by tenant_id limit 1)
+          union all
+          select (select v.tenant_id from page_versions v
+            where v.status = 'processing' and v.tenant_id > waiting.tenant_id order by v.tenant_id limit 1)
+          from waiting where waiting.tenant_id is not null
+        ), claimed as (
+          select due.tenant_id, due.page_id, due.version_id
+          from waiting
+            cross join (values ('-infinity', ${now}::timestamptz), (${horizon}::timestamptz, 'infinity'))
+              as span (after, until)
+            cross join lateral (
+              select v.tenant_id, v.page_id, v.version_id from page_versions v
+              where v.status = 'processing' and v.tenant_id = waiting.tenant_id
+                and v.claimable_at > span.after and v.claimable_at <= span.until
+              order by v.claimable_at limit ${max} for update skip locked
+            ) as due
+          limit ${max}
+        )
+        update page_versions v set claimable_at = ${until}, attempts = v.attempts + 1
+        from claimed
+        where v.tenant_id = claimed.tenant_id and v.page_id = claimed.page_id and v.version_id = claimed.version_id
+        returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.attempts as attempt`,
+    ),
 
-  contexts: async (tenantId, pages) => {
-    const rows = await ask(
-      (sql) => sql<ContextRow[]>`
-        select p.page_id, g.title as group_title, g.page_context, p.supplementary_context
-        from unnest(${textArray(pages.map(() => tenantId))}::text[],
-            ${textArray(pages.map((page) => page.pageGroupId))}::text[],
-            ${textArray(pages.map((page) => page.pageId))}::text[]) as want (tenant_id, page_group_id, page_id)
-          join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
-            and p.page_id = want.page_id
-          join page_groups g on g.tenant_id = want.tenant_id and g.page_group_id = want.page_group_id`,
+  context: async ({ tenantId, pageGroupId, pageId }) => {
+    const [context] = await ask(
+      (sql) => sql<NamingContext[]>`
+        select g.title as group_title, g.page_context, p.supplementary_context
+        from pages p join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id
+        where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}`,
     )
-    const contextOf = new Map(rows.map(({ pageId, ...context }) => [pageId, context]))
-    return pages.map(({ pageId }) => contextOf.get(pageId) ?? missing(pageId))
+    return context ?? null
   },
 
   settle: async (tenantId, settlements) => {
     const rows = settlements.map(rowOf)
-    await ask(
-      (sql) => sql`
+    const settled = await ask(
+      (sql) => sql<{ versionId: string }[]>`
         with settled as (
           update page_versions v set status = done.status, published_at = done.published_at,
             failure_reason = done.failure_reason, claimable_at = coalesce(done.claimable_at, v.claimable_at),
@@ -67,19 +71,18 @@ export const postgresVersions = (ask: Ask): Versions => ({
             and v.status not in ('published', 'failed') and v.attempts = done.attempt
           returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.status, done.published_at,
             done.computed_name
+        ), published as (
+          update pages p set published_version_id = settled.version_id, updated_at = settled.published_at,
+            computed_name = coalesce(settled.computed_name, p.computed_name)
+          from settled
+          where p.tenant_id = settled.tenant_id and p.page_group_id = settled.page_group_id
+            and p.page_id = settled.page_id and settled.status = 'published'
         )
-        update pages p set published_version_id = settled.version_id, updated_at = settled.published_at,
-          computed_name = coalesce(settled.computed_name, p.computed_name)
-        from settled
-        where p.tenant_id = settled.tenant_id and p.page_group_id = settled.page_group_id
-          and p.page_id = settled.page_id and settled.status = 'published'`,
+        select version_id from settled`,
     )
+    return settled.map(({ versionId }) => versionId)
   },
 })
-
-const missing = (pageId: string): never => {
-  throw new Error(`${pageId} or its group is missing`)
-}
 
 const rowOf = (done: Settlement) => ({
   pageId: done.pageId,

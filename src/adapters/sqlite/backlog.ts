@@ -1,15 +1,15 @@
 import type { Timestamp } from '../../core/ports.ts'
 import type { Database } from './open.ts'
 
-/** How many versions are `processing`, up to a bound, and when the oldest of those was created. */
+/** How many versions are `processing`, up to a bound, and when the oldest of those counted was created. */
 type Backlog = { readonly count: number; readonly oldest: Timestamp | null }
 
 const BACKLOG = `
   select count(*) as count, min(created_at) as oldest from (
-    select created_at from page_versions where status = 'processing' order by claimable_at limit ?
+    select created_at from page_versions where status = 'processing' order by tenant_id, claimable_at limit ?
   )`
 
-/** For the metrics: see the same on PostgreSQL. */
+/** For the metrics: see postgres/backlog.ts. */
 export const sqliteBacklog =
   (database: Database) =>
   async (countMax: number): Promise<Backlog> =>

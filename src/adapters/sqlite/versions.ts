@@ -1,12 +1,28 @@
-import type { ClaimedVersion, NamingContext, Versions } from '../../core/ports.ts'
+import type { ClaimedVersion, ClaimWant, NamingContext, Settlement, Versions } from '../../core/ports.ts'
 import type { Database } from './open.ts'
 
+/** Tenants after this one that have something claimable. */
+const DUE_TENANTS = `
+  with recursive waiting (tenant_id) as (
+    select min(tenant_id) from page_versions where status = 'processing' and tenant_id > ?
+    union all
+    select (select min(v.tenant_id) from page_versions v
+      where v.status = 'processing' and v.tenant_id > waiting.tenant_id)
+    from waiting where waiting.tenant_id is not null
+  )
+  select tenant_id from waiting
+  where (select min(v.claimable_at) from page_versions v
+      where v.status = 'processing' and v.tenant_id = waiting.tenant_id) <= ?
+    or (select max(v.claimable_at) from page_versions v
+      where v.status = 'processing' and v.tenant_id = waiting.tenant_id) > ?
+  limit ?`
+const DUE = `
+  select tenant_id, page_id, version_id from page_versions
+  where status = 'processing' and tenant_id = ? and claimable_at > ? and claimable_at <= ?
+  order by claimable_at limit ?`
 const CLAIM = `
   update page_versions set claimable_at = ?, attempts = attempts + 1
-  where (tenant_id, page_id, version_id) in (
-    select tenant_id, page_id, version_id from page_versions
-    where status = 'processing' and claimable_at <= ? order by claimable_at limit ?
-  )
+  where tenant_id = ? and page_id = ? and version_id = ?
   returning tenant_id, page_group_id, page_id, version_id, attempts as attempt`
 const CONTEXT = `
   select g.title as group_title, g.page_context, p.supplementary_context
@@ -22,46 +38,55 @@ const PUBLISH = `
   where tenant_id = ? and page_group_id = ? and page_id = ?`
 
 export const sqliteVersions = (database: Database): Versions => ({
-  claim: async ({ now, until, max }) => {
-    // Nobody else is kept from writing while nothing waits.
-    if (database.get(WAITING, now) === undefined) return []
-    return database.write(() => database.all<ClaimedVersion>(CLAIM, until, now, max))
+  claim: async (want) => {
+    // While nothing is due other processes can go on writing.
+    if (findDue(database, { ...want, max: 1 }).length === 0) return []
+    return database.write(() =>
+      findDue(database, want).map(
+        ({ tenantId, pageId, versionId }) =>
+          database.get<ClaimedVersion>(CLAIM, want.until, tenantId, pageId, versionId) as ClaimedVersion,
+      ),
+    )
   },
 
-  contexts: async (tenantId, pages) =>
-    pages.map(
-      ({ pageGroupId, pageId }) =>
-        database.get<NamingContext>(CONTEXT, tenantId, pageGroupId, pageId) as NamingContext,
-    ),
+  context: async ({ tenantId, pageGroupId, pageId }) =>
+    database.get<NamingContext>(CONTEXT, tenantId, pageGroupId, pageId) ?? null,
 
   settle: async (tenantId, settlements) =>
-    database.write(() => {
-      for (const done of settlements) {
-        const at = done.status === 'published' ? done.at : null
-        const settled = database.get<{ pageGroupId: string }>(
-          SETTLE,
-          done.status,
-          at,
-          done.status === 'failed' ? done.reason : null,
-          done.status === 'processing' ? done.claimableAt : null,
-          done.status === 'processing' && !done.counts ? 1 : 0,
-          tenantId,
-          done.pageId,
-          done.versionId,
-          done.attempt,
-        )
-        if (settled !== undefined && done.status === 'published')
-          database.run(
-            PUBLISH,
-            done.versionId,
-            at,
-            done.computedName,
-            tenantId,
-            settled.pageGroupId,
-            done.pageId,
-          )
-      }
-    }),
+    database.write(() =>
+      settlements.filter((done) => settle(database, tenantId, done)).map(({ versionId }) => versionId),
+    ),
 })
 
-const WAITING = "select 1 from page_versions where status = 'processing' and claimable_at <= ? limit 1"
+type Due = { readonly tenantId: string; readonly pageId: string; readonly versionId: string }
+
+/** From tenant to tenant along the index of what waits, no further than `max`. */
+const findDue = (database: Database, { now, horizon, afterTenantId, max }: ClaimWant): readonly Due[] => {
+  const found: Due[] = []
+  const tenants = database.all<{ tenantId: string }>(DUE_TENANTS, afterTenantId, now, horizon, max)
+  for (const { tenantId } of tenants) {
+    found.push(...database.all<Due>(DUE, tenantId, '', now, max - found.length))
+    found.push(...database.all<Due>(DUE, tenantId, horizon, '~', max - found.length))
+  }
+  return found
+}
+
+/** Whether the attempt was still the latest one. */
+const settle = (database: Database, tenantId: string, done: Settlement): boolean => {
+  const at = done.status === 'published' ? done.at : null
+  const settled = database.get<{ pageGroupId: string }>(
+    SETTLE,
+    done.status,
+    at,
+    done.status === 'failed' ? done.reason : null,
+    done.status === 'processing' ? done.claimableAt : null,
+    done.status === 'processing' && !done.counts ? 1 : 0,
+    tenantId,
+    done.pageId,
+    done.versionId,
+    done.attempt,
+  )
+  if (settled !== undefined && done.status === 'published')
+    database.run(PUBLISH, done.versionId, at, done.computedName, tenantId, settled.pageGroupId, done.pageId)
+  return settled !== undefined
+}

@@ -4,6 +4,7 @@ import { ATTEMPTS_MAX } from '../../../src/core/publish-versions.ts'
 import { isoTime } from '../../../src/core/times.ts'
 import type { NewPage } from '../../../src/shapes/page.ts'
 import { DATABASE_AWAY, failing, openScene, problemFor } from '../../support/api.ts'
+import { someClaim } from '../../support/rows.ts'
 import { idOf } from '../../support/setting.ts'
 
 /** A group with one page, and the request that reads it. */
@@ -70,7 +71,7 @@ t.test('200: a page whose version failed tells why', async (t) => {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const now = isoTime(clock())
     clock.advance(1_000)
-    await store.versions.claim({ now, until: isoTime(clock()), max: 1 })
+    await store.versions.claim(someClaim({ now, until: isoTime(clock()), max: 1 }))
   }
   await publish()
   t.match((await call(READ)).json, {

@@ -4,7 +4,7 @@ import { createMetrics } from '../../../src/adapters/metrics/metrics.ts'
 import { cachedBacklog } from '../../../src/adapters/metrics/publisher-metrics.ts'
 import type { Namer } from '../../../src/core/ports.ts'
 import { ATTEMPTS_MAX, publishVersions } from '../../../src/core/publish-versions.ts'
-import { addTenant, at, someGroup, somePage } from '../../support/rows.ts'
+import { addTenant, at, someClaim, someGroup, somePage } from '../../support/rows.ts'
 import { scrapeOf } from '../../support/scrape.ts'
 import { stoppedClock } from '../../support/setting.ts'
 
@@ -49,27 +49,39 @@ t.test('versions are counted when they are created and when they are published',
 })
 
 t.test('failed calls to the namer are counted, and attempts that follow or are stopped', async (t) => {
+  let failing = () => {}
   const { publish, clock, stopping, scraped } = await setting(1, async () => {
+    failing()
     throw new Error('no name')
   })
   for (let attempt = 1; attempt < ATTEMPTS_MAX; attempt++) {
     await publish()
     clock.advance(60_000)
   }
-  const failing = await scraped()
-  t.equal(failing.value(OUTCOMES, { outcome: 'again' }), ATTEMPTS_MAX - 1)
-  t.equal(failing.value('prospect_pages_naming_failures_total'), ATTEMPTS_MAX - 1)
-  t.equal(failing.value('prospect_pages_naming_duration_seconds_count'), ATTEMPTS_MAX - 1)
-  stopping.abort()
+  const failed = await scraped()
+  t.equal(failed.value(OUTCOMES, { outcome: 'again' }), ATTEMPTS_MAX - 1)
+  t.equal(failed.value('prospect_pages_naming_failures_total'), ATTEMPTS_MAX - 1)
+  t.equal(failed.value('prospect_pages_naming_duration_seconds_count'), ATTEMPTS_MAX - 1)
+  failing = () => stopping.abort()
   await publish()
   const stopped = await scraped()
   t.equal(stopped.value(OUTCOMES, { outcome: 'stopped' }), 1)
   t.equal(stopped.value('prospect_pages_naming_failures_total'), ATTEMPTS_MAX - 1, 'a stop is no failure')
 })
 
+t.test('what a publisher saves too late is not counted', async (t) => {
+  const { store, publish, clock, scraped } = await setting(1, async () => {
+    const now = new Date(clock() + 60_000).toISOString()
+    await store.versions.claim(someClaim({ now }))
+    return 'Too late'
+  })
+  await publish()
+  t.equal((await scraped()).value(OUTCOMES), 0)
+})
+
 t.test('a version whose attempts were all abandoned is counted as failed', async (t) => {
   const { store, publish, scraped } = await setting(1)
-  const claim = { now: new Date().toISOString(), until: new Date().toISOString(), max: 1 }
+  const claim = someClaim({ now: new Date().toISOString(), until: new Date().toISOString() })
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) await store.versions.claim(claim)
   await publish()
   t.equal((await scraped()).value(OUTCOMES, { outcome: 'failed' }), 1)

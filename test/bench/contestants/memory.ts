@@ -69,7 +69,11 @@ const addPages = async (pageGroupId: string, count: number): Promise<void> => {
     }))
     await store.pages.record(pages)
     if (pageGroupId === groupIds.at(-1)) pageIds.push(...pages.map((page) => page.pageId))
-    const claimed = await store.versions.claim({ now: at, until: at, max: LIST_LENGTH })
+    const claimed = await store.versions.claim({
+      ...{ now: at, until: at, horizon: at },
+      afterTenantId: '',
+      max: LIST_LENGTH,
+    })
     await store.versions.settle(
       tenantId,
       claimed.map(({ pageId, versionId, attempt }) => ({
