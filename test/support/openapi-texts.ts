@@ -1,4 +1,4 @@
-/** The words and examples of the OpenAPI document that no route and no shape has. */
+/** Texts and examples of the OpenAPI document that do not come from a route or a shape. */
 import type { ProblemCode } from '../../src/adapters/http/problems.ts'
 import type { Route, UseCases } from '../../src/adapters/http/routes.ts'
 
@@ -6,27 +6,27 @@ type Json = Record<string, unknown>
 type Examples = Readonly<Record<string, { readonly summary: string; readonly value: object }>>
 type Texts = {
   readonly description: string
-  /** What the answer says when all went well. */
+  /** Describes the successful answer. */
   readonly done: string
   readonly requests?: Examples
   readonly answers: Examples
 }
 
-export const ABOUT = `**Key.** Every operation needs an API key in the header \`x-api-key\`. A key belongs to one tenant, and what another tenant has
-is answered like what nobody has. A key has scopes; each operation names the one it needs.
+export const ABOUT = `**Keys.** Every operation needs an API key in the header \`x-api-key\`. A key belongs to one tenant. Another tenant's resources
+return 404, as if they did not exist. A key has scopes; each operation names the one that it needs.
 
-**Repeating.** Send \`Idempotency-Key\` with a POST, and send it again as often as you like: the first answer comes again, with
-\`Idempotent-Replayed: true\`. After a 503 or a lost connection nobody knows whether the write happened; repeat it with the
+**Retries.** Send \`Idempotency-Key\` with a POST and repeat the request as often as you like: you get the first answer again,
+with \`Idempotent-Replayed: true\`. After a 503 or a lost connection the write may or may not have happened; repeat it with the
 same key.
 
 **Lists** are newest first, and stable while others write. Pass \`nextCursor\` as \`cursor\` while \`hasMore\` is true.
-A slice of pages may be shorter than \`limit\` where custom names are very long.
+A slice of pages may be shorter than \`limit\` if custom names are very long.
 
-**Problems** are answered as RFC 9457 has it, in \`application/problem+json\`; \`code\` tells them apart, and
-\`/problems/{code}\` explains each.
+**Problems** follow RFC 9457, in \`application/problem+json\`; \`code\` identifies the kind of problem, and
+\`/problems/{code}\` explains it.
 
-**Changes.** Clients must ignore members that they do not know. \`/v0\` only grows; what breaks is announced by \`Deprecation\`
-and \`Sunset\` headers 90 days before.`
+**Changes.** Clients must ignore members that they do not know. \`/v0\` only grows; breaking changes are announced by
+\`Deprecation\` and \`Sunset\` headers 90 days before.`
 
 const id = (prefix: string, end: string) => `${prefix}_01m7yh7d5pffawjchjgbnz7${end}`
 const GROUP_ID = id('pagegroup', 'qct')
@@ -49,11 +49,11 @@ const version = { versionId: VERSION_ID, versionNumber: 1 }
 export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
   logProspectActivity: {
     description:
-      'Stores what a prospect did. The prospect is the one of `prospectId`, else the one with this `email`, else a new one.',
-    done: 'The activity is stored. A repetition with the same idempotency key is answered as the first time.',
+      'Stores what a prospect did. The prospect is found by `prospectId`, else by `email`, else created.',
+    done: 'The activity is stored. A repetition with the same idempotency key gets the first answer again.',
     requests: {
       by_email: {
-        summary: 'Of a person known by email, or met for the first time',
+        summary: 'A person known by email, or a new one',
         value: {
           source: 'crm',
           type: 'form_submitted',
@@ -67,7 +67,7 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
         value: { source: 'crm', payload: { form: 'contact' }, idempotencyKey: 'crm-4711' },
       },
       known_prospect: {
-        summary: 'Of a prospect whose id is known',
+        summary: 'A prospect known by id',
         value: { source: 'shop', prospectId: id('prospect', 'p18'), payload: { cart: ['book'] } },
       },
     },
@@ -86,11 +86,11 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
     },
   },
   listPageGroups: {
-    description: 'Answers the page groups of the tenant, a slice at a time.',
+    description: 'Lists the page groups of the tenant.',
     done: 'A slice of the page groups.',
     answers: {
       whole: {
-        summary: 'All there is',
+        summary: 'The whole list',
         value: {
           items: [
             {
@@ -118,7 +118,7 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
     },
   },
   listPages: {
-    description: 'Answers the pages of one group, a slice at a time.',
+    description: 'Lists the pages of one group.',
     done: 'A slice of the pages.',
     answers: {
       first: {
@@ -133,7 +133,7 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
   },
   getPage: {
     description:
-      'Answers a page from the moment it exists. `latestVersion` tells how far its publishing has come.',
+      'Returns a page as soon as it exists. `latestVersion` shows how far it is on its way to being published.',
     done: 'The page.',
     answers: {
       published: {
@@ -160,21 +160,21 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
   },
   createPageWithVersion: {
     description:
-      'Creates a page. Its first version is published in the background a moment later: read the page to see.',
-    done: 'The page is stored. A repetition with the same idempotency key is answered as the first time.',
+      'Creates a page. Its first version is published in the background a moment later: read the page to see it.',
+    done: 'The page is stored. A repetition with the same idempotency key gets the first answer again.',
     requests: {
       about: {
-        summary: 'With what it is about',
+        summary: 'With a context to name it by',
         value: { supplementaryContext: 'A page about the spring sale' },
       },
-      named: { summary: 'With a name of its own', value: { customName: 'Spring sale' } },
-      empty: { summary: 'With nothing; no body at all means the same', value: {} },
+      named: { summary: 'With a custom name', value: { customName: 'Spring sale' } },
+      empty: { summary: 'Empty; no body at all means the same', value: {} },
     },
     answers: { created: { summary: 'Created', value: { ...page, status: 'processing' } } },
   },
 }
 
-/** What stands in a path, with an example that is shown and never sent by itself. */
+/** The parameters of paths, with examples that are shown but never sent. */
 export const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: string }>> = {
   page_group_id: { description: 'The id of the page group.', example: GROUP_ID },
   page_id: { description: 'The id of the page.', example: PAGE_ID },
@@ -186,7 +186,7 @@ export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
   status: 'active',
 }
 
-/** What an example of a problem says in this operation, where it says more than its explanation. */
+/** What an example of a problem contains in this operation beyond its explanation. */
 export const problemTexts = (code: ProblemCode, { operationId, scope }: Route): Json => {
   if (code === 'invalid_request')
     return {

@@ -15,7 +15,7 @@ export interface paths {
         put?: never;
         /**
          * Log a prospect's activity
-         * @description Stores what a prospect did. The prospect is the one of `prospectId`, else the one with this `email`, else a new one.
+         * @description Stores what a prospect did. The prospect is found by `prospectId`, else by `email`, else created.
          *
          *     Needs the scope `prospect_logs:write`.
          */
@@ -35,7 +35,7 @@ export interface paths {
         };
         /**
          * List page groups, newest first
-         * @description Answers the page groups of the tenant, a slice at a time.
+         * @description Lists the page groups of the tenant.
          *
          *     Needs the scope `page_groups:read`.
          */
@@ -57,7 +57,7 @@ export interface paths {
         };
         /**
          * List the pages of a page group, newest first
-         * @description Answers the pages of one group, a slice at a time.
+         * @description Lists the pages of one group.
          *
          *     Needs the scope `pages:read`.
          */
@@ -65,7 +65,7 @@ export interface paths {
         put?: never;
         /**
          * Create a page with a version, which is then published in the background
-         * @description Creates a page. Its first version is published in the background a moment later: read the page to see.
+         * @description Creates a page. Its first version is published in the background a moment later: read the page to see it.
          *
          *     Needs the scope `pages:write`.
          */
@@ -85,7 +85,7 @@ export interface paths {
         };
         /**
          * Read one page with its published version
-         * @description Answers a page from the moment it exists. `latestVersion` tells how far its publishing has come.
+         * @description Returns a page as soon as it exists. `latestVersion` shows how far it is on its way to being published.
          *
          *     Needs the scope `pages:read`.
          */
@@ -374,7 +374,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The activity is stored. A repetition with the same idempotency key is answered as the first time. */
+            /** @description The activity is stored. A repetition with the same idempotency key gets the first answer again. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -878,7 +878,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The page is stored. A repetition with the same idempotency key is answered as the first time. */
+            /** @description The page is stored. A repetition with the same idempotency key gets the first answer again. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
