@@ -3,10 +3,11 @@ import { createPagesWithVersion } from './core/create-page-with-version.ts'
 import { DomainFailure } from './core/failures.ts'
 import { type GatherWatch, gather } from './core/gather.ts'
 import { getPages } from './core/get-page.ts'
-import { listPageGroups, slicesOfPageGroups } from './core/list-page-groups.ts'
-import { listPages, slicesOfPages } from './core/list-pages.ts'
+import { listPageGroups } from './core/list-page-groups.ts'
+import { listPages } from './core/list-pages.ts'
 import { logProspectActivities } from './core/log-prospect-activity.ts'
 import type { Clock, NewId, Store } from './core/ports.ts'
+import { charactersOf } from './core/slices.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 export const LIST_LENGTH_MAX = 200
@@ -58,26 +59,20 @@ export const composeUseCases = (
         watch: watch('logProspectActivity'),
       },
     ),
-    listPageGroups: listPageGroups({
-      slice: gather(slicesOfPageGroups({ store }), limits, read('listPageGroups')),
-    }),
-    listPages: listPages({
-      slice: gather(
-        slicesOfPages({ store }),
-        { ...limits, listLengthMax: READ_SLICES_MAX },
-        {
-          ...read('listPages'),
-          answerWeightOf: ({ items }) => items.reduce((sum, page) => sum + weightOf(page), 0),
-        },
-      ),
-    }),
+    listPageGroups: gather(
+      listPageGroups({ store }),
+      { ...limits, listLengthMax: READ_SLICES_MAX },
+      { ...read('listPageGroups'), answerWeightOf: charactersOf },
+    ),
+    listPages: gather(
+      listPages({ store }),
+      { ...limits, listLengthMax: READ_SLICES_MAX },
+      { ...read('listPages'), answerWeightOf: charactersOf },
+    ),
     getPage: gather(
       getPages({ store }),
       { ...limits, listLengthMax: READ_PAGES_MAX },
-      {
-        ...read('getPage'),
-        answerWeightOf: (page) => weightOf(page) + (page.supplementaryContext?.length ?? 0),
-      },
+      { ...read('getPage'), answerWeightOf: charactersOf },
     ),
     createPageWithVersion: gather(createPages, limits, {
       lineOf,
@@ -87,7 +82,3 @@ export const composeUseCases = (
     }),
   }
 }
-
-/** Twice: a custom name is an effective name, too. */
-const weightOf = ({ customName }: { readonly customName: string | null }): number =>
-  customName === null ? 0 : 2 * customName.length

@@ -15,9 +15,9 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^core\//, /^(core\/|node:)/],
   [/^adapters\/http\/docs\//, /^(adapters\/http\/|node:)/],
   [/^adapters\/http\//, /^(core\/|shapes\/|adapters\/http\/(?!docs\/)|node:|valibot$)/],
-  [/^adapters\/postgres\//, /^(core\/|shapes\/|adapters\/postgres\/|node:|postgres$)/],
-  [/^adapters\/sqlite\//, /^(core\/|shapes\/|adapters\/sqlite\/|node:)/],
-  [/^adapters\/memory\//, /^(core\/|shapes\/|adapters\/memory\/|node:)/],
+  [/^adapters\/postgres\//, /^(core\/|shapes\/|adapters\/rows\.ts$|adapters\/postgres\/|node:|postgres$)/],
+  [/^adapters\/sqlite\//, /^(core\/|shapes\/|adapters\/rows\.ts$|adapters\/sqlite\/|node:)/],
+  [/^adapters\/memory\//, /^(core\/|shapes\/|adapters\/rows\.ts$|adapters\/memory\/|node:)/],
   [/^adapters\/naming\//, /^(core\/|shapes\/|adapters\/naming\/|node:)/],
   [/^adapters\/metrics\//, /^(adapters\/metrics\/|prom-client$)/],
   // Where somebody has loaded it: see the file.
@@ -39,7 +39,7 @@ const RULES: readonly (readonly [files: RegExp, mayImport: RegExp])[] = [
   [/^compose-callers\.ts$/, /^(core\/|adapters\/http\/wrong-keys\.ts$)/],
   [/^compose-publisher\.ts$/, /^(core\/|adapters\/publisher\.ts$|use-cases\.ts$)/],
   // What embedders may import, a file for each entry of `exports`.
-  [/^index\.ts$/, /^(core\/|shapes\/|adapters\/memory\/store\.ts$|adapters\/ids\.ts$)/],
+  [/^index\.ts$/, /^(core\/|shapes\/|adapters\/rows\.ts$|adapters\/memory\/store\.ts$|adapters\/ids\.ts$)/],
   [
     /^http\.ts$/,
     /^(core\/|adapters\/http\/|adapters\/ids\.ts$|compose-callers\.ts$|config\.ts$|use-cases\.ts$|node:)/,

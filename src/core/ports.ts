@@ -1,10 +1,10 @@
 /**
- * What the core needs of the world, in domain words. A store that meets these is a whole database.
+ * What the core needs from the world, in domain words. A store that implements `Store` is a whole database.
  *
- * - Every verb that serves a caller names the tenant: a stranger's thing is a missing thing.
- * - Verbs take lists, because the use cases work on many at once; a list may be of one, and may mix tenants.
- * - `record` saves all of its list or nothing. It answers `overtaken`, with nothing saved, where somebody else has
- *   meanwhile taken an email or an idempotency key; the use case then recalls and decides again.
+ * - Every verb that serves a caller names the tenant: another tenant's resource is a missing resource.
+ * - Verbs take lists, because the use cases handle many requests at once. A list may have one member and mix tenants.
+ * - `record` saves all of its list or nothing. It answers `overtaken`, with nothing saved, if another writer has
+ *   meanwhile taken an email or an idempotency key or archived a page group; the use case recalls and decides again.
  * - Times are ISO 8601 in UTC with milliseconds. Ids sort by age.
  * - A store that cannot answer now refuses with `unavailable`; whether a write happened is then unknown.
  */
@@ -13,7 +13,7 @@ import type { VersionStatus } from '../shapes/page.ts'
 import type { PageGroupStatus } from '../shapes/page-group.ts'
 
 export type Timestamp = string
-/** Milliseconds since 1970. Asked once per story. */
+/** Milliseconds since 1970. Asked once per use case. */
 export type Clock = () => number
 export type IdPrefix =
   | 'prospect'
@@ -59,7 +59,7 @@ export type KnownActivities = {
   readonly prospects: readonly StoredProspect[]
   readonly receipts: readonly StoredReceipt[]
 }
-/** A prospect to add; where its id is there already, only what is blank there is filled. */
+/** A prospect to add. If its id exists, only its blanks are filled. */
 export type ProspectChange = StoredProspect & { readonly email: string | null; readonly createdAt: Timestamp }
 export type NewLog = {
   readonly tenantId: string
@@ -104,11 +104,14 @@ export type StoredPageGroup = {
   readonly updatedAt: Timestamp
   readonly deletedAt: Timestamp | null
 }
-/** The newest `rowsMax` rows older than `beforeId`. */
+/**
+ * The newest rows older than `beforeId`: one more than `limit`, to show that more follow, or fewer if the texts of all
+ * but the last of them already fill a slice.
+ */
 export type SliceWant = {
   readonly tenantId: string
   readonly beforeId: string | null
-  readonly rowsMax: number
+  readonly limit: number
 }
 /** `status` null: all but the deleted ones. */
 export type PageGroupsWant = SliceWant & { readonly status: PageGroupStatus | null }
@@ -174,11 +177,7 @@ export type KnownPages = {
     readonly createdAt: Timestamp
   }[]
 }
-export type PagesWant = SliceWant & {
-  readonly pageGroupId: string
-  /** No row follows where the custom names of all rows but the last two take more in UTF-8; each alone may be long. */
-  readonly namesBytesMax: number
-}
+export type PagesWant = SliceWant & { readonly pageGroupId: string }
 export type PageWant = { readonly tenantId: string; readonly pageGroupId: string; readonly pageId: string }
 export type FoundPage = StoredPageWithVersions | 'page_group_not_found' | 'page_not_found'
 export type Pages = {

@@ -52,8 +52,7 @@ overStores(
                 tenantId,
                 status,
                 beforeId: null,
-                rowsMax: 21,
-                namesBytesMax: 1_000,
+                limit: 21,
               })),
             ),
           )
@@ -69,7 +68,7 @@ overStores(
       const tested = await opened(t, kind)
       const { pages } = tested.store
       const want = { ...someGroup(await addTenant(tested.store)), pageId: newId('page') }
-      const slice = { ...want, beforeId: null, rowsMax: 21, namesBytesMax: 1_000 }
+      const slice = { ...want, beforeId: null, limit: 21 }
       t.equal((await sentBy(tested, () => pages.list([slice]))).length, 1)
       t.equal((await sentBy(tested, () => pages.list(Array(200).fill(slice)))).length, 1)
       t.equal((await sentBy(tested, () => pages.find([want]))).length, 1)
@@ -240,7 +239,7 @@ const actsOn = ({ activities, pageGroups, pages, versions }: Store, wanted: Want
   const groupWants: PageGroupsWant[] = [null, 'active', 'archived', 'deleted'].flatMap((status) =>
     [tenantId, strangerId].flatMap((tenantId) =>
       [null, idAt('pagegroup', 1_500)].map((beforeId) => ({
-        ...{ tenantId, beforeId, rowsMax: SLICE_ROWS },
+        ...{ tenantId, beforeId, limit: SLICE_ROWS - 1 },
         status: status as PageGroupsWant['status'],
       })),
     ),
@@ -248,8 +247,7 @@ const actsOn = ({ activities, pageGroups, pages, versions }: Store, wanted: Want
   const pagesWants: PagesWant[] = [small, big, empty].flatMap((pageGroupId) =>
     [null, idAt('page', 20), idAt('page', 30_000)].map((beforeId) => ({
       ...{ tenantId, pageGroupId, beforeId },
-      rowsMax: SLICE_ROWS,
-      namesBytesMax: 1_000,
+      limit: SLICE_ROWS - 1,
     })),
   )
   const pageWants: PageWant[] = [small, big, empty].flatMap((pageGroupId) =>

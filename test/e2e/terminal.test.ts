@@ -62,7 +62,7 @@ t.test(
   async (t) => {
     const env = { ...databaseIn(newFolder(t)), NO_COLOR: '1' }
     const line = programLine('keys', 'list', '--tenant', 'nobody')
-    const refused = { code: 1, text: 'refused: There is no tenant with this id. (not_found)\n' }
+    const refused = { code: 1, text: 'refused: Tenant not found. (not_found)\n' }
     t.match(await onTerminal(line, env), refused)
     t.equal(JSON.parse((await onTerminal(`${line} --json`, env)).text).code, 'not_found')
 

@@ -195,8 +195,8 @@ export const problemTexts = (code: ProblemCode, { operationId, scope }: Route): 
     }
   if (code === 'invalid_cursor')
     return {
-      detail: 'The cursor is not one that this list, with this filter, has given.',
-      errors: [{ detail: 'must be the nextCursor of this very list', parameter: 'cursor' }],
+      detail: 'This cursor was not issued by this list with this filter.',
+      errors: [{ detail: 'must be the nextCursor of this list with this filter', parameter: 'cursor' }],
     }
   if (code === 'insufficient_scope')
     return { detail: `The API key lacks the scope ${scope}.`, requiredScope: scope }

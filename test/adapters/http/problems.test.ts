@@ -4,7 +4,7 @@ import { createHttpServer } from '../../../src/adapters/http/server.ts'
 import { createLog } from '../../../src/adapters/log.ts'
 import { compose, realWorld } from '../../../src/compose.ts'
 import { readConfig } from '../../../src/config.ts'
-import { revokeApiKey } from '../../../src/core/manage-api-keys.ts'
+import { revokeApiKey } from '../../../src/core/revoke-api-key.ts'
 import {
   type Answer,
   caller,
