@@ -11,7 +11,7 @@ type Want = PageGroupsWant & { readonly number: number }
 const { tenant_id: _, page_group_id: __, ...changing } = PAGE_GROUP_COLUMNS
 const GROUPS = columns('g', PAGE_GROUP_COLUMNS)
 const CHANGES = columns('g', changing)
-const WANTS = columns('want', { number: 'int', status: 'text', before_id: 'text', rows_max: 'int' })
+const WANTS = columns('want', { number: 'int', filter: 'text', before_id: 'text', rows_max: 'int' })
 
 export const postgresPageGroups = (ask: Ask): PageGroups => ({
   list: async (wants) => {
@@ -66,7 +66,7 @@ const listOpen = (sql: Sql, tenantId: string, wants: readonly Want[]) =>
     sql,
     wants,
     sql`
-      select * from page_groups g
+      select ${GROUPS.selected(sql)} from page_groups g
       where g.tenant_id = ${tenantId}
         and (case when g.status <> 'deleted' then g.page_group_id end) < want.before_id
       order by (case when g.status <> 'deleted' then g.page_group_id end) desc limit want.rows_max`,
@@ -77,21 +77,24 @@ const listFiltered = (sql: Sql, tenantId: string, wants: readonly Want[]) =>
     sql,
     wants,
     sql`
-      select * from page_groups g
+      select ${GROUPS.selected(sql)} from page_groups g
       where g.tenant_id = ${tenantId}
-        and (g.status || '/' || g.page_group_id) collate "C" < want.status || '/' || want.before_id
-        and (g.status || '/' || g.page_group_id) collate "C" > want.status || '/'
+        and (g.status || '/' || g.page_group_id) collate "C" < want.filter || '/' || want.before_id
+        and (g.status || '/' || g.page_group_id) collate "C" > want.filter || '/'
       order by (g.status || '/' || g.page_group_id) collate "C" desc limit want.rows_max`,
   )
 
 /** The rows of each want, until they fill a slice. */
 const listed = (sql: Sql, wants: readonly Want[], newest: ReturnType<Sql>) => sql<ListedRow[]>`
-  select want.number as want, ${GROUPS.selected(sql)}, ${pagesCount(sql)}
-  from ${WANTS.from(sql, wants)}
+  select want.number as want, ${GROUPS.names(sql)}, ${pagesCount(sql)}
+  from ${WANTS.from(
+    sql,
+    wants.map((want) => ({ ...want, filter: want.status })),
+  )}
     cross join lateral (
       select g.*, sum(
-        coalesce(octet_length(g.page_context), 0) + octet_length(g.actions::text)
-          + octet_length(g.footer_links::text) + octet_length(g.scripts::text)
+        coalesce(octet_length(g.page_context), 0) + octet_length(g.actions) + octet_length(g.footer_links)
+          + octet_length(g.scripts)
       ) over (
         order by g.page_group_id desc rows between unbounded preceding and 2 preceding
       ) as bytes_before

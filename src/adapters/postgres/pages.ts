@@ -1,4 +1,5 @@
-import type { FoundPage, KnownPages, Pages, PageWants, StoredPage } from '../../core/ports.ts'
+import { keyOf } from '../../core/keys.ts'
+import type { FoundPage, KnownPages, NewPageRow, Pages, PageWants, StoredPage } from '../../core/ports.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { PAGE_COLUMNS, pageRow } from '../rows.ts'
 import { columns } from './arrays.ts'
@@ -17,6 +18,7 @@ const BY_KEY = columns('want', { tenant_id: 'text', page_group_id: 'text', idemp
 const LISTED = columns('want', { number: 'int', page_group_id: 'text', before_id: 'text', rows_max: 'int' })
 const FOUND = columns('want', { number: 'int', tenant_id: 'text', page_group_id: 'text', page_id: 'text' })
 const PAGES = columns('page', PAGE_COLUMNS)
+const COUNTS = columns('count', { tenant_id: 'text', page_group_id: 'text', pages_count: 'int' })
 const NEW_PAGES = columns('page', { ...PAGE_COLUMNS, version_number: 'int' })
 
 /**
@@ -43,26 +45,25 @@ export const postgresPages = (ask: Ask): Pages => ({
   },
 
   // Nothing is inserted, and no row returned, if one of the groups is no longer active.
-  record: (pages) =>
-    recordedUnlessOvertaken(
+  record: (pages) => {
+    const counts = countsOf(pages)
+    return recordedUnlessOvertaken(
       ask(
         (sql) => sql`
-        with given as (
+        with page as (
           select * from ${NEW_PAGES.from(sql, pages.map(pageRow))}
-        ), page as (
-          select * from given
           where not exists (
-            select 1 from (select distinct tenant_id, page_group_id from given) want
+            select 1 from ${COUNTS.from(sql, counts)}
             where not exists (
               select 1 from page_groups g
-              where g.tenant_id = want.tenant_id
-                and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || want.page_group_id
+              where g.tenant_id = count.tenant_id
+                and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || count.page_group_id
             )
           )
         ), counted as (
-          insert into page_counts as c (tenant_id, page_group_id, pages_count)
-          select tenant_id, page_group_id, count(*) from page
-          group by tenant_id, page_group_id
+          insert into page_counts as c (${COUNTS.names(sql)})
+          select * from ${COUNTS.from(sql, counts)}
+          where exists (select 1 from page)
           order by tenant_id, page_group_id
           on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
         ), versioned as (
@@ -78,7 +79,8 @@ export const postgresPages = (ask: Ask): Pages => ({
         )
         select 1 from page limit 1`,
       ).then((rows) => (rows.length > 0 ? 'recorded' : 'overtaken')),
-    ),
+    )
+  },
 
   list: async (wants) => {
     const lists = await listsByTenant(wants, (tenantId, its) =>
@@ -142,6 +144,11 @@ export const postgresPages = (ask: Ask): Pages => ({
     })
   },
 })
+
+const countsOf = (pages: readonly NewPageRow[]) =>
+  [...Map.groupBy(pages, ({ tenantId, pageGroupId }) => keyOf(tenantId, pageGroupId)).values()].map(
+    (group) => ({ ...(group[0] as NewPageRow), pagesCount: group.length }),
+  )
 
 const andByKey = (sql: Sql, keys: PageWants['keys']) => sql`
   union all
