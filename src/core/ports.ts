@@ -35,25 +35,15 @@ export type StoredProspect = {
   readonly emailHash: string | null
   readonly name: string | null
 }
-export type StoredReceipt = {
-  readonly tenantId: string
-  readonly source: string
-  readonly idempotencyKey: string
-  readonly requestHash: string
-  readonly prospectId: string
-  readonly prospectLogId: string
-  readonly type: string
-  readonly createdProspect: boolean
-  readonly createdAt: Timestamp
-}
+/** What was logged under an idempotency key. */
+export type StoredReceipt = Pick<
+  NewLog,
+  'tenantId' | 'source' | 'prospectId' | 'prospectLogId' | 'type' | 'createdProspect' | 'createdAt'
+> & { readonly idempotencyKey: string; readonly requestHash: string }
 export type ActivityWants = {
-  readonly prospects: readonly { readonly tenantId: string; readonly prospectId: string }[]
+  readonly prospects: readonly Pick<StoredReceipt, 'tenantId' | 'prospectId'>[]
   readonly emails: readonly { readonly tenantId: string; readonly emailHash: string }[]
-  readonly keys: readonly {
-    readonly tenantId: string
-    readonly source: string
-    readonly idempotencyKey: string
-  }[]
+  readonly keys: readonly Pick<StoredReceipt, 'tenantId' | 'source' | 'idempotencyKey'>[]
 }
 export type KnownActivities = {
   readonly prospects: readonly StoredProspect[]
@@ -155,37 +145,29 @@ export type NewPageRow = StoredPage & {
   readonly versionId: string
   readonly versionNumber: number
 }
-export type PageWants = {
-  readonly groups: readonly { readonly tenantId: string; readonly pageGroupId: string }[]
-  readonly keys: readonly {
-    readonly tenantId: string
-    readonly pageGroupId: string
-    readonly idempotencyKey: string
-  }[]
+/** What was created under an idempotency key. */
+type StoredCreation = Pick<NewPageRow, 'tenantId' | 'pageGroupId' | 'pageId' | 'createdAt'> & {
+  readonly idempotencyKey: string
+  readonly requestHash: string
 }
+export type PageWants = {
+  readonly groups: readonly Pick<StoredPage, 'tenantId' | 'pageGroupId'>[]
+  readonly keys: readonly Pick<StoredCreation, 'tenantId' | 'pageGroupId' | 'idempotencyKey'>[]
+}
+type KnownGroup = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId' | 'status' | 'title' | 'pagesCount'>
 export type KnownPages = {
-  readonly groups: readonly Pick<
-    StoredPageGroup,
-    'tenantId' | 'pageGroupId' | 'status' | 'title' | 'pagesCount'
-  >[]
-  readonly pages: readonly {
-    readonly tenantId: string
-    readonly pageGroupId: string
-    readonly pageId: string
-    readonly idempotencyKey: string
-    readonly requestHash: string
-    readonly createdAt: Timestamp
-  }[]
+  readonly groups: readonly KnownGroup[]
+  readonly pages: readonly StoredCreation[]
 }
 export type PagesWant = SliceWant & { readonly pageGroupId: string }
-export type PageWant = { readonly tenantId: string; readonly pageGroupId: string; readonly pageId: string }
+export type PageWant = Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>
 export type FoundPage = StoredPageWithVersions | 'page_group_not_found' | 'page_not_found'
 export type Pages = {
   /** What is there of what is wanted; of the groups, those that are not deleted. */
   recall(wants: PageWants): Promise<KnownPages>
   /** Adds pages, each with a version in `processing` that waits to be claimed, and counts them in their groups. */
   record(pages: readonly NewPageRow[]): Promise<Recorded>
-  /** For each want, in order: its rows, or null where the group is missing or deleted. */
+  /** For each want, in order: its rows, or null if the group is missing or deleted. */
   list(wants: readonly PagesWant[]): Promise<readonly (readonly StoredPage[] | null)[]>
   /** For each want, in order: the page, or which of the two is missing. */
   find(wants: readonly PageWant[]): Promise<readonly FoundPage[]>
@@ -280,7 +262,7 @@ export type NewTenant = {
 export type Tenants = {
   /** Adds a tenant and its first brand. */
   add(tenant: NewTenant): Promise<void>
-  /** The tenant's brands, oldest first; null where there is no such tenant. */
+  /** The tenant's brands, oldest first; null if the tenant is unknown. */
   brands(tenantId: string): Promise<readonly string[] | null>
 }
 
