@@ -1,6 +1,7 @@
 /** What embedders may use: the use cases, their shapes and failures, and a store to try them with. */
 export { createNewId } from './adapters/ids.ts'
 export { type MemoryStore, memoryStore } from './adapters/memory/store.ts'
+export { createPageGroup } from './core/create-page-group.ts'
 export {
   createPagesWithVersion,
   type PageCreation,
@@ -11,14 +12,17 @@ export { DomainFailure, type FailureKind, type Fault, type Outcome } from './cor
 export { type GatherObserver, type GatherOptions, gather } from './core/gather.ts'
 export { getPages } from './core/get-page.ts'
 export { type Caller, identify, requireScope } from './core/identify.ts'
-export { listPageGroups, slicesOfPageGroups } from './core/list-page-groups.ts'
-export { listPages, slicesOfPages } from './core/list-pages.ts'
+export { issueApiKey } from './core/issue-api-key.ts'
+export { listApiKeys } from './core/list-api-keys.ts'
+export { listPageGroups } from './core/list-page-groups.ts'
+export { listPages } from './core/list-pages.ts'
 export { type LoggedActivity, logProspectActivities, type NewActivity } from './core/log-prospect-activity.ts'
-export { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './core/manage-api-keys.ts'
-export { createPageGroup, updatePageGroup } from './core/manage-page-groups.ts'
 export type * from './core/ports.ts'
 export { SCOPES } from './core/ports.ts'
 export { publishVersions } from './core/publish-versions.ts'
+export { revokeApiKey } from './core/revoke-api-key.ts'
+export { rotateApiKey } from './core/rotate-api-key.ts'
+export { updatePageGroup } from './core/update-page-group.ts'
 export type { RawJson } from './shapes/json.ts'
 export { CreatedPage, NewPage, Page, PageSlice, PageWithVersion } from './shapes/page.ts'
 export { PageGroup, PageGroupQuery, PageGroupSlice } from './shapes/page-group.ts'

@@ -2,10 +2,11 @@ import type { UseCases } from './adapters/http/routes.ts'
 import { createPagesWithVersion } from './core/create-page-with-version.ts'
 import { type GatherObserver, gather } from './core/gather.ts'
 import { getPages } from './core/get-page.ts'
-import { listPageGroups, slicesOfPageGroups } from './core/list-page-groups.ts'
-import { listPages, slicesOfPages } from './core/list-pages.ts'
+import { listPageGroups } from './core/list-page-groups.ts'
+import { listPages } from './core/list-pages.ts'
 import { logProspectActivities } from './core/log-prospect-activity.ts'
 import type { Clock, NewId, Store } from './core/ports.ts'
+import { charactersOf } from './core/slices.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 export const LIST_LENGTH_MAX = 200
@@ -39,29 +40,19 @@ export const composeUseCases = ({
     listWeightMax: LIST_CHARACTERS_MAX,
     observer: observerOf(operation),
   })
+  const read = (operation: keyof UseCases, listLengthMax: number) => ({
+    ...options(operation, listLengthMax),
+    dedupeKey: JSON.stringify,
+    answerWeightOf: charactersOf,
+  })
   return {
     logProspectActivity: gather(logProspectActivities({ store, clock, newId, requireIdentity }), {
       ...options('logProspectActivity'),
       weightOf: ({ payload, email }) => payload.rawJson.length + lengthOf(email),
     }),
-    listPageGroups: listPageGroups({
-      slice: gather(slicesOfPageGroups({ store }), {
-        ...options('listPageGroups'),
-        dedupeKey: JSON.stringify,
-      }),
-    }),
-    listPages: listPages({
-      slice: gather(slicesOfPages({ store }), {
-        ...options('listPages', READ_SLICES_MAX),
-        dedupeKey: JSON.stringify,
-        answerWeightOf: ({ items }) => items.reduce((sum, page) => sum + weightOf(page), 0),
-      }),
-    }),
-    getPage: gather(getPages({ store }), {
-      ...options('getPage', READ_PAGES_MAX),
-      dedupeKey: JSON.stringify,
-      answerWeightOf: (page) => weightOf(page) + lengthOf(page.supplementaryContext),
-    }),
+    listPageGroups: gather(listPageGroups({ store }), read('listPageGroups', READ_SLICES_MAX)),
+    listPages: gather(listPages({ store }), read('listPages', READ_SLICES_MAX)),
+    getPage: gather(getPages({ store }), read('getPage', READ_PAGES_MAX)),
     createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), {
       ...options('createPageWithVersion'),
       weightOf: ({ supplementaryContext, customName }) =>
@@ -71,5 +62,3 @@ export const composeUseCases = ({
 }
 
 const lengthOf = (text: string | null | undefined): number => text?.length ?? 0
-/** Twice, because a custom name is also the effective name. */
-const weightOf = ({ customName }: { readonly customName: string | null }): number => 2 * lengthOf(customName)

@@ -1,6 +1,6 @@
+import { createPageGroup } from '../core/create-page-group.ts'
 import { createTenant } from '../core/create-tenant.ts'
-import { issueApiKey } from '../core/manage-api-keys.ts'
-import { createPageGroup } from '../core/manage-page-groups.ts'
+import { issueApiKey } from '../core/issue-api-key.ts'
 import type { CommandDeps } from './command.ts'
 import { inPairs, paint } from './output.ts'
 

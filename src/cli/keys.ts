@@ -1,5 +1,8 @@
-import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../core/manage-api-keys.ts'
+import { issueApiKey } from '../core/issue-api-key.ts'
+import { listApiKeys } from '../core/list-api-keys.ts'
 import { SCOPES, type Scope } from '../core/ports.ts'
+import { revokeApiKey } from '../core/revoke-api-key.ts'
+import { rotateApiKey } from '../core/rotate-api-key.ts'
 import {
   type Command,
   durationOf,

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
+import { createPageGroup, type PageGroupFields } from '../core/create-page-group.ts'
 import { refuse } from '../core/failures.ts'
-import { createPageGroup, type PageGroupFields, updatePageGroup } from '../core/manage-page-groups.ts'
 import { membersOf } from '../core/raw-json.ts'
+import { updatePageGroup } from '../core/update-page-group.ts'
 import { checkPageGroup, PAGE_GROUP_STATUSES, type PageGroupStatus } from '../shapes/page-group.ts'
 import {
   type Command,

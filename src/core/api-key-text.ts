@@ -1,17 +1,17 @@
 import { randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { sha256 } from './hashes.ts'
+import { sha256 } from './keys.ts'
 
 /**
- * An API key is `pp_`, 30 random characters and 6 of a CRC-32 over them, all base62: scanners of leaked secrets find
- * it, and a typing mistake is refused without a look into the database.
+ * An API key is `pp_`, 30 random characters and 6 characters of their CRC-32, all base62. Secret scanners recognise it,
+ * and a typing mistake is refused without a database lookup.
  */
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const PREFIX = 'pp_'
 const RANDOM_LENGTH = 30
 const CHECK_LENGTH = 6
 const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECK_LENGTH}}$`)
-/** How much of a key is kept in the clear, so that a person recognises it. */
+/** How much of a key is stored in plain text, so that a person recognises it. */
 const START_LENGTH = PREFIX.length + 5
 
 export const newApiKeyText = (): string => {

@@ -1,11 +1,9 @@
 import type { CreatedPage, NewPage } from '../shapes/page.ts'
-import { attempt } from './attempt.ts'
 import { decideAndSave } from './decide-and-save.ts'
-import { type Outcome, refuse } from './failures.ts'
+import { attempt, type Outcome, pageGroupNotFound, refuse } from './failures.ts'
 import { firstWords } from './first-words.ts'
-import { sha256 } from './hashes.ts'
-import { keyOf } from './key-of.ts'
-import { pageGroupNotFound } from './pages.ts'
+import { earlierRequests, requestHashOf } from './idempotency.ts'
+import { keyOf } from './keys.ts'
 import type { Clock, KnownPages, NewId, NewPageRow, PageWants, Store } from './ports.ts'
 import { isoTime } from './times.ts'
 
@@ -14,7 +12,7 @@ export type PageToCreate = NewPage & {
   readonly pageGroupId: string
   readonly idempotencyKey?: string | undefined
 }
-/** `replayed`: the first answer to a request that came before under the same idempotency key. */
+/** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
 export type PageCreation = { readonly page: CreatedPage; readonly replayed: boolean }
 
 type Deps = {
@@ -24,7 +22,7 @@ type Deps = {
 }
 
 /**
- * Creates pages, many at once, each with a version 1 in `processing` that a publisher then takes on
+ * Creates pages, many at once, each with a version 1 in `processing` for a publisher to claim
  * (specification 4.5). The page has a computed name from the first moment.
  *
  * Refuses, each page by itself: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`.
@@ -33,15 +31,15 @@ export const createPagesWithVersion =
   ({ store, clock, newId }: Deps) =>
   async (inputs: readonly PageToCreate[]): Promise<readonly Outcome<PageCreation>[]> => {
     const now = isoTime(clock())
-    return decideAndSave({
-      recall: () =>
+    return decideAndSave(inputs, {
+      recall: (inputs) =>
         store.pages.recall({
           groups: groupsOf(inputs),
           keys: inputs.flatMap(({ tenantId, pageGroupId, idempotencyKey }) =>
             idempotencyKey === undefined ? [] : [{ tenantId, pageGroupId, idempotencyKey }],
           ),
         }),
-      decide: (known) => decide(inputs, known, now, newId),
+      decide: (inputs, known) => decide(inputs, known, now, newId),
       record: (pages) => store.pages.record(pages),
     })
   }
@@ -51,34 +49,30 @@ const groupsOf = (inputs: readonly PageToCreate[]): PageWants['groups'] => [
   ...new Map(inputs.map((input) => [keyOf(input.tenantId, input.pageGroupId), input])).values(),
 ]
 
-/** Pure. A page sees what the ones before it in the list decided. */
+/** Pure. A page sees what was decided for those before it in the list. */
 const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string, newId: NewId) => {
   const groups = new Map(
     known.groups.map((group) => [keyOf(group.tenantId, group.pageGroupId), { ...group }]),
   )
-  const firsts = new Map(
+  const earlier = earlierRequests<Created>(
     known.pages.map((page) => [keyOf(page.tenantId, page.pageGroupId, page.idempotencyKey), page]),
+    ({ pageId }) => ({ pageId }),
   )
   const rows: NewPageRow[] = []
 
   const createOne = (input: PageToCreate): PageCreation => {
-    const { tenantId, pageGroupId, customName = null, supplementaryContext = null, idempotencyKey } = input
+    const { tenantId, pageGroupId, customName = null, supplementaryContext = null } = input
+    const { idempotencyKey = null } = input
     const group = groups.get(keyOf(tenantId, pageGroupId))
     if (group === undefined) return pageGroupNotFound()
 
-    const requestHash = idempotencyKey === undefined ? null : requestHashOf(input)
-    const key = idempotencyKey === undefined ? null : keyOf(tenantId, pageGroupId, idempotencyKey)
-    const first = key === null ? undefined : firsts.get(key)
-    if (first !== undefined) {
-      if (first.requestHash !== requestHash)
-        refuse('idempotency_key_reused', 'This idempotency key came before with another request.', {
-          pageId: first.pageId,
-        })
-      return { page: createdPageOf(first), replayed: true }
-    }
+    const key = idempotencyKey === null ? null : keyOf(tenantId, pageGroupId, idempotencyKey)
+    const requestHash = key === null ? null : requestHashOf([supplementaryContext, customName])
+    const first = earlier.find(key, requestHash)
+    if (first !== undefined) return { page: createdPageOf(first), replayed: true }
 
     if (group.status !== 'active')
-      refuse('page_group_not_active', 'The page group is archived; it takes no new pages.')
+      refuse('page_group_not_active', 'The page group is archived and accepts no new pages.')
     group.pagesCount++
     const row: NewPageRow = {
       tenantId,
@@ -87,7 +81,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
       customName,
       computedName: firstWords(supplementaryContext, group.title, group.pagesCount),
       supplementaryContext,
-      idempotencyKey: idempotencyKey ?? null,
+      idempotencyKey,
       requestHash,
       versionId: newId('pageversion'),
       versionNumber: 1,
@@ -95,8 +89,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
       updatedAt: now,
     }
     rows.push(row)
-    if (key !== null && idempotencyKey !== undefined && requestHash !== null)
-      firsts.set(key, { ...row, idempotencyKey, requestHash })
+    earlier.add(key, row)
     return { page: createdPageOf(row), replayed: false }
   }
 
@@ -104,12 +97,9 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
   return { outcomes, changes: rows.length === 0 ? null : rows }
 }
 
-const requestHashOf = ({ supplementaryContext, customName }: NewPage): string =>
-  sha256(JSON.stringify([supplementaryContext ?? null, customName ?? null]))
-
-const createdPageOf = (
-  page: Pick<NewPageRow, 'pageId' | 'pageGroupId' | 'tenantId' | 'createdAt'>,
-): CreatedPage => ({
+/** What the answer is made of, new or recalled. */
+type Created = Pick<NewPageRow, 'pageId' | 'pageGroupId' | 'tenantId' | 'createdAt' | 'requestHash'>
+const createdPageOf = (page: Created): CreatedPage => ({
   pageId: page.pageId,
   pageGroupId: page.pageGroupId,
   tenantId: page.tenantId,

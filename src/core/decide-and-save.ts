@@ -1,25 +1,45 @@
-import { DomainFailure, type Outcome } from './failures.ts'
+import { DomainFailure, type Outcome, unavailable } from './failures.ts'
 import type { Recorded } from './ports.ts'
 
 const ROUNDS_MAX = 10
+/** A longer list is split after this many conflicts. */
+const ROUNDS_TOGETHER_MAX = 3
+
+type Story<Input, Known, Changes, Answer> = {
+  readonly recall: (inputs: readonly Input[]) => Promise<Known>
+  readonly decide: (
+    inputs: readonly Input[],
+    known: Known,
+  ) => { readonly outcomes: readonly Outcome<Answer>[]; readonly changes: Changes | null }
+  readonly record: (changes: Changes) => Promise<Recorded>
+}
 
 /**
- * The one idea of this house, for every write: load what a list needs in one read, decide each of its members in
- * order, save what was decided in one write; and where somebody else got there first, load and decide again.
+ * The one idea of this code base, for every write: load what a list needs in one read, decide each member in order,
+ * save the decisions in one write; if another writer was faster, load and decide again.
+ *
+ * A list that keeps being overtaken is split in halves, so that only the contended members fail (`unavailable`).
  */
-export const decideAndSave = async <Known, Changes, Answer>(story: {
-  recall: () => Promise<Known>
-  decide: (known: Known) => {
-    readonly outcomes: readonly Outcome<Answer>[]
-    readonly changes: Changes | null
-  }
-  record: (changes: Changes) => Promise<Recorded>
-}): Promise<readonly Outcome<Answer>[]> => {
-  for (let round = 0; round < ROUNDS_MAX; round++) {
-    const { outcomes, changes } = story.decide(await story.recall())
+export const decideAndSave = async <Input, Known, Changes, Answer>(
+  inputs: readonly Input[],
+  story: Story<Input, Known, Changes, Answer>,
+): Promise<readonly Outcome<Answer>[]> => {
+  const roundsMax = inputs.length > 1 ? ROUNDS_TOGETHER_MAX : ROUNDS_MAX
+  for (let round = 0; round < roundsMax; round++) {
+    const { outcomes, changes } = story.decide(inputs, await story.recall(inputs))
     if (changes === null || (await story.record(changes)) === 'recorded') return outcomes
   }
-  throw new DomainFailure('unavailable', 'Others kept writing the same things at the same moment.', {
-    retryAfterS: 1,
-  })
+  if (inputs.length <= 1) return [unavailable(`Gave up after ${ROUNDS_MAX} conflicting writes; retry.`)]
+  const middle = Math.ceil(inputs.length / 2)
+  const first = await decideAndSave(inputs.slice(0, middle), story)
+  const second = inputs.slice(middle)
+  return [...first, ...(await decideAndSave(second, story).catch((error) => failed(second, error)))]
 }
+
+/** The first half is saved by now, so an error in the second must not make the whole list look failed. */
+const failed = (inputs: readonly unknown[], cause: unknown): DomainFailure[] =>
+  inputs.map(() =>
+    cause instanceof DomainFailure
+      ? cause
+      : Object.assign(unavailable('This write failed; retry.'), { cause }),
+  )

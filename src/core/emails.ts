@@ -1,11 +1,11 @@
-import { sha256 } from './hashes.ts'
+import { sha256 } from './keys.ts'
 
-/** What upstream systems send when they have no email. Stored with the log, but nobody's identity. */
+/** What upstream systems send for a missing email. Stored with the log, but never matched. */
 const JUNK = new Set(['null', 'undefined', 'none', 'n/a', 'anonymous', 'unknown', '-1'])
 
 export type MatchableEmail = { readonly email: string; readonly emailHash: string }
 
-/** The email by which a prospect is found, with its hash; null where it is blank or junk. Any other text counts. */
+/** The normalised email that identifies a prospect, with its hash; null if blank or junk. Any other text counts. */
 export const matchableEmail = (email: string | undefined): MatchableEmail | null => {
   if (email === undefined) return null
   const normalised = composed(email.trim().toLowerCase())
@@ -16,8 +16,8 @@ export const matchableEmail = (email: string | undefined): MatchableEmail | null
 const SHORT_LENGTH_MAX = 1_000
 
 /**
- * NFC puts the marks upon a letter in order, in quadratic time: on a megabyte of them it would run for minutes. A long
- * text with more marks in a row than any language has (Unicode's Stream-Safe Text Format) is matched as it stands.
+ * NFC sorts the combining marks of a letter in quadratic time: a megabyte of them would take minutes. A long text with
+ * more marks in a row than any language uses (Unicode's Stream-Safe Text Format) is matched as it is.
  */
 const composed = (text: string): string =>
   text.length > SHORT_LENGTH_MAX && /\p{M}{31}/u.test(text) ? text : text.normalize('NFC')

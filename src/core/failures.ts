@@ -1,6 +1,6 @@
-/** Every expected no of this product, by kind. What each is called in HTTP stands in `adapters/http/problems.ts`. */
+/** Every expected failure, by kind. `adapters/http/problems.ts` maps each kind to HTTP. */
 export type FailureKind =
-  // said by the use cases
+  // refused by the use cases
   | 'page_group_not_found'
   | 'page_not_found'
   | 'prospect_not_found'
@@ -10,10 +10,10 @@ export type FailureKind =
   | 'missing_api_key'
   | 'invalid_api_key'
   | 'insufficient_scope'
-  // said by the use cases and at the door
+  // refused by the use cases and the API
   | 'invalid_request'
   | 'unavailable'
-  // said at the door
+  // refused by the API
   | 'invalid_json'
   | 'not_found'
   | 'method_not_allowed'
@@ -22,14 +22,14 @@ export type FailureKind =
   | 'unsupported_media_type'
   | 'rate_limited'
 
-/** One fault of a request: where it is (`pointer` into the body, or the name of a `parameter`), and what it is. */
+/** One fault of a request: what it is, and where (a `pointer` into the body, or the name of a `parameter`). */
 export type Fault = {
   readonly detail: string
   readonly pointer?: string
   readonly parameter?: string
 }
 
-/** What a failure may tell besides its kind and a sentence. */
+/** What a failure may carry besides its kind and a sentence. */
 export type FailureFacts = {
   readonly errors?: readonly Fault[]
   readonly prospectLogId?: string
@@ -39,7 +39,7 @@ export type FailureFacts = {
   readonly allow?: string
 }
 
-/** An expected no. Anything else that is thrown is a bug. */
+/** An expected failure. Anything else that is thrown is a bug. */
 export class DomainFailure extends Error {
   readonly kind: FailureKind
   readonly facts: FailureFacts
@@ -52,7 +52,7 @@ export class DomainFailure extends Error {
   }
 }
 
-/** Says no: `const group = (await find(id)) ?? refuse('page_group_not_found', '…')`. */
+/** Throws a failure: `const group = (await find(id)) ?? refuse('page_group_not_found', '…')`. */
 export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts): never => {
   throw new DomainFailure(kind, detail, facts)
 }
@@ -64,5 +64,17 @@ export const unavailable = (detail: string, cause?: unknown): DomainFailure => {
   return failure
 }
 
-/** What became of one member of a list: its answer, or the no it got. A no of one never harms another. */
+export const pageGroupNotFound = (): never => refuse('page_group_not_found', 'Page group not found.')
+
+/** The result for one member of a list: its answer or its failure. One member's failure never affects another. */
 export type Outcome<Answer> = Answer | DomainFailure
+
+/** Decides one member of a list. Bugs still throw. */
+export const attempt = <Answer>(decideOne: () => Answer): Outcome<Answer> => {
+  try {
+    return decideOne()
+  } catch (failure) {
+    if (failure instanceof DomainFailure) return failure
+    throw failure
+  }
+}

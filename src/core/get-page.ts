@@ -1,14 +1,13 @@
 import type { PageWithVersion } from '../shapes/page.ts'
-import { attempt } from './attempt.ts'
-import { type Outcome, refuse } from './failures.ts'
-import { effectiveName, pageGroupNotFound } from './pages.ts'
+import { attempt, type Outcome, pageGroupNotFound, refuse } from './failures.ts'
+import { effectiveName } from './list-pages.ts'
 import type { FoundPage, PageWant, Store, StoredVersion } from './ports.ts'
 
 type Deps = { readonly store: Pick<Store, 'pages'> }
 
 /**
  * Reads pages, many at once, each with its published version, which is null until something is published
- * (specification 4.4). `latestVersion` tells why.
+ * (specification 4.4). `latestVersion` shows why.
  *
  * Refuses, each page by itself: `page_group_not_found`, `page_not_found`.
  */
@@ -21,8 +20,7 @@ export const getPages =
 
 const pageWithVersionOf = (page: FoundPage): PageWithVersion => {
   if (page === 'page_group_not_found') return pageGroupNotFound()
-  if (page === 'page_not_found')
-    return refuse('page_not_found', 'There is no page with this id in the group.')
+  if (page === 'page_not_found') return refuse('page_not_found', 'Page not found in this group.')
   return {
     pageId: page.pageId,
     pageGroupId: page.pageGroupId,

@@ -1,5 +1,5 @@
 import type { MatchableEmail } from './emails.ts'
-import { keyOf } from './key-of.ts'
+import { keyOf } from './keys.ts'
 import type { ProspectChange, StoredProspect } from './ports.ts'
 
 /** The prospects that a list of activities needs, as they will be once the list is saved. */
@@ -24,7 +24,7 @@ export const knownProspects = (stored: readonly StoredProspect[]) => {
       changes.set(keyOf(prospect.tenantId, prospect.prospectId), prospect)
     },
 
-    /** Nothing is overwritten, and an email that belongs to another prospect changes nobody. */
+    /** Nothing is overwritten, and an email that belongs to another prospect is ignored. */
     fillBlanks: (
       prospect: StoredProspect,
       matchable: MatchableEmail | null,

@@ -1,36 +1,29 @@
 import type { PageGroup, PageGroupQuery, PageGroupSlice } from '../shapes/page-group.ts'
-import type { PageGroupsWant, Store, StoredPageGroup } from './ports.ts'
-import { afterCursor, sliceOf } from './slices.ts'
+import { DomainFailure, type Outcome } from './failures.ts'
+import type { Store, StoredPageGroup } from './ports.ts'
+import { slicesOf } from './slices.ts'
 
-type Deps = { readonly slice: (want: PageGroupsWant) => Promise<PageGroupSlice> }
+type Deps = { readonly store: Pick<Store, 'pageGroups'> }
+
 export type PageGroupListing = PageGroupQuery & { readonly tenantId: string }
 
 /**
- * Lists a tenant's page groups, newest first (specification 4.2). Without a status: all but the deleted ones.
- * Refuses `invalid_cursor`.
+ * Lists tenants' page groups, newest first, many lists at once (specification 4.2). Without a status: all but the
+ * deleted ones. Refuses, each list by itself: `invalid_cursor`.
  */
 export const listPageGroups =
-  ({ slice }: Deps) =>
-  async ({ tenantId, status: filter, cursor, limit }: PageGroupListing): Promise<PageGroupSlice> => {
-    const status = filter ?? null
-    const beforeId = afterCursor(cursor, listOf(status))
-    return slice({ tenantId, status, beforeId, rowsMax: limit + 1 })
-  }
-
-/** Many slices at once, one for each want, in order. */
-export const slicesOfPageGroups =
-  ({ store }: { readonly store: Pick<Store, 'pageGroups'> }) =>
-  async (wants: readonly PageGroupsWant[]): Promise<readonly PageGroupSlice[]> => {
-    const found = await store.pageGroups.list(wants)
-    return wants.map(({ status, rowsMax }, i) => {
-      const limit = rowsMax - 1
-      const idOf = (group: StoredPageGroup) => group.pageGroupId
-      return { ...sliceOf(found[i] ?? [], { list: listOf(status), limit, idOf, itemOf: pageGroupOf }), limit }
+  ({ store }: Deps) =>
+  async (listings: readonly PageGroupListing[]): Promise<readonly Outcome<PageGroupSlice>[]> => {
+    const slices = await slicesOf(listings, {
+      nameOf: ({ status }) => `page_groups?${status ?? ''}`,
+      find: (wants) => store.pageGroups.list(wants.map((want) => ({ ...want, status: want.status ?? null }))),
+      idOf: ({ pageGroupId }) => pageGroupId,
+      itemOf: pageGroupOf,
     })
+    return slices.map((slice, i) =>
+      slice instanceof DomainFailure ? slice : { ...slice, limit: listings[i]?.limit ?? slice.items.length },
+    )
   }
-
-/** Marks the list and its filter in a cursor. */
-const listOf = (status: string | null): string => `page_groups?${status ?? ''}`
 
 /** A page group as callers see it (specification 2.3). */
 export const pageGroupOf = (group: StoredPageGroup): PageGroup => ({

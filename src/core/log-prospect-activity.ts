@@ -1,12 +1,10 @@
 import type { RawJson } from '../shapes/json.ts'
 import type { NewProspectLog, ProspectLogReceipt } from '../shapes/prospect-log.ts'
-import { attempt } from './attempt.ts'
-import { canonicalJson } from './canonical-json.ts'
 import { decideAndSave } from './decide-and-save.ts'
 import { matchableEmail } from './emails.ts'
-import { type Outcome, refuse } from './failures.ts'
-import { sha256 } from './hashes.ts'
-import { keyOf } from './key-of.ts'
+import { attempt, type Outcome, refuse } from './failures.ts'
+import { earlierRequests, requestHashOf } from './idempotency.ts'
+import { keyOf } from './keys.ts'
 import { knownProspects } from './known-prospects.ts'
 import type { ActivityChanges, ActivityWants, Clock, KnownActivities, NewId, NewLog, Store } from './ports.ts'
 import { isoTime } from './times.ts'
@@ -15,23 +13,22 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> & {
   readonly tenantId: string
   readonly payload: RawJson
 }
-/** `replayed`: the first answer to a request that came before under the same idempotency key. */
+/** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
 export type LoggedActivity = { readonly receipt: ProspectLogReceipt; readonly replayed: boolean }
 
 type Deps = {
   readonly store: Pick<Store, 'activities'>
   readonly clock: Clock
   readonly newId: NewId
-  /** Refuse an activity that has neither a prospect's id nor an email to find one by. */
+  /** Refuse an activity without a prospect id or an email to find its prospect by. */
   readonly requireIdentity?: boolean
 }
 
 /**
  * Logs what prospects did, many at once, each in the order given (specification 4.1).
  *
- * A prospect is the one named by `prospectId`, else the one with this email, else a new one. What is blank in it is
- * filled from the activity's email and name; nothing is overwritten. A request whose idempotency key came before
- * from the same source is answered as it was then.
+ * The prospect is the one named by `prospectId`, else the one with this email, else a new one. The activity's email and
+ * name fill its blanks; nothing is overwritten. A request repeated under its idempotency key gets its first answer.
  *
  * Refuses, each activity by itself: `prospect_not_found`, `idempotency_key_reused`, `invalid_request`.
  */
@@ -40,24 +37,29 @@ export const logProspectActivities =
   async (inputs: readonly NewActivity[]): Promise<readonly Outcome<LoggedActivity>[]> => {
     const now = isoTime(deps.clock())
     const activities = inputs.map(read)
-    return decideAndSave({
-      recall: () => deps.store.activities.recall(wantsOf(activities)),
-      decide: (known) => decide(activities, known, now, deps),
+    return decideAndSave(activities, {
+      recall: (activities) => deps.store.activities.recall(wantsOf(activities)),
+      decide: (activities, known) => decide(activities, known, now, deps),
       record: (changes) => deps.store.activities.record(changes),
     })
   }
 
-/** An activity with what identifies its prospect and, where it has an idempotency key, itself. */
+/** An activity with what identifies its prospect and, if it has an idempotency key, the request. */
 type Activity = ReturnType<typeof read>
-const read = (input: NewActivity) => ({
-  ...input,
-  matchable: matchableEmail(input.email),
-  prospectName: input.name?.trim() ? input.name : null,
-  requestHash: input.idempotencyKey === undefined ? null : requestHashOf(input),
-})
-
-const requestHashOf = ({ type, payload, prospectId, email, name }: NewActivity): string =>
-  sha256(JSON.stringify([type, prospectId ?? null, email ?? null, name ?? null]) + canonicalJson(payload))
+const read = (input: NewActivity) => {
+  const { tenantId, source, type, payload, prospectId, email, name, idempotencyKey } = input
+  return {
+    ...input,
+    matchable: matchableEmail(email),
+    prospectName: name?.trim() ? name : null,
+    ...(idempotencyKey === undefined
+      ? { key: null, requestHash: null }
+      : {
+          key: keyOf(tenantId, source, idempotencyKey),
+          requestHash: requestHashOf([type, prospectId, email, name], payload),
+        }),
+  }
+}
 
 const wantsOf = (activities: readonly Activity[]): ActivityWants => ({
   prospects: activities.flatMap(({ tenantId, prospectId }) =>
@@ -71,7 +73,7 @@ const wantsOf = (activities: readonly Activity[]): ActivityWants => ({
   ),
 })
 
-/** Pure. An activity sees what the ones before it in the list decided. */
+/** Pure. An activity sees what was decided for those before it in the list. */
 const decide = (
   activities: readonly Activity[],
   known: KnownActivities,
@@ -79,20 +81,16 @@ const decide = (
   { newId, requireIdentity = false }: Deps,
 ): { outcomes: Outcome<LoggedActivity>[]; changes: ActivityChanges | null } => {
   const prospects = knownProspects(known.prospects)
-  const receipts = new Map(known.receipts.map((r) => [keyOf(r.tenantId, r.source, r.idempotencyKey), r]))
+  const earlier = earlierRequests<Logged>(
+    known.receipts.map((r) => [keyOf(r.tenantId, r.source, r.idempotencyKey), r]),
+    ({ prospectLogId }) => ({ prospectLogId }),
+  )
   const logs: NewLog[] = []
 
   const logOne = (activity: Activity): LoggedActivity => {
-    const { tenantId, source, type, payload, email, name, idempotencyKey, requestHash } = activity
-    const key = idempotencyKey === undefined ? null : keyOf(tenantId, source, idempotencyKey)
-    const first = key === null ? undefined : receipts.get(key)
-    if (first !== undefined) {
-      if (first.requestHash !== requestHash)
-        refuse('idempotency_key_reused', 'This idempotency key came before with another request.', {
-          prospectLogId: first.prospectLogId,
-        })
-      return { receipt: receiptOf(first), replayed: true }
-    }
+    const { tenantId, source, type, payload, email, name, idempotencyKey, key, requestHash } = activity
+    const first = earlier.find(key, requestHash)
+    if (first !== undefined) return { receipt: receiptOf(first), replayed: true }
 
     const { prospectId, createdProspect } = prospectFor(activity)
     const log: NewLog = {
@@ -110,8 +108,7 @@ const decide = (
       createdAt: now,
     }
     logs.push(log)
-    if (key !== null && idempotencyKey !== undefined && requestHash !== null)
-      receipts.set(key, { ...log, idempotencyKey, requestHash })
+    earlier.add(key, log)
     return { receipt: receiptOf(log), replayed: false }
   }
 
@@ -119,16 +116,15 @@ const decide = (
     const { tenantId, prospectId, matchable, prospectName: name } = activity
     const found =
       prospectId !== undefined
-        ? (prospects.byId(tenantId, prospectId) ??
-          refuse('prospect_not_found', 'There is no prospect with this id.'))
+        ? (prospects.byId(tenantId, prospectId) ?? refuse('prospect_not_found', 'Prospect not found.'))
         : matchable && prospects.byEmail(tenantId, matchable.emailHash)
     if (found) {
       prospects.fillBlanks(found, matchable, name, now)
       return { prospectId: found.prospectId, createdProspect: false }
     }
     if (matchable === null && requireIdentity)
-      refuse('invalid_request', 'An activity must say whose it is.', {
-        errors: [{ detail: 'is required where there is no prospectId: an email', pointer: '/email' }],
+      refuse('invalid_request', 'An activity must identify its prospect.', {
+        errors: [{ detail: 'is required without a prospectId', pointer: '/email' }],
       })
     const added = newId('prospect')
     prospects.add({
@@ -146,9 +142,9 @@ const decide = (
   return { outcomes, changes: logs.length === 0 ? null : { prospects: prospects.changes(), logs } }
 }
 
-const receiptOf = (
-  log: Pick<NewLog, 'prospectId' | 'prospectLogId' | 'createdAt' | 'createdProspect' | 'source' | 'type'>,
-): ProspectLogReceipt => ({
+/** What a receipt is made of, new or recalled. */
+type Logged = Pick<NewLog, keyof ProspectLogReceipt | 'requestHash'>
+const receiptOf = (log: Logged): ProspectLogReceipt => ({
   prospectId: log.prospectId,
   prospectLogId: log.prospectLogId,
   createdAt: log.createdAt,

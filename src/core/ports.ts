@@ -1,10 +1,10 @@
 /**
- * What the core needs of the world, in domain words. A store that meets these is a whole database.
+ * What the core needs from the world, in domain words. A store that implements `Store` is a whole database.
  *
- * - Every verb that serves a caller names the tenant: a stranger's thing is a missing thing.
- * - Verbs take lists, because the use cases work on many at once; a list may be of one, and may mix tenants.
- * - `record` saves all of its list or nothing. It answers `overtaken`, with nothing saved, where somebody else has
- *   meanwhile taken an email or an idempotency key; the use case then recalls and decides again.
+ * - Every verb that serves a caller names the tenant: another tenant's resource is a missing resource.
+ * - Verbs take lists, because the use cases handle many requests at once. A list may have one member and mix tenants.
+ * - `record` saves all of its list or nothing. It answers `overtaken`, with nothing saved, if another writer has
+ *   meanwhile taken an email or an idempotency key or archived a page group; the use case recalls and decides again.
  * - Times are ISO 8601 in UTC with milliseconds. Ids sort by age.
  * - A store that cannot answer now refuses with `unavailable`; whether a write happened is then unknown.
  */
@@ -13,7 +13,7 @@ import type { VersionStatus } from '../shapes/page.ts'
 import type { PageGroupStatus } from '../shapes/page-group.ts'
 
 export type Timestamp = string
-/** Milliseconds since 1970. Asked once per story. */
+/** Milliseconds since 1970. Asked once per use case. */
 export type Clock = () => number
 export type IdPrefix =
   | 'prospect'
@@ -35,31 +35,21 @@ export type StoredProspect = {
   readonly emailHash: string | null
   readonly name: string | null
 }
-export type StoredReceipt = {
-  readonly tenantId: string
-  readonly source: string
-  readonly idempotencyKey: string
-  readonly requestHash: string
-  readonly prospectId: string
-  readonly prospectLogId: string
-  readonly type: string
-  readonly createdProspect: boolean
-  readonly createdAt: Timestamp
-}
+/** What was logged under an idempotency key. */
+export type StoredReceipt = Pick<
+  NewLog,
+  'tenantId' | 'source' | 'prospectId' | 'prospectLogId' | 'type' | 'createdProspect' | 'createdAt'
+> & { readonly idempotencyKey: string; readonly requestHash: string }
 export type ActivityWants = {
-  readonly prospects: readonly { readonly tenantId: string; readonly prospectId: string }[]
+  readonly prospects: readonly Pick<StoredReceipt, 'tenantId' | 'prospectId'>[]
   readonly emails: readonly { readonly tenantId: string; readonly emailHash: string }[]
-  readonly keys: readonly {
-    readonly tenantId: string
-    readonly source: string
-    readonly idempotencyKey: string
-  }[]
+  readonly keys: readonly Pick<StoredReceipt, 'tenantId' | 'source' | 'idempotencyKey'>[]
 }
 export type KnownActivities = {
   readonly prospects: readonly StoredProspect[]
   readonly receipts: readonly StoredReceipt[]
 }
-/** A prospect to add; where its id is there already, only what is blank there is filled. */
+/** A prospect to add. If its id exists, only its blanks are filled. */
 export type ProspectChange = StoredProspect & { readonly email: string | null; readonly createdAt: Timestamp }
 export type NewLog = {
   readonly tenantId: string
@@ -104,11 +94,14 @@ export type StoredPageGroup = {
   readonly updatedAt: Timestamp
   readonly deletedAt: Timestamp | null
 }
-/** The newest `rowsMax` rows older than `beforeId`. */
+/**
+ * The newest rows older than `beforeId`: one more than `limit`, to show that more follow, or fewer if the texts of all
+ * but the last of them already fill a slice.
+ */
 export type SliceWant = {
   readonly tenantId: string
   readonly beforeId: string | null
-  readonly rowsMax: number
+  readonly limit: number
 }
 /** `status` null: all but the deleted ones. */
 export type PageGroupsWant = SliceWant & { readonly status: PageGroupStatus | null }
@@ -152,41 +145,29 @@ export type NewPageRow = StoredPage & {
   readonly versionId: string
   readonly versionNumber: number
 }
+/** What was created under an idempotency key. */
+type StoredCreation = Pick<NewPageRow, 'tenantId' | 'pageGroupId' | 'pageId' | 'createdAt'> & {
+  readonly idempotencyKey: string
+  readonly requestHash: string
+}
 export type PageWants = {
-  readonly groups: readonly { readonly tenantId: string; readonly pageGroupId: string }[]
-  readonly keys: readonly {
-    readonly tenantId: string
-    readonly pageGroupId: string
-    readonly idempotencyKey: string
-  }[]
+  readonly groups: readonly Pick<StoredPage, 'tenantId' | 'pageGroupId'>[]
+  readonly keys: readonly Pick<StoredCreation, 'tenantId' | 'pageGroupId' | 'idempotencyKey'>[]
 }
+type KnownGroup = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId' | 'status' | 'title' | 'pagesCount'>
 export type KnownPages = {
-  readonly groups: readonly Pick<
-    StoredPageGroup,
-    'tenantId' | 'pageGroupId' | 'status' | 'title' | 'pagesCount'
-  >[]
-  readonly pages: readonly {
-    readonly tenantId: string
-    readonly pageGroupId: string
-    readonly pageId: string
-    readonly idempotencyKey: string
-    readonly requestHash: string
-    readonly createdAt: Timestamp
-  }[]
+  readonly groups: readonly KnownGroup[]
+  readonly pages: readonly StoredCreation[]
 }
-export type PagesWant = SliceWant & {
-  readonly pageGroupId: string
-  /** No row follows where the custom names of all rows but the last two take more in UTF-8; each alone may be long. */
-  readonly namesBytesMax: number
-}
-export type PageWant = { readonly tenantId: string; readonly pageGroupId: string; readonly pageId: string }
+export type PagesWant = SliceWant & { readonly pageGroupId: string }
+export type PageWant = Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>
 export type FoundPage = StoredPageWithVersions | 'page_group_not_found' | 'page_not_found'
 export type Pages = {
   /** What is there of what is wanted; of the groups, those that are not deleted. */
   recall(wants: PageWants): Promise<KnownPages>
   /** Adds pages, each with a version in `processing` that waits to be claimed, and counts them in their groups. */
   record(pages: readonly NewPageRow[]): Promise<Recorded>
-  /** For each want, in order: its rows, or null where the group is missing or deleted. */
+  /** For each want, in order: its rows, or null if the group is missing or deleted. */
   list(wants: readonly PagesWant[]): Promise<readonly (readonly StoredPage[] | null)[]>
   /** For each want, in order: the page, or which of the two is missing. */
   find(wants: readonly PageWant[]): Promise<readonly FoundPage[]>
@@ -288,7 +269,7 @@ export type NewTenant = {
 export type Tenants = {
   /** Adds a tenant and its first brand. */
   add(tenant: NewTenant): Promise<void>
-  /** The tenant's brands, oldest first; null where there is no such tenant. */
+  /** The tenant's brands, oldest first; null if the tenant is unknown. */
   brands(tenantId: string): Promise<readonly string[] | null>
 }
 

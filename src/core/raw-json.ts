@@ -1,12 +1,12 @@
 import type { RawJson } from '../shapes/json.ts'
 
-/** How deep a value that we keep as text may nest. */
+/** How deep a value that is kept as text may nest. */
 export const NESTING_MAX = 512
 
 /**
  * The members of a JSON object, each value as its exact text, and how deep the deepest of them nests.
  * Of members with the same name the last one counts, as in `JSON.parse`.
- * The text must be known to be well-formed JSON: this looks only as closely as it must.
+ * The text must be well-formed JSON: this does not check it again.
  */
 export const membersOf = (text: string): { members: ReadonlyMap<string, RawJson>; depth: number } => {
   const members = new Map<string, RawJson>()
@@ -26,7 +26,7 @@ export const membersOf = (text: string): { members: ReadonlyMap<string, RawJson>
   return { members, depth }
 }
 
-// The codes of characters: a look at one of them makes no text.
+// Character codes: comparing them allocates no string.
 const [QUOTE, BACKSLASH] = [0x22, 0x5c]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d]
 

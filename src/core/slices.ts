@@ -1,56 +1,91 @@
-import { refuse } from './failures.ts'
+import type { SliceQuery } from '../shapes/slice.ts'
+import { attempt, DomainFailure, type Outcome, refuse } from './failures.ts'
+import type { SliceWant } from './ports.ts'
+import { writeJson } from './write-json.ts'
+
+/** Of the JSON of one slice's items. A single item may be larger. */
+export const SLICE_BYTES_MAX = 1_048_576
+
+type Slice<Item> = { items: Item[]; hasMore: boolean; nextCursor?: string }
+type Listing = SliceQuery & { readonly tenantId: string }
+type List<Query, Row, Item> = {
+  /** Names the list and its filter, to mark its cursors. */
+  readonly nameOf: (query: Query) => string
+  /** One list of rows for each want, in order: see `SliceWant`. */
+  readonly find: (wants: readonly (Query & SliceWant)[]) => Promise<readonly (readonly Row[] | null)[]>
+  /** Refuses where there are no rows at all, because what they belong to does not exist. */
+  readonly notFound?: () => never
+  readonly idOf: (row: Row) => string
+  readonly itemOf: (row: Row) => Item
+}
 
 /**
- * The rows of a list as one slice of it. The store was asked for one row more than is shown, so that `hasMore` is
- * known without counting. Where its rows are heavier than `bytesMax` a slice is shorter than asked for.
+ * Answers many queries of a list at once, each with one slice of at most `limit` items and `SLICE_BYTES_MAX` bytes.
+ * The store reads one row more than fits, so `hasMore` is known without counting.
  *
- * A cursor is base64url of `1:<list>:<last id shown>`, where `list` marks the list and its filter. It carries no
- * authority: the tenant always comes from the key. It never expires and works when the row it names is gone.
+ * A cursor is base64url of `1:<list>:<last id shown>`. It carries no authority: the tenant always comes from the key.
+ * It never expires and works even if the row it names is gone. Refuses `invalid_cursor`.
  */
-export const sliceOf = <Row, Item>(
-  rows: readonly Row[],
-  {
-    list,
-    limit,
-    idOf,
-    itemOf,
-    bytesOf = () => 0,
-    bytesMax = Number.POSITIVE_INFINITY,
-  }: {
-    list: string
-    limit: number
-    idOf: (row: Row) => string
-    itemOf: (row: Row) => Item
-    bytesOf?: (row: Row) => number
-    bytesMax?: number
-  },
-): { items: Item[]; hasMore: boolean; nextCursor?: string } => {
-  const shown = rows.slice(0, Math.min(limit, fitting(rows, bytesOf, bytesMax)))
-  const last = shown.at(-1)
-  const items = shown.map(itemOf)
-  if (rows.length === shown.length || last === undefined) return { items, hasMore: false }
-  return { items, hasMore: true, nextCursor: encode(`1:${list}:${idOf(last)}`) }
-}
-
-/** How many of the first rows are no heavier together than that; one is, however heavy. */
-const fitting = <Row>(rows: readonly Row[], bytesOf: (row: Row) => number, bytesMax: number): number => {
-  let bytes = 0
-  const tooMany = rows.findIndex((row, i) => {
-    bytes += bytesOf(row)
-    return i > 0 && bytes > bytesMax
+export const slicesOf = async <Query extends Listing, Row, Item extends object>(
+  queries: readonly Query[],
+  { nameOf, find, notFound, idOf, itemOf }: List<Query, Row, Item>,
+): Promise<readonly Outcome<Slice<Item>>[]> => {
+  const wants = queries.map((query) =>
+    attempt(() => ({ ...query, beforeId: afterCursor(query.cursor, nameOf(query)) })),
+  )
+  const valid = wants.flatMap((want) => (want instanceof DomainFailure ? [] : [want]))
+  const found = (valid.length === 0 ? [] : await find(valid)).values()
+  return wants.map((want) => {
+    if (want instanceof DomainFailure) return want
+    const rows = found.next().value
+    return attempt(() => {
+      const shown = (rows ?? notFound?.() ?? []).slice(0, want.limit)
+      const items = thatFit(shown.map(itemOf))
+      const last = shown[items.length - 1]
+      if (last === undefined || items.length === rows?.length) return { items, hasMore: false }
+      return { items, hasMore: true, nextCursor: encode(`1:${nameOf(want)}:${idOf(last)}`) }
+    })
   })
-  return tooMany < 0 ? rows.length : tooMany
 }
 
-/** The id after which a list goes on; null at its beginning. Refuses `invalid_cursor`. */
+/** The first items, as many as are together no larger than one slice may be; always at least one. */
+const thatFit = <Item extends object>(items: Item[]): Item[] => {
+  const characters = items.reduce((sum, item) => sum + charactersOf(item), 0)
+  // Nearly always: then nothing is written just to be measured.
+  if (JSON_BYTES_MAX * characters + NAMES_BYTES_MAX * items.length <= SLICE_BYTES_MAX) return items
+  let bytes = 0
+  const tooMany = items.findIndex((item, i) => {
+    bytes += Buffer.byteLength(writeJson(item)) + 1
+    return i > 0 && bytes > SLICE_BYTES_MAX
+  })
+  return tooMany < 0 ? items : items.slice(0, tooMany)
+}
+
+/** Of one character: `\u0001`. */
+const JSON_BYTES_MAX = 6
+/** Of one item without its texts: names, numbers and punctuation. */
+const NAMES_BYTES_MAX = 1_000
+
+/** The length of all texts in a row or an item: never more than its bytes in JSON. */
+export const charactersOf = (row: object): number => {
+  let characters = 0
+  for (const name in row) {
+    const value = (row as Readonly<Record<string, unknown>>)[name]
+    if (typeof value === 'string') characters += value.length
+    else if (typeof value === 'object' && value !== null) characters += charactersOf(value)
+  }
+  return characters
+}
+
+/** The id after which a list goes on; null at its beginning. */
 export const afterCursor = (cursor: string | undefined, list: string): string | null => {
   if (cursor === undefined) return null
   const text = Buffer.from(cursor, 'base64url').toString()
   const mark = `1:${list}:`
   const lastId = text.slice(mark.length)
   if (encode(text) !== cursor || !text.startsWith(mark) || !/^[a-z]+_[a-z0-9]{26}$/.test(lastId))
-    refuse('invalid_cursor', 'The cursor is not one that this list, with this filter, has given.', {
-      errors: [{ detail: 'must be the nextCursor of this very list', parameter: 'cursor' }],
+    refuse('invalid_cursor', 'This cursor was not issued by this list with this filter.', {
+      errors: [{ detail: 'must be the nextCursor of this list with this filter', parameter: 'cursor' }],
     })
   return lastId
 }

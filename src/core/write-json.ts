@@ -1,4 +1,4 @@
-/** Writes what holds values that are kept as JSON text: they go in as that text, unread. */
+/** Writes a value as JSON. Parts that are kept as JSON text are inserted unchanged. */
 export const writeJson = (value: unknown): string => {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if ('rawJson' in value) return value.rawJson as string

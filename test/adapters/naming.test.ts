@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { chatCompletionsNamer } from '../../src/adapters/naming/chat-completions.ts'
+import { createPageGroup } from '../../src/core/create-page-group.ts'
 import { createPagesWithVersion } from '../../src/core/create-page-with-version.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
-import { createPageGroup } from '../../src/core/manage-page-groups.ts'
 import { publishVersions } from '../../src/core/publish-versions.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
 
@@ -146,8 +146,6 @@ t.test('from server to page, a name becomes one clean line', async (t) => {
   const group = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
   await createPagesWithVersion(deps)([group])
   await publishVersions({ ...deps, namer, claimMax: 1, leaseMs: 1_000 })(GOING_ON)
-  const [pages] = await deps.store.pages.list([
-    { ...group, beforeId: null, rowsMax: 1, namesBytesMax: 1_000 },
-  ])
+  const [pages] = await deps.store.pages.list([{ ...group, beforeId: null, limit: 1 }])
   t.match(pages, [{ computedName: 'Spring Flowers' }])
 })

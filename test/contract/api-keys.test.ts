@@ -1,4 +1,4 @@
-import { sha256 } from '../../src/core/hashes.ts'
+import { sha256 } from '../../src/core/keys.ts'
 import { AWKWARD_TEXTS, addTenant, at, newId, type SomeTenant, scribbleOn, someKey } from '../support/rows.ts'
 import { EVERY_STORE, opened, overStores } from '../support/stores.ts'
 

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
+import { createPageGroup } from '../../src/core/create-page-group.ts'
 import { DomainFailure } from '../../src/core/failures.ts'
 import {
   type LoggedActivity,
   logProspectActivities,
   type NewActivity,
 } from '../../src/core/log-prospect-activity.ts'
-import { createPageGroup } from '../../src/core/manage-page-groups.ts'
 import type { Settlement, Store } from '../../src/core/ports.ts'
 import { publishVersions } from '../../src/core/publish-versions.ts'
 import { runChild, sourceUrl } from '../support/children.ts'
@@ -121,9 +121,7 @@ overStores(async (t, kind) => {
     const counts = new Map(items.map(({ pageGroupId, pagesCount }) => [pageGroupId, pagesCount]))
     let sum = 0
     for (const group of groups) {
-      const [rows] = await store.pages.list([
-        { ...parentOf(group), beforeId: null, rowsMax: 1_000, namesBytesMax: 1_000_000 },
-      ])
+      const [rows] = await store.pages.list([{ ...parentOf(group), beforeId: null, limit: 1_000 }])
       t.equal(counts.get(group.pageGroupId), rows?.length)
       sum += rows?.length ?? 0
     }

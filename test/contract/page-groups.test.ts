@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { PageGroupsWant, StoredPageGroup } from '../../src/core/ports.ts'
 import {
   AWKWARD_TEXTS,
@@ -71,11 +72,32 @@ overStores(async (t, kind) => {
     t.strictSame(await listed(tenant, { beforeId: middle.pageGroupId }), [oldest])
   })
 
-  t.test('a list has at most as many rows as wanted, the newest', async (t) => {
+  t.test('a list has one row more than its limit, the newest', async (t) => {
     const tenant = await addTenant(store)
     const groups = [await added(tenant), await added(tenant), await added(tenant)].reverse()
-    for (const rowsMax of [1, 2, 3, 4, 101])
-      t.strictSame(await listed(tenant, { rowsMax }), groups.slice(0, rowsMax))
+    for (const limit of [1, 2, 3, 100])
+      t.strictSame(await listed(tenant, { limit }), groups.slice(0, limit + 1))
+  })
+
+  t.test('a list ends once the texts of all its rows but the last fill a slice', async (t) => {
+    const text = 'x'.repeat(400_000)
+    const raw = { rawJson: JSON.stringify([text]) }
+    const heavy: Partial<StoredPageGroup>[] = [
+      { pageContext: text },
+      { actions: raw },
+      { footerLinks: raw },
+      { scripts: raw },
+      {},
+    ]
+    const tenant = await addTenant(store)
+    const groups: StoredPageGroup[] = []
+    for (const fields of heavy.toReversed()) groups.unshift(await added(tenant, fields))
+    for (const status of [null, 'active'] as const) {
+      t.ok(isDeepStrictEqual(await listed(tenant, { status }), groups.slice(0, 4)))
+      const [first] = groups
+      const rest = await listed(tenant, { status, beforeId: first?.pageGroupId ?? null })
+      t.ok(isDeepStrictEqual(rest, groups.slice(1)))
+    }
   })
 
   t.test('without a status every group is listed but the deleted ones', async (t) => {
@@ -94,8 +116,8 @@ overStores(async (t, kind) => {
     const old = [await added(tenant), await added(tenant)]
     for (let i = 0; i < 5; i++) await added(tenant, { status: 'deleted' })
     const young = await added(tenant)
-    t.strictSame(await listed(tenant, { rowsMax: 2 }), [young, old[1]])
-    t.strictSame(await listed(tenant, { rowsMax: 2, beforeId: young.pageGroupId }), old.toReversed())
+    t.strictSame(await listed(tenant, { limit: 1 }), [young, old[1]])
+    t.strictSame(await listed(tenant, { limit: 1, beforeId: young.pageGroupId }), old.toReversed())
   })
 
   t.test('groups of another tenant are never listed', async (t) => {
@@ -115,15 +137,18 @@ overStores(async (t, kind) => {
     const c = await added(ours, { status: 'archived' })
     const d = await added(ours, { status: 'deleted' })
     const e = await added(theirs)
+    const crowded = await addTenant(store)
+    const [, g, h] = [await added(crowded), await added(crowded), await added(crowded)] as const
     const answers: [PageGroupsWant, StoredPageGroup[]][] = [
       [wantOf(ours), [c, a]],
       [wantOf(ours, { status: 'deleted' }), [d]],
       [wantOf(theirs), [e, b]],
       [wantOf(ours), [c, a]],
       [wantOf(theirs, { status: 'deleted' }), []],
-      [wantOf(ours, { rowsMax: 1 }), [c]],
+      [wantOf(crowded, { limit: 1 }), [h, g]],
       [wantOf(ours, { status: 'deleted' }), [d]],
-      [wantOf(theirs, { status: 'archived', rowsMax: 1 }), [b]],
+      [wantOf(theirs, { status: 'archived', limit: 1 }), [b]],
+      [wantOf(crowded, { status: 'active', limit: 1 }), [h, g]],
       [wantOf(ours, { beforeId: c.pageGroupId }), [a]],
       [wantOf(theirs, { status: 'active', beforeId: e.pageGroupId }), []],
     ]
@@ -246,6 +271,6 @@ const wantOf = ({ tenantId }: SomeTenant, want: Partial<PageGroupsWant> = {}): P
   tenantId,
   status: null,
   beforeId: null,
-  rowsMax: 100,
+  limit: 100,
   ...want,
 })

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { NewPageRow, PagesWant, StoredPage, StoredPageGroup } from '../../src/core/ports.ts'
 import {
   AWKWARD_TEXTS,
@@ -69,8 +70,13 @@ overStores(async (t, kind) => {
       const tenant = await addTenant(store)
       const statuses = ['active', 'archived', 'deleted'] as const
       const groups: StoredPageGroup[] = []
-      for (const status of statuses) groups.push(await addGroup(tenant, { status, title: `Is ${status}` }))
+      for (const status of statuses) groups.push(await addGroup(tenant, { title: `Is ${status}` }))
       await pages.record(groups.flatMap((group, i) => Array.from({ length: i }, () => somePage(group))))
+      for (const [i, status] of statuses.entries()) {
+        const group = { ...(groups[i] as StoredPageGroup), status }
+        groups[i] = { ...group, deletedAt: status === 'deleted' ? at(0) : null }
+        await pageGroups.change(groups[i], group.updatedAt)
+      }
       for (const [pagesCount, group] of groups.entries()) {
         const known = await recall({ groups: [group] })
         const groups = group.status === 'deleted' ? [] : only([{ ...group, pagesCount }], ...GROUP_FIELDS)
@@ -137,6 +143,25 @@ overStores(async (t, kind) => {
     t.equal(await pages.record(late.slice(0, 2)), 'recorded')
   })
 
+  t.test(
+    'a group archived or deleted meanwhile is overtaken, and nothing of the list is saved',
+    async (t) => {
+      for (const status of ['archived', 'deleted'] as const) {
+        const group = await newGroup()
+        const other = await addGroup(group)
+        const known = await recall({ groups: [group] })
+        t.match(known.groups, [{ status: 'active' }])
+        const deletedAt = status === 'deleted' ? at(1) : null
+        await pageGroups.change({ ...group, status, deletedAt }, group.updatedAt)
+        const late = [somePage(other), somePage(group)]
+        t.equal(await pages.record(late), 'overtaken')
+        t.strictSame([await countOf(group), await countOf(other)], [0, 0])
+        t.strictSame(await listed(other), [])
+        t.equal(await pages.record(late.slice(0, 1)), 'recorded')
+      }
+    },
+  )
+
   t.test('an idempotency key belongs to its group and its tenant', async (t) => {
     const group = await newGroup()
     const [sibling, stranger] = [await addGroup(group), await newGroup()]
@@ -165,28 +190,25 @@ overStores(async (t, kind) => {
     t.strictSame(await listed(group, { beforeId: oldest.pageId }), [])
   })
 
-  t.test('a list has at most as many rows as wanted, the newest', async (t) => {
+  t.test('a list has one row more than its limit, the newest', async (t) => {
     const group = await newGroup()
     const rows = [await added(group), await added(group), await added(group)].reverse().map(storedPage)
-    for (const rowsMax of [1, 2, 3, 4, 101])
-      t.strictSame(await listed(group, { rowsMax }), rows.slice(0, rowsMax))
+    for (const limit of [1, 2, 3, 100]) t.strictSame(await listed(group, { limit }), rows.slice(0, limit + 1))
   })
 
-  t.test('a list ends behind the second row after those whose names are as long as wanted', async (t) => {
-    const group = await newGroup()
-    const names = [null, '', 'e', 'é', 'ééé', null, 'e']
-    const rows = []
-    for (const customName of names.toReversed()) rows.unshift(storedPage(await added(group, { customName })))
-    // The bytes of the first names are 0, 0, 1, 3, 9, 9, 10.
-    for (const [namesBytesMax, count] of [
-      [0, 4],
-      [1, 5],
-      [2, 5],
-      [3, 6],
-      [8, 6],
-      [9, 7],
-    ] as const)
-      t.strictSame(await listed(group, { namesBytesMax }), rows.slice(0, count), `${namesBytesMax} bytes`)
+  t.test('a list ends once the names of all its rows but the last fill a slice', async (t) => {
+    for (const [kilobytes, count] of [
+      [[2_000, 0, 0], 2],
+      [[0, 700, 700, 0, 0], 4],
+      [[300, 300, 300, 300, 0, 0], 5],
+      [[100, 100, 100, 100, 100, 100], 6],
+    ] as const) {
+      const group = await newGroup()
+      const rows: StoredPage[] = []
+      for (const size of kilobytes.toReversed())
+        rows.unshift(storedPage(await added(group, { customName: 'x'.repeat(size * 1_000) })))
+      t.ok(isDeepStrictEqual(await listed(group), rows.slice(0, count)), `${kilobytes} KB`)
+    }
   })
 
   t.test('an empty or an archived group has a list, a deleted or unknown one has none', async (t) => {
@@ -205,6 +227,11 @@ overStores(async (t, kind) => {
     const empty = await addGroup(ours)
     const gone = await addGroup(ours, { status: 'deleted' })
     const [a, b, c] = [await added(ours), await added(theirs), await added(ours)]
+    const crowded = await addGroup(ours)
+    const [d, e] = [await added(crowded), await added(crowded), await added(crowded)].slice(1) as [
+      NewPageRow,
+      NewPageRow,
+    ]
     const answers: [PagesWant, NewPageRow[] | null][] = [
       [wantOf(ours), [c, a]],
       [wantOf(gone), null],
@@ -212,7 +239,7 @@ overStores(async (t, kind) => {
       [wantOf(ours), [c, a]],
       [wantOf(empty), []],
       [wantOf({ ...theirs, tenantId: ours.tenantId }), null],
-      [wantOf(ours, { rowsMax: 1 }), [c]],
+      [wantOf(crowded, { limit: 1 }), [e, d]],
       [wantOf(ours, { beforeId: c.pageId }), [a]],
       [wantOf(theirs, { beforeId: b.pageId }), []],
     ]
@@ -226,8 +253,9 @@ overStores(async (t, kind) => {
   t.test('many reads in one call tell apart a missing page from a missing group', async (t) => {
     const [ours, theirs] = [await newGroup(), await newGroup()]
     const sibling = await addGroup(ours)
-    const gone = await addGroup(ours, { status: 'deleted' })
+    const gone = await addGroup(ours)
     const [mine, hidden, foreign] = [await added(ours), await added(gone), await added(theirs)]
+    await pageGroups.change({ ...gone, status: 'deleted', deletedAt: at(1) }, gone.updatedAt)
     const found = await pages.find([
       mine,
       hidden,
@@ -329,8 +357,7 @@ const parentOf = ({ tenantId, pageGroupId }: Parent): Parent => ({ tenantId, pag
 const wantOf = (group: Parent, want: Partial<PagesWant> = {}): PagesWant => ({
   ...parentOf(group),
   beforeId: null,
-  rowsMax: 100,
-  namesBytesMax: 1_000,
+  limit: 100,
   ...want,
 })
 const keyWant = (page: NewPageRow) => ({ ...parentOf(page), idempotencyKey: String(page.idempotencyKey) })

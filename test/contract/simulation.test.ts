@@ -2,11 +2,12 @@ import { randomInt } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import type { UseCases } from '../../src/adapters/http/routes.ts'
+import { createPageGroup } from '../../src/core/create-page-group.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { DomainFailure } from '../../src/core/failures.ts'
-import { createPageGroup, updatePageGroup } from '../../src/core/manage-page-groups.ts'
 import { publishVersions } from '../../src/core/publish-versions.ts'
 import { isoTime } from '../../src/core/times.ts'
+import { updatePageGroup } from '../../src/core/update-page-group.ts'
 import { composeUseCases } from '../../src/use-cases.ts'
 import { type Random, randomBy } from '../support/random.ts'
 import { AWKWARD_TEXTS, someClaim } from '../support/rows.ts'
@@ -329,7 +330,7 @@ const remember = (
 /** Everything that a store keeps of the simulation. */
 const everythingIn = async ({ store, kept }: TestedStore, { tenants, groups, pages }: Seen) => {
   const parents = tenants.flatMap((tenantId) => groups.map((group) => ({ ...group, tenantId })))
-  const all = { beforeId: null, rowsMax: 100_000, namesBytesMax: 1_000_000_000 }
+  const all = { beforeId: null, limit: 100_000 }
   return {
     ...(await kept()),
     groups: await Promise.all(groups.map(({ pageGroupId }) => store.pageGroups.find(pageGroupId))),

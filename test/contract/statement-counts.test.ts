@@ -42,8 +42,7 @@ overStores(
                 tenantId,
                 status,
                 beforeId: null,
-                rowsMax: 21,
-                namesBytesMax: 1_000,
+                limit: 20,
               })),
             ),
           )
@@ -59,7 +58,7 @@ overStores(
       const tested = await opened(t, kind)
       const { pages } = tested.store
       const want = { ...someGroup(await addTenant(tested.store)), pageId: newId('page') }
-      const slice = { ...want, beforeId: null, rowsMax: 21, namesBytesMax: 1_000 }
+      const slice = { ...want, beforeId: null, limit: 20 }
       t.equal((await sentBy(tested, () => pages.list([slice]))).length, 1)
       t.equal((await sentBy(tested, () => pages.list(Array(200).fill(slice)))).length, 1)
       t.equal((await sentBy(tested, () => pages.find([want]))).length, 1)

@@ -34,7 +34,7 @@ overStores(async (t, kind) => {
       })
 }, EVERY_STORE)
 
-const SLICE = { beforeId: null, rowsMax: 100, namesBytesMax: 1_000 }
+const SLICE = { beforeId: null, limit: 100 }
 const STATUSES: readonly PageGroupsWant['status'][] = [null, 'active', 'archived', 'deleted']
 
 /** All that there is of the tenant of these things. */

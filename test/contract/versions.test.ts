@@ -186,7 +186,7 @@ overStores(async (t, kind) => {
       published: version,
       latest: version,
     })
-    const [list] = await store.pages.list([{ ...page, beforeId: null, rowsMax: 10, namesBytesMax: 1_000 }])
+    const [list] = await store.pages.list([{ ...page, beforeId: null, limit: 10 }])
     t.match(list, [{ computedName: 'Thought of', updatedAt: at(500) }])
   })
 

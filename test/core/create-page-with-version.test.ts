@@ -93,6 +93,27 @@ t.test('an archived group takes no new pages', async (t) => {
   t.equal((await store.pageGroups.find(group.pageGroupId))?.pagesCount, 0)
 })
 
+t.test('a group archived between reading and writing takes no new page either', async (t) => {
+  const { clock, newGroup, newId, store, updateGroup } = await scene()
+  const [group, other] = [await newGroup(), await newGroup()]
+  let isArchived = false
+  const pages = {
+    ...store.pages,
+    recall: async (wants: Parameters<typeof store.pages.recall>[0]) => {
+      const known = await store.pages.recall(wants)
+      if (!isArchived) await updateGroup(group.pageGroupId, { status: 'archived' })
+      isArchived = true
+      return known
+    },
+  }
+  const create = createPagesWithVersion({ store: { pages }, clock, newId })
+  t.match(await create([inGroup(group), inGroup(other)]), [
+    { kind: 'page_group_not_active' },
+    { page: { pageGroupId: other.pageGroupId } },
+  ])
+  t.equal((await store.pageGroups.find(group.pageGroupId))?.pagesCount, 0)
+})
+
 t.test('a no to one page harms none of its neighbours', async (t) => {
   const { createPages, newGroup } = await scene()
   const group = await newGroup()

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { newApiKeyText } from '../../src/core/api-key-text.ts'
 import { type Caller, identify, requireScope } from '../../src/core/identify.ts'
-import { issueApiKey, revokeApiKey } from '../../src/core/manage-api-keys.ts'
+import { issueApiKey } from '../../src/core/issue-api-key.ts'
 import type { Scope } from '../../src/core/ports.ts'
+import { revokeApiKey } from '../../src/core/revoke-api-key.ts'
 import { noOf, scene } from './scene.ts'
 
 const HOUR_MS = 3_600_000

@@ -78,26 +78,25 @@ for (const left of ['email', 'name'] as const)
     t.match(await noOf(log(rest as NewActivity)), { kind: 'idempotency_key_reused' })
   })
 
-t.test(
-  'neither the order of members nor blanks nor the spelling of a value make another request',
-  async (t) => {
+for (const rawJson of [
+  '{"b":[2,3],"a":1}',
+  '{ "a":1,"b":[2,3]}',
+  '{"\\u0061":1,"b":[2,3]}',
+  '{"a":1.0,"b":[2,3]}',
+])
+  t.test(`the same key with another spelling of the payload, ${rawJson}, is refused`, async (t) => {
     const { log } = await setting()
     await log(keyed)
-    for (const rawJson of [
-      '{"b":[2,3],"a":1}',
-      '{ "\\u0061" : 1.0, "b" : [ 2e0, 30E-1 ] }',
-      '{"a":0,"a":1,"b":[2,3]}',
-    ])
-      t.equal((await log({ ...keyed, payload: { rawJson } })).replayed, true, rawJson)
-  },
-)
-
-t.test('two big numbers that a double cannot tell apart are two requests', async (t) => {
-  const { log } = await setting()
-  await log({ ...keyed, payload: { rawJson: '{"id":12345678901234567890}' } })
-  t.match(await noOf(log({ ...keyed, payload: { rawJson: '{"id":12345678901234567891}' } })), {
-    kind: 'idempotency_key_reused',
+    t.match(await noOf(log({ ...keyed, payload: { rawJson } })), { kind: 'idempotency_key_reused' })
+    t.equal((await log(keyed)).replayed, true)
   })
+
+t.test('a stored request hash carries the version of its form', async (t) => {
+  const { log, logs } = await setting()
+  await log(keyed)
+  await log(unkeyed)
+  t.match(logs()[0]?.requestHash, /^1:[\w-]{43}$/)
+  t.equal(logs()[1]?.requestHash, null)
 })
 
 t.test('an idempotency key counts for one source of one tenant', async (t) => {

@@ -1,11 +1,12 @@
 import { memoryStore } from '../../src/adapters/memory/store.ts'
+import { createPageGroup, type NewPageGroup } from '../../src/core/create-page-group.ts'
 import { createPagesWithVersion } from '../../src/core/create-page-with-version.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { DomainFailure, type Outcome } from '../../src/core/failures.ts'
 import { getPages } from '../../src/core/get-page.ts'
-import { listPageGroups, slicesOfPageGroups } from '../../src/core/list-page-groups.ts'
-import { listPages, slicesOfPages } from '../../src/core/list-pages.ts'
-import { createPageGroup, type NewPageGroup, updatePageGroup } from '../../src/core/manage-page-groups.ts'
+import { listPageGroups } from '../../src/core/list-page-groups.ts'
+import { listPages } from '../../src/core/list-pages.ts'
+import { updatePageGroup } from '../../src/core/update-page-group.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
 
 /** Where the stories about pages play: two tenants in a memory store, a stopped clock, and short ways to act. */
@@ -25,8 +26,8 @@ export const scene = async () => {
     createPages: createPagesWithVersion(deps),
     createPage: one(createPagesWithVersion(deps)),
     readPage: one(getPages(deps)),
-    listPages: listPages({ slice: one(slicesOfPages(deps)) }),
-    listGroups: listPageGroups({ slice: one(slicesOfPageGroups(deps)) }),
+    listPages: one(listPages(deps)),
+    listGroups: one(listPageGroups(deps)),
   }
 }
 

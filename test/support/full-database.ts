@@ -49,7 +49,7 @@ export const actsOn = (
   const groupWants: PageGroupsWant[] = [null, 'active', 'archived', 'deleted'].flatMap((status) =>
     [tenantId, strangerId].flatMap((tenantId) =>
       [null, idAt('pagegroup', 1_500)].map((beforeId) => ({
-        ...{ tenantId, beforeId, rowsMax: SLICE_ROWS },
+        ...{ tenantId, beforeId, limit: SLICE_ROWS - 1 },
         status: status as PageGroupsWant['status'],
       })),
     ),
@@ -57,8 +57,7 @@ export const actsOn = (
   const pagesWants: PagesWant[] = [small, big, empty].flatMap((pageGroupId) =>
     [null, idAt('page', 20), idAt('page', 30_000)].map((beforeId) => ({
       ...{ tenantId, pageGroupId, beforeId },
-      rowsMax: SLICE_ROWS,
-      namesBytesMax: 1_000,
+      limit: SLICE_ROWS - 1,
     })),
   )
   const pageWants: PageWant[] = [small, big, empty].flatMap((pageGroupId) =>

@@ -9,9 +9,9 @@ import { createLog } from '../../src/adapters/log.ts'
 import { openPostgres } from '../../src/adapters/postgres/connect.ts'
 import { createRuntime } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
+import { createPageGroup } from '../../src/core/create-page-group.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
-import { issueApiKey } from '../../src/core/manage-api-keys.ts'
-import { createPageGroup } from '../../src/core/manage-page-groups.ts'
+import { issueApiKey } from '../../src/core/issue-api-key.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from './postgres.ts'
 
 /**

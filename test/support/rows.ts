@@ -1,4 +1,4 @@
-import { sha256 } from '../../src/core/hashes.ts'
+import { sha256 } from '../../src/core/keys.ts'
 import type {
   ClaimWant,
   NewLog,

@@ -35,7 +35,7 @@ type Verb = {
     }
 )
 
-const SLICE = { beforeId: null, rowsMax: 100 }
+const SLICE = { beforeId: null, limit: 100 }
 const STATUSES: readonly PageGroupsWant['status'][] = [null, 'active', 'archived', 'deleted']
 
 /** Every verb of every port; the compiler counts them. */
@@ -97,12 +97,12 @@ export const VERBS = {
     record: {
       serves: 'callers',
       ask: ({ pages }, { tenantId }, { group }) => pages.record([somePage({ ...group, tenantId })]),
-      toStrangers: 'recorded',
+      toStrangers: 'overtaken',
     },
     list: {
       serves: 'callers',
       ask: ({ pages }, { tenantId }, { group: { pageGroupId } }) =>
-        pages.list([{ tenantId, pageGroupId, ...SLICE, namesBytesMax: 1_000 }]),
+        pages.list([{ tenantId, pageGroupId, ...SLICE }]),
       toStrangers: [null],
     },
     find: {

@@ -1,7 +1,7 @@
-import { keyOf } from '../../core/key-of.ts'
+import { keyOf } from '../../core/keys.ts'
 import type { Activities, NewLog, ProspectChange, StoredProspect, StoredReceipt } from '../../core/ports.ts'
 
-/** The one state that stands in for two tables. */
+/** Prospects and their logs in maps. */
 export const memoryActivities = () => {
   const prospects = new Map<string, ProspectChange>()
   const idByEmail = new Map<string, string>()

@@ -1,5 +1,6 @@
-import { keyOf } from '../../core/key-of.ts'
-import type { PageGroups, StoredPageGroup } from '../../core/ports.ts'
+import { keyOf } from '../../core/keys.ts'
+import type { PageGroups, PageGroupsWant, StoredPageGroup } from '../../core/ports.ts'
+import { takeSlice } from '../rows.ts'
 import { idsIn, type SortedIds } from './sorted-ids.ts'
 
 type GroupKey = { readonly tenantId: string; readonly pageGroupId: string }
@@ -10,17 +11,15 @@ export const memoryPageGroups = () => {
   const groupOf = ({ tenantId, pageGroupId }: GroupKey) => groups.get(keyOf(tenantId, pageGroupId))
   const save = (group: StoredPageGroup) => groups.set(keyOf(group.tenantId, group.pageGroupId), copied(group))
 
+  const listed = function* ({ tenantId, status, beforeId }: PageGroupsWant) {
+    for (const pageGroupId of idsOf.get(tenantId)?.backFrom(beforeId) ?? []) {
+      const group = groupOf({ tenantId, pageGroupId }) as StoredPageGroup
+      if (status === null ? group.status !== 'deleted' : group.status === status) yield copied(group)
+    }
+  }
+
   const pageGroups: PageGroups = {
-    list: async (wants) =>
-      wants.map(({ tenantId, status, beforeId, rowsMax }) => {
-        const rows: StoredPageGroup[] = []
-        for (const pageGroupId of idsOf.get(tenantId)?.backFrom(beforeId) ?? []) {
-          if (rows.length === rowsMax) break
-          const group = groupOf({ tenantId, pageGroupId }) as StoredPageGroup
-          if (status === null ? group.status !== 'deleted' : group.status === status) rows.push(copied(group))
-        }
-        return rows
-      }),
+    list: async (wants) => wants.map((want) => takeSlice(listed(want), want.limit)),
     find: async (pageGroupId) => {
       for (const group of groups.values()) if (group.pageGroupId === pageGroupId) return copied(group)
       return null

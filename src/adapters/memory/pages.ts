@@ -1,4 +1,4 @@
-import { keyOf } from '../../core/key-of.ts'
+import { keyOf } from '../../core/keys.ts'
 import type {
   ClaimedVersion,
   FoundPage,
@@ -10,7 +10,7 @@ import type {
   StoredVersion,
   Versions,
 } from '../../core/ports.ts'
-import { takePages } from '../../core/take-pages.ts'
+import { takeSlice } from '../rows.ts'
 import { memoryPageGroups } from './page-groups.ts'
 import { idsIn, type SortedIds } from './sorted-ids.ts'
 
@@ -21,7 +21,7 @@ type KeptVersion = StoredVersion & {
   readonly pageKey: string
 }
 
-/** Page groups, pages and versions over maps. `added` is told after pages were recorded. */
+/** Page groups, pages and versions in maps. Calls `added` after pages were recorded. */
 export const memoryPages = (added: () => void) => {
   const { pageGroups, groupOf, countPage } = memoryPageGroups()
   const pages = new Map<string, KeptPage>()
@@ -86,13 +86,17 @@ export const memoryPages = (added: () => void) => {
       }),
     }),
     record: async (rows) => {
-      if (rows.some((row) => pageKeyByIdempotencyKey.has(idempotencyKeyOf(row) ?? ''))) return 'overtaken'
+      const isOvertaken = (row: NewPageRow) =>
+        groupOf(row)?.status !== 'active' || pageKeyByIdempotencyKey.has(idempotencyKeyOf(row) ?? '')
+      if (rows.some(isOvertaken)) return 'overtaken'
       rows.forEach(addPage)
       added()
       return 'recorded'
     },
     list: async (wants) =>
-      wants.map((want) => (liveGroup(want) === undefined ? null : takePages(storedPagesOf(want), want))),
+      wants.map((want) =>
+        liveGroup(want) === undefined ? null : takeSlice(storedPagesOf(want), want.limit),
+      ),
     find: async (wants) =>
       wants.map((want): FoundPage => {
         if (liveGroup(want) === undefined) return 'page_group_not_found'

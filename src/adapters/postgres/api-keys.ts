@@ -1,31 +1,30 @@
-import type { ApiKeys, StoredApiKey } from '../../core/ports.ts'
+import type { ApiKeys } from '../../core/ports.ts'
+import { type ApiKeyRow, storedApiKey } from '../rows.ts'
 import { textArray } from './arrays.ts'
 import type { Ask, Sql } from './connect.ts'
 
-type KeyRow = Omit<StoredApiKey, 'scopes'> & { readonly scopes: string }
-
-/** The end of a key is told to all processes in the same commit, so that they forget what they remember. */
+/** Ending a key notifies all processes in the same commit, so that they forget it. */
 export const postgresApiKeys = (ask: Ask): ApiKeys => ({
   findByHash: async (keyHash) => {
     const [row] = await ask(
-      (sql) => sql<KeyRow[]>`select ${columns(sql)} from api_keys where key_hash = ${keyHash}`,
+      (sql) => sql<ApiKeyRow[]>`select ${columns(sql)} from api_keys where key_hash = ${keyHash}`,
     )
-    return row === undefined ? null : stored(row)
+    return row === undefined ? null : storedApiKey(row)
   },
 
   find: async (apiKeyId) => {
     const [row] = await ask(
-      (sql) => sql<KeyRow[]>`select ${columns(sql)} from api_keys where api_key_id = ${apiKeyId}`,
+      (sql) => sql<ApiKeyRow[]>`select ${columns(sql)} from api_keys where api_key_id = ${apiKeyId}`,
     )
-    return row === undefined ? null : stored(row)
+    return row === undefined ? null : storedApiKey(row)
   },
 
   list: async (tenantId) => {
     const rows = await ask(
-      (sql) => sql<KeyRow[]>`
+      (sql) => sql<ApiKeyRow[]>`
         select ${columns(sql)} from api_keys where tenant_id = ${tenantId} order by api_key_id`,
     )
-    return rows.map(stored)
+    return rows.map(storedApiKey)
   },
 
   isEmpty: async () => {
@@ -64,8 +63,3 @@ export const postgresApiKeys = (ask: Ask): ApiKeys => ({
 const columns = (sql: Sql) => sql`
   api_key_id, tenant_id, key_hash, start, name, array_to_string(scopes, ' ') as scopes, created_at, expires_at,
   revoked_at, last_used_at`
-
-const stored = (row: KeyRow): StoredApiKey => ({
-  ...row,
-  scopes: row.scopes.split(' ') as unknown as StoredApiKey['scopes'],
-})

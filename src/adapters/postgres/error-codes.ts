@@ -43,11 +43,8 @@ const isOvertaken = (error: unknown): boolean => {
   return code === '23505' || code === '40P01' || code === '40001'
 }
 
-export const recordedUnlessOvertaken = (write: Promise<unknown>): Promise<Recorded> =>
-  write.then(
-    () => 'recorded',
-    (error) => {
-      if (isOvertaken(error)) return 'overtaken'
-      throw error
-    },
-  )
+export const recordedUnlessOvertaken = (write: Promise<Recorded>): Promise<Recorded> =>
+  write.catch((error) => {
+    if (isOvertaken(error)) return 'overtaken'
+    throw error
+  })

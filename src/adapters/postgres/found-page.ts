@@ -4,8 +4,8 @@ type VersionColumns<Prefix extends string> = {
   readonly [Name in keyof StoredVersion as `${Prefix}${Capitalize<Name>}`]: StoredVersion[Name] | null
 }
 /**
- * A page with both its versions in one row; `pageId` null where there is none. Where the published version is the
- * latest, it is not looked up again: only its id is there.
+ * A page with both its versions in one row; `pageId` null if there is none. A published version that is also
+ * the latest is not looked up again: the row has only its id.
  */
 export type FoundRow = Omit<StoredPageWithVersions, keyof PageWant | 'published' | 'latest'> & {
   readonly want: number

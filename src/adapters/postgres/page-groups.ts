@@ -1,41 +1,40 @@
-import type { PageGroups, PageGroupsWant, StoredPageGroup } from '../../core/ports.ts'
-import type { RawJson } from '../../shapes/json.ts'
-import { plainArray, textArray } from './arrays.ts'
-import { byTenant } from './by-tenant.ts'
+import type { PageGroups, PageGroupsWant } from '../../core/ports.ts'
+import { SLICE_BYTES_MAX } from '../../core/slices.ts'
+import { PAGE_GROUP_COLUMNS, type PageGroupRow, storedPageGroup } from '../rows.ts'
+import { columns } from './arrays.ts'
+import { listsByTenant } from './by-tenant.ts'
 import type { Ask, Sql } from './connect.ts'
 
-type PageGroupRow = Omit<StoredPageGroup, 'actions' | 'footerLinks' | 'scripts'> & {
-  readonly actions: string
-  readonly footerLinks: string
-  readonly scripts: string
-}
 type ListedRow = PageGroupRow & { readonly want: number }
+type Want = PageGroupsWant & { readonly number: number }
+
+const { tenant_id: _, page_group_id: __, ...changing } = PAGE_GROUP_COLUMNS
+const GROUPS = columns('g', PAGE_GROUP_COLUMNS)
+const CHANGES = columns('g', changing)
+const WANTS = columns('want', { number: 'int', filter: 'text', before_id: 'text', rows_max: 'int' })
 
 export const postgresPageGroups = (ask: Ask): PageGroups => ({
   list: async (wants) => {
-    const rows = await byTenant(wants, async (tenantId, its) => {
-      const { open = [], filtered = [] } = Object.groupBy(its, ({ status }) =>
-        status === null ? 'open' : 'filtered',
-      )
+    const lists = await listsByTenant(wants, async (tenantId, its) => {
+      const open = its.filter(({ status }) => status === null)
+      const filtered = its.filter(({ status }) => status !== null)
       const [openRows, filteredRows] = await Promise.all([
         open.length > 0 ? ask((sql) => listOpen(sql, tenantId, open)) : [],
         filtered.length > 0 ? ask((sql) => listFiltered(sql, tenantId, filtered)) : [],
       ])
       return [...openRows, ...filteredRows]
     })
-    const lists: StoredPageGroup[][] = wants.map(() => [])
-    for (const { want, ...row } of rows) lists[want]?.push(stored(row))
-    return lists
+    return lists.map((list) => list?.map(storedPageGroup) ?? [])
   },
 
   find: async (pageGroupId) => {
     const [row] = await ask(
       (sql) => sql<PageGroupRow[]>`
-        select ${columns(sql)}
+        select ${GROUPS.selected(sql)}, ${pagesCount(sql)}
         from page_groups g
         where g.page_group_id = ${pageGroupId}`,
     )
-    return row === undefined ? null : stored(row)
+    return row === undefined ? null : storedPageGroup(row)
   },
 
   add: async (group) => {
@@ -45,23 +44,14 @@ export const postgresPageGroups = (ask: Ask): PageGroups => ({
           insert into page_counts (tenant_id, page_group_id, pages_count)
           values (${group.tenantId}, ${group.pageGroupId}, ${group.pagesCount})
         )
-        insert into page_groups (tenant_id, page_group_id, brand_id, name, title, page_context, status, actions,
-          footer_links, scripts, header_action_id, created_at, updated_at, deleted_at)
-        values (${group.tenantId}, ${group.pageGroupId}, ${group.brandId}, ${group.name}, ${group.title},
-          ${group.pageContext}, ${group.status}, ${group.actions.rawJson}::text::json,
-          ${group.footerLinks.rawJson}::text::json, ${group.scripts.rawJson}::text::json, ${group.headerActionId},
-          ${group.createdAt}, ${group.updatedAt}, ${group.deletedAt})`,
+        insert into page_groups (${GROUPS.names(sql)}) select * from ${GROUPS.from(sql, [group])}`,
     )
   },
 
   change: async (group, lastUpdatedAt) => {
     const changed = await ask(
       (sql) => sql`
-        update page_groups set brand_id = ${group.brandId}, name = ${group.name}, title = ${group.title},
-          page_context = ${group.pageContext}, status = ${group.status},
-          actions = ${group.actions.rawJson}::text::json, footer_links = ${group.footerLinks.rawJson}::text::json,
-          scripts = ${group.scripts.rawJson}::text::json, header_action_id = ${group.headerActionId},
-          updated_at = ${group.updatedAt}, deleted_at = ${group.deletedAt}
+        update page_groups set (${CHANGES.names(sql)}) = (select * from ${CHANGES.from(sql, [group])})
         where tenant_id = ${group.tenantId} and page_group_id = ${group.pageGroupId}
           and updated_at = ${lastUpdatedAt}
         returning page_group_id`,
@@ -70,56 +60,50 @@ export const postgresPageGroups = (ask: Ask): PageGroups => ({
   },
 })
 
-type NumberedWant = PageGroupsWant & { readonly number: number }
-
-// Two statements, because each walks an index of its own, by the text that the index holds.
-const listOpen = (sql: Sql, tenantId: string, wants: readonly NumberedWant[]) => sql<ListedRow[]>`
-  select want.number as want, ${columns(sql)}
-  from ${numbered(sql, wants)}
-    cross join lateral (
-      select * from page_groups g
+// Two statements, because each walks its own index, by the expression that the index holds.
+const listOpen = (sql: Sql, tenantId: string, wants: readonly Want[]) =>
+  listed(
+    sql,
+    wants,
+    sql`
+      select ${GROUPS.selected(sql)} from page_groups g
       where g.tenant_id = ${tenantId}
         and (case when g.status <> 'deleted' then g.page_group_id end) < want.before_id
-      order by (case when g.status <> 'deleted' then g.page_group_id end) desc limit want.rows_max
-    ) g
-  order by want.number, g.page_group_id desc`
+      order by (case when g.status <> 'deleted' then g.page_group_id end) desc limit want.rows_max`,
+  )
 
-const listFiltered = (sql: Sql, tenantId: string, wants: readonly NumberedWant[]) => sql<ListedRow[]>`
-  select want.number as want, ${columns(sql)}
-  from ${numbered(sql, wants)}
-    cross join lateral (
-      select * from page_groups g
+const listFiltered = (sql: Sql, tenantId: string, wants: readonly Want[]) =>
+  listed(
+    sql,
+    wants,
+    sql`
+      select ${GROUPS.selected(sql)} from page_groups g
       where g.tenant_id = ${tenantId}
-        and (g.status || '/' || g.page_group_id) collate "C" < want.status || '/' || want.before_id
-        and (g.status || '/' || g.page_group_id) collate "C" > want.status || '/'
-      order by (g.status || '/' || g.page_group_id) collate "C" desc limit want.rows_max
+        and (g.status || '/' || g.page_group_id) collate "C" < want.filter || '/' || want.before_id
+        and (g.status || '/' || g.page_group_id) collate "C" > want.filter || '/'
+      order by (g.status || '/' || g.page_group_id) collate "C" desc limit want.rows_max`,
+  )
+
+/** The rows of each want, until they fill a slice. */
+const listed = (sql: Sql, wants: readonly Want[], newest: ReturnType<Sql>) => sql<ListedRow[]>`
+  select want.number as want, ${GROUPS.names(sql)}, ${pagesCount(sql)}
+  from ${WANTS.from(
+    sql,
+    wants.map((want) => ({ ...want, filter: want.status })),
+  )}
+    cross join lateral (
+      select g.*, sum(
+        coalesce(octet_length(g.page_context), 0) + octet_length(g.actions) + octet_length(g.footer_links)
+          + octet_length(g.scripts)
+      ) over (
+        order by g.page_group_id desc rows between unbounded preceding and 2 preceding
+      ) as bytes_before
+      from (${newest}) g
     ) g
+  where coalesce(g.bytes_before, 0) <= ${SLICE_BYTES_MAX}
   order by want.number, g.page_group_id desc`
-
-const numbered = (sql: Sql, wants: readonly NumberedWant[]) => sql`
-  unnest(${plainArray(wants.map((want) => want.number))}::int[],
-    ${textArray(wants.map((want) => want.status))}::text[],
-    ${textArray(wants.map((want) => want.beforeId ?? AFTER_ALL_IDS))}::text[],
-    ${plainArray(wants.map((want) => want.rowsMax))}::int[])
-    as want (number, status, before_id, rows_max)`
-
-/** Greater than every id: ids are of lower-case letters, digits and underscores. */
-const AFTER_ALL_IDS = '~'
-
-const columns = (sql: Sql) => sql`
-  g.tenant_id, g.page_group_id, g.brand_id, g.name, g.title, g.page_context, g.status,
-  ${pagesCount(sql)}, g.actions::text as actions, g.footer_links::text as footer_links,
-  g.scripts::text as scripts, g.header_action_id, g.created_at, g.updated_at, g.deleted_at`
 
 // A look-up for each row, which no planner turns into a walk over all the counts, as it does with a join.
 const pagesCount = (sql: Sql) => sql`
   (select c.pages_count::int from page_counts c
     where c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id) as pages_count`
-
-const stored = (row: PageGroupRow): StoredPageGroup => ({
-  ...row,
-  actions: raw(row.actions),
-  footerLinks: raw(row.footerLinks),
-  scripts: raw(row.scripts),
-})
-const raw = (rawJson: string): RawJson => ({ rawJson })

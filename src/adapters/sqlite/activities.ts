@@ -1,4 +1,6 @@
 import type { Activities, StoredProspect, StoredReceipt } from '../../core/ports.ts'
+import { PROSPECT_COLUMNS, PROSPECT_LOG_COLUMNS } from '../rows.ts'
+import { insertInto } from './insert.ts'
 import { type Database, recordedUnlessOvertaken } from './open.ts'
 
 const PROSPECT = 'select tenant_id, prospect_id, email_hash, name from prospects'
@@ -9,19 +11,15 @@ const RECEIPT = `
     created_at
   from prospect_logs where tenant_id = ? and source = ? and idempotency_key = ?`
 
-// See the same statement on PostgreSQL for why a hash is set to what its constraint refuses.
-const SAVE_PROSPECT = `
-  insert into prospects as p (tenant_id, prospect_id, email, email_hash, name, created_at)
-  values (?, ?, ?, ?, ?, ?)
+// The same statement on PostgreSQL explains why a hash is set to what its constraint refuses.
+const PROSPECT_ROW = insertInto('prospects as p', PROSPECT_COLUMNS)
+const SAVE_PROSPECT = `${PROSPECT_ROW.sql}
   on conflict (tenant_id, prospect_id) do update set
     email = coalesce(p.email, excluded.email),
     email_hash = case when p.email_hash <> excluded.email_hash then ''
       else coalesce(p.email_hash, excluded.email_hash) end,
     name = coalesce(p.name, excluded.name)`
-const ADD_LOG = `
-  insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
-    idempotency_key, request_hash, created_prospect, created_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const LOG_ROW = insertInto('prospect_logs', PROSPECT_LOG_COLUMNS)
 
 export const sqliteActivities = (database: Database): Activities => ({
   recall: async ({ prospects, emails, keys }) => ({
@@ -42,23 +40,8 @@ export const sqliteActivities = (database: Database): Activities => ({
 
   record: async ({ prospects, logs }) =>
     recordedUnlessOvertaken(database, () => {
-      for (const p of prospects)
-        database.run(SAVE_PROSPECT, p.tenantId, p.prospectId, p.email, p.emailHash, p.name, p.createdAt)
-      for (const log of logs)
-        database.run(
-          ADD_LOG,
-          log.tenantId,
-          log.prospectLogId,
-          log.prospectId,
-          log.source,
-          log.type,
-          log.payload.rawJson,
-          log.email,
-          log.name,
-          log.idempotencyKey,
-          log.requestHash,
-          Number(log.createdProspect),
-          log.createdAt,
-        )
+      for (const prospect of prospects) database.run(SAVE_PROSPECT, ...PROSPECT_ROW.values(prospect))
+      for (const log of logs) database.run(LOG_ROW.sql, ...LOG_ROW.values(log))
+      return 'recorded'
     }),
 })

@@ -1,26 +1,25 @@
-import type { ApiKeys, StoredApiKey } from '../../core/ports.ts'
+import type { ApiKeys } from '../../core/ports.ts'
+import { type ApiKeyRow, storedApiKey } from '../rows.ts'
 import type { Database } from './open.ts'
-
-type KeyRow = Omit<StoredApiKey, 'scopes'> & { readonly scopes: string }
 
 const KEY = `
   select api_key_id, tenant_id, key_hash, start, name, scopes, created_at, expires_at, revoked_at, last_used_at
   from api_keys`
 
-/** `changed` is told after a key was ended. */
+/** Calls `changed` after a key was ended. */
 export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys => ({
   findByHash: async (keyHash) => {
-    const row = database.get<KeyRow>(`${KEY} where key_hash = ?`, keyHash)
-    return row === undefined ? null : stored(row)
+    const row = database.get<ApiKeyRow>(`${KEY} where key_hash = ?`, keyHash)
+    return row === undefined ? null : storedApiKey(row)
   },
 
   find: async (apiKeyId) => {
-    const row = database.get<KeyRow>(`${KEY} where api_key_id = ?`, apiKeyId)
-    return row === undefined ? null : stored(row)
+    const row = database.get<ApiKeyRow>(`${KEY} where api_key_id = ?`, apiKeyId)
+    return row === undefined ? null : storedApiKey(row)
   },
 
   list: async (tenantId) =>
-    database.all<KeyRow>(`${KEY} where tenant_id = ? order by api_key_id`, tenantId).map(stored),
+    database.all<ApiKeyRow>(`${KEY} where tenant_id = ? order by api_key_id`, tenantId).map(storedApiKey),
 
   isEmpty: async () => database.get('select 1 from api_keys limit 1') === undefined,
 
@@ -61,9 +60,4 @@ export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys 
     database.write(() =>
       database.run('update api_keys set last_used_at = ? where api_key_id = ?', at, apiKeyId),
     ),
-})
-
-const stored = (row: KeyRow): StoredApiKey => ({
-  ...row,
-  scopes: row.scopes.split(' ') as unknown as StoredApiKey['scopes'],
 })

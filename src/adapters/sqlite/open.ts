@@ -158,11 +158,13 @@ const CONSTRAINT_CHECK = 275
 const CONSTRAINT_PRIMARYKEY = 1555
 const CONSTRAINT_UNIQUE = 2067
 
-/** Saves all of `work`, or nothing where somebody else got there first: see the same on PostgreSQL. */
-export const recordedUnlessOvertaken = async (database: Database, work: () => void): Promise<Recorded> => {
+/** Saves all of `work`, or nothing if another writer was faster: see the same on PostgreSQL. */
+export const recordedUnlessOvertaken = async (
+  database: Database,
+  work: () => Recorded,
+): Promise<Recorded> => {
   try {
-    await database.write(work)
-    return 'recorded'
+    return await database.write(work)
   } catch (error) {
     const code = codeOf(error)
     if (code === CONSTRAINT_UNIQUE || code === CONSTRAINT_PRIMARYKEY) return 'overtaken'

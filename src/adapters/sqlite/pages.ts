@@ -1,14 +1,15 @@
 import type {
   FoundPage,
   KnownPages,
+  NewPageRow,
   Pages,
   StoredPage,
   StoredPageWithVersions,
   StoredVersion,
 } from '../../core/ports.ts'
-import { takePages } from '../../core/take-pages.ts'
+import { AFTER_ALL_IDS, PAGE_COLUMNS, pageRow, takeSlice } from '../rows.ts'
+import { insertInto } from './insert.ts'
 import { type Database, recordedUnlessOvertaken } from './open.ts'
-import { AFTER_ALL_IDS } from './page-groups.ts'
 
 type Group = KnownPages['groups'][number]
 type FoundRow = Omit<StoredPageWithVersions, 'published' | 'latest'> & {
@@ -24,17 +25,16 @@ const GROUP = `
 const BY_KEY = `
   select tenant_id, page_group_id, page_id, idempotency_key, request_hash, created_at
   from pages where tenant_id = ? and page_group_id = ? and idempotency_key = ?`
-const ADD_PAGE = `
-  insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
-    latest_version_id, idempotency_key, request_hash, created_at, updated_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const PAGE_ROW = insertInto('pages', PAGE_COLUMNS)
 const ADD_VERSION = `
   insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status, claimable_at,
     created_at)
   values (?, ?, ?, ?, ?, 'processing', ?, ?)`
+const GROUP_IS_ACTIVE =
+  "select 1 from page_groups where tenant_id = ? and page_group_id = ? and status = 'active'"
 const COUNT_ONE =
   'update page_counts set pages_count = pages_count + 1 where tenant_id = ? and page_group_id = ?'
-const GROUP_IS_THERE =
+const GROUP_EXISTS =
   "select 1 from page_groups where tenant_id = ? and page_group_id = ? and status <> 'deleted'"
 const LIST = `
   select tenant_id, page_group_id, page_id, custom_name, computed_name, created_at, updated_at
@@ -48,7 +48,7 @@ const VERSION = `
   select version_id, version_number, status, published_at, failure_reason
   from page_versions where tenant_id = ? and page_id = ? and version_id = ?`
 
-/** `added` is told after pages were recorded. */
+/** Calls `added` after pages were recorded. */
 export const sqlitePages = (database: Database, added: () => void): Pages => ({
   recall: async ({ groups, keys }) => ({
     groups: groups.flatMap((want) => database.all<Group>(GROUP, want.tenantId, want.pageGroupId)),
@@ -59,21 +59,11 @@ export const sqlitePages = (database: Database, added: () => void): Pages => ({
 
   record: async (pages) => {
     const recorded = await recordedUnlessOvertaken(database, () => {
+      const isActive = (p: NewPageRow) =>
+        database.get(GROUP_IS_ACTIVE, p.tenantId, p.pageGroupId) !== undefined
+      if (!pages.every(isActive)) return 'overtaken'
       for (const p of pages) {
-        database.run(
-          ADD_PAGE,
-          p.tenantId,
-          p.pageGroupId,
-          p.pageId,
-          p.customName,
-          p.computedName,
-          p.supplementaryContext,
-          p.versionId,
-          p.idempotencyKey,
-          p.requestHash,
-          p.createdAt,
-          p.updatedAt,
-        )
+        database.run(PAGE_ROW.sql, ...PAGE_ROW.values(pageRow(p)))
         database.run(
           ADD_VERSION,
           p.tenantId,
@@ -86,28 +76,28 @@ export const sqlitePages = (database: Database, added: () => void): Pages => ({
         )
         database.run(COUNT_ONE, p.tenantId, p.pageGroupId)
       }
+      return 'recorded'
     })
     if (recorded === 'recorded') added()
     return recorded
   },
 
   list: async (wants) =>
-    wants.map((want) => {
-      const { tenantId, pageGroupId, beforeId } = want
-      return database.get(GROUP_IS_THERE, tenantId, pageGroupId) === undefined
+    wants.map(({ tenantId, pageGroupId, beforeId, limit }) =>
+      database.get(GROUP_EXISTS, tenantId, pageGroupId) === undefined
         ? null
         : database.from(
-            (pages: Iterable<StoredPage>) => takePages(pages, want),
+            (pages: Iterable<StoredPage>) => takeSlice(pages, limit),
             LIST,
             tenantId,
             pageGroupId,
             beforeId ?? AFTER_ALL_IDS,
-          )
-    }),
+          ),
+    ),
 
   find: async (wants) =>
     wants.map(({ tenantId, pageGroupId, pageId }): FoundPage => {
-      if (database.get(GROUP_IS_THERE, tenantId, pageGroupId) === undefined) return 'page_group_not_found'
+      if (database.get(GROUP_EXISTS, tenantId, pageGroupId) === undefined) return 'page_group_not_found'
       const row = database.get<FoundRow>(FIND, tenantId, pageGroupId, pageId)
       if (row === undefined) return 'page_not_found'
       const { publishedVersionId, latestVersionId, ...page } = row

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { refuse } from '../../../src/core/failures.ts'
-import { updatePageGroup } from '../../../src/core/manage-page-groups.ts'
+import { updatePageGroup } from '../../../src/core/update-page-group.ts'
 import { DATABASE_AWAY, failing, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 import { idOf } from '../../support/setting.ts'
 
@@ -124,10 +124,7 @@ t.test('404: an unknown, a deleted and a foreign group are missing alike', async
   for (const pageGroupId of [idOf('pagegroup', 999), deleted.pageGroupId, foreign.pageGroupId, 'x']) {
     const answer = await call(`POST /v0/page_groups/${pageGroupId}/pages`)
     t.equal(answer.status, 404)
-    t.strictSame(
-      answer.json,
-      problemFor(answer, 'page_group_not_found', 404, 'There is no page group with this id.'),
-    )
+    t.strictSame(answer.json, problemFor(answer, 'page_group_not_found', 404, 'Page group not found.'))
   }
 })
 
@@ -144,7 +141,7 @@ t.test('409: an archived group takes no new pages, but answers for those it took
   const first = await call(CREATE, sent)
   await updatePageGroup({ store, clock })(pageGroupId, { status: 'archived' })
   const answer = await call(CREATE)
-  const detail = 'The page group is archived; it takes no new pages.'
+  const detail = 'The page group is archived and accepts no new pages.'
   t.equal(answer.status, 409)
   t.strictSame(answer.json, problemFor(answer, 'page_group_not_active', 409, detail))
   t.equal((await call(CREATE, sent)).body, first.body)
@@ -186,7 +183,7 @@ t.test('422: an idempotency key does not serve a second request', async (t) => {
   const { json: first } = await call(CREATE, { headers, json: { customName: 'Sale' } })
   for (const json of [{}, { customName: 'sale' }, { customName: 'Sale', supplementaryContext: '' }]) {
     const answer = await call(CREATE, { headers, json })
-    const detail = 'This idempotency key came before with another request.'
+    const detail = 'This idempotency key was already used with a different request.'
     t.equal(answer.status, 422)
     t.strictSame(
       answer.json,

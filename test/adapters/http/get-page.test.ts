@@ -1,7 +1,7 @@
 import t from 'tap'
-import { updatePageGroup } from '../../../src/core/manage-page-groups.ts'
 import { ATTEMPTS_MAX } from '../../../src/core/publish-versions.ts'
 import { isoTime } from '../../../src/core/times.ts'
+import { updatePageGroup } from '../../../src/core/update-page-group.ts'
 import type { NewPage } from '../../../src/shapes/page.ts'
 import { DATABASE_AWAY, failing, openScene, problemFor } from '../../support/api.ts'
 import { someClaim } from '../../support/rows.ts'
@@ -142,7 +142,7 @@ t.test('404: an unknown page and a page of another group are missing alike', asy
     [other.pageGroupId, pageId],
   ]) {
     const answer = await call(`GET /v0/page_groups/${group}/pages/${page}`)
-    const detail = 'There is no page with this id in the group.'
+    const detail = 'Page not found in this group.'
     t.equal(answer.status, 404)
     t.strictSame(answer.json, problemFor(answer, 'page_not_found', 404, detail))
   }
@@ -157,10 +157,7 @@ t.test('404: a page is missing with its group: unknown, deleted or foreign', asy
   const deleted = await call(READ)
   for (const answer of [unknown, foreign, deleted]) {
     t.equal(answer.status, 404)
-    t.strictSame(
-      answer.json,
-      problemFor(answer, 'page_group_not_found', 404, 'There is no page group with this id.'),
-    )
+    t.strictSame(answer.json, problemFor(answer, 'page_group_not_found', 404, 'Page group not found.'))
   }
 })
 

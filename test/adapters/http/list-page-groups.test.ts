@@ -1,5 +1,5 @@
 import t from 'tap'
-import { updatePageGroup } from '../../../src/core/manage-page-groups.ts'
+import { updatePageGroup } from '../../../src/core/update-page-group.ts'
 import type { PageGroup } from '../../../src/shapes/page-group.ts'
 import { type Answer, DATABASE_AWAY, failing, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 
@@ -184,8 +184,8 @@ t.test('400: a cursor is refused unless this list, with this filter, has given i
   const filtered = nextOf(await call(`${LIST}?limit=1&status=active`))
   const pages = nextOf(await call(`GET /v0/page_groups/${pageGroupId}/pages?limit=1`))
   const forged = Buffer.from('1:page_groups?:pagegroup_1').toString('base64url')
-  const errors = [{ detail: 'must be the nextCursor of this very list', parameter: 'cursor' }]
-  const detail = 'The cursor is not one that this list, with this filter, has given.'
+  const errors = [{ detail: 'must be the nextCursor of this list with this filter', parameter: 'cursor' }]
+  const detail = 'This cursor was not issued by this list with this filter.'
   for (const query of [
     ...[filtered, pages, forged, 'x', '', '%00', `${own}=`, `${own}A`].map((cursor) => `cursor=${cursor}`),
     `status=archived&cursor=${filtered}`,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { updatePageGroup } from '../../../src/core/manage-page-groups.ts'
+import { updatePageGroup } from '../../../src/core/update-page-group.ts'
 import type { Page } from '../../../src/shapes/page.ts'
 import { type Answer, DATABASE_AWAY, failing, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 import { idOf } from '../../support/setting.ts'
@@ -117,8 +117,8 @@ t.test('400: a cursor is refused unless the list of this very group has given it
   const other = await newGroup()
   const { json: groups } = await call('GET /v0/page_groups?limit=1')
   const own = nextOf(await call(`${LIST}?limit=1`))
-  const errors = [{ detail: 'must be the nextCursor of this very list', parameter: 'cursor' }]
-  const detail = 'The cursor is not one that this list, with this filter, has given.'
+  const errors = [{ detail: 'must be the nextCursor of this list with this filter', parameter: 'cursor' }]
+  const detail = 'This cursor was not issued by this list with this filter.'
   for (const request of [
     `${LIST}?cursor=${groups.nextCursor}`,
     `${LIST}?cursor=nonsense`,
@@ -158,10 +158,7 @@ t.test('404: an unknown, a deleted and a foreign group are missing alike', async
   for (const pageGroupId of [idOf('pagegroup', 999), deleted.pageGroupId, foreign.pageGroupId, 'x']) {
     const answer = await call(`GET /v0/page_groups/${pageGroupId}/pages`)
     t.equal(answer.status, 404)
-    t.strictSame(
-      answer.json,
-      problemFor(answer, 'page_group_not_found', 404, 'There is no page group with this id.'),
-    )
+    t.strictSame(answer.json, problemFor(answer, 'page_group_not_found', 404, 'Page group not found.'))
   }
 })
 

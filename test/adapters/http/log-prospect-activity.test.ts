@@ -174,13 +174,13 @@ t.test('400: a body must be there', async (t) => {
   )
 })
 
-t.test('400: where identity is required, an activity must say whose it is', async (t) => {
+t.test('400: where identity is required, an activity must identify its prospect', async (t) => {
   const { call } = await openScene({ requireIdentity: true })
   const answer = await call(LOG, { json: { ...activity, email: 'n/a' } })
-  const errors = [{ detail: 'is required where there is no prospectId: an email', pointer: '/email' }]
+  const errors = [{ detail: 'is required without a prospectId', pointer: '/email' }]
   t.strictSame(
     answer.json,
-    problemFor(answer, 'invalid_request', 400, 'An activity must say whose it is.', { errors }),
+    problemFor(answer, 'invalid_request', 400, 'An activity must identify its prospect.', { errors }),
   )
   t.equal((await call(LOG, { json: { ...activity, email: 'ada@example.com' } })).status, 201)
 })
@@ -212,10 +212,7 @@ t.test('404: an unknown prospect and one of another tenant are missing alike', a
   for (const prospectId of [theirs.prospectId, idOf('prospect', 999)]) {
     const answer = await call(LOG, { json: { ...activity, prospectId, email: 'ada@example.com' } })
     t.equal(answer.status, 404)
-    t.strictSame(
-      answer.json,
-      problemFor(answer, 'prospect_not_found', 404, 'There is no prospect with this id.'),
-    )
+    t.strictSame(answer.json, problemFor(answer, 'prospect_not_found', 404, 'Prospect not found.'))
   }
   t.equal(store.kept.logs().length, 1)
   t.equal(store.kept.prospects().length, 1)
@@ -261,7 +258,7 @@ t.test('422: an idempotency key does not serve a second request', async (t) => {
   ]
   for (const other of others) {
     const answer = await call(LOG, { json: other })
-    const detail = 'This idempotency key came before with another request.'
+    const detail = 'This idempotency key was already used with a different request.'
     const more = { prospectLogId: first.prospectLogId }
     t.equal(answer.status, 422)
     t.strictSame(answer.json, problemFor(answer, 'idempotency_key_reused', 422, detail, more))

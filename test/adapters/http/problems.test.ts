@@ -5,7 +5,7 @@ import { createLog } from '../../../src/adapters/log.ts'
 import { compose, createRuntime } from '../../../src/compose.ts'
 import { readConfig } from '../../../src/config.ts'
 import { newApiKeyText } from '../../../src/core/api-key-text.ts'
-import { revokeApiKey } from '../../../src/core/manage-api-keys.ts'
+import { revokeApiKey } from '../../../src/core/revoke-api-key.ts'
 import {
   type Answer,
   caller,

@@ -14,11 +14,11 @@ const { createTenant } = (await import(
   dist('core/create-tenant.js')
 )) as typeof import('../../../src/core/create-tenant.ts')
 const { issueApiKey } = (await import(
-  dist('core/manage-api-keys.js')
-)) as typeof import('../../../src/core/manage-api-keys.ts')
+  dist('core/issue-api-key.js')
+)) as typeof import('../../../src/core/issue-api-key.ts')
 const { createPageGroup } = (await import(
-  dist('core/manage-page-groups.js')
-)) as typeof import('../../../src/core/manage-page-groups.ts')
+  dist('core/create-page-group.js')
+)) as typeof import('../../../src/core/create-page-group.ts')
 const { matchableEmail } = (await import(
   dist('core/emails.js')
 )) as typeof import('../../../src/core/emails.ts')

@@ -1,8 +1,11 @@
 import t from 'tap'
 import { apiKeyHash, isApiKeyText } from '../../src/core/api-key-text.ts'
 import { identify } from '../../src/core/identify.ts'
-import { issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../../src/core/manage-api-keys.ts'
+import { issueApiKey } from '../../src/core/issue-api-key.ts'
+import { listApiKeys } from '../../src/core/list-api-keys.ts'
 import type { Scope } from '../../src/core/ports.ts'
+import { revokeApiKey } from '../../src/core/revoke-api-key.ts'
+import { rotateApiKey } from '../../src/core/rotate-api-key.ts'
 import { idOf } from '../support/setting.ts'
 import { noOf, scene } from './scene.ts'
 

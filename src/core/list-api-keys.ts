@@ -1,0 +1,11 @@
+import { brandsOf } from './create-tenant.ts'
+import { type ListedApiKey, listedApiKey } from './issue-api-key.ts'
+import type { Store } from './ports.ts'
+
+/** The keys of a tenant, oldest first, with expired and revoked ones. */
+export const listApiKeys =
+  ({ store }: { readonly store: Pick<Store, 'apiKeys' | 'tenants'> }) =>
+  async (tenantId: string): Promise<readonly ListedApiKey[]> => {
+    await brandsOf(store, tenantId)
+    return (await store.apiKeys.list(tenantId)).map(listedApiKey)
+  }

@@ -1,0 +1,24 @@
+import { refuse } from './failures.ts'
+import { type IssuedApiKey, issueAt } from './issue-api-key.ts'
+import type { Clock, NewId, Store } from './ports.ts'
+import { knownApiKey } from './revoke-api-key.ts'
+import { isoTime } from './times.ts'
+
+type Deps = { readonly store: Pick<Store, 'apiKeys'>; readonly clock: Clock; readonly newId: NewId }
+
+/** Issues a key like this one, which itself expires after `overlapMs`, unless it would expire earlier. */
+export const rotateApiKey =
+  (deps: Deps) =>
+  async (apiKeyId: string, overlapMs: number): Promise<IssuedApiKey> => {
+    const { store, clock } = deps
+    const key = await knownApiKey(store, apiKeyId)
+    const now = clock()
+    if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= isoTime(now)))
+      refuse('invalid_request', 'This key is expired or revoked; create a new one.')
+    const lifeMs = key.expiresAt === null ? null : Date.parse(key.expiresAt) - Date.parse(key.createdAt)
+    const { tenantId, name, scopes } = key
+    const issued = await issueAt(deps, { tenantId, name, scopes, lifeMs }, now)
+    const expiresAt = isoTime(now + overlapMs)
+    if (key.expiresAt === null || expiresAt < key.expiresAt) await store.apiKeys.end(apiKeyId, { expiresAt })
+    return issued
+  }

@@ -1,0 +1,36 @@
+import type { PageGroup } from '../shapes/page-group.ts'
+import { brandFor, type PageGroupFields } from './create-page-group.ts'
+import { decideAndSave } from './decide-and-save.ts'
+import { DomainFailure, pageGroupNotFound } from './failures.ts'
+import { pageGroupOf } from './list-page-groups.ts'
+import type { Clock, Store, StoredPageGroup } from './ports.ts'
+import { isoTime } from './times.ts'
+
+type Deps = { readonly store: Pick<Store, 'pageGroups' | 'tenants'>; readonly clock: Clock }
+
+/**
+ * Changes the given fields of a page group. An archived group accepts no new pages; a deleted one is gone for callers.
+ * Refuses `page_group_not_found`, and `not_found`: the brand.
+ */
+export const updatePageGroup =
+  ({ store, clock }: Deps) =>
+  async (pageGroupId: string, fields: PageGroupFields): Promise<PageGroup> => {
+    const [changed] = await decideAndSave([fields], {
+      recall: async () => {
+        const group = (await store.pageGroups.find(pageGroupId)) ?? pageGroupNotFound()
+        if (fields.brandId !== undefined) await brandFor(store, group.tenantId, fields.brandId)
+        return group
+      },
+      decide: (_, group) => {
+        // Always later, so that another writer that read the group before is overtaken.
+        const now = isoTime(Math.max(clock(), Date.parse(group.updatedAt) + 1))
+        const status = fields.status ?? group.status
+        const deletedAt = status === 'deleted' ? (group.deletedAt ?? now) : null
+        const after = { ...group, ...fields, status, updatedAt: now, deletedAt }
+        return { outcomes: [after], changes: { before: group, after } }
+      },
+      record: ({ before, after }) => store.pageGroups.change(after, before.updatedAt),
+    })
+    if (changed instanceof DomainFailure) throw changed
+    return pageGroupOf(changed as StoredPageGroup)
+  }
