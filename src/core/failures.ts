@@ -58,8 +58,12 @@ export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts):
 
 export const pageGroupNotFound = (): never => refuse('page_group_not_found', 'Page group not found.')
 
-export const unavailable = (detail: string, retryAfterS = 1) =>
-  new DomainFailure('unavailable', detail, { retryAfterS })
+/** The database, or something else that is needed, cannot answer now: `throw unavailable('…')`. */
+export const unavailable = (detail: string, cause?: unknown): DomainFailure => {
+  const failure = new DomainFailure('unavailable', detail, { retryAfterS: 1 })
+  failure.cause = cause
+  return failure
+}
 
 /** The result for one member of a list: its answer or its failure. One member's failure never affects another. */
 export type Outcome<Answer> = Answer | DomainFailure
