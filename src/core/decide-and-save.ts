@@ -37,9 +37,5 @@ export const decideAndSave = async <Input, Known, Changes, Answer>(
 }
 
 /** The first half is saved by now, so an error in the second must not make the whole list look failed. */
-const failed = (inputs: readonly unknown[], cause: unknown): DomainFailure[] =>
-  inputs.map(() =>
-    cause instanceof DomainFailure
-      ? cause
-      : Object.assign(unavailable('This write failed; retry.'), { cause }),
-  )
+const failed = (inputs: readonly unknown[], error: unknown): DomainFailure[] =>
+  inputs.map(() => (error instanceof DomainFailure ? error : unavailable('This write failed; retry.', error)))
