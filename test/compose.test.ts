@@ -5,7 +5,7 @@ import { compose } from '../src/compose.ts'
 import { readConfig } from '../src/config.ts'
 import { countedIds, stoppedClock } from './support/setting.ts'
 
-t.test('a service that is told to stop while it migrates opens nothing more', async (t) => {
+t.test('a service that is stopped while it migrates opens nothing more', async (t) => {
   const migration = Promise.withResolvers<void>()
   let watched = false
   const store = {
@@ -21,5 +21,5 @@ t.test('a service that is told to stop while it migrates opens nothing more', as
   await service.close()
   migration.resolve()
   await started
-  t.notOk(watched, 'what would be opened now nobody would close')
+  t.notOk(watched, 'nobody would close it')
 })

@@ -17,7 +17,7 @@ const entries = Object.keys(exports)
   .filter((entry) => !entry.endsWith('.json'))
   .map((entry) => entry.replace(/^\./, 'prospect-pages'))
 
-t.test('the package holds the program and what it reads, and nothing else', async (t) => {
+t.test('the package contains the program and the files that it reads, and nothing else', async (t) => {
   t.strictSame(readdirSync(installed).sort(), [
     'CHANGELOG.md',
     'LICENSE',
@@ -28,7 +28,7 @@ t.test('the package holds the program and what it reads, and nothing else', asyn
   ])
 })
 
-t.test('programs that embed it compile, under strict and exactOptionalPropertyTypes', async (t) => {
+t.test('programs that embed it compile under strict and exactOptionalPropertyTypes', async (t) => {
   await t.resolves(compile(folder))
   writeFileSync(join(folder, 'wrong.ts'), WRONG)
   await t.rejects(compile(folder), /wrong\.ts.*'pollMs' are incompatible|wrong\.ts.*TS2322/s)
@@ -148,11 +148,11 @@ for (const program of ['plain-server.ts', 'express.ts', 'fastify.ts'])
     const outside = await fetch(`${new URL('/v0/page_groups', served.url)}`, {
       headers: { 'x-api-key': served.apiKey },
     })
-    t.equal(outside.status, 404, 'nothing of it is answered outside of the prefix')
+    t.equal(outside.status, 404, 'it answers nothing outside of the prefix')
   })
 
 for (const program of ['express.ts', 'fastify.ts'])
-  t.test(`${program} goes on parsing the bodies of its own routes`, async (t) => {
+  t.test(`${program} still parses the bodies of its own routes`, async (t) => {
     const { url } = await serverOf<Served>(t, folder, program)
     const answer = await fetch(new URL('/echo', url), {
       method: 'POST',
