@@ -4,7 +4,8 @@ import { createApi } from './adapters/http/api.ts'
 import { createRateLimit } from './adapters/http/rate-limit.ts'
 import { composeCallers } from './compose-callers.ts'
 import type { Config } from './config.ts'
-import type { Clock, NewId, Store } from './core/ports.ts'
+import type { Store } from './core/ports/store.ts'
+import type { Clock, NewId } from './core/ports/world.ts'
 import { composeUseCases } from './use-cases.ts'
 
 /** How long a request waits for its turn. */

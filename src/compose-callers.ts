@@ -1,7 +1,8 @@
 import { limitFailedAuth } from './adapters/http/failed-auth-limit.ts'
 import { apiKeyHash, isApiKeyText } from './core/api-key-text.ts'
 import { type Caller, identify } from './core/identify.ts'
-import type { Clock, Store } from './core/ports.ts'
+import type { Store } from './core/ports/store.ts'
+import type { Clock } from './core/ports/world.ts'
 import { rememberApiKeys } from './core/remember-api-keys.ts'
 
 type Deps = {

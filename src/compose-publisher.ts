@@ -1,6 +1,8 @@
 import { createPublisher } from './adapters/publisher.ts'
 import { readConfig } from './config.ts'
-import type { ClaimedVersion, Clock, Namer, Store } from './core/ports.ts'
+import type { Store } from './core/ports/store.ts'
+import type { ClaimedVersion, Namer } from './core/ports/versions.ts'
+import type { Clock } from './core/ports/world.ts'
 import { publishVersions } from './core/publish-versions.ts'
 import { LIST_LENGTH_MAX } from './use-cases.ts'
 

@@ -14,7 +14,8 @@ import { composeApi } from './compose-api.ts'
 import { composePublisher } from './compose-publisher.ts'
 import type { Config } from './config.ts'
 import { refuse } from './core/failures.ts'
-import type { Clock, NewId, Store } from './core/ports.ts'
+import type { Store } from './core/ports/store.ts'
+import type { Clock, NewId } from './core/ports/world.ts'
 import { observe, type Telemetry } from './telemetry.ts'
 
 /** In case the signal that keys have changed is lost. */

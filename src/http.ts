@@ -5,7 +5,8 @@ import { createHandler as createHandlerOver, type Handler } from './adapters/htt
 import { createNewId } from './adapters/ids.ts'
 import { type ApiSettings, composeApi } from './compose-api.ts'
 import { readConfig } from './config.ts'
-import type { Clock, NewId, Store } from './core/ports.ts'
+import type { Store } from './core/ports/store.ts'
+import type { Clock, NewId } from './core/ports/world.ts'
 
 export type { Answered, Api } from './adapters/http/api.ts'
 export type { Handler } from './adapters/http/handler.ts'

@@ -5,7 +5,7 @@ import {
   postgresStore as storeOver,
 } from './adapters/postgres/instance.ts'
 import { readMigrations } from './adapters/read-migrations.ts'
-import type { Store } from './core/ports.ts'
+import type { Store } from './core/ports/store.ts'
 
 export type { PostgresInstance } from './adapters/postgres/instance.ts'
 

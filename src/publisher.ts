@@ -1,7 +1,7 @@
 /** The publisher for programs that bring their own server: claims waiting versions, names and publishes them. */
 
 import { composePublisher, type PublisherOptions as Options } from './compose-publisher.ts'
-import type { Store } from './core/ports.ts'
+import type { Store } from './core/ports/store.ts'
 
 export type PublisherOptions = Options & { readonly store: Pick<Store, 'watch'> }
 export type Publisher = {

@@ -1,7 +1,7 @@
 /** The embedded database, for programs that bring their own server. */
 import { readMigrations } from './adapters/read-migrations.ts'
 import { sqliteStore as storeOver } from './adapters/sqlite/store.ts'
-import type { Store } from './core/ports.ts'
+import type { Store } from './core/ports/store.ts'
 
 export type SqliteOptions = {
   /** A file, made where it is missing with its folder; `:memory:` keeps nothing. */

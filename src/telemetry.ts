@@ -4,7 +4,7 @@ import type { Metrics } from './adapters/metrics/metrics.ts'
 import type { OpenTelemetry } from './adapters/tracing/open-telemetry.ts'
 import type { Config } from './config.ts'
 import type { DomainFailure } from './core/failures.ts'
-import type { ClaimedVersion, Namer } from './core/ports.ts'
+import type { ClaimedVersion, Namer } from './core/ports/versions.ts'
 
 /** What observes the service besides the log. */
 export type Telemetry = {

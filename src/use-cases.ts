@@ -5,7 +5,8 @@ import { getPages } from './core/get-page.ts'
 import { listPageGroups } from './core/list-page-groups.ts'
 import { listPages } from './core/list-pages.ts'
 import { logProspectActivities } from './core/log-prospect-activity.ts'
-import type { Clock, NewId, Store } from './core/ports.ts'
+import type { Store } from './core/ports/store.ts'
+import type { Clock, NewId } from './core/ports/world.ts'
 import { charactersOf } from './core/slices.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import { monotonicFactory } from 'ulid'
-import type { NewId } from '../core/ports.ts'
+import type { NewId } from '../core/ports/world.ts'
 
 /** Ids that sort by age even within a millisecond, and when the clock is set back. */
 export const createNewId = (): NewId => {

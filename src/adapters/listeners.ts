@@ -1,4 +1,4 @@
-import type { Signal, SignalListener } from '../core/ports.ts'
+import type { Signal, SignalListener } from '../core/ports/store.ts'
 
 /**
  * The listeners of one store. What they are notified of is already committed, so a listener that fails is reported on

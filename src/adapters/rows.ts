@@ -1,4 +1,6 @@
-import type { NewPageRow, StoredApiKey, StoredPageGroup } from '../core/ports.ts'
+import type { StoredApiKey } from '../core/ports/api-keys.ts'
+import type { StoredPageGroup } from '../core/ports/page-groups.ts'
+import type { NewPageRow } from '../core/ports/pages.ts'
 import { charactersOf, SLICE_BYTES_MAX } from '../core/slices.ts'
 import type { RawJson } from '../shapes/json.ts'
 

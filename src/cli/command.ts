@@ -1,5 +1,6 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
-import type { Clock, NewId, Store } from '../core/ports.ts'
+import type { Store } from '../core/ports/store.ts'
+import type { Clock, NewId } from '../core/ports/world.ts'
 import { isStorable } from '../shapes/text.ts'
 import type { Progress, TableFormat } from './output.ts'
 

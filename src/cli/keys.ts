@@ -1,6 +1,6 @@
 import { issueApiKey } from '../core/issue-api-key.ts'
 import { listApiKeys } from '../core/list-api-keys.ts'
-import { SCOPES, type Scope } from '../core/ports.ts'
+import { SCOPES, type Scope } from '../core/ports/api-keys.ts'
 import { revokeApiKey } from '../core/revoke-api-key.ts'
 import { rotateApiKey } from '../core/rotate-api-key.ts'
 import {

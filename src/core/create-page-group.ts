@@ -2,7 +2,9 @@ import type { PageGroup } from '../shapes/page-group.ts'
 import { brandsOf } from './create-tenant.ts'
 import { refuse } from './failures.ts'
 import { pageGroupOf } from './list-page-groups.ts'
-import type { Clock, NewId, Store, StoredPageGroup } from './ports.ts'
+import type { StoredPageGroup } from './ports/page-groups.ts'
+import type { Store } from './ports/store.ts'
+import type { Clock, NewId } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 type Deps = {

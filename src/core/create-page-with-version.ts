@@ -4,7 +4,9 @@ import { attempt, type Outcome, pageGroupNotFound, refuse } from './failures.ts'
 import { firstWords } from './first-words.ts'
 import { earlierRequests, requestHashOf } from './idempotency.ts'
 import { keyOf } from './keys.ts'
-import type { Clock, KnownPages, NewId, NewPageRow, PageWants, Store } from './ports.ts'
+import type { KnownPages, NewPageRow, PageWants } from './ports/pages.ts'
+import type { Store } from './ports/store.ts'
+import type { Clock, NewId } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 export type PageToCreate = NewPage & {

@@ -1,5 +1,7 @@
 import { refuse } from './failures.ts'
-import type { Clock, NewId, NewTenant, Store } from './ports.ts'
+import type { Store } from './ports/store.ts'
+import type { NewTenant } from './ports/tenants.ts'
+import type { Clock, NewId } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 type Deps = { readonly store: Pick<Store, 'tenants'>; readonly clock: Clock; readonly newId: NewId }

@@ -1,5 +1,5 @@
 import { DomainFailure, type Outcome, unavailable } from './failures.ts'
-import type { Recorded } from './ports.ts'
+import type { Recorded } from './ports/verbs.ts'
 
 const ROUNDS_MAX = 10
 /** A longer list is split after this many conflicts. */

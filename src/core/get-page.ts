@@ -1,7 +1,8 @@
 import type { PageWithVersion } from '../shapes/page.ts'
 import { attempt, type Outcome, pageGroupNotFound, refuse } from './failures.ts'
 import { effectiveName } from './list-pages.ts'
-import type { FoundPage, PageWant, Store, StoredVersion } from './ports.ts'
+import type { FoundPage, PageWant, StoredVersion } from './ports/pages.ts'
+import type { Store } from './ports/store.ts'
 
 type Deps = { readonly store: Pick<Store, 'pages'> }
 

@@ -1,6 +1,7 @@
 import { apiKeyHash, isApiKeyText } from './api-key-text.ts'
 import { refuse } from './failures.ts'
-import type { ApiKeys, Clock, Scope, StoredApiKey } from './ports.ts'
+import type { ApiKeys, Scope, StoredApiKey } from './ports/api-keys.ts'
+import type { Clock } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 export type Caller = {

@@ -1,6 +1,8 @@
 import { apiKeyHash, apiKeyStart, newApiKeyText } from './api-key-text.ts'
 import { brandsOf } from './create-tenant.ts'
-import { type Clock, type NewId, SCOPES, type Scope, type Store, type StoredApiKey } from './ports.ts'
+import { SCOPES, type Scope, type StoredApiKey } from './ports/api-keys.ts'
+import type { Store } from './ports/store.ts'
+import type { Clock, NewId } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 type Deps = {

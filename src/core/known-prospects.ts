@@ -1,6 +1,6 @@
 import type { MatchableEmail } from './emails.ts'
 import { keyOf } from './keys.ts'
-import type { ProspectChange, StoredProspect } from './ports.ts'
+import type { ProspectChange, StoredProspect } from './ports/activities.ts'
 
 /** The prospects that a list of activities needs, as they will be once the list is saved. */
 export const knownProspects = (stored: readonly StoredProspect[]) => {

@@ -1,6 +1,6 @@
 import { brandsOf } from './create-tenant.ts'
 import { type ListedApiKey, listedApiKey } from './issue-api-key.ts'
-import type { Store } from './ports.ts'
+import type { Store } from './ports/store.ts'
 
 /** The keys of a tenant, oldest first, with expired and revoked ones. */
 export const listApiKeys =

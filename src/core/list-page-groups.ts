@@ -1,6 +1,7 @@
 import type { PageGroup, PageGroupQuery, PageGroupSlice } from '../shapes/page-group.ts'
 import { DomainFailure, type Outcome } from './failures.ts'
-import type { Store, StoredPageGroup } from './ports.ts'
+import type { StoredPageGroup } from './ports/page-groups.ts'
+import type { Store } from './ports/store.ts'
 import { slicesOf } from './slices.ts'
 
 type Deps = { readonly store: Pick<Store, 'pageGroups'> }

@@ -1,7 +1,8 @@
 import type { Page, PageSlice } from '../shapes/page.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
 import { type Outcome, pageGroupNotFound } from './failures.ts'
-import type { Store, StoredPage } from './ports.ts'
+import type { StoredPage } from './ports/pages.ts'
+import type { Store } from './ports/store.ts'
 import { slicesOf } from './slices.ts'
 
 type Deps = { readonly store: Pick<Store, 'pages'> }

@@ -6,7 +6,9 @@ import { attempt, type Outcome, refuse } from './failures.ts'
 import { earlierRequests, requestHashOf } from './idempotency.ts'
 import { keyOf } from './keys.ts'
 import { knownProspects } from './known-prospects.ts'
-import type { ActivityChanges, ActivityWants, Clock, KnownActivities, NewId, NewLog, Store } from './ports.ts'
+import type { ActivityChanges, ActivityWants, KnownActivities, NewLog } from './ports/activities.ts'
+import type { Store } from './ports/store.ts'
+import type { Clock, NewId } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 export type NewActivity = Omit<NewProspectLog, 'payload'> & {

@@ -1,5 +1,7 @@
 import { oneLine } from './first-words.ts'
-import type { ClaimedVersion, Clock, Namer, Settlement, Store } from './ports.ts'
+import type { Store } from './ports/store.ts'
+import type { ClaimedVersion, Namer, Settlement } from './ports/versions.ts'
+import type { Clock } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 export const ATTEMPTS_MAX = 5

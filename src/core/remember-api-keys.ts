@@ -1,4 +1,4 @@
-import type { ApiKeys, StoredApiKey } from './ports.ts'
+import type { ApiKeys, StoredApiKey } from './ports/api-keys.ts'
 
 type Limits = { readonly keysMax: number; readonly msMax: number }
 type Remembered = {

@@ -1,6 +1,8 @@
 import { refuse } from './failures.ts'
 import { type ListedApiKey, listedApiKey } from './issue-api-key.ts'
-import type { Clock, Store, StoredApiKey } from './ports.ts'
+import type { StoredApiKey } from './ports/api-keys.ts'
+import type { Store } from './ports/store.ts'
+import type { Clock } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 type Deps = { readonly store: Pick<Store, 'apiKeys'>; readonly clock: Clock }

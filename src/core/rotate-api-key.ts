@@ -1,6 +1,7 @@
 import { refuse } from './failures.ts'
 import { type IssuedApiKey, issueAt } from './issue-api-key.ts'
-import type { Clock, NewId, Store } from './ports.ts'
+import type { Store } from './ports/store.ts'
+import type { Clock, NewId } from './ports/world.ts'
 import { knownApiKey } from './revoke-api-key.ts'
 import { isoTime } from './times.ts'
 

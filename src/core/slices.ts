@@ -1,6 +1,6 @@
 import type { SliceQuery } from '../shapes/slice.ts'
 import { attempt, DomainFailure, type Outcome, refuse } from './failures.ts'
-import type { SliceWant } from './ports.ts'
+import type { SliceWant } from './ports/verbs.ts'
 import { writeJson } from './write-json.ts'
 
 /** Of the JSON of one slice's items. A single item may be larger. */

@@ -1,3 +1,3 @@
-import type { Timestamp } from './ports.ts'
+import type { Timestamp } from './ports/world.ts'
 
 export const isoTime = (ms: number): Timestamp => new Date(ms).toISOString()

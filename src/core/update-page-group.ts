@@ -3,7 +3,9 @@ import { brandFor, type PageGroupFields } from './create-page-group.ts'
 import { decideAndSave } from './decide-and-save.ts'
 import { DomainFailure, pageGroupNotFound } from './failures.ts'
 import { pageGroupOf } from './list-page-groups.ts'
-import type { Clock, Store, StoredPageGroup } from './ports.ts'
+import type { StoredPageGroup } from './ports/page-groups.ts'
+import type { Store } from './ports/store.ts'
+import type { Clock } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 type Deps = { readonly store: Pick<Store, 'pageGroups' | 'tenants'>; readonly clock: Clock }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createNewId } from '../../src/adapters/ids.ts'
-import type { IdPrefix } from '../../src/core/ports.ts'
+import type { IdPrefix } from '../../src/core/ports/world.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const PREFIXES: IdPrefix[] = [

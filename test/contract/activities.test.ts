@@ -1,5 +1,10 @@
 import { sha256 } from '../../src/core/keys.ts'
-import type { ActivityWants, KnownActivities, NewLog, ProspectChange } from '../../src/core/ports.ts'
+import type {
+  ActivityWants,
+  KnownActivities,
+  NewLog,
+  ProspectChange,
+} from '../../src/core/ports/activities.ts'
 import {
   AWKWARD_TEXTS,
   at,

@@ -6,7 +6,8 @@ import {
   logProspectActivities,
   type NewActivity,
 } from '../../src/core/log-prospect-activity.ts'
-import type { Settlement, Store } from '../../src/core/ports.ts'
+import type { Store } from '../../src/core/ports/store.ts'
+import type { Settlement } from '../../src/core/ports/versions.ts'
 import { publishVersions } from '../../src/core/publish-versions.ts'
 import { runChild, sourceUrl } from '../support/children.ts'
 import { addTenant, newId as newRowId } from '../support/rows.ts'

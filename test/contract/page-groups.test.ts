@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { PageGroupsWant, StoredPageGroup } from '../../src/core/ports.ts'
+import type { PageGroupsWant, StoredPageGroup } from '../../src/core/ports/page-groups.ts'
 import {
   AWKWARD_TEXTS,
   addTenant,

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { NewPageRow, PagesWant, StoredPage, StoredPageGroup } from '../../src/core/ports.ts'
+import type { StoredPageGroup } from '../../src/core/ports/page-groups.ts'
+import type { NewPageRow, PagesWant, StoredPage } from '../../src/core/ports/pages.ts'
 import {
   AWKWARD_TEXTS,
   addTenant,

@@ -1,6 +1,6 @@
 import { createPagesWithVersion } from '../../src/core/create-page-with-version.ts'
 import { logProspectActivities, type NewActivity } from '../../src/core/log-prospect-activity.ts'
-import type { PageGroupsWant } from '../../src/core/ports.ts'
+import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
 import { addTenant, newId, someGroup } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'
 import { opened, overStores, sentBy } from '../support/stores.ts'

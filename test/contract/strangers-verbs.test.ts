@@ -1,4 +1,4 @@
-import type { PageGroupsWant } from '../../src/core/ports.ts'
+import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
 import { addTenant, type SomeTenant } from '../support/rows.ts'
 import { EVERY_STORE, opened, overStores, type TestedStore } from '../support/stores.ts'
 import { fillTenant, type Things, verbs } from '../support/verbs.ts'

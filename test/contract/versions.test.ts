@@ -1,5 +1,8 @@
 import { openPostgres } from '../../src/adapters/postgres/connect.ts'
-import type { ClaimedVersion, NewPageRow, Settlement, Store, StoredPageGroup } from '../../src/core/ports.ts'
+import type { StoredPageGroup } from '../../src/core/ports/page-groups.ts'
+import type { NewPageRow } from '../../src/core/ports/pages.ts'
+import type { Store } from '../../src/core/ports/store.ts'
+import type { ClaimedVersion, Settlement } from '../../src/core/ports/versions.ts'
 import { AWKWARD_TEXTS, addTenant, at, scribbleOn, someGroup, somePage } from '../support/rows.ts'
 import { EVERY_STORE, opened, overStores } from '../support/stores.ts'
 

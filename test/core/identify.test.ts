@@ -2,7 +2,7 @@ import t from 'tap'
 import { newApiKeyText } from '../../src/core/api-key-text.ts'
 import { type Caller, identify, requireScope } from '../../src/core/identify.ts'
 import { issueApiKey } from '../../src/core/issue-api-key.ts'
-import type { Scope } from '../../src/core/ports.ts'
+import type { Scope } from '../../src/core/ports/api-keys.ts'
 import { revokeApiKey } from '../../src/core/revoke-api-key.ts'
 import { noOf, scene } from './scene.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { logProspectActivities, type NewActivity } from '../../src/core/log-prospect-activity.ts'
-import type { Activities } from '../../src/core/ports.ts'
+import type { Activities } from '../../src/core/ports/activities.ts'
 import { countedIds, idOf, START_MS, stoppedClock } from '../support/setting.ts'
 import { noOf, one } from './scene.ts'
 

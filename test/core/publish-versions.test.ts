@@ -1,5 +1,6 @@
 import t from 'tap'
-import type { Namer, Store } from '../../src/core/ports.ts'
+import type { Store } from '../../src/core/ports/store.ts'
+import type { Namer } from '../../src/core/ports/versions.ts'
 import { ATTEMPTS_MAX, publishVersions } from '../../src/core/publish-versions.ts'
 import { someClaim } from '../support/rows.ts'
 import { scene } from './scene.ts'

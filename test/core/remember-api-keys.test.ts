@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { StoredApiKey } from '../../src/core/ports.ts'
+import type { StoredApiKey } from '../../src/core/ports/api-keys.ts'
 import { rememberApiKeys } from '../../src/core/remember-api-keys.ts'
 import { stoppedClock } from '../support/setting.ts'
 

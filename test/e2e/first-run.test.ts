@@ -6,7 +6,7 @@ import { createLog } from '../../src/adapters/log.ts'
 import { firstRun } from '../../src/cli/first-run.ts'
 import { createRuntime } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
-import type { Store } from '../../src/core/ports.ts'
+import type { Store } from '../../src/core/ports/store.ts'
 import {
   caller,
   databaseKinds,

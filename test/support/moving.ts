@@ -1,7 +1,7 @@
 import { openPostgres } from '../../src/adapters/postgres/connect.ts'
 import { readMigrations } from '../../src/adapters/read-migrations.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
-import type { Store } from '../../src/core/ports.ts'
+import type { Store } from '../../src/core/ports/store.ts'
 import { embeddedDatabase } from './program.ts'
 import {
   AWKWARD_TEXTS,

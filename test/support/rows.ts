@@ -1,14 +1,11 @@
 import { sha256 } from '../../src/core/keys.ts'
-import type {
-  ClaimWant,
-  NewLog,
-  NewPageRow,
-  ProspectChange,
-  Store,
-  StoredApiKey,
-  StoredPageGroup,
-} from '../../src/core/ports.ts'
-import { SCOPES } from '../../src/core/ports.ts'
+import type { NewLog, ProspectChange } from '../../src/core/ports/activities.ts'
+import type { StoredApiKey } from '../../src/core/ports/api-keys.ts'
+import { SCOPES } from '../../src/core/ports/api-keys.ts'
+import type { StoredPageGroup } from '../../src/core/ports/page-groups.ts'
+import type { NewPageRow } from '../../src/core/ports/pages.ts'
+import type { Store } from '../../src/core/ports/store.ts'
+import type { ClaimWant } from '../../src/core/ports/versions.ts'
 import { isoTime } from '../../src/core/times.ts'
 import { countedIds, START_MS } from './setting.ts'
 

@@ -1,4 +1,5 @@
-import type { PageGroupsWant, Store } from '../../src/core/ports.ts'
+import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
+import type { Store } from '../../src/core/ports/store.ts'
 import {
   addTenant,
   at,

@@ -1,5 +1,11 @@
 import { keyOf } from '../../core/keys.ts'
-import type { Activities, NewLog, ProspectChange, StoredProspect, StoredReceipt } from '../../core/ports.ts'
+import type {
+  Activities,
+  NewLog,
+  ProspectChange,
+  StoredProspect,
+  StoredReceipt,
+} from '../../core/ports/activities.ts'
 
 /** Prospects and their logs in maps. */
 export const memoryActivities = () => {

@@ -1,5 +1,5 @@
 import { keyOf } from '../../core/keys.ts'
-import type { PageGroups, PageGroupsWant, StoredPageGroup } from '../../core/ports.ts'
+import type { PageGroups, PageGroupsWant, StoredPageGroup } from '../../core/ports/page-groups.ts'
 import { takeSlice } from '../rows.ts'
 import { idsIn, type SortedIds } from './sorted-ids.ts'
 

@@ -1,15 +1,13 @@
 import { keyOf } from '../../core/keys.ts'
 import type {
-  ClaimedVersion,
   FoundPage,
   NewPageRow,
   Pages,
   PagesWant,
-  Settlement,
   StoredPage,
   StoredVersion,
-  Versions,
-} from '../../core/ports.ts'
+} from '../../core/ports/pages.ts'
+import type { ClaimedVersion, Settlement, Versions } from '../../core/ports/versions.ts'
 import { takeSlice } from '../rows.ts'
 import { memoryPageGroups } from './page-groups.ts'
 import { idsIn, type SortedIds } from './sorted-ids.ts'

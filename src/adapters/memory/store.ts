@@ -1,4 +1,7 @@
-import type { NewLog, NewTenant, ProspectChange, Store, StoredApiKey } from '../../core/ports.ts'
+import type { NewLog, ProspectChange } from '../../core/ports/activities.ts'
+import type { StoredApiKey } from '../../core/ports/api-keys.ts'
+import type { Store } from '../../core/ports/store.ts'
+import type { NewTenant } from '../../core/ports/tenants.ts'
 import { createListeners } from '../listeners.ts'
 import { memoryActivities } from './activities.ts'
 import { memoryPages } from './pages.ts'

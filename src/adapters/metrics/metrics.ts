@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { GatherObserver } from '../../core/gather.ts'
-import type { Store } from '../../core/ports.ts'
+import type { Store } from '../../core/ports/store.ts'
 import type { MetricsReport } from './aggregate.ts'
 import { createInstruments, type Instruments, remembered } from './instruments.ts'
 import { publisherMetrics } from './publisher-metrics.ts'

@@ -1,4 +1,5 @@
-import type { Namer, Store } from '../../core/ports.ts'
+import type { Store } from '../../core/ports/store.ts'
+import type { Namer } from '../../core/ports/versions.ts'
 import type { Instruments } from './instruments.ts'
 
 type Backlog = { readonly count: number; readonly oldest: string | null }

@@ -1,4 +1,4 @@
-import type { Namer } from '../../core/ports.ts'
+import type { Namer } from '../../core/ports/versions.ts'
 
 export type ChatCompletionsSettings = {
   /** The base of the API, such as `http://127.0.0.1:11434/v1`, or its full address. */

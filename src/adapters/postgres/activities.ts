@@ -5,7 +5,7 @@ import type {
   ProspectChange,
   StoredProspect,
   StoredReceipt,
-} from '../../core/ports.ts'
+} from '../../core/ports/activities.ts'
 import { PROSPECT_COLUMNS, PROSPECT_LOG_COLUMNS } from '../rows.ts'
 import { columns } from './arrays.ts'
 import type { Ask, Sql } from './connect.ts'

@@ -1,4 +1,4 @@
-import type { ApiKeys } from '../../core/ports.ts'
+import type { ApiKeys } from '../../core/ports/api-keys.ts'
 import { type ApiKeyRow, storedApiKey } from '../rows.ts'
 import { textArray } from './arrays.ts'
 import type { Ask, Sql } from './connect.ts'

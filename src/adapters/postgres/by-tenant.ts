@@ -1,4 +1,4 @@
-import type { SliceWant } from '../../core/ports.ts'
+import type { SliceWant } from '../../core/ports/verbs.ts'
 import { AFTER_ALL_IDS } from '../rows.ts'
 
 /** A want as a row: `number` is its place in the list. */

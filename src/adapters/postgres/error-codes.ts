@@ -1,5 +1,5 @@
 import type postgres from 'postgres'
-import type { Recorded } from '../../core/ports.ts'
+import type { Recorded } from '../../core/ports/verbs.ts'
 
 /** The code of PostgreSQL or of the driver. */
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')

@@ -1,4 +1,4 @@
-import type { PageWant, StoredPageWithVersions, StoredVersion } from '../../core/ports.ts'
+import type { PageWant, StoredPageWithVersions, StoredVersion } from '../../core/ports/pages.ts'
 
 type VersionColumns<Prefix extends string> = {
   readonly [Name in keyof StoredVersion as `${Prefix}${Capitalize<Name>}`]: StoredVersion[Name] | null

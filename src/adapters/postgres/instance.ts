@@ -1,7 +1,7 @@
 import type postgres from 'postgres'
 import { unavailable } from '../../core/failures.ts'
 import type { Migration } from '../../core/migrations.ts'
-import type { Store } from '../../core/ports.ts'
+import type { Store } from '../../core/ports/store.ts'
 import { camelCase } from '../camel-case.ts'
 import { createListeners } from '../listeners.ts'
 import { type Ask, isoFromPostgres, type Sql } from './connect.ts'

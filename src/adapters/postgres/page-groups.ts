@@ -1,4 +1,4 @@
-import type { PageGroups, PageGroupsWant } from '../../core/ports.ts'
+import type { PageGroups, PageGroupsWant } from '../../core/ports/page-groups.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { PAGE_GROUP_COLUMNS, type PageGroupRow, storedPageGroup } from '../rows.ts'
 import { columns } from './arrays.ts'

@@ -1,5 +1,12 @@
 import { keyOf } from '../../core/keys.ts'
-import type { FoundPage, KnownPages, NewPageRow, Pages, PageWants, StoredPage } from '../../core/ports.ts'
+import type {
+  FoundPage,
+  KnownPages,
+  NewPageRow,
+  Pages,
+  PageWants,
+  StoredPage,
+} from '../../core/ports/pages.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { PAGE_COLUMNS, pageRow } from '../rows.ts'
 import { columns } from './arrays.ts'

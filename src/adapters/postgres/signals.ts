@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Signal, SignalListener } from '../../core/ports.ts'
+import type { Signal, SignalListener } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
 import { type Ask, endPool, openPostgres } from './connect.ts'
 import { withTimeout } from './with-timeout.ts'

@@ -1,6 +1,6 @@
 import { DomainFailure } from '../../core/failures.ts'
 import type { Migration } from '../../core/migrations.ts'
-import type { Signal, Store } from '../../core/ports.ts'
+import type { Signal, Store } from '../../core/ports/store.ts'
 import { postgresActivities } from './activities.ts'
 import { postgresApiKeys } from './api-keys.ts'
 import { postgresBacklog } from './backlog.ts'

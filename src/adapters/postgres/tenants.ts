@@ -1,4 +1,4 @@
-import type { Tenants } from '../../core/ports.ts'
+import type { Tenants } from '../../core/ports/tenants.ts'
 import type { Ask } from './connect.ts'
 
 export const postgresTenants = (ask: Ask): Tenants => ({

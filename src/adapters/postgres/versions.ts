@@ -1,4 +1,4 @@
-import type { ClaimedVersion, NamingContext, Settlement, Versions } from '../../core/ports.ts'
+import type { ClaimedVersion, NamingContext, Settlement, Versions } from '../../core/ports/versions.ts'
 import { plainArray, textArray } from './arrays.ts'
 import type { Ask } from './connect.ts'
 

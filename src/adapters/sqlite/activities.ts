@@ -1,4 +1,4 @@
-import type { Activities, StoredProspect, StoredReceipt } from '../../core/ports.ts'
+import type { Activities, StoredProspect, StoredReceipt } from '../../core/ports/activities.ts'
 import { PROSPECT_COLUMNS, PROSPECT_LOG_COLUMNS } from '../rows.ts'
 import { insertInto } from './insert.ts'
 import { type Database, recordedUnlessOvertaken } from './open.ts'

@@ -1,4 +1,4 @@
-import type { Timestamp } from '../../core/ports.ts'
+import type { Timestamp } from '../../core/ports/world.ts'
 import type { Database } from './open.ts'
 
 /** How many versions are `processing`, up to a bound, and when the oldest of those counted was created. */

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { unavailable } from '../../core/failures.ts'
-import type { Recorded } from '../../core/ports.ts'
+import type { Recorded } from '../../core/ports/verbs.ts'
 import { camelCase } from '../camel-case.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */

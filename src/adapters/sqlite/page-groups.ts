@@ -1,4 +1,4 @@
-import type { PageGroups } from '../../core/ports.ts'
+import type { PageGroups } from '../../core/ports/page-groups.ts'
 import { AFTER_ALL_IDS, PAGE_GROUP_COLUMNS, type PageGroupRow, storedPageGroup, takeSlice } from '../rows.ts'
 import { boundTo, insertInto } from './insert.ts'
 import type { Database } from './open.ts'

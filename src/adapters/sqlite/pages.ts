@@ -6,7 +6,7 @@ import type {
   StoredPage,
   StoredPageWithVersions,
   StoredVersion,
-} from '../../core/ports.ts'
+} from '../../core/ports/pages.ts'
 import { AFTER_ALL_IDS, PAGE_COLUMNS, pageRow, takeSlice } from '../rows.ts'
 import { insertInto } from './insert.ts'
 import { type Database, recordedUnlessOvertaken } from './open.ts'

@@ -1,4 +1,4 @@
-import type { Tenants } from '../../core/ports.ts'
+import type { Tenants } from '../../core/ports/tenants.ts'
 import type { Database } from './open.ts'
 
 export const sqliteTenants = (database: Database): Tenants => ({

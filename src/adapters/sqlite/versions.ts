@@ -1,4 +1,10 @@
-import type { ClaimedVersion, ClaimWant, NamingContext, Settlement, Versions } from '../../core/ports.ts'
+import type {
+  ClaimedVersion,
+  ClaimWant,
+  NamingContext,
+  Settlement,
+  Versions,
+} from '../../core/ports/versions.ts'
 import type { Database } from './open.ts'
 
 /** Tenants after this one that have something claimable. */

@@ -1,0 +1,38 @@
+/**
+ * What the core needs from the world, in domain words. A store that implements `Store` is a whole database.
+ *
+ * - Every verb that serves a caller names the tenant: another tenant's resource is a missing resource.
+ * - Verbs take lists, because the use cases handle many requests at once. A list may have one member and mix tenants.
+ * - `record` saves all of its list or nothing. It answers `overtaken`, with nothing saved, if another writer has
+ *   meanwhile taken an email or an idempotency key or archived a page group; the use case recalls and decides again.
+ * - Times are ISO 8601 in UTC with milliseconds. Ids sort by age.
+ * - A store that cannot answer now refuses with `unavailable`; whether a write happened is then unknown.
+ */
+import type { Activities } from './activities.ts'
+import type { ApiKeys } from './api-keys.ts'
+import type { PageGroups } from './page-groups.ts'
+import type { Pages } from './pages.ts'
+import type { Tenants } from './tenants.ts'
+import type { Versions } from './versions.ts'
+
+/** What happened elsewhere, in this process or in another on the same database. */
+export type Signal = 'keys' | 'versions'
+export type SignalListener = (signal: Signal) => void
+export type Store = {
+  readonly activities: Activities
+  readonly pageGroups: PageGroups
+  readonly pages: Pages
+  readonly versions: Versions
+  readonly apiKeys: ApiKeys
+  readonly tenants: Tenants
+  /** Brings the database to this program's schema; refuses one that is newer. */
+  migrate(): Promise<void>
+  /** Resolves where the database answers and has this program's schema; else refuses with `unavailable`. */
+  ready(): Promise<void>
+  /**
+   * Adds a listener, which is called soon after something happened. A signal may come too often and may be lost. A
+   * listener that throws is reported on stderr and harms nobody.
+   */
+  watch(listener: SignalListener): void
+  close(): Promise<void>
+}

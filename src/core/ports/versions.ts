@@ -1,0 +1,59 @@
+import type { PageWant } from './pages.ts'
+import type { Timestamp } from './world.ts'
+
+/** Work that a publisher has taken. `attempt` proves whose it is: each claim counts one up. */
+export type ClaimedVersion = {
+  readonly tenantId: string
+  readonly pageGroupId: string
+  readonly pageId: string
+  readonly versionId: string
+  readonly attempt: number
+}
+/** What a namer needs to know of a page. */
+export type NamingContext = {
+  readonly groupTitle: string
+  readonly pageContext: string | null
+  readonly supplementaryContext: string | null
+}
+type SettledVersion = { readonly pageId: string; readonly versionId: string; readonly attempt: number }
+/** How an attempt ended. `computedName` null keeps the name that is there. */
+export type Settlement =
+  | (SettledVersion & {
+      readonly status: 'published'
+      readonly at: Timestamp
+      readonly computedName: string | null
+    })
+  | (SettledVersion & { readonly status: 'failed'; readonly reason: string })
+  | (SettledVersion & {
+      readonly status: 'processing'
+      readonly claimableAt: Timestamp
+      /** False where a stop ended the attempt: then it is as if it had not been made. */
+      readonly counts: boolean
+    })
+export type ClaimWant = {
+  readonly now: Timestamp
+  /** When the lease of what is claimed ends. */
+  readonly until: Timestamp
+  /** No right clock makes a version wait beyond this: one that would is claimable now. */
+  readonly horizon: Timestamp
+  /** Claims start with the tenant whose id comes after this one. */
+  readonly afterTenantId: string
+  readonly max: number
+}
+export type Versions = {
+  /**
+   * Takes up to `max` versions in `processing` that are claimable: tenant by tenant in the order of their ids, and of
+   * each tenant those that have waited longest. Nobody else gets them until `until`. Answers none only if there is
+   * nothing to claim after that tenant, however many publishers claim at the same moment.
+   */
+  claim(want: ClaimWant): Promise<readonly ClaimedVersion[]>
+  /** What its namer needs to know; null if the page does not exist. */
+  context(page: PageWant): Promise<NamingContext | null>
+  /**
+   * Saves those that are still `processing` under the same attempt; another publisher has claimed the others. Answers
+   * the version ids of those it saved.
+   */
+  settle(tenantId: string, settlements: readonly Settlement[]): Promise<readonly string[]>
+}
+/** Thinks of a name for a page. Slow and foreign: called outside of any write, and it may fail. */
+export type Namer = (context: NamingContext, stop: AbortSignal) => Promise<string>
