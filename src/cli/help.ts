@@ -1,4 +1,4 @@
-import { settingsHelp } from '../settings.ts'
+import { settingsHelp } from '../config/settings.ts'
 import { COMMON_OPTIONS, type Command, type Option } from './command.ts'
 import { inPairs, paint } from './output.ts'
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { DomainFailure } from '../core/failures.ts'
-import { writeJson } from '../core/write-json.ts'
+import { writeJson } from '../json/write-json.ts'
 import type { Answers } from './command.ts'
 
 type Row = Readonly<Record<string, unknown>>

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { createPageGroup, type PageGroupFields } from '../core/create-page-group.ts'
 import { refuse } from '../core/failures.ts'
-import { membersOf } from '../core/raw-json.ts'
 import { updatePageGroup } from '../core/update-page-group.ts'
+import { membersOf } from '../json/raw-json.ts'
 import { checkPageGroup, PAGE_GROUP_STATUSES, type PageGroupStatus } from '../shapes/page-group.ts'
 import {
   type Command,

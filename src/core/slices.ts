@@ -1,7 +1,7 @@
+import { writeJson } from '../json/write-json.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
 import { attempt, DomainFailure, type Outcome, refuse } from './failures.ts'
 import type { SliceWant } from './ports/verbs.ts'
-import { writeJson } from './write-json.ts'
 
 /** Of the JSON of one slice's items. A single item may be larger. */
 export const SLICE_BYTES_MAX = 1_048_576

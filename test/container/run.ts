@@ -2,7 +2,7 @@
 // its user, and looks at what it does. `node test/container/run.ts`, or with the name of one way: docker, podman,
 // buildah, replay. `CONTAINER_BASE` names another base image.
 import { strict as assert } from 'node:assert'
-import type { Check } from '../../src/adapters/check.ts'
+import type { Check } from '../../src/operations/check.ts'
 import { buildah } from './buildah.ts'
 import { docker } from './docker.ts'
 import type { Image, Running, Way } from './image.ts'

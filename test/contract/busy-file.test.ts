@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
-import { readMigrations } from '../../src/adapters/read-migrations.ts'
+import { readMigrations } from '../../src/adapters/migrations.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import { addTenant, at, someKey } from '../support/rows.ts'
 

@@ -251,9 +251,9 @@ overStores(async (t, kind) => {
 
 /** A process that logs a hundred activities one after another, from a place of its own, and says how many it replayed. */
 const LOG_HUNDRED = `
-  const { createRuntime } = await import('${sourceUrl('compose.ts')}')
-  const { composeUseCases } = await import('${sourceUrl('use-cases.ts')}')
-  const { readConfig } = await import('${sourceUrl('config.ts')}')
+  const { createRuntime } = await import('${sourceUrl('compose/service.ts')}')
+  const { composeUseCases } = await import('${sourceUrl('compose/use-cases.ts')}')
+  const { readConfig } = await import('${sourceUrl('config/config.ts')}')
   const { createLog } = await import('${sourceUrl('adapters/log.ts')}')
   const [kind, address, tenantId, first] = process.argv.slice(1)
   const config = readConfig({ DATABASE_URL: kind === 'sqlite' ? 'sqlite:' + address : address })

@@ -6,7 +6,7 @@ import { createPagesWithVersion } from '../../src/core/create-page-with-version.
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { DomainFailure } from '../../src/core/failures.ts'
 import { logProspectActivities } from '../../src/core/log-prospect-activity.ts'
-import { migrate, postgresStore } from '../../src/postgres.ts'
+import { migrate, postgresStore } from '../../src/entry/postgres.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { newId } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import type { Migration } from '../../src/adapters/migrations.ts'
+import { readMigrations } from '../../src/adapters/migrations.ts'
 import { openPostgres } from '../../src/adapters/postgres/connect.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
-import { readMigrations } from '../../src/adapters/read-migrations.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
-import type { Migration } from '../../src/core/migrations.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { runChild, sourceUrl } from '../support/children.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
@@ -102,8 +102,8 @@ const refusalOf = (call: Promise<void>): Promise<unknown> =>
 
 /** A process that migrates a database and checks that it is ready. */
 const MIGRATE = `
-  const { createRuntime } = await import('${sourceUrl('compose.ts')}')
-  const { readConfig } = await import('${sourceUrl('config.ts')}')
+  const { createRuntime } = await import('${sourceUrl('compose/service.ts')}')
+  const { readConfig } = await import('${sourceUrl('config/config.ts')}')
   const { createLog } = await import('${sourceUrl('adapters/log.ts')}')
   const [kind, address] = process.argv.slice(1)
   const config = readConfig({ DATABASE_URL: kind === 'sqlite' ? 'sqlite:' + address : address })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { readMigrations } from '../../src/adapters/migrations.ts'
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
-import { readMigrations } from '../../src/adapters/read-migrations.ts'
 import { type Database, openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { postgresSchema, postgresSchemaLines, schemaFile, sqliteSchema } from '../support/schema.ts'

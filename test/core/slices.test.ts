@@ -1,7 +1,7 @@
 import t from 'tap'
 import { DomainFailure, type Outcome, pageGroupNotFound } from '../../src/core/failures.ts'
 import { afterCursor, charactersOf, SLICE_BYTES_MAX, slicesOf } from '../../src/core/slices.ts'
-import { writeJson } from '../../src/core/write-json.ts'
+import { writeJson } from '../../src/json/write-json.ts'
 import { idOf } from '../support/setting.ts'
 import { noOf } from './scene.ts'
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { COMMANDS } from '../../src/cli/main.ts'
-import { settingsHelp } from '../../src/settings.ts'
+import { settingsHelp } from '../../src/config/settings.ts'
 import {
   answerOf,
   caller,

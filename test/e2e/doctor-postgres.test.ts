@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { examinePostgres } from '../../src/adapters/postgres/examine.ts'
+import { examinePostgres } from '../../src/operations/examine-postgres.ts'
 import { diagnosed } from '../support/doctor.ts'
 import { startPgbouncer, whyNoPgbouncer } from '../support/pgbouncer.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
-import type { Check } from '../../src/adapters/check.ts'
+import type { Check } from '../../src/operations/check.ts'
 import { mountSmallDisk, whyNoSmallDisk } from '../faults/small-disk.ts'
 import { runChild, sourceUrl } from '../support/children.ts'
 import { diagnosed } from '../support/doctor.ts'
@@ -95,7 +95,7 @@ t.test('a file or a folder that the user cannot write to is reported', async (t)
       if (process.getuid() === 0) process.setuid(${UNPRIVILEGED})
       const { checks } = examineSqlite(process.argv[2], false)
       process.stdout.write(JSON.stringify(checks.filter(({ ok }) => !ok)))`
-    return JSON.parse(await runChild(script, sourceUrl('adapters/sqlite/examine.ts'), path))
+    return JSON.parse(await runChild(script, sourceUrl('operations/examine-sqlite.ts'), path))
   }
   chmodSync(path, 0o444)
   chmodSync(folder, 0o777)

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createLog } from '../../src/adapters/log.ts'
 import { firstRun } from '../../src/cli/first-run.ts'
-import { createRuntime } from '../../src/compose.ts'
-import { readConfig } from '../../src/config.ts'
+import { createRuntime } from '../../src/compose/service.ts'
+import { readConfig } from '../../src/config/config.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import {
   caller,

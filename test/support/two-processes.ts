@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { createNewId } from '../../src/adapters/ids.ts'
-import { composeUseCases } from '../../src/use-cases.ts'
+import { composeUseCases } from '../../src/compose/use-cases.ts'
 import { stoppedClock } from './setting.ts'
 import { opened, type StoreKind } from './stores.ts'
 

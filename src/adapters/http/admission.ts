@@ -1,4 +1,4 @@
-import { DomainFailure } from '../../core/failures.ts'
+import { type DomainFailure, unavailable } from '../../core/failures.ts'
 
 type Limits = {
   /** Requests worked on at a time. */
@@ -178,7 +178,7 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
 
     leave: (place: Place): void => {
       if (place.state !== 'gone') remove(place)
-      if (turns.size > 0) beginNext()
+      beginNext()
     },
   }
 }
@@ -198,4 +198,3 @@ const newTenant = (id: string): Tenant => ({
 const TOO_MANY = 'Too many requests are waiting.'
 const TOO_MANY_BYTES = 'Too many request bytes are in flight.'
 const WAITED_TOO_LONG = 'The request waited too long for its turn.'
-const unavailable = (detail: string) => new DomainFailure('unavailable', detail, { retryAfterS: 1 })

@@ -1,11 +1,11 @@
 import { DomainFailure, refuse } from '../../core/failures.ts'
 import { type Caller, requireScope } from '../../core/identify.ts'
-import { writeJson } from '../../core/write-json.ts'
+import { writeJson } from '../../json/write-json.ts'
 import type { Admission, Place } from './admission.ts'
+import type { RateLimit } from './limits/rate-limit.ts'
 import { parseRequest, requireJson } from './parse-request.ts'
 import type { ProblemCode } from './problems.ts'
 import { type JsonRoute, publicRoutes, type RawRoute } from './public-routes.ts'
-import type { RateLimit } from './rate-limit.ts'
 import {
   type ApiRequest,
   type ApiResponse,

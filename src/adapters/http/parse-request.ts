@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import * as v from 'valibot'
 import { type Fault, refuse } from '../../core/failures.ts'
-import { membersOf, NESTING_MAX } from '../../core/raw-json.ts'
+import { membersOf, NESTING_MAX } from '../../json/raw-json.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { idempotencyKey } from '../../shapes/prospect-log.ts'
 import { type ApiRequest, headerOf } from './requests.ts'

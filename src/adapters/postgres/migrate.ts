@@ -1,5 +1,5 @@
 import { unavailable } from '../../core/failures.ts'
-import { type Migration, missingMigrations } from '../../core/migrations.ts'
+import { type Migration, missingMigrations } from '../migrations.ts'
 import { type Ask, askOn, endPool, openPostgres } from './connect.ts'
 import { isTransient } from './error-codes.ts'
 import { withTimeout } from './with-timeout.ts'

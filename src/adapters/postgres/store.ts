@@ -1,6 +1,6 @@
 import { DomainFailure } from '../../core/failures.ts'
-import type { Migration } from '../../core/migrations.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
+import type { Migration } from '../migrations.ts'
 import { postgresActivities } from './activities.ts'
 import { postgresApiKeys } from './api-keys.ts'
 import { postgresBacklog } from './backlog.ts'

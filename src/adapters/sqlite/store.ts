@@ -1,7 +1,7 @@
 import { DomainFailure } from '../../core/failures.ts'
-import { type Migration, missingMigrations } from '../../core/migrations.ts'
 import type { Store } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
+import { type Migration, missingMigrations } from '../migrations.ts'
 import { sqliteActivities } from './activities.ts'
 import { sqliteApiKeys } from './api-keys.ts'
 import { sqliteBacklog } from './backlog.ts'

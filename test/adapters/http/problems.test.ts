@@ -1,9 +1,9 @@
 import t from 'tap'
+import { createHttpServer } from '../../../src/adapters/http/node/server.ts'
 import { PROBLEMS, type ProblemCode } from '../../../src/adapters/http/problems.ts'
-import { createHttpServer } from '../../../src/adapters/http/server.ts'
 import { createLog } from '../../../src/adapters/log.ts'
-import { compose, createRuntime } from '../../../src/compose.ts'
-import { readConfig } from '../../../src/config.ts'
+import { compose, createRuntime } from '../../../src/compose/service.ts'
+import { readConfig } from '../../../src/config/config.ts'
 import { newApiKeyText } from '../../../src/core/api-key-text.ts'
 import { revokeApiKey } from '../../../src/core/revoke-api-key.ts'
 import {

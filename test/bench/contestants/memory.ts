@@ -6,9 +6,11 @@ import { BODY_TEXT, emailOf, type Filled, type Size } from '../fill.ts'
 
 const dist = (path: string) => new URL(`../../../dist/${path}`, import.meta.url).href
 const { compose, createRuntime } = (await import(
-  dist('compose.js')
-)) as typeof import('../../../src/compose.ts')
-const { readConfig } = (await import(dist('config.js'))) as typeof import('../../../src/config.ts')
+  dist('compose/service.js')
+)) as typeof import('../../../src/compose/service.ts')
+const { readConfig } = (await import(
+  dist('config/config.js')
+)) as typeof import('../../../src/config/config.ts')
 const { createLog } = (await import(dist('adapters/log.js'))) as typeof import('../../../src/adapters/log.ts')
 const { createTenant } = (await import(
   dist('core/create-tenant.js')

@@ -1,0 +1,68 @@
+import { DomainFailure, refuse } from '../../../core/failures.ts'
+import type { Caller } from '../../../core/identify.ts'
+import { createTokenBuckets } from './token-bucket.ts'
+
+type Deps = {
+  readonly identify: (apiKey: string | undefined) => Promise<Caller>
+  /** Whether a key was valid when it was last looked up. Such a key waits for nobody. */
+  readonly isKnown: (apiKey: string) => boolean
+  readonly perMinute: number
+  readonly stopwatch: () => number
+}
+type Lookups = { inFlight: number; readonly waiting: (() => void)[] }
+
+/** Keys of one address that are looked up at a time. */
+const LOOKUPS_MAX = 4
+
+/**
+ * Identifies the caller, and limits how many invalid keys an address may send in a minute: past that an invalid key is
+ * answered `rate_limited`. Only failures count, and only after the look-up, so a valid key is never refused, however
+ * many are first used at the same moment. An address that guesses keys waits for its own look-ups.
+ */
+export const limitFailedAuth = ({ identify, isKnown, perMinute, stopwatch }: Deps) => {
+  const takeFailure = createTokenBuckets(perMinute, stopwatch)
+  const lookupsOf = new Map<string, Lookups>()
+
+  const acquire = async (network: string): Promise<void> => {
+    const lookups = lookupsOf.get(network) ?? { inFlight: 0, waiting: [] }
+    lookupsOf.set(network, lookups)
+    if (lookups.inFlight < LOOKUPS_MAX) lookups.inFlight++
+    else await new Promise<void>((resolve) => lookups.waiting.push(resolve))
+  }
+  const release = (network: string): void => {
+    const lookups = lookupsOf.get(network)
+    const next = lookups?.waiting.shift()
+    if (next !== undefined) next()
+    else if (lookups !== undefined && --lookups.inFlight === 0) lookupsOf.delete(network)
+  }
+
+  return async (apiKey: string | undefined, address: string | undefined): Promise<Caller> => {
+    if (!apiKey || address === undefined || isKnown(apiKey)) return identify(apiKey)
+    const network = networkOf(address)
+    await acquire(network)
+    try {
+      return await identify(apiKey)
+    } catch (failure) {
+      if (!(failure instanceof DomainFailure) || failure.kind !== 'invalid_api_key') throw failure
+      const { isTaken, waitS } = takeFailure(network)
+      if (isTaken) throw failure
+      return refuse('rate_limited', 'This address has sent too many invalid API keys.', {
+        retryAfterS: waitS,
+      })
+    } finally {
+      release(network)
+    }
+  }
+}
+
+/** An IPv6 address counts as its /64 network, which usually belongs to one sender. */
+const networkOf = (address: string): string => {
+  if (!address.includes(':') || address.includes('.')) return address
+  const [before = '', after] = address.split('::')
+  const groups = before === '' ? [] : before.split(':')
+  if (after !== undefined) {
+    const tail = after === '' ? [] : after.split(':')
+    while (groups.length + tail.length < 8) groups.push('0')
+  }
+  return groups.slice(0, 4).join(':')
+}

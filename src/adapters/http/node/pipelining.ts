@@ -1,0 +1,69 @@
+import type { ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { DomainFailure } from '../../../core/failures.ts'
+
+/** More than any client sends before it has read an answer. Node bounds it only by what fits into a packet. */
+const PIPELINED_MAX = 32
+
+type ConnectionState = {
+  unanswered: number
+  isFull: boolean
+  /** The parser has lost track of what arrives. */
+  isLost: boolean
+  last: ServerResponse | undefined
+  beforeLast: ServerResponse | undefined
+}
+type Taken = { readonly overflow: DomainFailure | null; readonly answered: () => void }
+
+/**
+ * Tracks the unanswered requests of each connection. A connection that pipelines too many is refused the next one, and
+ * closes with that answer; later requests on it are not started.
+ */
+export const createPipelining = () => {
+  const states = new WeakMap<Duplex, ConnectionState>()
+  const stateOf = (socket: Duplex): ConnectionState => {
+    const known = states.get(socket)
+    if (known !== undefined) return known
+    const state = { unanswered: 0, isFull: false, isLost: false, last: undefined, beforeLast: undefined }
+    states.set(socket, state)
+    return state
+  }
+  return {
+    take: (socket: Duplex, res: ServerResponse): Taken | 'full' => {
+      const state = stateOf(socket)
+      if (state.isFull) return 'full'
+      state.beforeLast = state.last
+      state.last = res
+      // An idle connection must not keep its answers alive, and through them the bodies.
+      res.once('close', () => {
+        if (state.last === res) state.last = undefined
+        if (state.beforeLast === res) state.beforeLast = undefined
+      })
+      state.isFull = ++state.unanswered > PIPELINED_MAX
+      return {
+        overflow: state.isFull ? tooMany() : null,
+        answered: () => {
+          state.unanswered--
+        },
+      }
+    },
+    /**
+     * Acts once every complete request has its answer, because what follows them was malformed. Acts only the first
+     * time, since the parser goes on complaining, and not when the incomplete request is already being answered: that
+     * answer closes the connection.
+     */
+    afterComplete: (socket: Duplex, act: () => void): void => {
+      const state = stateOf(socket)
+      const { last, beforeLast } = state
+      const isPartial = last?.req.complete === false
+      if (state.isLost || (isPartial && last.headersSent)) return
+      state.isLost = true
+      const due = isPartial ? beforeLast : last
+      if (due === undefined || due.writableFinished || due.destroyed) act()
+      else due.once('close', act)
+    },
+  }
+}
+
+const tooMany = () =>
+  new DomainFailure('unavailable', 'Too many unanswered requests on this connection.', { retryAfterS: 1 })

@@ -1,0 +1,132 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { Server as Listener } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { DomainFailure } from '../../../core/failures.ts'
+import type { Api } from '../api.ts'
+import type { ApiResponse } from '../requests.ts'
+import { refusal } from '../responses.ts'
+import { requestIdIn } from '../trace.ts'
+import { messageHandler } from './handle-message.ts'
+import { answerMalformed, faultOf, repeatedIn } from './malformed-requests.ts'
+import { createPipelining } from './pipelining.ts'
+import { readBody } from './read-body.ts'
+
+export type ServerLimits = {
+  readonly bodyBytesMax: number
+  readonly headersMsMax: number
+  readonly requestMsMax: number
+  readonly keepAliveMs: number
+  readonly connectionsMax: number
+  /** Bytes of answers that callers have not read. */
+  readonly unsentBytesMax: number
+}
+type Deps = {
+  readonly api: Api
+  readonly limits: ServerLimits
+  readonly newRequestId: () => string
+  /** Receives messages that are refused before they reach the API. */
+  readonly onMalformed: (requestId: string, failure: DomainFailure) => void
+}
+
+/** Connections that the system queues for acceptance. Past that it drops some, which try again after seconds. */
+const BACKLOG = 4_096
+const CHECK_CONNECTIONS_EVERY_MS = 2_000
+const IDLE_GRACE_MS = 1_000
+/** Only for answers: what arrives slowly has other limits. Node's own timeout would set a timer for each request. */
+const STALLED_MS_MAX = 120_000
+
+/** The API on a socket. */
+export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Deps) => {
+  let draining = false
+  const pipelining = createPipelining()
+  const refuseMessage = (failure: DomainFailure, req?: IncomingMessage): ApiResponse => {
+    const requestId = (req && requestIdIn(req)) ?? newRequestId()
+    onMalformed(requestId, failure)
+    return refusal(requestId, failure)
+  }
+  const handleMessage = messageHandler({
+    api,
+    unsentBytesMax: limits.unsentBytesMax,
+    stalledMsMax: STALLED_MS_MAX,
+    refuseMessage,
+    isDraining: () => draining,
+  })
+
+  const server = createServer({
+    headersTimeout: limits.headersMsMax,
+    requestTimeout: limits.requestMsMax,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS,
+    // A missing Host is answered with a problem document.
+    requireHostHeader: false,
+  })
+  server.maxConnections = limits.connectionsMax
+  const onRequest = (expectsContinue: boolean) => async (req: IncomingMessage, res: ServerResponse) => {
+    const taken = pipelining.take(req.socket, res)
+    if (taken === 'full') return
+    const repeatedHeaders = repeatedIn(req)
+    const read = () => {
+      if (expectsContinue) res.writeContinue()
+      return readBody(req, limits.bodyBytesMax)
+    }
+    try {
+      await handleMessage(req, res, {
+        target: req.url ?? '',
+        repeatedHeaders,
+        fault: taken.overflow ?? faultOf(req, repeatedHeaders),
+        body: { bytesMax: limits.bodyBytesMax, read },
+      })
+    } catch {
+      res.destroy()
+    } finally {
+      taken.answered()
+    }
+  }
+  server.on('request', onRequest(false))
+  server.on('checkContinue', onRequest(true))
+  server.on('checkExpectation', onRequest(false))
+  const onMalformedMessage = (error: { readonly code?: string | undefined }, socket: Duplex) =>
+    pipelining.afterComplete(socket, () => answerMalformed(error, socket, refuseMessage))
+  server.on('clientError', onMalformedMessage)
+  server.on('connect', (_req, socket) => onMalformedMessage({ code: 'CONNECT' }, socket))
+
+  return {
+    server,
+    /**
+     * Resolves with the port: the one asked for, or a free one for 0. Other processes may listen on a shared port at the
+     * same time, and the system spreads the connections.
+     */
+    listen: (host: string, port: number, isShared = false): Promise<number> =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen({ host, port, backlog: BACKLOG, ...(isShared && SHARED) }, () => {
+          server.off('error', reject)
+          resolve(portOf(server))
+        })
+      }),
+    /** Accepts no new connection, answers what is in flight, and closes what is left after `msMax`. */
+    drain: async (msMax: number): Promise<void> => {
+      draining = true
+      // `close` of `node:http` also closes connections that look idle, though a request may be on its way. At first only
+      // stop listening.
+      const closed = new Promise((resolve) => Listener.prototype.close.call(server, resolve))
+      const idle = setTimeout(() => server.close(), Math.min(IDLE_GRACE_MS, msMax))
+      const all = setTimeout(() => server.closeAllConnections(), msMax)
+      await closed
+      clearTimeout(idle)
+      clearTimeout(all)
+      server.close()
+    },
+  }
+}
+
+/**
+ * Each process accepts its own connections. Systems without `reusePort` share the handle of `node:cluster`, not its round
+ * robin, which leaves a connection hanging that is on its way to a process that dies.
+ */
+const SHARED = process.platform === 'linux' ? { reusePort: true, exclusive: true } : {}
+
+const portOf = (server: Server): number => {
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

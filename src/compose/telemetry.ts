@@ -1,0 +1,61 @@
+import { PROBLEMS } from '../adapters/http/problems.ts'
+import type { Log } from '../adapters/log.ts'
+import type { Metrics } from '../adapters/metrics/metrics.ts'
+import type { OpenTelemetry } from '../adapters/open-telemetry.ts'
+import type { Config } from '../config/config.ts'
+import type { DomainFailure } from '../core/failures.ts'
+import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
+
+/** What observes the service besides the log. */
+export type Telemetry = {
+  readonly metrics?: Metrics | null
+  /** The text of `/metrics`, unless it is that of this process alone. */
+  readonly scrape?: (() => Promise<string>) | undefined
+  readonly openTelemetry?: OpenTelemetry | null
+}
+
+/** Loads the telemetry that is enabled. Disabled parts are not even imported. */
+export const loadTelemetry = async (config: Pick<Config, 'metrics'>): Promise<Telemetry> => ({
+  metrics: config.metrics ? (await import('../adapters/metrics/metrics.ts')).createMetrics() : null,
+  openTelemetry: await (await import('../adapters/open-telemetry.ts')).findOpenTelemetry(),
+})
+/** Adds up the metrics of several processes. */
+export const loadAggregate = async () => (await import('../adapters/metrics/aggregate.ts')).createAggregate()
+
+/** Passes what happens in the service to the log, the metrics and the traces. */
+export const observe = ({
+  log,
+  metrics = null,
+  scrape,
+  openTelemetry = null,
+}: Telemetry & { readonly log: Log }) => ({
+  requests: {
+    onRequest: metrics?.asked,
+    onAnswered: (answered: Parameters<Metrics['answered']>[0]) => {
+      metrics?.answered(answered)
+      log.info(answered, 'answered')
+    },
+    onError: (error: unknown, requestId: string, trace: { readonly traceId?: string }) =>
+      log.error({ err: error, requestId, ...trace }, 'request failed'),
+    tracing: openTelemetry,
+    observerOf: metrics?.gathering,
+  },
+  scrape: metrics ? (scrape ?? metrics.text) : undefined,
+  onMalformed: (requestId: string, { kind, message }: DomainFailure) => {
+    const { status } = PROBLEMS[kind]
+    metrics?.malformed(status)
+    log.info({ requestId, status, code: kind, detail: message }, 'answered')
+  },
+  measuredNamer: (namer: Namer | null): Namer | null =>
+    metrics && namer ? metrics.timedNamer(namer) : namer,
+  publishing: {
+    onFailedAttempt: ({ versionId, attempt }: ClaimedVersion, why: unknown) => {
+      metrics?.namingFailed()
+      log.warn({ versionId, attempt, err: why }, 'naming failed')
+    },
+    onError: (error: unknown) => {
+      metrics?.publishingFailed()
+      log.error({ err: error }, 'publishing failed; retrying')
+    },
+  },
+})

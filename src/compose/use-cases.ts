@@ -1,0 +1,65 @@
+import type { UseCases } from '../adapters/http/routes.ts'
+import { createPagesWithVersion } from '../core/create-page-with-version.ts'
+import { type GatherObserver, gather } from '../core/gather.ts'
+import { getPages } from '../core/get-page.ts'
+import { listPageGroups } from '../core/list-page-groups.ts'
+import { listPages } from '../core/list-pages.ts'
+import { logProspectActivities } from '../core/log-prospect-activity.ts'
+import type { Store } from '../core/ports/store.ts'
+import type { Clock, NewId } from '../core/ports/world.ts'
+import { charactersOf } from '../core/slices.ts'
+
+/** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
+export const LIST_LENGTH_MAX = 200
+/** Pages and slices may each be as large as a body. */
+const READ_PAGES_MAX = 64
+const READ_SLICES_MAX = 32
+const LIST_CHARACTERS_MAX = 4_194_304
+
+type Deps = {
+  readonly store: Store
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly requireIdentity: boolean
+  /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
+  readonly listsInFlightMax: number
+  readonly observerOf?: ((operation: keyof UseCases) => GatherObserver | undefined) | undefined
+}
+
+/** The five operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
+export const composeUseCases = ({
+  store,
+  clock,
+  newId,
+  requireIdentity,
+  listsInFlightMax,
+  observerOf = () => undefined,
+}: Deps): UseCases => {
+  const options = (operation: keyof UseCases, listLengthMax = LIST_LENGTH_MAX) => ({
+    listLengthMax,
+    listsInFlightMax,
+    listWeightMax: LIST_CHARACTERS_MAX,
+    observer: observerOf(operation),
+  })
+  const read = (operation: keyof UseCases, listLengthMax: number) => ({
+    ...options(operation, listLengthMax),
+    dedupeKey: JSON.stringify,
+    answerWeightOf: charactersOf,
+  })
+  return {
+    logProspectActivity: gather(logProspectActivities({ store, clock, newId, requireIdentity }), {
+      ...options('logProspectActivity'),
+      weightOf: ({ payload, email }) => payload.rawJson.length + lengthOf(email),
+    }),
+    listPageGroups: gather(listPageGroups({ store }), read('listPageGroups', READ_SLICES_MAX)),
+    listPages: gather(listPages({ store }), read('listPages', READ_SLICES_MAX)),
+    getPage: gather(getPages({ store }), read('getPage', READ_PAGES_MAX)),
+    createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), {
+      ...options('createPageWithVersion'),
+      weightOf: ({ supplementaryContext, customName }) =>
+        lengthOf(supplementaryContext) + lengthOf(customName),
+    }),
+  }
+}
+
+const lengthOf = (text: string | null | undefined): number => text?.length ?? 0

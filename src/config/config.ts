@@ -1,0 +1,55 @@
+import { type Fault, refuse } from '../core/failures.ts'
+import { SETTINGS } from './settings.ts'
+
+type Name = keyof typeof SETTINGS
+/** `BODY_BYTES_MAX` is `bodyBytesMax`. */
+type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
+  ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}`
+  : Lowercase<Text>
+type Values = { readonly [N in Name as CamelCase<N>]: ReturnType<(typeof SETTINGS)[N]['parse']> }
+
+const camelCaseOf = (name: Name): string =>
+  name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+
+/** Each setting by the name of its property: the database and the namer are made of several. */
+export type Config = ReturnType<typeof readConfig>
+
+/** The checked settings, or every fault at once. An empty variable counts as not set. */
+export const readConfig = (environment: Readonly<Record<string, string | undefined>>) => {
+  const errors: Fault[] = []
+  const parse = (name: Name): unknown => {
+    try {
+      return SETTINGS[name].parse(environment[name] || SETTINGS[name].default)
+    } catch (error) {
+      errors.push({ parameter: name, detail: (error as Error).message })
+      return undefined
+    }
+  }
+  const names = Object.keys(SETTINGS) as Name[]
+  const values = Object.fromEntries(names.map((name) => [camelCaseOf(name), parse(name)])) as Values
+  errors.push(...contradictionsIn(values))
+  if (errors.length > 0) refuse('invalid_request', 'The settings are not right.', { errors })
+  const { databaseUrl, namerUrl, namerModel, namerApiKey, ...others } = values
+  const apiKey = namerApiKey ?? undefined
+  const namer = namerUrl && namerModel ? { url: namerUrl, model: namerModel, apiKey } : null
+  return { ...others, database: databaseUrl, namer }
+}
+
+/** Settings that are valid alone but not together. An unreadable one is undefined here. */
+const contradictionsIn = (values: Partial<Values>): Fault[] => {
+  const { workers = 1, databaseUrl, databasePooler, databaseDirectUrl, namerUrl, namerModel } = values
+  const { bodyBytesMax = 0, bodyBytesHeldMax = Number.POSITIVE_INFINITY } = values
+  const isEmbedded = databaseUrl !== undefined && databaseUrl.kind !== 'postgres'
+  const faults: readonly [isWrong: boolean | undefined, parameter: Name, detail: string][] = [
+    [isEmbedded && workers > 1, 'WORKERS', 'can exceed 1 only if DATABASE_URL is PostgreSQL'],
+    [isEmbedded && databasePooler, 'DATABASE_POOLER', 'can be true only if DATABASE_URL is PostgreSQL'],
+    [
+      databasePooler === false && Boolean(databaseDirectUrl),
+      'DATABASE_DIRECT_URL',
+      'can be set only if DATABASE_POOLER is true',
+    ],
+    [bodyBytesHeldMax < 2 * bodyBytesMax, 'BODY_BYTES_HELD_MAX', 'must be at least twice BODY_BYTES_MAX'],
+    [Boolean(namerUrl) && namerModel === null, 'NAMER_MODEL', 'must be set if NAMER_URL is'],
+  ]
+  return faults.filter(([isWrong]) => isWrong).map(([, parameter, detail]) => ({ parameter, detail }))
+}

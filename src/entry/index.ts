@@ -1,0 +1,41 @@
+/** What embedders may use: the use cases, their shapes and failures, and a store to try them with. */
+export { createNewId } from '../adapters/ids.ts'
+export { type MemoryStore, memoryStore } from '../adapters/memory/store.ts'
+export { createPageGroup } from '../core/create-page-group.ts'
+export {
+  createPagesWithVersion,
+  type PageCreation,
+  type PageToCreate,
+} from '../core/create-page-with-version.ts'
+export { createTenant } from '../core/create-tenant.ts'
+export { DomainFailure, type FailureKind, type Fault, type Outcome } from '../core/failures.ts'
+export { type GatherObserver, type GatherOptions, gather } from '../core/gather.ts'
+export { getPages } from '../core/get-page.ts'
+export { type Caller, identify, requireScope } from '../core/identify.ts'
+export { issueApiKey } from '../core/issue-api-key.ts'
+export { listApiKeys } from '../core/list-api-keys.ts'
+export { listPageGroups } from '../core/list-page-groups.ts'
+export { listPages } from '../core/list-pages.ts'
+export {
+  type LoggedActivity,
+  logProspectActivities,
+  type NewActivity,
+} from '../core/log-prospect-activity.ts'
+export type * from '../core/ports/activities.ts'
+export type * from '../core/ports/api-keys.ts'
+export { SCOPES } from '../core/ports/api-keys.ts'
+export type * from '../core/ports/page-groups.ts'
+export type * from '../core/ports/pages.ts'
+export type * from '../core/ports/store.ts'
+export type * from '../core/ports/tenants.ts'
+export type * from '../core/ports/verbs.ts'
+export type * from '../core/ports/versions.ts'
+export type * from '../core/ports/world.ts'
+export { publishVersions } from '../core/publish-versions.ts'
+export { revokeApiKey } from '../core/revoke-api-key.ts'
+export { rotateApiKey } from '../core/rotate-api-key.ts'
+export { updatePageGroup } from '../core/update-page-group.ts'
+export type { RawJson } from '../shapes/json.ts'
+export { CreatedPage, NewPage, Page, PageSlice, PageWithVersion } from '../shapes/page.ts'
+export { PageGroup, PageGroupQuery, PageGroupSlice } from '../shapes/page-group.ts'
+export { NewProspectLog, ProspectLogReceipt } from '../shapes/prospect-log.ts'

@@ -1,0 +1,15 @@
+/** The embedded database, for programs that bring their own server. */
+import { readMigrations } from '../adapters/migrations.ts'
+import { sqliteStore as storeOver } from '../adapters/sqlite/store.ts'
+import type { Store } from '../core/ports/store.ts'
+
+export type SqliteOptions = {
+  /** A file, made where it is missing with its folder; `:memory:` keeps nothing. */
+  readonly path: string
+  /** How long a write waits for another process that writes. */
+  readonly busyMsMax?: number | undefined
+}
+
+/** A store on one file, by the SQLite inside Node. Call `migrate` before anything else, and `close` at the end. */
+export const sqliteStore = ({ path, busyMsMax = 5_000 }: SqliteOptions): Store =>
+  storeOver({ path, busyMsMax }, readMigrations('sqlite'))

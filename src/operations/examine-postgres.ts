@@ -1,0 +1,103 @@
+import { askOn, endPool, ONE_PLAN, openPostgres, type Sql } from '../adapters/postgres/connect.ts'
+import { lastMigration } from '../adapters/postgres/migrate.ts'
+import { withTimeout } from '../adapters/postgres/with-timeout.ts'
+import { type Check, type Examined, failed, passed } from './check.ts'
+
+type Settings = {
+  readonly url: string
+  readonly isPooler: boolean
+  readonly statementMsMax: number
+  readonly clock: () => number
+}
+
+const MS_MAX = 15_000
+const DRIFT_MS_MAX = 5_000
+
+/** What can be wrong with PostgreSQL. Connects as the service does. */
+export const examinePostgres = async (settings: Settings): Promise<Examined> => {
+  const { url, isPooler, statementMsMax } = settings
+  const sql = openPostgres(url, {
+    max: 1,
+    ...(isPooler ? { prepare: false } : { connection: { statement_timeout: statementMsMax, ...ONE_PLAN } }),
+  })
+  try {
+    return await withTimeout(examine(sql, settings.clock), MS_MAX)
+  } catch (error) {
+    return { checks: [unreachable((error as Error).message)], applied: null }
+  } finally {
+    await endPool(sql, 1)
+  }
+}
+
+const unreachable = (detail: string): Check =>
+  failed(
+    'database',
+    detail,
+    detail.includes('unsupported startup parameter')
+      ? 'DATABASE_URL is a pooler: set DATABASE_POOLER=true'
+      : 'check that PostgreSQL is running, and the address, database, role and password in DATABASE_URL',
+  )
+
+const examine = async (sql: Sql, clock: () => number): Promise<Examined> => {
+  const beforeMs = clock()
+  const [found] = await sql<[Found]>`
+    select current_setting('server_version') as version, current_setting('server_version_num')::int as version_number,
+      current_database() as database, current_user as role, current_setting('is_superuser') = 'on' as is_superuser,
+      (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
+      (select string_agg(name, ', ' order by name) from pg_settings
+        where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off') as settings_off,
+      (select string_agg(privilege || ' on ' || "table", ', ') from (values
+          ('schema_migrations', '{select}'::text[]), ('api_keys', '{select, update}'), ('page_groups', '{select}'),
+          ('prospects', '{select, insert, update}'), ('prospect_logs', '{select, insert}'),
+          ('page_counts', '{select, insert, update}'), ('pages', '{select, insert, update}'),
+          ('page_versions', '{select, insert, update}')
+        ) as needed ("table", privileges), unnest(privileges) as privilege
+        where not has_any_column_privilege(to_regclass("table"), privilege)) as missing`
+  const afterMs = clock()
+  const applied = found.missing?.includes('schema_migrations') ? null : await lastMigration(askOn(sql))
+  const checks = [server(found), durability(found), clocks(found, beforeMs, afterMs)]
+  return { checks: applied === 0 ? checks : [...checks, role(found)], applied }
+}
+/** `missing` lists the privileges that serving needs and the role lacks. Tables that do not exist yet do not count. */
+type Found = {
+  readonly version: string
+  readonly versionNumber: number
+  readonly database: string
+  readonly role: string
+  readonly isSuperuser: boolean
+  readonly nowMs: number
+  readonly settingsOff: string | null
+  readonly missing: string | null
+}
+
+const server = ({ version, versionNumber, database }: Found): Check => {
+  const detail = `PostgreSQL ${version}, database ${database}`
+  if (versionNumber >= 140_000) return passed('database', detail)
+  return failed('database', detail, 'upgrade to PostgreSQL 14 or newer')
+}
+
+const durability = ({ settingsOff }: Found): Check =>
+  settingsOff === null
+    ? passed('durability', 'commits are flushed to disk')
+    : failed(
+        'durability',
+        `off: ${settingsOff}. A crash can lose acknowledged writes`,
+        `turn on ${settingsOff}`,
+      )
+
+/** Up to half of the time that the answer took may have passed since the database read its clock. */
+const clocks = ({ nowMs }: Found, beforeMs: number, afterMs: number): Check => {
+  const driftMs = Math.round(nowMs - (beforeMs + afterMs) / 2)
+  const detail = `the database's clock is ${driftMs} ms ahead of this machine's`
+  if (Math.abs(driftMs) <= DRIFT_MS_MAX + (afterMs - beforeMs) / 2) return passed('clock', detail)
+  return failed('clock', detail, 'synchronize both clocks with NTP')
+}
+
+const role = ({ role, isSuperuser, missing }: Found): Check => {
+  if (missing !== null) {
+    const remedy = 'run sql/roles.sql as the owner of the tables; SECURITY.md describes how'
+    return failed('role', `${role} lacks the privileges ${missing}`, remedy)
+  }
+  const more = isSuperuser ? '. It is a superuser; SECURITY.md describes a role with fewer rights' : ''
+  return passed('role', `${role} has the privileges that serving needs${more}`)
+}

@@ -1,0 +1,77 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { lastMigration } from '../adapters/sqlite/open.ts'
+import { type Check, type Examined, failed, passed } from './check.ts'
+import { findFault, openReadOnly } from './read-only.ts'
+
+const FREE_BYTES_MIN = 268_435_456
+/** Reading every page of a larger file takes more than some seconds. */
+const QUICK_BYTES_MAX = 1_073_741_824
+
+/** What can be wrong with the embedded database. `thorough` also reads every page of a large file. */
+export const examineSqlite = (configuredPath: string, thorough: boolean): Examined => {
+  const path = resolve(configuredPath)
+  const folder = nearestFolder(path)
+  const places = [writeAccess(path, folder), disk(folder)]
+  if (!existsSync(path)) {
+    const database = passed('database', `${path} does not exist yet; serve creates it`)
+    return { checks: [database, ...places], applied: null }
+  }
+  let file: DatabaseSync | undefined
+  try {
+    file = openReadOnly(path)
+    const applied = lastMigration(file)
+    const version = file.prepare('select sqlite_version() as version').get()?.['version']
+    const { size } = statSync(path)
+    const database = passed('database', `SQLite ${version}, ${path}, ${size} bytes`)
+    const isRead = thorough || size <= QUICK_BYTES_MAX
+    return { checks: [database, ...places, integrity(file, isRead)], applied }
+  } catch (error) {
+    const detail = `${path} could not be read: ${(error as Error).message}`
+    const remedy =
+      'check that DATABASE_URL names the right file and that this user can read it; otherwise restore a backup'
+    return { checks: [failed('database', detail, remedy), ...places], applied: null }
+  } finally {
+    file?.close()
+  }
+}
+
+/** The folder of the file, or the nearest one above it that exists. */
+const nearestFolder = (path: string): string => {
+  const folder = dirname(path)
+  return existsSync(folder) ? folder : nearestFolder(folder)
+}
+
+/** SQLite writes the file and a journal beside it, so both the file and its folder must be writable. */
+const writeAccess = (path: string, folder: string): Check => {
+  const places = [folder, path, `${path}-wal`, `${path}-shm`].filter(existsSync)
+  const readOnly = places.filter((place) => !isWritable(place))
+  if (readOnly.length === 0) return passed('write access', `this user can write to ${folder}`)
+  const remedy = 'run the service as the user that owns them, or change their owner'
+  return failed('write access', `this user cannot write to ${readOnly.join(', ')}`, remedy)
+}
+
+const isWritable = (place: string): boolean => {
+  try {
+    accessSync(place, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const disk = (folder: string): Check => {
+  const { bavail, bsize } = statfsSync(folder)
+  const detail = `${bavail * bsize} bytes free in ${folder}`
+  if (bavail * bsize >= FREE_BYTES_MIN) return passed('disk', detail)
+  return failed('disk', detail, 'free some space: when the disk is full, every write is answered 503')
+}
+
+const integrity = (file: DatabaseSync, isRead: boolean): Check => {
+  if (!isRead) return passed('integrity', 'skipped, because the file is large; run doctor --thorough')
+  const fault = findFault(file)
+  if (fault === null) return passed('integrity', 'no damaged page')
+  const remedy = 'stop the service, keep a copy of the file, and restore the last backup'
+  return failed('integrity', `damaged: ${fault}`, remedy)
+}

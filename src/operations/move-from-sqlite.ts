@@ -1,0 +1,46 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { lastMigration } from '../adapters/sqlite/open.ts'
+import type { Row, Source } from './move.ts'
+import type { Table } from './move-tables.ts'
+
+const BUSY = 5
+
+/** The embedded database that `move` reads. From `lock` to `close` no other process can open it. */
+export const sqliteSource = (path: string, migrationsKnown: number): Source => {
+  if (!existsSync(path)) throw new Error(`The database file ${path} does not exist.`)
+  accessSync(path, constants.W_OK)
+  const file = new DatabaseSync(path)
+  // Node 22.13 to 22.15 may collect a statement whose rows are still being read, so this keeps a reference to it.
+  const reads = new Map<Table, StatementSync>()
+  return {
+    lock: () => {
+      lockExclusively(file)
+      const applied = lastMigration(file)
+      if (applied !== migrationsKnown)
+        throw new Error(
+          `The source has migration ${applied} of ${migrationsKnown}. Run prospect-pages migrate on it with this release first.`,
+        )
+    },
+    count: (table) => Number(file.prepare(`select count(*) as rows from ${table.name}`).get()?.['rows']),
+    rows: (table) => {
+      const read = file.prepare(
+        `select ${Object.keys(table.columns).join()} from ${table.name} order by ${table.key.join()}`,
+      )
+      reads.set(table, read)
+      return read.iterate() as Iterable<Row>
+    },
+    close: () => file.close(),
+  }
+}
+
+/** A server could write during the move, and the target would lack those rows. */
+const lockExclusively = (file: DatabaseSync): void => {
+  try {
+    file.exec('pragma locking_mode = exclusive')
+    file.exec('begin exclusive')
+  } catch (error) {
+    if ((Number((error as { errcode?: unknown }).errcode) & 0xff) !== BUSY) throw error
+    throw new Error('Another process has the source open. Stop the server, then move.')
+  }
+}

@@ -1,0 +1,89 @@
+import t from 'tap'
+import { createRateLimit } from '../../../../src/adapters/http/limits/rate-limit.ts'
+import type { DomainFailure } from '../../../../src/core/failures.ts'
+import { stoppedClock } from '../../../support/setting.ts'
+
+const setting = (perMinute: number) => {
+  const stopwatch = stoppedClock(0)
+  const count = createRateLimit(perMinute, stopwatch)
+  /** When the key may come again, if it must; and the headers of its answer. */
+  const ask = (apiKeyId: string) => {
+    const headers: Record<string, string> = {}
+    try {
+      count({ tenantId: 'tenant', scopes: [], apiKeyId }, headers)
+      return { retryAfterS: null, headers }
+    } catch (failure) {
+      return { retryAfterS: (failure as DomainFailure).facts.retryAfterS ?? null, headers }
+    }
+  }
+  return { stopwatch, ask }
+}
+
+t.test('a key may ask as often as the limit says, and then waits', async (t) => {
+  const { ask } = setting(3)
+  const answers = Array.from({ length: 5 }, () => ask('a').retryAfterS)
+  t.strictSame(answers, [null, null, null, 20, 20])
+})
+
+t.test('every answer has the policy, what is left, and when more comes', async (t) => {
+  const { ask } = setting(3)
+  t.strictSame(ask('a').headers, {
+    'ratelimit-policy': '"per-minute";q=3;w=60',
+    ratelimit: '"per-minute";r=2;t=0',
+  })
+  ask('a')
+  t.equal(ask('a').headers['ratelimit'], '"per-minute";r=0;t=20')
+  t.equal(ask('a').headers['ratelimit'], '"per-minute";r=0;t=20')
+})
+
+t.test('a key that waits for as long as it was told is let in, once', async (t) => {
+  const { ask, stopwatch } = setting(7)
+  for (let i = 0; i < 7; i++) ask('a')
+  const { retryAfterS } = ask('a')
+  stopwatch.advance((retryAfterS ?? 0) * 1_000)
+  t.equal(ask('a').retryAfterS, null)
+  t.not(ask('a').retryAfterS, null)
+})
+
+t.test('before that time nobody is let in, and asking does not put it off', async (t) => {
+  const { ask, stopwatch } = setting(1)
+  ask('a')
+  stopwatch.advance(30_000)
+  t.equal(ask('a').retryAfterS, 30)
+  stopwatch.advance(29_999)
+  t.equal(ask('a').retryAfterS, 1)
+  stopwatch.advance(1)
+  t.equal(ask('a').retryAfterS, null)
+})
+
+t.test('the bucket fills evenly, and never past the limit', async (t) => {
+  const { ask, stopwatch } = setting(60)
+  for (let i = 0; i < 60; i++) ask('a')
+  stopwatch.advance(2_000)
+  t.strictSame(
+    [ask('a'), ask('a'), ask('a')].map(({ retryAfterS }) => retryAfterS),
+    [null, null, 1],
+  )
+  stopwatch.advance(58_000)
+  ask('a')
+  stopwatch.advance(59_000)
+  t.equal(ask('a').headers['ratelimit'], '"per-minute";r=59;t=0')
+})
+
+t.test('one key does not use up what another has', async (t) => {
+  const { ask } = setting(1)
+  ask('a')
+  t.equal(ask('b').retryAfterS, null)
+  t.equal(ask('a').retryAfterS, 60)
+})
+
+t.test('forgetting full buckets forgets no other', async (t) => {
+  const { ask, stopwatch } = setting(1)
+  ask('a')
+  stopwatch.advance(30_000)
+  ask('b')
+  stopwatch.advance(30_000)
+  ask('c')
+  t.equal(ask('b').retryAfterS, 30)
+  t.equal(ask('a').retryAfterS, null)
+})

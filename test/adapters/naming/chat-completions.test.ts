@@ -1,0 +1,151 @@
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { memoryStore } from '../../../src/adapters/memory/store.ts'
+import { chatCompletionsNamer } from '../../../src/adapters/naming/chat-completions.ts'
+import { createPageGroup } from '../../../src/core/create-page-group.ts'
+import { createPagesWithVersion } from '../../../src/core/create-page-with-version.ts'
+import { createTenant } from '../../../src/core/create-tenant.ts'
+import { publishVersions } from '../../../src/core/publish-versions.ts'
+import { countedIds, stoppedClock } from '../../support/setting.ts'
+
+const PAGE = { groupTitle: 'Offers', pageContext: 'For florists', supplementaryContext: 'The spring sale' }
+const GOING_ON = new AbortController().signal
+type Asked = { url: string | undefined; headers: IncomingHttpHeaders; body: string }
+
+/** A naming server of the test's own, and a namer that asks it. */
+const setting = async (
+  t: Test,
+  answer: RequestListener,
+  { apiKey = 'secret' as string | null, msMax = 60_000 } = {},
+) => {
+  const asked: Asked[] = []
+  const server = createServer(async (request, response) => {
+    const { url, headers } = request
+    asked.push({ url, headers, body: (await request.setEncoding('utf8').toArray()).join('') })
+    answer(request, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const namerAt = (path: string) =>
+    chatCompletionsNamer({ url: base + path, model: 'small', apiKey: apiKey ?? undefined, msMax })
+  return { asked, base, namerAt, namer: namerAt('/v1') }
+}
+const saying =
+  (content: unknown): RequestListener =>
+  (_, response) =>
+    response.end(JSON.stringify({ choices: [{ message: { role: 'assistant', content } }] }))
+
+t.test('a good answer is the name', async (t) => {
+  const { namer } = await setting(t, saying('Spring Flowers'))
+  t.equal(await namer(PAGE, GOING_ON), 'Spring Flowers')
+})
+
+t.test('the server is asked as the protocol has it, with the key', async (t) => {
+  const { asked, namer } = await setting(t, saying('x'))
+  await namer(PAGE, GOING_ON)
+  t.match(asked, [
+    {
+      url: '/v1/chat/completions',
+      headers: { authorization: 'Bearer secret', 'content-type': 'application/json' },
+    },
+  ])
+  const { model, max_tokens, messages } = JSON.parse(asked[0]?.body ?? '')
+  t.strictSame([model, max_tokens], ['small', 60])
+  t.match(messages, [
+    { role: 'system', content: /one short name/ },
+    { role: 'user', content: /^Group: Offers\n\nFor florists\n\nThe spring sale$/ },
+  ])
+})
+
+t.test('without a key none is sent', async (t) => {
+  const { asked, namer } = await setting(t, saying('x'), { apiKey: null })
+  await namer(PAGE, GOING_ON)
+  t.equal(asked[0]?.headers.authorization, undefined)
+})
+
+t.test('what a page does not say is left out, and what is very long is cut', async (t) => {
+  const { asked, namer } = await setting(t, saying('x'))
+  await namer(
+    { groupTitle: 'Offers', pageContext: null, supplementaryContext: 'x'.repeat(100_000) },
+    GOING_ON,
+  )
+  t.equal(JSON.parse(asked[0]?.body ?? '').messages[1].content, `Group: Offers\n\n${'x'.repeat(4_000)}`)
+})
+
+t.test('the address may be the base of the API, with slashes, or the full one', async (t) => {
+  const { asked, namerAt } = await setting(t, saying('x'))
+  for (const path of ['/v1', '/v1//', '/v1/chat/completions']) await namerAt(path)(PAGE, GOING_ON)
+  t.strictSame(
+    asked.map(({ url }) => url),
+    Array(3).fill('/v1/chat/completions'),
+  )
+})
+
+const bad: Record<string, [RequestListener, RegExp]> = {
+  'a server error': [(_, response) => response.writeHead(500).end('{}'), /answered 500/],
+  'a refusal that looks like an answer': [
+    (_, response) => {
+      response.statusCode = 401
+      saying('x')(_, response)
+    },
+    /answered 401/,
+  ],
+  'a page of HTML': [(_, response) => response.end('<!doctype html><title>Sign in</title>'), /JSON/],
+  'a megabyte': [(_, response) => response.end('x'.repeat(1_048_576)), /more than 65536 bytes/],
+  'a megabyte of name': [saying('x'.repeat(1_048_576)), /more than 65536 bytes/],
+  nothing: [(_, response) => response.end(), /JSON/],
+  'a connection that breaks': [(_, response) => response.destroy(), /fetch failed/],
+  'a redirect': [(_, response) => response.writeHead(302, { location: '/elsewhere' }).end(), /fetch failed/],
+}
+for (const [what, [answer, why]] of Object.entries(bad))
+  t.test(`${what} is no name`, async (t) => {
+    const { asked, namer } = await setting(t, answer)
+    await t.rejects(namer(PAGE, GOING_ON), why)
+    t.equal(asked.length, 1)
+  })
+
+for (const nonsense of [
+  null,
+  [],
+  'x',
+  {},
+  { choices: [] },
+  { choices: [{}] },
+  { choices: [{ message: { content: 1 } }] },
+])
+  t.test(`${JSON.stringify(nonsense)} is no name`, async (t) => {
+    const { namer } = await setting(t, (_, response) => response.end(JSON.stringify(nonsense)))
+    await t.rejects(namer(PAGE, GOING_ON), /answered no message/)
+  })
+
+t.test('a server that never answers is given up', async (t) => {
+  const { namer } = await setting(t, () => {}, { msMax: 1 })
+  await t.rejects(namer(PAGE, GOING_ON), { name: 'TimeoutError' })
+})
+
+t.test('a server that never comes to an end is given up', async (t) => {
+  const { namer } = await setting(t, (_, response) => response.write('{"choices":['), { msMax: 50 })
+  await t.rejects(namer(PAGE, GOING_ON), { name: 'TimeoutError' })
+})
+
+t.test('to stop ends the call', async (t) => {
+  const stop = new AbortController()
+  const { namer } = await setting(t, () => stop.abort())
+  await t.rejects(namer(PAGE, stop.signal), { name: 'AbortError' })
+})
+
+t.test('from server to page, a name becomes one clean line', async (t) => {
+  const { namer } = await setting(t, saying('"Spring\r\n  Flowers\u0007"\n'))
+  const deps = { store: memoryStore(), clock: stoppedClock(), newId: countedIds() }
+  const { tenantId } = await createTenant(deps)({ name: 'Acme' })
+  const group = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
+  await createPagesWithVersion(deps)([group])
+  await publishVersions({ ...deps, namer, claimMax: 1, leaseMs: 1_000 })(GOING_ON)
+  const [pages] = await deps.store.pages.list([{ ...group, beforeId: null, limit: 1 }])
+  t.match(pages, [{ computedName: 'Spring Flowers' }])
+})

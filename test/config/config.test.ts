@@ -1,0 +1,202 @@
+import t from 'tap'
+import { readConfig } from '../../src/config/config.ts'
+import { settingsHelp } from '../../src/config/settings.ts'
+import { DomainFailure, type Fault } from '../../src/core/failures.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const faultsOf = (environment: Environment): readonly Fault[] => {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    if (error instanceof DomainFailure && error.kind === 'invalid_request') return error.facts.errors ?? []
+    throw error
+  }
+  return []
+}
+const namesOf = (faults: readonly Fault[]) => faults.map(({ parameter }) => parameter).sort()
+
+t.test('without settings the defaults hold, and an empty variable counts as not set', async (t) => {
+  const config = readConfig({})
+  t.match(config, {
+    database: { kind: 'sqlite', path: 'data/prospect-pages.db' },
+    databaseDirectUrl: null,
+    namer: null,
+    requireIdentity: false,
+    rateLimitPerMinute: null,
+    bodyBytesMax: 1_048_576,
+    metrics: true,
+  })
+  const empty = Object.fromEntries(settingsHelp().map(({ name }) => [name, '']))
+  t.strictSame(readConfig({ ...empty, UNRELATED: 'x' }), config)
+})
+
+t.test('the default that help shows is the default', async (t) => {
+  const shown = Object.fromEntries(settingsHelp().map(({ name, default: fallback }) => [name, fallback]))
+  t.strictSame(readConfig(shown), readConfig({}))
+})
+
+const POSTGRES = 'postgres://localhost/db'
+
+t.test('a number is a whole one within its bounds, in plain digits', async (t) => {
+  const fitting = { DATABASE_URL: POSTGRES, BODY_BYTES_MAX: '1024', BODY_BYTES_HELD_MAX: '100000000000' }
+  const numbers = settingsHelp().filter(({ name }) => /_(MAX|MS|MINUTE)$|^PORT$|^WORKERS$/.test(name))
+  t.ok(numbers.length > 10)
+  for (const { name } of numbers) {
+    const faultOf = (value: unknown) => {
+      const [fault, ...more] = faultsOf({ ...fitting, [name]: String(value) })
+      t.strictSame(more, [])
+      return fault
+    }
+    const detail = faultOf('two')?.detail ?? ''
+    const [, min = '', max = ''] = /^must be a whole number from (\d+) to (\d+)$/.exec(detail) ?? []
+    t.ok(Number(min) < Number(max), `${name}: ${detail}`)
+    for (const good of [min, max]) t.equal(faultOf(good), undefined, `${name}: ${good}`)
+    const outside = [Number(min) - 1, Number(max) + 1]
+    for (const bad of [...outside, '1.5', '1e3', '0x10', ' 2000', '2000 ', '９', '9'.repeat(400)])
+      t.strictSame(faultOf(bad), { parameter: name, detail }, `${name}: ${bad}`)
+  }
+})
+
+t.test('no limit of failed authentications is the word none: an empty setting is the default', async (t) => {
+  t.equal(readConfig({ FAILED_AUTH_PER_MINUTE: 'none' }).failedAuthPerMinute, null)
+  t.equal(readConfig({ FAILED_AUTH_PER_MINUTE: '' }).failedAuthPerMinute, 60)
+})
+
+t.test('the largest body fits even if another one of its size is held', async (t) => {
+  const settings = { BODY_BYTES_MAX: '1000000', BODY_BYTES_HELD_MAX: '1999999' }
+  t.strictSame(faultsOf(settings), [
+    { parameter: 'BODY_BYTES_HELD_MAX', detail: 'must be at least twice BODY_BYTES_MAX' },
+  ])
+  t.strictSame(faultsOf({ ...settings, BODY_BYTES_HELD_MAX: '2000000' }), [])
+})
+
+t.test('every setting but free text is checked', async (t) => {
+  const freeText = ['HOST', 'NAMER_MODEL', 'NAMER_API_KEY']
+  const checked = settingsHelp()
+    .map(({ name }) => name)
+    .filter((name) => !freeText.includes(name))
+  t.strictSame(
+    namesOf(faultsOf(Object.fromEntries(checked.map((name) => [name, '\u0000 nonsense'])))),
+    checked.sort(),
+  )
+})
+
+t.test('all faults are reported at once, and none shows the value', async (t) => {
+  const environment = {
+    PORT: 'secret',
+    DATABASE_URL: 'mysql://somebody:secret@localhost/db',
+    LOG_LEVEL: 'secret',
+    NAMER_URL: 'ftp://somebody:secret@localhost',
+    REQUIRE_IDENTITY: 'secret',
+    BODY_BYTES_MAX: 'secret',
+  }
+  const faults = faultsOf(environment)
+  t.strictSame(namesOf(faults), Object.keys(environment).sort())
+  t.notMatch(JSON.stringify(faults), /secret/)
+})
+
+t.test('the database is PostgreSQL, a file or memory, and nothing else', async (t) => {
+  const databaseOf = (DATABASE_URL: string) => readConfig({ DATABASE_URL }).database
+  const url = 'postgres://somebody:secret@localhost:5432/db?sslmode=require'
+  t.strictSame(databaseOf(url), { kind: 'postgres', url })
+  t.match(databaseOf('postgresql://localhost/db'), { kind: 'postgres' })
+  t.strictSame(databaseOf('sqlite:/var/lib/pages.db'), { kind: 'sqlite', path: '/var/lib/pages.db' })
+  t.strictSame(databaseOf('memory:'), { kind: 'memory' })
+  const others = [
+    'mysql://localhost/db',
+    'sqlite:',
+    'sqlite',
+    'postgres:',
+    'postgres://',
+    'memory',
+    'memory:x',
+    'x.db',
+  ]
+  for (const other of [...others, 'http://localhost', ' memory:', 'POSTGRES_URL'])
+    t.strictSame(namesOf(faultsOf({ DATABASE_URL: other })), ['DATABASE_URL'], other)
+})
+
+t.test('a password with unescaped delimiters is refused, and no part of it is shown', async (t) => {
+  const fine = [
+    'postgres://u:p%40%2F%3F%23@h/db',
+    'postgres://u@h,g:5433/db?a=b&c=/d',
+    'postgres:///db?host=/run',
+  ]
+  for (const DATABASE_URL of fine) t.strictSame(faultsOf({ DATABASE_URL }), [], DATABASE_URL)
+  for (const password of [
+    'a@secret',
+    'a@secret,b',
+    '1/secret',
+    '1?secret',
+    '1#secret',
+    '/secret',
+    '%zzsecret',
+  ]) {
+    const [fault, ...more] = faultsOf({ DATABASE_URL: `postgres://u:${password}@h/db` })
+    t.match(fault, {
+      parameter: 'DATABASE_URL',
+      detail: /@ as %40, \/ as %2F, \? as %3F, # as %23 and % as %25$/,
+    })
+    t.notMatch(JSON.stringify(fault), 'secret', password)
+    t.strictSame(more, [])
+  }
+})
+
+t.test('a namer needs an address and a model', async (t) => {
+  const NAMER_URL = 'https://localhost/v1'
+  t.strictSame(readConfig({ NAMER_URL, NAMER_MODEL: 'm' }).namer, {
+    url: NAMER_URL,
+    model: 'm',
+    apiKey: undefined,
+  })
+  t.match(readConfig({ NAMER_URL, NAMER_MODEL: 'm', NAMER_API_KEY: 'k' }).namer, { apiKey: 'k' })
+  t.equal(readConfig({ NAMER_MODEL: 'm', NAMER_API_KEY: 'k' }).namer, null)
+  t.strictSame(namesOf(faultsOf({ NAMER_URL })), ['NAMER_MODEL'])
+  for (const bad of ['localhost', '/v1', 'https://', 'ftp://localhost', 'http:///v1', 'http://a b'])
+    t.strictSame(namesOf(faultsOf({ NAMER_URL: bad, NAMER_MODEL: 'm' })), ['NAMER_URL'], bad)
+})
+
+t.test('several workers require PostgreSQL', async (t) => {
+  t.equal(readConfig({ WORKERS: '2', DATABASE_URL: POSTGRES }).workers, 2)
+  for (const DATABASE_URL of ['', 'sqlite:x.db', 'memory:']) {
+    t.strictSame(namesOf(faultsOf({ WORKERS: '2', DATABASE_URL })), ['WORKERS'], DATABASE_URL)
+    t.strictSame(faultsOf({ WORKERS: '1', DATABASE_URL }), [])
+  }
+  t.strictSame(namesOf(faultsOf({ WORKERS: '2', DATABASE_URL: 'nonsense' })), ['DATABASE_URL'])
+})
+
+t.test('a pooler requires PostgreSQL, and a direct address requires a pooler', async (t) => {
+  const DATABASE_URL = 'postgres://pooler/db'
+  const DATABASE_DIRECT_URL = POSTGRES
+  const DATABASE_POOLER = 'true'
+  t.match(readConfig({ DATABASE_URL, DATABASE_POOLER }), { databasePooler: true, databaseDirectUrl: null })
+  t.match(readConfig({ DATABASE_URL, DATABASE_POOLER, DATABASE_DIRECT_URL }), {
+    database: { url: DATABASE_URL },
+    databaseDirectUrl: POSTGRES,
+  })
+  for (const other of ['sqlite:x.db', 'memory:'])
+    t.strictSame(namesOf(faultsOf({ DATABASE_URL: other, DATABASE_POOLER })), ['DATABASE_POOLER'], other)
+  t.strictSame(namesOf(faultsOf({ DATABASE_URL, DATABASE_DIRECT_URL })), ['DATABASE_DIRECT_URL'])
+  for (const bad of ['sqlite:x.db', 'memory:', 'postgres', 'localhost', 'mysql://localhost/db'])
+    t.strictSame(
+      namesOf(faultsOf({ DATABASE_URL, DATABASE_POOLER, DATABASE_DIRECT_URL: bad })),
+      ['DATABASE_DIRECT_URL'],
+      bad,
+    )
+})
+
+t.test('flags and log levels accept only their words', async (t) => {
+  t.equal(readConfig({ REQUIRE_IDENTITY: 'true' }).requireIdentity, true)
+  for (const bad of ['1', 'yes', 'TRUE', 'true '])
+    t.strictSame(namesOf(faultsOf({ REQUIRE_IDENTITY: bad })), ['REQUIRE_IDENTITY'], bad)
+  for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+    t.equal(readConfig({ LOG_LEVEL: level }).logLevel, level)
+  t.strictSame(namesOf(faultsOf({ LOG_LEVEL: 'INFO' })), ['LOG_LEVEL'])
+})
+
+t.test('METRICS turns the metrics off', async (t) => {
+  t.equal(readConfig({ METRICS: 'off' }).metrics, false)
+  for (const wrong of ['false', 'OFF', 'none', '0'])
+    t.strictSame(namesOf(faultsOf({ METRICS: wrong })), ['METRICS'], wrong)
+})

@@ -1,0 +1,67 @@
+import t from 'tap'
+import { membersOf, NESTING_MAX } from '../../src/json/raw-json.ts'
+
+const textsOf = (text: string) =>
+  Object.fromEntries([...membersOf(text).members].map(([name, { rawJson }]) => [name, rawJson]))
+const depthOf = (text: string) => membersOf(text).depth
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+
+t.test('each member comes as its exact text', async (t) => {
+  t.strictSame(textsOf('{"a":1.0,"b":"x","c":{ "d" : [1, 2] },"e":[],"f":true,"g":null,"h":-1E+2}'), {
+    a: '1.0',
+    b: '"x"',
+    c: '{ "d" : [1, 2] }',
+    e: '[]',
+    f: 'true',
+    g: 'null',
+    h: '-1E+2',
+  })
+})
+
+t.test('blanks around a member are not its own, those within are', async (t) => {
+  t.strictSame(textsOf(' \n{\t"a" \r\n: 1 , "b"\n:\n{ } }\n '), { a: '1', b: '{ }' })
+})
+
+t.test('a number keeps all of its digits', async (t) => {
+  t.equal(textsOf('{"n":12345678901234567890.10}')['n'], '12345678901234567890.10')
+  t.equal(textsOf('{"n":1e131071}')['n'], '1e131071')
+})
+
+t.test('brackets, commas and quotes in a text end nothing', async (t) => {
+  const payload = String.raw`{"x":"}],{[\"","\\":"\\\\","y":"\\\""}`
+  t.strictSame(textsOf(`{"a":"}","payload":${payload},"b":2}`), { a: '"}"', payload, b: '2' })
+})
+
+t.test('escapes stay as they were written', async (t) => {
+  const payload = String.raw`{"nul":"\u0000","half":"\ud800","slash":"\/"}`
+  t.equal(textsOf(`{"payload":${payload}}`)['payload'], payload)
+})
+
+t.test('of members with the same name the last one counts, however the name is escaped', async (t) => {
+  t.strictSame(textsOf(String.raw`{"payload":{"a":1},"pay\u006coad":{"a":2}}`), { payload: '{"a":2}' })
+  t.strictSame(textsOf(String.raw`{"a\"":1,"a\\":2}`), { 'a"': '1', 'a\\': '2' })
+})
+
+t.test('a member named __proto__ is a member', async (t) => {
+  t.equal(membersOf('{"__proto__":{"a":1}}').members.get('__proto__')?.rawJson, '{"a":1}')
+})
+
+t.test('an empty object has no members, nor has what is no object', async (t) => {
+  for (const text of ['{}', ' { } ', '[{"a":1}]', '"{}"', '1', 'null'])
+    t.equal(membersOf(text).members.size, 0, text)
+})
+
+t.test('the depth is that of the deepest member', async (t) => {
+  t.equal(depthOf('{"a":1}'), 0)
+  t.equal(depthOf('{"a":{},"b":[[]],"c":[]}'), 2)
+  t.equal(depthOf('{"a":[{"b":[1]},[],{}]}'), 3)
+  t.equal(depthOf('{"a":"[[[[","b":[]}'), 1)
+  t.equal(depthOf(`{"a":${nested(NESTING_MAX + 1)}}`), 513)
+  t.equal(depthOf(`{"a":${nested(100_000)},"a":1}`), 100_000, 'of a member that does not count, too')
+})
+
+t.test('what it finds is what JSON.parse finds', async (t) => {
+  const text = String.raw`{"a":{"b":"\\\"","c":[1,{"d":null}]},"\u0065":"\\","f":[ "]" , {}],"":0}`
+  const parsed = Object.entries(textsOf(text)).map(([name, value]) => [name, JSON.parse(value)])
+  t.strictSame(Object.fromEntries(parsed), JSON.parse(text))
+})

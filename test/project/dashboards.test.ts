@@ -1,0 +1,121 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { newFolder, startProgram } from '../support/program.ts'
+import { scrapeOf } from '../support/scrape.ts'
+
+const pathOf = (file: string) => fileURLToPath(new URL(`../deploy/${file}`, import.meta.url))
+const ALERTS = pathOf('prometheus-alerts.yml')
+const alerts = readFileSync(ALERTS, 'utf8')
+const dashboard = JSON.parse(readFileSync(pathOf('grafana-dashboard.json'), 'utf8'))
+
+type Panel = {
+  readonly id: number
+  readonly type: string
+  readonly title: string
+  readonly targets?: readonly Target[]
+}
+type Target = { readonly expr: string }
+const panels: readonly Panel[] = dashboard.panels
+const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+
+const promtool = (args: readonly string[], input = '') =>
+  spawnSync('promtool', args, { input, encoding: 'utf8' })
+const withPromtool = {
+  skip: promtool(['--version']).status === 0 ? false : 'promtool is not installed (package prometheus)',
+}
+
+/** Names of metrics, as Prometheus stores them: a histogram is three. */
+const namesIn = (text: string) => text.match(/\b(prospect_pages|nodejs|process)_[a-z0-9_]+/g) ?? []
+
+t.test('the dashboard and the alerts query what /metrics exposes, and the dashboard all of it', async (t) => {
+  const server = await startProgram(t, { DATABASE_URL: 'memory:' })
+  await server.ready()
+  const text = await (await fetch(`${server.url}/metrics`)).text()
+  const exposed = new Set(
+    [...scrapeOf(text).types].flatMap(([name, type]) =>
+      type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+    ),
+  )
+  const queried = new Set([...queries, alerts, dashboard.templating.list[1].definition].flatMap(namesIn))
+  t.ok(queried.size > 20)
+  for (const name of queried) t.ok(exposed.has(name), name)
+  const own = [...exposed].filter(
+    (name) => name.startsWith('prospect_pages_') && !/_(bucket|sum|count)$/.test(name),
+  )
+  for (const name of own)
+    t.ok(
+      queries.some((query) => query.includes(name)),
+      `${name} is on the dashboard`,
+    )
+
+  t.test('promtool finds nothing wrong with it', withPromtool, async (t) => {
+    const { status, stdout, stderr } = promtool(['check', 'metrics'], text)
+    t.match({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' })
+  })
+})
+
+t.test('every panel of the dashboard has its own id, a title and a query', async (t) => {
+  const shown = panels.filter(({ type }) => type !== 'row')
+  t.ok(shown.length >= 15)
+  for (const { title, targets = [] } of shown) t.ok(title !== '' && targets.length > 0, title)
+  t.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
+})
+
+t.test('there are five alerts', withPromtool, async (t) => {
+  const { status, stdout } = promtool(['check', 'rules', ALERTS])
+  t.match({ status, stdout }, { status: 0, stdout: /SUCCESS: 5 rules found/ })
+})
+
+const JOB = 'job="prospect-pages", instance="a"'
+const COUNT = 'prospect_pages_http_request_duration_seconds_count'
+const BUCKET = 'prospect_pages_http_request_duration_seconds_bucket'
+const CALM = {
+  prospect_pages_processes: '1x60',
+  [`${COUNT}{ROUTE, status="200"}`]: '0+1000x60',
+  [`${BUCKET}{ROUTE, le="0.01"}`]: '0+1000x60',
+  [`${BUCKET}{ROUTE, le="+Inf"}`]: '0+1000x60',
+  prospect_pages_versions_oldest_processing_age_seconds: '2x60',
+  prospect_pages_database_statements_waiting: '3x60',
+  nodejs_eventloop_lag_p99_seconds: '0.012x60',
+}
+const CASES: readonly (readonly [alert: string | null, series: Readonly<Record<string, string>>])[] = [
+  [null, CALM],
+  ['ProspectPagesDown', {}],
+  ['ProspectPagesErrors', { ...CALM, [`${COUNT}{ROUTE, status="503"}`]: '0+20x60' }],
+  [
+    'ProspectPagesSlow',
+    { ...CALM, [`${BUCKET}{ROUTE, le="2.5"}`]: '0+1100x60', [`${BUCKET}{ROUTE, le="+Inf"}`]: '0+1100x60' },
+  ],
+  ['ProspectPagesVersionsWait', { ...CALM, prospect_pages_versions_oldest_processing_age_seconds: '301x60' }],
+  ['ProspectPagesSaturated', { ...CALM, prospect_pages_database_statements_waiting: '101x60' }],
+  ['ProspectPagesSaturated', { ...CALM, nodejs_eventloop_lag_p99_seconds: '0.3x60' }],
+]
+/** A series as promtool expects it: the name with the labels of its job. */
+const seriesOf = (name: string, values: string) => {
+  const series = name.includes('{')
+    ? name.replace('{ROUTE', `{${JOB}, method="GET", route="/v0/page_groups"`)
+    : `${name}{${JOB}}`
+  return { series, values }
+}
+
+t.test('each alert fires on its own condition and on no other', withPromtool, async (t) => {
+  const file = join(newFolder(t), 'alerts.test.json')
+  const names = [...alerts.matchAll(/alert: (\w+)/g)].map(([, name]) => name)
+  for (const [alert, series] of CASES) {
+    const input_series = Object.entries(series).map(([name, values]) => seriesOf(name, values))
+    const expected = (name: string | undefined) =>
+      `count(ALERTS{alertname="${name}", alertstate="firing"}) or vector(0)`
+    const promql_expr_test = names.map((name) => ({
+      expr: expected(name),
+      eval_time: '30m',
+      exp_samples: [{ labels: '{}', value: name === alert ? 1 : 0 }],
+    }))
+    const tests = [{ interval: '1m', input_series, promql_expr_test }]
+    writeFileSync(file, JSON.stringify({ rule_files: [ALERTS], evaluation_interval: '1m', tests }))
+    const { status, stdout, stderr } = promtool(['test', 'rules', file])
+    t.equal(status, 0, `${alert ?? 'nothing'}: ${status === 0 ? '' : stdout + stderr}`)
+  }
+})

@@ -1,0 +1,82 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { readConfig } from '../../src/config/config.ts'
+import { SETTINGS } from '../../src/config/settings.ts'
+import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { newFolder, runCommand } from '../support/program.ts'
+
+const root = new URL('../../', import.meta.url)
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
+const config = readConfig({})
+const UNIT = read('deploy/prospect-pages.service')
+const COMPOSE = read('deploy/compose.yaml')
+
+/** The values of one directive of the unit. */
+const directive = (name: string): string[] =>
+  [...UNIT.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value as string)
+
+const analyze = (...args: string[]) => spawnSync('systemd-analyze', args, { encoding: 'utf8' })
+const whyNoSystemd =
+  analyze('--version').status === 0 ? false : 'systemd is not installed: the unit was not verified'
+
+t.test('systemd verifies the unit and rates its exposure as low', { skip: whyNoSystemd }, async (t) => {
+  const folder = join(newFolder(t), 'unit')
+  mkdirSync(folder)
+  const path = join(folder, 'prospect-pages.service')
+  writeFileSync(path, UNIT)
+  t.match(analyze('verify', path), { status: 0, stderr: '' })
+  const judged = analyze('security', '--offline=true', '--threshold=20', '--no-pager', path)
+  t.equal(judged.status, 0, judged.stdout.trim().split('\n').at(-1) ?? '')
+})
+
+t.test('the unit gives the service what its default settings need', async (t) => {
+  const [files = '', stop = ''] = [directive('LimitNOFILE')[0], directive('TimeoutStopSec')[0]]
+  t.ok(Number(files) >= config.connectionsMax + config.databaseConnectionsMax + 64)
+  t.ok(Number(stop.replace('s', '')) * 1_000 > config.drainMsMax + 10_000)
+  const { NODE_ENV, ...settings } = Object.fromEntries(
+    directive('Environment').map((one) => one.split(/=(.*)/)),
+  )
+  for (const name of Object.keys(settings)) t.ok(name in SETTINGS, name)
+  t.match(readConfig(settings).database, { kind: 'sqlite' })
+  const folder = `/var/lib/${directive('StateDirectory')[0]}/`
+  t.ok(settings['DATABASE_URL']?.startsWith(`sqlite:${folder}`), 'the file is in the only writable folder')
+})
+
+t.test('the compose file sets settings that exist, waits for a drain, and holds no password', async (t) => {
+  for (const [, value] of COMPOSE.matchAll(/^\s+\w*PASSWORD: (.*)$/gm))
+    t.match(value, /^\$\{POSTGRES_PASSWORD:\?[^}]+\}$/, 'from the environment, and required')
+  const service = /^ {2}prospect-pages:\n(?: {4}.*\n|\n)+/m.exec(COMPOSE)?.[0] ?? ''
+  const grace = Number(/stop_grace_period: (\d+)s/.exec(service)?.[1])
+  t.ok(grace * 1_000 > config.drainMsMax + 10_000)
+  const own = [...service.matchAll(/^ {6}([A-Z_]+): (.*)$/gm)].filter(([, name]) => name !== 'PGPASSWORD')
+  const settings = Object.fromEntries(own.map(([, name, value]) => [name, value]))
+  for (const name of Object.keys(settings)) t.ok(name in SETTINGS, name)
+  t.match(readConfig(settings), { database: { kind: 'postgres' } })
+})
+
+t.test('a password outside of the URL is used', { skip: whyNoPostgres() ?? false }, async (t) => {
+  const file = join(newFolder(t), 'password')
+  // PostgreSQL may run as another user, who must be able to read it.
+  spawnSync('chmod', ['755', join(file, '..')])
+  writeFileSync(file, 'apart\n')
+  process.env['PGPASSWORD'] = 'apart'
+  const postgres = await startPostgres({ initdb: ['-A', 'scram-sha-256', `--pwfile=${file}`] })
+  t.teardown(postgres.stop)
+  const DATABASE_URL = await postgres.newDatabase()
+  delete process.env['PGPASSWORD']
+  t.match(await runCommand(['migrate'], { DATABASE_URL, PGPASSWORD: 'apart' }), { code: 0 })
+  t.match(await runCommand(['migrate'], { DATABASE_URL, PGPASSWORD: 'wrong' }), { code: 1 })
+})
+
+t.test('the files for nginx and Caddy fit the default settings', async (t) => {
+  const nginx = read('deploy/nginx.conf')
+  const caddy = read('deploy/Caddyfile')
+  const seconds = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1])
+  t.ok(seconds(nginx, /^ {2}keepalive_timeout (\d+)s;$/m) * 1_000 < config.keepAliveMs)
+  t.ok(seconds(caddy, /^\s+keepalive (\d+)s$/m) * 1_000 < config.keepAliveMs)
+  t.ok(seconds(nginx, /client_max_body_size (\d+)m;/) * 1_048_576 > config.bodyBytesMax)
+  t.ok(seconds(caddy, /max_size (\d+)MB/) * 1_000_000 > config.bodyBytesMax)
+  t.ok(seconds(nginx, /proxy_read_timeout (\d+)s;/) * 1_000 > 2 * config.statementMsMax)
+})

@@ -1,0 +1,39 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import { settingsHelp } from '../../src/config/settings.ts'
+
+const root = new URL('../../', import.meta.url)
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
+const PAGES = globSync(['*.md', 'docs/*.md', 'test/*.md', 'test/bench/*.md'], { cwd: root.pathname })
+
+/** The anchor that GitHub gives a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
+const anchorsIn = (page: string): string[] =>
+  [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading))
+
+t.test('every link between the pages leads to a file and a heading', async (t) => {
+  for (const page of PAGES)
+    for (const [, path = '', anchor] of read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
+      const file =
+        path === '' ? page : new URL(path, new URL(page, root)).pathname.slice(root.pathname.length)
+      t.ok(existsSync(new URL(file, root)), `${page}: ${file}`)
+      if (anchor !== undefined) t.ok(anchorsIn(file).includes(anchor), `${page}: ${file}#${anchor}`)
+    }
+})
+
+t.test('the library page shows its programs as the tests run them', async (t) => {
+  for (const program of ['log-an-activity.ts', 'plain-server.ts'])
+    t.ok(read('docs/library.md').includes(read(`test/examples/${program}`)), program)
+})
+
+t.test('the settings page lists every setting as the program does', async (t) => {
+  const rows = settingsHelp().map(
+    ({ name, default: fallback, help }) =>
+      `| \`${name}\` | ${fallback ? `\`${fallback}\`` : 'none'} | ${help} |`,
+  )
+  t.strictSame(read('docs/settings.md').match(/^\| `[A-Z_]+` \|.*$/gm), rows)
+})

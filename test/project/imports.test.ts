@@ -1,0 +1,111 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+const SRC = fileURLToPath(new URL('../../src', import.meta.url))
+const files = globSync('**/*.ts', { cwd: SRC }).map((file) => ({
+  file,
+  text: readFileSync(join(SRC, file), 'utf8'),
+}))
+
+/** A folder imports itself and the folders after it, at run time. */
+const ORDER = [
+  /^(entry|cli)\//,
+  /^compose\//,
+  /^operations\//,
+  /^adapters\//,
+  /^config\//,
+  /^core\//,
+  /^json\//,
+  /^shapes\//,
+]
+/** Adapters do not import each other; what they share lies beside them. */
+const ADAPTER = /^adapters\/([^/]+)\//
+const PACKAGES: Readonly<Record<string, RegExp>> = {
+  valibot: /^(shapes|adapters\/http)\//,
+  postgres: /^adapters\/postgres\//,
+  'prom-client': /^adapters\/metrics\//,
+  pino: /^adapters\/log\.ts$/,
+  ulid: /^adapters\/ids\.ts$/,
+  '@opentelemetry/api': /^adapters\/open-telemetry\.ts$/,
+  'node:http': /^adapters\/http\/node\//,
+  'node:sqlite': /^(adapters\/sqlite|operations)\//,
+}
+
+const mayImport = (file: string, from: string): boolean => {
+  if (from.startsWith('node:') || !/\.(ts|json)$/.test(from))
+    return (PACKAGES[from] ?? (from.startsWith('node:') ? /./ : /^$/)).test(file)
+  const rank = (path: string) => ORDER.findIndex((folder) => folder.test(path))
+  if (rank(file) > rank(from)) return false
+  const [, own] = ADAPTER.exec(file) ?? []
+  const [, others] = ADAPTER.exec(from) ?? []
+  return !file.startsWith('adapters/') || others === undefined || others === own
+}
+
+/** What a file imports at run time: paths within src, or names of packages. Imports of types do not count. */
+const importsOf = (file: string, text: string): string[] => {
+  const statements = text.matchAll(/^(?:import|export)\s+(?!type\b)([^'"`;=]*?\bfrom\s+)?['"]([^'"]+)['"]/gm)
+  const onDemand = text.matchAll(/\bimport\(\s*()['"]([^'"]+)['"]/g)
+  return [...statements, ...onDemand].flatMap(([, names = '', from = '']) => {
+    const inBraces = /^\{([^}]*)\}/.exec(names)?.[1]
+    const typesAlone = inBraces?.split(',').every((name) => name.trim() === '' || /^type\s/.test(name.trim()))
+    if (typesAlone) return []
+    return from.startsWith('.') ? [relative(SRC, join(SRC, dirname(file), from))] : [from]
+  })
+}
+
+t.test('imports go in one direction only', async (t) => {
+  for (const { file, text } of files) {
+    const wrong = importsOf(file, text).filter((from) => !mayImport(file, from))
+    t.strictSame(wrong, [], file)
+  }
+})
+
+/** The packages that a file of src imports, directly or through other files. */
+const packagesOf = (file: string, seen = new Set<string>()): string[] => {
+  if (seen.has(file)) return []
+  seen.add(file)
+  const text = files.find((one) => one.file === file)?.text ?? ''
+  return importsOf(file, text).flatMap((from) =>
+    /\.(ts|json)$/.test(from) ? packagesOf(from, seen) : from.startsWith('node:') ? [] : [from],
+  )
+}
+
+t.test('an entry of the package brings only the packages that it needs', async (t) => {
+  const packages = (file: string) => [...new Set(packagesOf(file))].sort()
+  t.strictSame(packages('entry/index.ts'), ['ulid', 'valibot'])
+  t.strictSame(packages('entry/http.ts'), ['ulid', 'valibot'])
+  t.strictSame(packages('entry/postgres.ts'), ['postgres'])
+  for (const file of ['entry/sqlite.ts', 'entry/memory.ts', 'entry/naming.ts', 'entry/publisher.ts'])
+    t.strictSame(packages(file), [], file)
+})
+
+t.test('type imports do not count, every other form does', async (t) => {
+  const text = [
+    "import type { A } from '../a.ts'",
+    "import { type B, c } from '../shapes/b.ts'",
+    "import { type D } from 'd'",
+    "import {\n  e,\n} from './e.ts'",
+    "import 'f'",
+    "export * from 'g'",
+    "export type * from 'h'",
+    "await import('./i.ts')",
+  ].join('\n')
+  t.strictSame(importsOf('core/x.ts', text), ['shapes/b.ts', 'core/e.ts', 'f', 'g', 'core/i.ts'])
+})
+
+t.test(
+  'no transaction is run by the PostgreSQL driver, which can throw where nobody catches it',
+  async (t) => {
+    t.strictSame(
+      files.filter(({ text }) => text.includes('sql.begin')).map(({ file }) => file),
+      [],
+    )
+  },
+)
+
+t.test('no file exceeds 200 lines', async (t) => {
+  const long = files.filter(({ text }) => text.split('\n').length - 1 > 200).map(({ file }) => file)
+  t.strictSame(long, [])
+})
