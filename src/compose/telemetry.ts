@@ -41,10 +41,10 @@ export const observe = ({
     observerOf: metrics?.gathering,
   },
   scrape: metrics ? (scrape ?? metrics.text) : undefined,
-  onMalformed: (requestId: string, { kind, message }: DomainFailure) => {
+  onMalformed: (requestId: string, { kind, message }: DomainFailure, traceId?: string) => {
     const { status } = PROBLEMS[kind]
     metrics?.malformed(status)
-    log.info({ requestId, status, code: kind, detail: message }, 'answered')
+    log.info({ requestId, status, code: kind, detail: message, traceId }, 'answered')
   },
   measuredNamer: (namer: Namer | null): Namer | null =>
     metrics && namer ? metrics.timedNamer(namer) : namer,

@@ -53,7 +53,7 @@ t.test('a refusal is sentences on a terminal, and JSON with --json', { skip }, a
     onTerminal(line, { ...env, PORT: 'x', LOG_LEVEL: 'loud' }),
     onTerminal(programLine('keys', 'lis'), env),
   ])
-  t.match(refused, { code: 1, text: /^refused: .*tenant.* \(not_found\)\n$/ })
+  t.match(refused, { code: 1, text: /^refused: Tenant not found\. \(not_found\)\n$/ })
   t.equal(JSON.parse(asJson.text).code, 'not_found')
   t.match(wrong, { code: 1, text: /^refused: .* \(invalid_request\)\n {2}PORT {7}must be/ })
   t.match(wrong.text, /\n {2}LOG_LEVEL {2}must be .*\nprospect-pages --help lists every setting\.\n$/s)

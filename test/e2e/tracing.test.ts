@@ -1,7 +1,4 @@
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { FAULTS } from '../support/faulty.ts'
@@ -21,21 +18,6 @@ t.setTimeout(180_000)
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const TRACEPARENT = `00-${TRACE}-b7ad6b7169203331-01`
 const TRACED = { traceparent: TRACEPARENT }
-
-/** A naming server that keeps the raw values of the headers `traceparent` of each call. */
-const namingServer = async (t: Test, status = 200) => {
-  const traceparents: string[][] = []
-  const server = createServer((request, response) => {
-    const { rawHeaders } = request
-    traceparents.push(rawHeaders.filter((_, i) => rawHeaders[i - 1]?.toLowerCase() === 'traceparent'))
-    const answer = JSON.stringify({ choices: [{ message: { content: 'A name' } }] })
-    request.resume().on('end', () => response.writeHead(status).end(answer))
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
-  return { traceparents, env: { NAMER_URL: `http://127.0.0.1:${port}`, NAMER_MODEL: 'm' } }
-}
 
 const setting = async (t: Test, more: Record<string, string> = {}) => {
   const { env, rows } = embeddedDatabase(join(newFolder(t), 'test.db'))
@@ -64,36 +46,11 @@ t.test('the trace id is in every line of a request, faults and malformed message
   t.match(linesWith(server, 'answered'), [{ traceId: TRACE, status: 200 }])
   const lines = linesWith(server, 'faulty')
   t.match(lines, [
-    { msg: 'a request failed', traceId: TRACE },
+    { msg: 'request failed', traceId: TRACE },
     { msg: 'answered', traceId: TRACE },
   ])
   t.match(linesWith(server, 'twice'), [{ traceId: TRACE, status: 400 }])
   t.notHas(linesWith(server, 'untraced')[0], { traceId: String })
-})
-
-t.test('the trace of the request that created a page goes on to the naming server', async (t) => {
-  const { traceparents, env } = await namingServer(t)
-  const { call, pagesPath } = await setting(t, env)
-  await call('POST', pagesPath, {}, TRACED)
-  await until('it is named', () => traceparents.length === 1)
-  t.strictSame(traceparents, [[TRACEPARENT]])
-})
-
-t.test('after a restart nobody knows it: the attempt is a trace of its own, told in the log', async (t) => {
-  const failing = await namingServer(t, 500)
-  const first = await setting(t, failing.env)
-  await first.call('POST', first.pagesPath, {}, TRACED)
-  await until('naming has failed', () => first.server.logs().some(({ msg }) => msg === 'naming failed'))
-  t.match(
-    first.server.logs().filter(({ msg }) => msg === 'naming failed'),
-    [{ traceId: TRACE }],
-  )
-  t.equal(await first.server.stop(), 0)
-  const server = await startProgram(t, { ...first.env, ...failing.env })
-  const line = await until('it fails again', () => server.logs().find(({ msg }) => msg === 'naming failed'))
-  t.match(line['traceId'], /^[0-9a-f]{32}$/)
-  t.not(line['traceId'], TRACE)
-  t.equal(failing.traceparents.at(-1)?.[0]?.slice(3, 35), line['traceId'])
 })
 
 type Span = {
@@ -103,14 +60,13 @@ type Span = {
   readonly parentId: string | null
   readonly attributes: Readonly<Record<string, unknown>>
 }
-const [SERVER, CLIENT] = [1, 2]
+const SERVER = 1
 
 t.test('under the auto-instrumentation of OpenTelemetry', async (t) => {
-  const { traceparents, env } = await namingServer(t)
   const file = join(newFolder(t), 'spans')
   writeFileSync(file, '')
   const register = new URL('../support/open-telemetry.js', import.meta.url).href
-  const instrumented = { ...env, NODE_OPTIONS: `--import ${register}`, SPANS_FILE: file }
+  const instrumented = { NODE_OPTIONS: `--import ${register}`, SPANS_FILE: file }
   const { call, pagesPath, server } = await setting(t, instrumented)
   const spans = () => linesOf<Span>(readFileSync(file, 'utf8'))
   const ofTrace = (traceId: string) => spans().filter((span) => span.traceId === traceId)
@@ -145,19 +101,6 @@ t.test('under the auto-instrumentation of OpenTelemetry', async (t) => {
       t.equal(span?.attributes['http.route'], route)
       t.strictSame(more, [], 'and no other')
     }
-  })
-
-  t.test('the naming of a page is a part of the trace in which it was created', async (t) => {
-    const { traceId, headers } = traced(100)
-    await call('POST', pagesPath, {}, headers)
-    const [client] = await until('it is named', () => {
-      const found = ofTrace(traceId).filter(({ kind }) => kind === CLIENT)
-      return found.length > 0 && found
-    })
-    t.ok(client?.parentId)
-    const sent = traceparents.filter(([traceparent]) => traceparent?.slice(3, 35) === traceId)
-    t.equal(sent.length, 1)
-    t.equal(sent[0]?.length, 1, 'in one header')
   })
 
   t.test('a request without a traceparent has the trace id that the instrumentation gave it', async (t) => {

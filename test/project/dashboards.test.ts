@@ -6,7 +6,7 @@ import t from 'tap'
 import { newFolder, startProgram } from '../support/program.ts'
 import { scrapeOf } from '../support/scrape.ts'
 
-const pathOf = (file: string) => fileURLToPath(new URL(`../deploy/${file}`, import.meta.url))
+const pathOf = (file: string) => fileURLToPath(new URL(`../../deploy/${file}`, import.meta.url))
 const ALERTS = pathOf('prometheus-alerts.yml')
 const alerts = readFileSync(ALERTS, 'utf8')
 const dashboard = JSON.parse(readFileSync(pathOf('grafana-dashboard.json'), 'utf8'))

@@ -171,7 +171,7 @@ const fits = (path: string, template: string): boolean => {
   )
 }
 
-const BODY_BYTES_MAX = 100_000_000
+const BODY_BYTES_MAX = 16_777_216
 
 /** Calls the API as in `call('GET /v0/page_groups?limit=5')`. */
 export const caller =

@@ -1,6 +1,6 @@
 /**
- * Loaded by `--import` before the program: OpenTelemetry as an operator sets it up, with its instrumentations of
- * `node:http` and of `fetch`. Each span that ends is a JSON line on the file that `SPANS_FILE` names. Plain JavaScript, for
+ * Loaded by `--import` before the program: OpenTelemetry as an operator sets it up, with its instrumentation of
+ * `node:http`. Each span that ends is a JSON line on the file that `SPANS_FILE` names. Plain JavaScript, for
  * the oldest Node cannot run anything else.
  */
 import { appendFileSync } from 'node:fs'
@@ -8,7 +8,6 @@ import { context, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { HttpInstrumentation } from '@opentelemetry/instrumentation-http'
-import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici'
 import { TracerProvider } from '@opentelemetry/sdk-trace'
 
 const file = process.env['SPANS_FILE'] ?? ''
@@ -29,7 +28,6 @@ context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
 propagation.setGlobalPropagator(new W3CTraceContextPropagator())
 const provider = new TracerProvider({ spanProcessors: [writing] })
 trace.setGlobalTracerProvider(provider)
-for (const instrumentation of [new HttpInstrumentation(), new UndiciInstrumentation()]) {
-  instrumentation.setTracerProvider(provider)
-  instrumentation.enable()
-}
+const instrumentation = new HttpInstrumentation()
+instrumentation.setTracerProvider(provider)
+instrumentation.enable()

@@ -523,6 +523,21 @@ export interface operations {
                     };
                 };
             };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 431;
+                        /** @enum {unknown} */
+                        code?: "headers_too_large";
+                    };
+                };
+            };
             /** @description Internal error (`internal_error`). */
             500: {
                 headers: {
@@ -658,6 +673,21 @@ export interface operations {
                         status?: 429;
                         /** @enum {unknown} */
                         code?: "rate_limited";
+                    };
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 431;
+                        /** @enum {unknown} */
+                        code?: "headers_too_large";
                     };
                 };
             };
@@ -814,6 +844,21 @@ export interface operations {
                         status?: 429;
                         /** @enum {unknown} */
                         code?: "rate_limited";
+                    };
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 431;
+                        /** @enum {unknown} */
+                        code?: "headers_too_large";
                     };
                 };
             };
@@ -1044,6 +1089,21 @@ export interface operations {
                     };
                 };
             };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 431;
+                        /** @enum {unknown} */
+                        code?: "headers_too_large";
+                    };
+                };
+            };
             /** @description Internal error (`internal_error`). */
             500: {
                 headers: {
@@ -1194,6 +1254,21 @@ export interface operations {
                         status?: 429;
                         /** @enum {unknown} */
                         code?: "rate_limited";
+                    };
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 431;
+                        /** @enum {unknown} */
+                        code?: "headers_too_large";
                     };
                 };
             };

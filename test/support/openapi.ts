@@ -70,6 +70,7 @@ const EVERY: readonly ProblemCode[] = [
   'invalid_api_key',
   'insufficient_scope',
   'rate_limited',
+  'headers_too_large',
   'internal_error',
   'unavailable',
 ]
@@ -85,11 +86,12 @@ const problemResponses = (route: Route): Json => {
   )
 }
 
-/** Not on 401: a rate limit applies only to a valid key. */
+/** Not on 401 and 431: a rate limit applies only to a valid key. */
 const LIMITS = ['RateLimit-Policy', 'RateLimit']
 const HEADERS_BY_STATUS: Readonly<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
   429: ['Retry-After', ...LIMITS],
+  431: [],
   503: ['Retry-After', ...LIMITS],
 }
 const headersFor = (names: readonly string[]): Json =>

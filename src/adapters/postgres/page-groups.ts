@@ -8,7 +8,7 @@ import type { Ask, Sql } from './connect.ts'
 type ListedRow = PageGroupRow & { readonly want: number }
 type Want = PageGroupsWant & { readonly number: number }
 
-const { tenant_id: _, page_group_id: __, ...changing } = PAGE_GROUP_COLUMNS
+const { tenant_id: _, page_group_id: __, created_at: ___, ...changing } = PAGE_GROUP_COLUMNS
 const GROUPS = columns('g', PAGE_GROUP_COLUMNS)
 const CHANGES = columns('g', changing)
 const WANTS = columns('want', { number: 'int', filter: 'text', before_id: 'text', rows_max: 'int' })

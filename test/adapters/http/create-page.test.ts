@@ -167,12 +167,17 @@ t.test('415: the body must be JSON and not be packed', async (t) => {
   t.equal(form.status, 415)
   t.strictSame(
     form.json,
-    problemFor(form, 'unsupported_media_type', 415, 'The body must be application/json.'),
+    problemFor(form, 'unsupported_media_type', 415, 'Unsupported content type. Send application/json.'),
   )
   t.equal(packed.status, 415)
   t.strictSame(
     packed.json,
-    problemFor(packed, 'unsupported_media_type', 415, 'The body must not have a content encoding.'),
+    problemFor(
+      packed,
+      'unsupported_media_type',
+      415,
+      'Unsupported content encoding. Send the body uncompressed.',
+    ),
   )
   t.equal(await pagesCount(), 0)
 })
@@ -197,7 +202,7 @@ t.test('429: past the rate of the key nothing is created', async (t) => {
   const { call, pagesCount, CREATE } = await openSceneOf({ rateLimitPerMinute: 1 })
   t.equal((await call(CREATE)).status, 201)
   const answer = await call(CREATE)
-  const detail = 'This key has made as many requests as it may in a minute.'
+  const detail = 'This API key has used up its requests per minute.'
   t.equal(answer.status, 429)
   t.strictSame(answer.json, problemFor(answer, 'rate_limited', 429, detail))
   t.equal(await pagesCount(), 1)

@@ -220,7 +220,7 @@ t.test('405: groups are not created over HTTP', async (t) => {
   const answer = await call('POST /v0/page_groups', { json: { name: 'a', title: 'A' } })
   t.equal(answer.status, 405)
   t.equal(answer.headers['allow'], 'GET, HEAD, OPTIONS')
-  const detail = 'The path has GET, HEAD, OPTIONS.'
+  const detail = 'Method not allowed. Allowed methods: GET, HEAD, OPTIONS.'
   t.strictSame(answer.json, problemFor(answer, 'method_not_allowed', 405, detail))
 })
 
@@ -228,7 +228,7 @@ t.test('429: past the rate of the key the list is not read', async (t) => {
   const { call } = await openScene({ rateLimitPerMinute: 1 })
   t.equal((await call(LIST)).status, 200)
   const answer = await call(LIST)
-  const detail = 'This key has made as many requests as it may in a minute.'
+  const detail = 'This API key has used up its requests per minute.'
   t.equal(answer.status, 429)
   t.strictSame(answer.json, problemFor(answer, 'rate_limited', 429, detail))
 })

@@ -165,7 +165,7 @@ t.test('404: an unknown, a deleted and a foreign group are missing alike', async
 t.test('405: the list is read or added to, not replaced', async (t) => {
   const { call, LIST } = await openSceneOf(['a'])
   const answer = await call(LIST.replace('GET', 'PUT'), { json: [] })
-  const detail = 'The path has GET, HEAD, POST, OPTIONS.'
+  const detail = 'Method not allowed. Allowed methods: GET, HEAD, POST, OPTIONS.'
   t.equal(answer.status, 405)
   t.equal(answer.headers['allow'], 'GET, HEAD, POST, OPTIONS')
   t.strictSame(answer.json, problemFor(answer, 'method_not_allowed', 405, detail))
@@ -175,7 +175,7 @@ t.test('429: past the rate of the key the list is not read', async (t) => {
   const { call, LIST } = await openSceneOf([], { rateLimitPerMinute: 1 })
   t.equal((await call(LIST)).status, 200)
   const answer = await call(LIST)
-  const detail = 'This key has made as many requests as it may in a minute.'
+  const detail = 'This API key has used up its requests per minute.'
   t.equal(answer.status, 429)
   t.strictSame(answer.json, problemFor(answer, 'rate_limited', 429, detail))
 })

@@ -170,7 +170,7 @@ t.test('400: a body must be there', async (t) => {
   const answer = await call(LOG)
   t.strictSame(
     answer.json,
-    problemFor(answer, 'invalid_json', 400, 'The body is missing; it must be a JSON object.'),
+    problemFor(answer, 'invalid_json', 400, 'The body is missing. Send a JSON object.'),
   )
 })
 
@@ -223,7 +223,10 @@ t.test('405: the path has POST alone', async (t) => {
   const answer = await call('GET /v0/prospect_logs')
   t.equal(answer.status, 405)
   t.equal(answer.headers['allow'], 'POST, OPTIONS')
-  t.strictSame(answer.json, problemFor(answer, 'method_not_allowed', 405, 'The path has POST, OPTIONS.'))
+  t.strictSame(
+    answer.json,
+    problemFor(answer, 'method_not_allowed', 405, 'Method not allowed. Allowed methods: POST, OPTIONS.'),
+  )
 })
 
 t.test('413: a body over the limit is refused by its reader', async (t) => {
@@ -241,7 +244,7 @@ t.test('415: the body must be JSON', async (t) => {
   t.equal(answer.status, 415)
   t.strictSame(
     answer.json,
-    problemFor(answer, 'unsupported_media_type', 415, 'The body must be application/json.'),
+    problemFor(answer, 'unsupported_media_type', 415, 'Unsupported content type. Send application/json.'),
   )
 })
 
@@ -278,7 +281,7 @@ t.test('429: past the rate of the key nothing is logged', async (t) => {
   const { call, store } = await openScene({ rateLimitPerMinute: 1 })
   t.equal((await call(LOG, { json: activity })).status, 201)
   const answer = await call(LOG, { json: activity })
-  const detail = 'This key has made as many requests as it may in a minute.'
+  const detail = 'This API key has used up its requests per minute.'
   t.equal(answer.status, 429)
   t.equal(answer.headers['retry-after'], '60')
   t.strictSame(answer.json, problemFor(answer, 'rate_limited', 429, detail))

@@ -63,7 +63,7 @@ t.test('bodies are bounded in all, and the tenant that holds most makes room for
 })
 
 t.test('a body without a length counts as the largest until it is read', async (t) => {
-  const { call } = await openScene({ bodyBytesHeldMax: 150_000_000 })
+  const { call } = await openScene({ bodyBytesHeldMax: 25_000_000 })
   const sent = Promise.withResolvers<Uint8Array>()
   const first = call(LOG, { json: activity, chunked: true, read: () => sent.promise })
   t.equal((await call(LOG, { json: activity, chunked: true })).status, 503)

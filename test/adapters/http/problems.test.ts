@@ -24,8 +24,12 @@ const activity = { source: 'crm', payload: {} }
 type Scene = Awaited<ReturnType<typeof openScene>>
 type Row = [condition: string, status: number, code: ProblemCode, provoke: (scene: Scene) => Promise<Answer>]
 
-/** Through a real socket, with a limit of 1 KiB. */
-const tooLarge = async ({ api, newRequestId, owner }: Scene): Promise<Answer> => {
+/** Through a real socket, with a limit of 1 KiB for bodies. */
+const throughSocket = async (
+  { api, newRequestId, owner }: Scene,
+  headers: Readonly<Record<string, string>>,
+  payload: object = {},
+): Promise<Answer> => {
   const ms = 10_000
   const limits = {
     bodyBytesMax: 1_024,
@@ -39,8 +43,8 @@ const tooLarge = async ({ api, newRequestId, owner }: Scene): Promise<Answer> =>
   const port = await http.listen('127.0.0.1', 0)
   const response = await fetch(`http://127.0.0.1:${port}/v0/prospect_logs`, {
     method: 'POST',
-    headers: { 'x-api-key': owner.apiKey, 'content-type': 'application/json' },
-    body: JSON.stringify({ ...activity, payload: { text: 'x'.repeat(1_024) } }),
+    headers: { 'x-api-key': owner.apiKey, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ ...activity, payload }),
   })
   const body = await response.text()
   await http.drain(0)
@@ -186,7 +190,18 @@ const TABLE: Row[] = [
     async ({ call, newGroup }) =>
       call(`POST /v0/page_groups/${(await newGroup({ status: 'archived' })).pageGroupId}/pages`),
   ],
-  ['the body is over the limit', 413, 'payload_too_large', tooLarge],
+  [
+    'the body is over the limit',
+    413,
+    'payload_too_large',
+    (scene) => throughSocket(scene, {}, { text: 'x'.repeat(1_024) }),
+  ],
+  [
+    'the headers are too large',
+    431,
+    'headers_too_large',
+    (scene) => throughSocket(scene, { 'x-large': 'x'.repeat(20_000) }),
+  ],
   [
     'the body is not application/json',
     415,

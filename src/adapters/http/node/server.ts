@@ -5,7 +5,7 @@ import type { DomainFailure } from '../../../core/failures.ts'
 import type { Api } from '../api.ts'
 import type { ApiResponse } from '../requests.ts'
 import { refusal } from '../responses.ts'
-import { requestIdIn } from '../trace.ts'
+import { requestIdIn, traceIdIn } from '../trace.ts'
 import { messageHandler } from './handle-message.ts'
 import { answerMalformed, faultOf, repeatedIn } from './malformed-requests.ts'
 import { createPipelining } from './pipelining.ts'
@@ -25,7 +25,7 @@ type Deps = {
   readonly limits: ServerLimits
   readonly newRequestId: () => string
   /** Receives messages that are refused before they reach the API. */
-  readonly onMalformed: (requestId: string, failure: DomainFailure) => void
+  readonly onMalformed: (requestId: string, failure: DomainFailure, traceId: string | undefined) => void
 }
 
 /** Connections that the system queues for acceptance. Past that it drops some, which try again after seconds. */
@@ -41,7 +41,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
   const pipelining = createPipelining()
   const refuseMessage = (failure: DomainFailure, req?: IncomingMessage): ApiResponse => {
     const requestId = (req && requestIdIn(req)) ?? newRequestId()
-    onMalformed(requestId, failure)
+    onMalformed(requestId, failure, req && traceIdIn(req))
     return refusal(requestId, failure)
   }
   const handleMessage = messageHandler({

@@ -116,7 +116,7 @@ t.test(
       reading((text) => ({ body: JSON.parse(text || '{}') })),
     )
     t.match(await ask('POST /v0/prospect_logs', ACTIVITY), { status: 500, json: { code: 'internal_error' } })
-    t.match(String(errors[0]?.error), /mount the handler of prospect-pages before body parsers/)
+    t.match(String(errors[0]?.error), /mount the prospect-pages handler before any body parser/)
     t.strictSame(store.kept.logs(), [])
     t.equal((await ask('GET /v0/page_groups')).status, 200, 'who sends no body is served')
   },

@@ -212,7 +212,6 @@ for (const [what, text] of [
   ['a negative length', requestOf('POST /v0/prospect_logs', ['Content-Length: -1'])],
   ['a chunk without a size', requestOf('GET /healthz', ['Transfer-Encoding: chunked'], 'x\r\n')],
   ['no version', 'GET /healthz\r\n\r\n'],
-  ['too large headers', requestOf('GET /healthz', [`x-large: ${'x'.repeat(20_000)}`])],
 ] as const)
   t.test(`a message that is not well-formed gets a problem and an end: ${what}`, async (t) => {
     const { dial } = await serve(t)
@@ -224,6 +223,14 @@ for (const [what, text] of [
     t.equal(answer?.json.instance, answer?.headers['x-request-id'])
     t.strictSame(more, [])
   })
+
+t.test('headers that are too large are refused as such', async (t) => {
+  const { dial } = await serve(t)
+  const [answer] = await dial()
+    .say(requestOf('GET /healthz', [`x-large: ${'x'.repeat(20_000)}`]))
+    .closed()
+  t.match(answer, { status: 431, json: { status: 431, code: 'headers_too_large' } })
+})
 
 t.test('what never reaches the API is answered with the headers that every answer has', async (t) => {
   const { ask } = await serve(t)
@@ -249,7 +256,7 @@ t.test('a sender that is too slow with headers or body is told so and let go', a
   const silent = dial()
   for (const answers of await Promise.all(slow.map((line) => line.closed()))) {
     t.strictSame(codesOf(answers), ['invalid_request'])
-    t.equal(answers[0]?.json.detail, 'The request came too slowly.')
+    t.equal(answers[0]?.json.detail, 'The request took too long to arrive.')
   }
   await silent.closed()
   t.equal((await ask(textOf('GET /healthz'))).status, 200)
