@@ -20,7 +20,10 @@ export const readBody = (req: IncomingMessage, bytesMax: number): Promise<Uint8A
       reject(tooLarge(bytesMax))
     }
     const onEnd = () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
-    const onClose = () => reject(endedEarly())
+    // `close` also follows a normal end.
+    const onClose = () => {
+      if (!req.readableEnded) reject(endedEarly())
+    }
     req.on('data', take).on('end', onEnd).on('error', onClose).on('close', onClose)
   })
 
