@@ -11,13 +11,15 @@ import {
   type ApiResponse,
   announcedBytes,
   headerOf,
+  requestIdIn,
   splitTarget,
+  type Tracing,
   tooLarge,
+  traceIdIn,
 } from './requests.ts'
 import { ALWAYS, type Draft, type Headers, json, problem, responseOf } from './responses.ts'
 import { createRouter, type Match } from './router.ts'
 import { ROUTES, type Route, type UseCases } from './routes.ts'
-import { requestIdIn, type Tracing, traceIdIn } from './trace.ts'
 
 /** Describes a request once it is answered. Contains nothing that identifies a prospect or a key. */
 export type Answered = {
