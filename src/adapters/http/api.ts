@@ -4,7 +4,7 @@ import { writeJson } from '../../json/write-json.ts'
 import type { Admission, Place } from './admission.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { parseRequest, requireJson } from './parse-request.ts'
-import type { ProblemCode } from './problems.ts'
+import { type ProblemCode, problem } from './problems.ts'
 import { type JsonRoute, publicRoutes, type RawRoute } from './public-routes.ts'
 import {
   type ApiRequest,
@@ -17,7 +17,7 @@ import {
   tooLarge,
   traceIdIn,
 } from './requests.ts'
-import { ALWAYS, type Draft, type Headers, json, problem, responseOf } from './responses.ts'
+import { ALWAYS, type Draft, type Headers, json, responseOf } from './responses.ts'
 import { createRouter, type Match } from './router.ts'
 import { ROUTES, type Route, type UseCases } from './routes.ts'
 

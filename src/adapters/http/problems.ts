@@ -1,4 +1,5 @@
 import type { DomainFailure, FailureKind } from '../../core/failures.ts'
+import type { ApiResponse } from './requests.ts'
 
 export type ProblemCode = FailureKind | 'internal_error'
 type Problem = { readonly status: number; readonly title: string; readonly explanation: string }
@@ -81,31 +82,20 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
 }
 
 /** A problem document as defined by RFC 9457. `instance` is the request id. */
-export const problemOf = (code: ProblemCode, instance: string, failure?: DomainFailure) => {
-  const { status, title } = PROBLEMS[code]
-  const { errors, prospectLogId, pageId, requiredScope } = failure?.facts ?? {}
+export const problem = (code: ProblemCode, instance: string, failure: DomainFailure | null): ApiResponse => {
+  const { status, title, explanation } = PROBLEMS[code]
+  const { errors, prospectLogId, pageId, requiredScope, allow, retryAfterS } = failure?.facts ?? {}
+  const type = `/problems/${code}`
+  const detail = failure?.message ?? explanation
+  const facts = { errors, prospectLogId, pageId, requiredScope }
   return {
-    type: `/problems/${code}`,
-    title,
     status,
-    detail: failure?.message ?? PROBLEMS[code].explanation,
-    instance,
-    code,
-    ...(errors && { errors }),
-    ...(prospectLogId && { prospectLogId }),
-    ...(pageId && { pageId }),
-    ...(requiredScope && { requiredScope }),
+    headers: {
+      'content-type': 'application/problem+json',
+      ...(allow && { allow }),
+      ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
+      ...(status === 401 && { 'www-authenticate': 'ApiKey realm="prospect-pages", header="x-api-key"' }),
+    },
+    body: JSON.stringify({ type, title, status, detail, instance, code, ...facts }),
   }
 }
-
-export const headersOf = (
-  code: ProblemCode,
-  { facts }: Pick<DomainFailure, 'facts'>,
-): Record<string, string> => ({
-  'content-type': 'application/problem+json',
-  ...(facts.allow && { allow: facts.allow }),
-  ...(facts.retryAfterS !== undefined && { 'retry-after': String(facts.retryAfterS) }),
-  ...(PROBLEMS[code].status === 401 && {
-    'www-authenticate': 'ApiKey realm="prospect-pages", header="x-api-key"',
-  }),
-})
