@@ -108,7 +108,7 @@ export const createApi = (deps: Deps): Api => {
 
   return async (request) => {
     const began = performance.now()
-    deps.onRequest?.()
+    callHook(() => deps.onRequest?.())
     const requestId = requestIdIn(request) ?? deps.newRequestId()
     const traceId = tracing?.traceId() ?? traceIdIn(request)
     const trace = traceId === undefined ? NO_TRACE : { traceId }
@@ -123,15 +123,25 @@ export const createApi = (deps: Deps): Api => {
     } catch (error) {
       const failure = error instanceof DomainFailure ? error : null
       if (failure === null || failure.cause !== undefined)
-        deps.onError(failure?.cause ?? error, requestId, trace)
+        callHook(() => deps.onError(failure?.cause ?? error, requestId, trace))
       code = failure?.kind ?? 'internal_error'
       draft = problem(code, requestId, failure)
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null
-    deps.onAnswered({ requestId, method: request.method, route, status: draft.status, code, ms, ...trace })
+    const { method } = request
+    callHook(() => deps.onAnswered({ requestId, method, route, status: draft.status, code, ms, ...trace }))
     const response = responseOf(draft, headers)
-    return request.method === 'HEAD' ? { ...response, body: '' } : response
+    return method === 'HEAD' ? { ...response, body: '' } : response
+  }
+}
+
+/** A hook that throws must not cost the answer: what the request wrote is committed. */
+const callHook = (hook: () => void): void => {
+  try {
+    hook()
+  } catch (error) {
+    console.error(error)
   }
 }
 
