@@ -9,6 +9,9 @@ export type MessageBody = RequestBody & {
   readonly discard: () => Promise<void>
 }
 
+/** Not by its version: an HTTP/1 message may claim any. */
+export const isHttp2 = (req: IncomingMessage): boolean => 'stream' in req
+
 /** The body of a message. Undefined if it has none; HTTP/2 shows that only at the end. */
 export const bodyOf = (
   req: IncomingMessage,
@@ -16,7 +19,7 @@ export const bodyOf = (
   beforeRead?: () => void,
 ): MessageBody | undefined => {
   const { 'content-length': length, 'transfer-encoding': coding } = req.headers
-  if (req.httpVersionMajor < 2 && length === undefined && coding === undefined) return undefined
+  if (!isHttp2(req) && length === undefined && coding === undefined) return undefined
   let chunks: Buffer[] = []
 
   const readNow = () =>

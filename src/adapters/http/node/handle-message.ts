@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DomainFailure } from '../../../core/failures.ts'
 import type { Api } from '../api.ts'
 import type { ApiResponse } from '../requests.ts'
-import { bodyOf } from './body.ts'
+import { bodyOf, isHttp2 } from './body.ts'
 import { faultOf, repeatedIn } from './malformed-requests.ts'
 import { limitPendingWrites } from './slow-readers.ts'
 
@@ -32,7 +32,7 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDra
     res: ServerResponse,
     { target, refused, beforeRead }: Received,
   ): Promise<void> => {
-    const isHttp1 = req.httpVersionMajor < 2
+    const isHttp1 = !isHttp2(req)
     const repeatedHeaders = repeatedIn(req)
     const fault = refused ?? (isHttp1 ? faultOf(req, repeatedHeaders) : null)
     const requestBody = bodyOf(req, limits.bodyBytesMax, beforeRead)

@@ -11,7 +11,6 @@ const collectGarbage: () => void = runInNewContext('gc')
 
 t.test('a body that is discarded while it is read keeps nothing of what has arrived', async (t) => {
   const req = Object.assign(new EventEmitter(), {
-    httpVersionMajor: 1,
     headers: { 'content-length': '200000' },
     resume: () => {},
   }) as unknown as IncomingMessage
