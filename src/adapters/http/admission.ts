@@ -32,8 +32,9 @@ const SWEEP_EVERY_MS = 200
 
 /**
  * The one place that decides which requests may come in and which must wait. A tenant alone may use all of the room.
- * Tenants that compete take turns, and when room runs out, the tenant that holds most loses a request that is not
- * worked on yet. A tenant that holds less than its equal part is therefore not refused for the load of others.
+ * Among tenants that compete, the one that works on the fewest requests begins the next. When room runs out, the tenant
+ * that holds most loses a request that is not worked on yet. A tenant that holds less than its equal part is therefore
+ * not refused for the load of others.
  *
  * Bodies that are worked on cannot be dropped, and take at most half of `bodyBytesMax`. So all bodies together take at
  * most one and a half times `bodyBytesMax`: the equal parts, and what is worked on beyond them.
@@ -78,11 +79,15 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     remove(place)
     place.refuse(unavailable(why))
   }
-  /** The oldest request of a tenant that waits. Those that still read come first: senders of slow bodies are there. */
+  /** The oldest waiting request of a tenant. Those still reading come first: slow senders are among them. */
   const dropOldest = ({ reading, ready }: Tenant, bytesMin: number, why: string): boolean => {
-    const place = [...reading, ...ready].find(({ bytes }) => bytes >= bytesMin)
-    if (place !== undefined) drop(place, why)
-    return place !== undefined
+    for (const places of [reading, ready])
+      for (const place of places)
+        if (place.bytes >= bytesMin) {
+          drop(place, why)
+          return true
+        }
+    return false
   }
   const tenantWithMost = (held: 'waiting' | 'bytes', droppable: 'waiting' | 'waitingBytes') => {
     let most: Tenant | undefined
@@ -91,12 +96,24 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     return most
   }
 
-  const hasRoomFor = (place: Place): boolean =>
-    working < atOnceMax && (workingBytes === 0 || workingBytes + place.bytes <= bodyBytesMax / 2)
+  const hasRoomFor = ({ bytes }: Place): boolean =>
+    working < atOnceMax && (bytes === 0 || workingBytes === 0 || workingBytes + bytes <= bodyBytesMax / 2)
+  /** The first request of the tenant that works on the fewest. Among equals, of the one whose turn it is. */
+  const nextOf = (bytesMax: number): Place | undefined => {
+    let next: Place | undefined
+    for (const { ready } of turns) {
+      const [place] = ready
+      if (place && place.bytes <= bytesMax && (!next || workingOf(place) < workingOf(next))) next = place
+    }
+    return next
+  }
   const beginNext = (): void => {
-    for (const tenant of turns) {
-      const [place] = tenant.ready
-      if (place === undefined || !hasRoomFor(place)) return
+    while (working < atOnceMax) {
+      let place = nextOf(Number.POSITIVE_INFINITY)
+      // Other bodies wait behind one that is too large for now. Requests without a body take nothing from it.
+      if (place !== undefined && !hasRoomFor(place)) place = nextOf(0)
+      if (place === undefined) return
+      const { tenant } = place
       tenant.ready.delete(place)
       turns.delete(tenant)
       if (tenant.ready.size > 0) turns.add(tenant)
@@ -162,7 +179,7 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
       const { tenant } = place
       if (place.state === 'gone') throw unavailable(TOO_MANY)
       tenant.reading.delete(place)
-      if (turns.size === 0 && hasRoomFor(place)) {
+      if ((turns.size === 0 || place.bytes === 0) && hasRoomFor(place)) {
         begin(place)
         return undefined
       }
@@ -185,6 +202,7 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
 export type Admission = ReturnType<typeof createAdmission>
 
 const NOTHING = () => {}
+const workingOf = ({ tenant }: Place): number => tenant.places - tenant.waiting
 const newTenant = (id: string): Tenant => ({
   id,
   places: 0,

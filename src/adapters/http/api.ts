@@ -4,20 +4,22 @@ import { writeJson } from '../../json/write-json.ts'
 import type { Admission, Place } from './admission.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { parseRequest, requireJson } from './parse-request.ts'
-import type { ProblemCode } from './problems.ts'
+import { type ProblemCode, problem } from './problems.ts'
 import { type JsonRoute, publicRoutes, type RawRoute } from './public-routes.ts'
 import {
   type ApiRequest,
   type ApiResponse,
   announcedBytes,
   headerOf,
+  requestIdIn,
   splitTarget,
+  type Tracing,
   tooLarge,
+  traceIdIn,
 } from './requests.ts'
-import { ALWAYS, type Draft, type Headers, json, problem, responseOf } from './responses.ts'
+import { ALWAYS, type Draft, type Headers, json, responseOf } from './responses.ts'
 import { createRouter, type Match } from './router.ts'
 import { ROUTES, type Route, type UseCases } from './routes.ts'
-import { requestIdIn, type Tracing, traceIdIn } from './trace.ts'
 
 /** Describes a request once it is answered. Contains nothing that identifies a prospect or a key. */
 export type Answered = {
@@ -106,7 +108,7 @@ export const createApi = (deps: Deps): Api => {
 
   return async (request) => {
     const began = performance.now()
-    deps.onRequest?.()
+    callHook(() => deps.onRequest?.())
     const requestId = requestIdIn(request) ?? deps.newRequestId()
     const traceId = tracing?.traceId() ?? traceIdIn(request)
     const trace = traceId === undefined ? NO_TRACE : { traceId }
@@ -121,15 +123,25 @@ export const createApi = (deps: Deps): Api => {
     } catch (error) {
       const failure = error instanceof DomainFailure ? error : null
       if (failure === null || failure.cause !== undefined)
-        deps.onError(failure?.cause ?? error, requestId, trace)
+        callHook(() => deps.onError(failure?.cause ?? error, requestId, trace))
       code = failure?.kind ?? 'internal_error'
       draft = problem(code, requestId, failure)
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null
-    deps.onAnswered({ requestId, method: request.method, route, status: draft.status, code, ms, ...trace })
+    const { method } = request
+    callHook(() => deps.onAnswered({ requestId, method, route, status: draft.status, code, ms, ...trace }))
     const response = responseOf(draft, headers)
-    return request.method === 'HEAD' ? { ...response, body: '' } : response
+    return method === 'HEAD' ? { ...response, body: '' } : response
+  }
+}
+
+/** A hook that throws must not cost the answer: what the request wrote is committed. */
+const callHook = (hook: () => void): void => {
+  try {
+    hook()
+  } catch (error) {
+    console.error(error)
   }
 }
 

@@ -27,6 +27,14 @@ export type ApiResponse = {
   readonly tenantId?: string | undefined
 }
 
+/** What an instrumentation of the process knows of the request in hand. */
+export type Tracing = {
+  /** The trace id of its span; undefined outside of one. */
+  readonly traceId: () => string | undefined
+  /** Receives the template of the path. */
+  readonly onRoute: (template: string) => void
+}
+
 export const headerOf = ({ headers }: Pick<ApiRequest, 'headers'>, name: string): string | undefined => {
   const value = headers[name]
   return Array.isArray(value) ? value.join(', ') : value
@@ -49,3 +57,22 @@ export const splitTarget = (target: string): { path: string; query: string } => 
 
 export const tooLarge = (bytesMax: number) =>
   new DomainFailure('payload_too_large', `The body is larger than ${bytesMax} bytes.`)
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
+
+/** The header `X-Request-Id`, if it can go into logs and answers as it is. */
+export const requestIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | undefined => {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined
+}
+
+/** The trace id of the header `traceparent`, by W3C Trace Context 1. An invalid header counts as not sent. */
+export const traceIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | undefined => {
+  const given = headers['traceparent']
+  if (typeof given !== 'string') return undefined
+  const [, version, traceId = '', parentId = '', more] = TRACEPARENT.exec(given) ?? []
+  if (version === undefined || version === 'ff' || /^0+$/.test(traceId) || /^0+$/.test(parentId))
+    return undefined
+  return version === '00' && more !== undefined ? undefined : traceId
+}

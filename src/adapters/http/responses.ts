@@ -1,5 +1,5 @@
 import type { DomainFailure } from '../../core/failures.ts'
-import { headersOf, type ProblemCode, problemOf } from './problems.ts'
+import { problem } from './problems.ts'
 import type { ApiResponse } from './requests.ts'
 
 export type Headers = Record<string, string>
@@ -24,12 +24,3 @@ export const ALWAYS: Headers = {
 
 const JSON_HEADERS: Headers = { 'content-type': 'application/json' }
 export const json = (status: number, body: string): Draft => ({ status, headers: JSON_HEADERS, body })
-
-export const problem = (code: ProblemCode, requestId: string, failure: DomainFailure | null): Draft => {
-  const body = problemOf(code, requestId, failure ?? undefined)
-  return {
-    status: body.status,
-    headers: headersOf(code, failure ?? { facts: {} }),
-    body: JSON.stringify(body),
-  }
-}

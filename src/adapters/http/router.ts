@@ -9,19 +9,34 @@ export type Match<Route> = {
 }
 type Branch<Route> = {
   readonly children: Map<string, Branch<Route>>
-  param: { readonly name: string; readonly branch: Branch<Route> } | null
+  /** In a template, the name of the parameter that leads here. */
+  readonly param: string
   readonly routes: Map<string, Route>
   template: string
 }
+/** The child for any segment that is no child's name. Paths have no segment with a slash. */
+const ANY = '/'
 
 /** Finds the routes of a path among templates such as `/v0/page_groups/{page_group_id}/pages`. */
 export const createRouter = <Route extends { readonly method: string; readonly path: string }>(
   routes: readonly Route[],
 ): ((path: string) => Match<Route> | null) => {
-  const root = branch<Route>()
+  const branch = (param = ''): Branch<Route> => ({
+    children: new Map(),
+    param,
+    routes: new Map(),
+    template: '',
+  })
+  const root = branch()
   for (const route of routes) {
     let at = root
-    for (const segment of route.path.split('/').slice(1)) at = grow(at, segment)
+    for (const segment of route.path.split('/').slice(1)) {
+      const [, param] = /^\{(.*)\}$/.exec(segment) ?? []
+      const name = param === undefined ? segment : ANY
+      const child = at.children.get(name) ?? branch(param)
+      at.children.set(name, child)
+      at = child
+    }
     at.routes.set(route.method, route)
     at.template = route.path
   }
@@ -29,47 +44,23 @@ export const createRouter = <Route extends { readonly method: string; readonly p
   return (path) => {
     // What stands before the first slash would be passed over: `*/healthz` is no path.
     if (!path.startsWith('/')) return null
-    let at: Branch<Route> = root
+    let at = root
     const params: Record<string, string> = {}
     for (const segment of path.split('/').slice(1)) {
-      const child = at.children.get(segment)
-      if (child !== undefined) at = child
-      else if (at.param !== null && segment !== '') {
-        params[at.param.name] = decode(segment)
-        at = at.param.branch
-      } else return null
+      const child = at.children.get(segment) ?? (segment === '' ? undefined : at.children.get(ANY))
+      if (child === undefined) return null
+      if (child.param !== '') params[child.param] = decode(segment)
+      at = child
     }
     return at.routes.size === 0 ? null : { template: at.template, routes: at.routes, params }
   }
 }
 
-const branch = <Route>(): Branch<Route> => ({
-  children: new Map(),
-  param: null,
-  routes: new Map(),
-  template: '',
-})
-
-const grow = <Route>(at: Branch<Route>, segment: string): Branch<Route> => {
-  if (segment.startsWith('{')) {
-    at.param ??= { name: segment.slice(1, -1), branch: branch() }
-    return at.param.branch
-  }
-  const child = at.children.get(segment) ?? branch()
-  at.children.set(segment, child)
-  return child
-}
-
-/** What cannot be decoded or stored is the id of nothing: as it stands, or empty, it finds nothing. */
+/** A segment that cannot be decoded or stored is no resource's id: unchanged or empty, it matches none. */
 const decode = (segment: string): string => {
-  const text = segment.includes('%') ? decoded(segment) : segment
-  return isStorable(text) ? text : ''
-}
-
-const decoded = (segment: string): string => {
+  let text = segment
   try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
+    if (segment.includes('%')) text = decodeURIComponent(segment)
+  } catch {}
+  return isStorable(text) ? text : ''
 }

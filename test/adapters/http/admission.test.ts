@@ -61,7 +61,18 @@ t.test('who waits begins when others leave, in order, and tenants take turns', a
   await go('a2')
   await go('b0')
   await go('a3', 'b1')
-  t.strictSame(working, ['a0', 'a1', 'a2', 'b0', 'a3', 'b1', 'a4', 'b2'])
+  t.strictSame(working, ['a0', 'a1', 'b0', 'a2', 'a3', 'b1', 'a4', 'b2'])
+})
+
+t.test('a tenant with slow requests does not take the room of one with fast requests', async (t) => {
+  const { come, go, working } = setting({ atOnceMax: 4 })
+  come(...named('slow', 20))
+  for (let i = 0; i < 10; i++) come(`fast${i}`)
+  await go('slow0')
+  for (let i = 0; i < 9; i++) await go(`fast${i}`)
+  t.ok(working.includes('fast9'), working.join())
+  await go('slow1')
+  t.equal(working.at(-1), 'slow4', 'room that nobody else wants')
 })
 
 t.test('one tenant that floods costs another at most the wait for one turn', async (t) => {
@@ -179,4 +190,116 @@ t.test('bodies: what is worked on cannot be dropped, and never takes more than h
   void turn('b0')
   await go('a0', 'a1')
   t.ok(working.includes('b0'), 'a body larger than half goes alone')
+})
+
+t.test('bodies: a request without a body does not wait for one that is too large for now', async (t) => {
+  const { come, arrive, hold, placeOf, turn, working, go } = setting({ atOnceMax: 10 })
+  for (const [name, bytes] of [
+    ['a0', 700],
+    ['b0', 300],
+  ] as const) {
+    arrive(name)
+    hold(placeOf(name), bytes)
+    void turn(name)
+  }
+  come('c0')
+  await settled()
+  t.strictSame(working, ['a0', 'c0'])
+  await go('a0')
+  t.strictSame(working, ['a0', 'c0', 'b0'])
+})
+
+t.test(
+  'bodies: a request without a body that waits for a turn overtakes one that is too large',
+  async (t) => {
+    const { come, arrive, hold, placeOf, turn, working, go } = setting({ atOnceMax: 2 })
+    for (const name of ['a0', 'b0']) {
+      arrive(name)
+      hold(placeOf(name), 400)
+    }
+    void turn('a0')
+    come('d0')
+    void turn('b0')
+    come('c0')
+    await go('d0')
+    t.strictSame(working, ['a0', 'd0', 'c0'])
+  },
+)
+
+/** A sequence that is the same in every run. */
+const seeded = (seed: number) => (below: number) => {
+  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
+  return Math.floor((seed / 2 ** 32) * below)
+}
+
+t.test('in any order of requests and failures bounds hold, and nothing is kept or left open', async (t) => {
+  for (let seed = 1; seed <= 200; seed++) {
+    const random = seeded(seed)
+    const limits = { atOnceMax: 1 + random(4), waitingMax: 1 + random(12), waitMsMax: 60_000 }
+    const bodyBytesMax = 100 + random(400)
+    const admission = createAdmission({ ...limits, bodyBytesMax })
+    const open = new Map<Place, { working: boolean; fail: (() => void)[] }>()
+    let ended = 0
+    const tenantsSeen = new Set<Place['tenant']>()
+
+    const request = async (): Promise<void> => {
+      const place = admission.arrive('abcdef'.charAt(random(6)))
+      const state = { working: false, fail: [] as (() => void)[] }
+      open.set(place, state)
+      tenantsSeen.add(place.tenant)
+      const step = <Value>(value: Value) =>
+        new Promise<Value>((resolve, reject) => {
+          state.fail = [() => resolve(value), () => reject(new Error('failed'))]
+        })
+      try {
+        if (random(3) > 0) {
+          const bytes = 1 + random(150)
+          admission.hold(place, bytes)
+          await admission.reading(place, step(null))
+          admission.hold(place, 1 + random(bytes))
+        }
+        await admission.turn(place)
+        state.working = true
+        await step(null)
+      } finally {
+        admission.leave(place)
+        if (random(4) === 0) admission.leave(place)
+        open.delete(place)
+      }
+    }
+    const mustHold = () => {
+      const places = [...open.keys()].filter(({ state }) => state !== 'gone')
+      const bytes = places.reduce((sum, place) => sum + place.bytes, 0)
+      const working = places.filter(({ state }) => state === 'working').length
+      if (
+        working > limits.atOnceMax ||
+        places.length - working > limits.waitingMax ||
+        bytes > 1.5 * bodyBytesMax + 150
+      )
+        t.fail(`seed ${seed}: ${working} working, ${places.length - working} waiting, ${bytes} bytes`)
+    }
+    const requests: Promise<void>[] = []
+    const advance = async () => {
+      const states = [...open.values()].filter(({ fail }) => fail.length > 0)
+      const state = states[random(states.length)]
+      const [resolve, reject] = state?.fail.splice(0) ?? []
+      if (random(5) === 0) reject?.()
+      else resolve?.()
+      await settled()
+    }
+    for (let i = 0; i < 80; i++) {
+      if (random(2) === 0)
+        requests.push(
+          request()
+            .finally(() => ended++)
+            .catch(() => {}),
+        )
+      else await advance()
+      mustHold()
+    }
+    for (let i = 0; i < 500 && ended < requests.length; i++) await advance()
+    t.equal(ended, requests.length, `seed ${seed}: every request ends`)
+    for (const { places, waiting, bytes, waitingBytes, reading, ready } of tenantsSeen)
+      t.strictSame([places, waiting, bytes, waitingBytes, reading.size, ready.size], [0, 0, 0, 0, 0, 0])
+  }
 })

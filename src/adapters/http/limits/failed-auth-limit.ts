@@ -1,6 +1,6 @@
 import { DomainFailure, refuse } from '../../../core/failures.ts'
 import type { Caller } from '../../../core/identify.ts'
-import { createTokenBuckets } from './token-bucket.ts'
+import { createTokenBuckets } from './rate-limit.ts'
 
 type Deps = {
   readonly identify: (apiKey: string | undefined) => Promise<Caller>

@@ -1,6 +1,5 @@
 import { refuse } from '../../../core/failures.ts'
 import type { Caller } from '../../../core/identify.ts'
-import { createTokenBuckets } from './token-bucket.ts'
 
 /** Counts a request of a key. Refuses `rate_limited`; `headers` receives the state of the limit either way. */
 export type RateLimit = (caller: Caller, headers: Record<string, string>) => void
@@ -16,5 +15,40 @@ export const createRateLimit = (perMinute: number | null, stopwatch: () => numbe
     headers['ratelimit'] = `"per-minute";r=${Math.floor(left)};t=${waitS}`
     if (!isTaken)
       refuse('rate_limited', 'This API key has used up its requests per minute.', { retryAfterS: waitS })
+  }
+}
+
+const MINUTE_MS = 60_000
+
+type Bucket = { readonly left: number; readonly atMs: number }
+type Taken = { readonly isTaken: boolean; readonly left: number; readonly waitS: number }
+
+/**
+ * A bucket of `perMinute` tokens for each name, refilled evenly. Full buckets are forgotten; past `namesMax` in a minute
+ * all are. `stopwatch`: monotonic milliseconds.
+ */
+export const createTokenBuckets = (perMinute: number, stopwatch: () => number, namesMax = 100_000) => {
+  const buckets = new Map<string, Bucket>()
+  const msPerToken = MINUTE_MS / perMinute
+  let sweptMs = stopwatch()
+
+  const sweep = (nowMs: number) => {
+    if (buckets.size >= namesMax) buckets.clear()
+    if (nowMs - sweptMs < MINUTE_MS) return
+    sweptMs = nowMs
+    for (const [name, { atMs }] of buckets) if (nowMs - atMs >= MINUTE_MS) buckets.delete(name)
+  }
+
+  /** Takes a token if there is one. `left` and `waitS`, until there is one again, describe the moment after. */
+  return (name: string): Taken => {
+    const nowMs = stopwatch()
+    sweep(nowMs)
+    const bucket = buckets.get(name)
+    const before =
+      bucket === undefined ? perMinute : Math.min(perMinute, bucket.left + (nowMs - bucket.atMs) / msPerToken)
+    const isTaken = before >= 1
+    const left = isTaken ? before - 1 : before
+    buckets.set(name, { left, atMs: nowMs })
+    return { isTaken, left, waitS: Math.max(0, Math.ceil(((1 - left) * msPerToken) / 1_000)) }
   }
 }

@@ -2,54 +2,66 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DomainFailure } from '../../../core/failures.ts'
 import type { Api } from '../api.ts'
-import type { ApiRequest, ApiResponse } from '../requests.ts'
-import { discard } from './read-body.ts'
+import type { ApiResponse } from '../requests.ts'
+import { bodyOf, isHttp2 } from './body.ts'
+import { faultOf, repeatedIn } from './malformed-requests.ts'
 import { limitPendingWrites } from './slow-readers.ts'
 
 type Deps = {
   readonly api: Api
-  /** Bytes of answers that callers have not read. */
-  readonly unsentBytesMax: number
+  /** `unsentBytesMax`: bytes of answers that callers have not read. */
+  readonly limits: { readonly bodyBytesMax: number; readonly unsentBytesMax: number }
   /** After this long without progress a connection is closed. Undefined in somebody else's server. */
   readonly stalledMsMax?: number
   readonly refuseMessage: (failure: DomainFailure, req: IncomingMessage) => ApiResponse
   /** Whether answers from now on close their connections. */
   readonly isDraining?: () => boolean
 }
-type Received = Required<Pick<ApiRequest, 'target' | 'repeatedHeaders' | 'body'>> & {
-  /** Why the message is refused without asking the API. */
-  readonly fault: DomainFailure | null
+type Received = {
+  readonly target: string
+  /** Why the message is refused without asking the API, besides faults of its HTTP. */
+  readonly refused: DomainFailure | null
+  readonly beforeRead?: (() => void) | undefined
 }
 
 /** Passes a message of `node:http` to the API and writes its answer: what the server and the handler share. */
-export const messageHandler = ({ api, unsentBytesMax, stalledMsMax, refuseMessage, isDraining }: Deps) => {
-  const limitPending = limitPendingWrites(unsentBytesMax, stalledMsMax)
+export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDraining }: Deps) => {
+  const limitPending = limitPendingWrites(limits.unsentBytesMax, stalledMsMax)
   return async (
     req: IncomingMessage,
     res: ServerResponse,
-    { fault, ...received }: Received,
+    { target, refused, beforeRead }: Received,
   ): Promise<void> => {
+    const isHttp1 = !isHttp2(req)
+    const repeatedHeaders = repeatedIn(req)
+    const fault = refused ?? (isHttp1 ? faultOf(req, repeatedHeaders) : null)
+    const requestBody = bodyOf(req, limits.bodyBytesMax, beforeRead)
     const { status, headers, body, tenantId } = fault
       ? refuseMessage(fault, req)
       : await api({
-          ...received,
+          target,
+          repeatedHeaders,
+          body: requestBody,
           method: req.method ?? '',
           headers: req.headers,
           address: req.socket.remoteAddress,
         })
-    // The rest of a small body may be in the same packet, which is parsed to its end in this turn of the loop. HTTP/2
-    // answers without regard to an unread body.
-    const isUnread = () => !req.complete && req.httpVersionMajor < 2
-    if (isUnread()) await nextTurn()
-    const unread = isUnread()
-    if (isDraining?.() || fault || unread) res.setHeader('connection', 'close')
+    // The rest of a small body may be in the same packet, which is parsed to its end in this turn of the loop.
+    if (isHttp1 && !req.complete) await nextTurn()
+    const unread = req.complete ? undefined : requestBody
+    const closes = isHttp1 && (isDraining?.() || fault || unread)
+    if (closes) res.setHeader('connection', 'close')
     res.writeHead(status, headers)
-    if (unread) {
-      res.write(body)
-      await discard(req)
-      res.end()
-      // Text with as many bytes as characters is ASCII, which Node writes faster as Latin-1.
-    } else res.end(body, headers['content-length'] === String(body.length) ? 'latin1' : 'utf8')
+    const endsLater = isHttp1 && unread !== undefined
+    // Text with as many bytes as characters is ASCII, which Node writes faster as Latin-1.
+    if (!endsLater) res.end(body, headers['content-length'] === String(body.length) ? 'latin1' : 'utf8')
+    else if (body.length === 0) res.flushHeaders()
+    else res.write(body)
     limitPending(res, tenantId)
+    // HTTP/2 resets a stream that was never read, and reads the rest of the others.
+    if (!isHttp1 && req.readableFlowing !== null) unread?.discard()
+    if (!endsLater) return
+    await unread.discard()
+    res.end()
   }
 }

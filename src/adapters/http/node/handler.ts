@@ -1,11 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { DomainFailure } from '../../../core/failures.ts'
 import type { Api } from '../api.ts'
-import { tooLarge } from '../requests.ts'
 import { refusal } from '../responses.ts'
 import { messageHandler } from './handle-message.ts'
-import { faultOf, repeatedIn } from './malformed-requests.ts'
-import { readBody } from './read-body.ts'
 
 type Deps = {
   readonly api: Api
@@ -20,28 +17,13 @@ export type Handler = (req: IncomingMessage, res: ServerResponse, next?: () => v
 
 /** The API as a listener in somebody else's server. It never throws. */
 export const createHandler = ({ api, prefix, limits, newRequestId }: Deps): Handler => {
-  const { bodyBytesMax, unsentBytesMax } = limits
   const refuseMessage = (failure: DomainFailure) => refusal(newRequestId(), failure)
-  const handleMessage = messageHandler({ api, unsentBytesMax, refuseMessage })
-
+  const handleMessage = messageHandler({ api, limits, refuseMessage })
   return (req, res, next) => {
     const target = targetUnder(prefix, req.url ?? '')
-    if (target === null && next !== undefined) {
-      next()
-      return
-    }
-    const repeatedHeaders = repeatedIn(req)
-    handleMessage(req, res, {
-      target: target ?? '',
-      repeatedHeaders,
-      fault:
-        target === null ? unknownPath() : req.httpVersionMajor > 1 ? null : faultOf(req, repeatedHeaders),
-      body: {
-        bytesMax: bodyBytesMax,
-        read: async () =>
-          req.readableDidRead ? bytesReadBefore(req, bodyBytesMax) : readBody(req, bodyBytesMax),
-      },
-    }).catch(() => res.destroy())
+    const refused = target === null ? new DomainFailure('not_found', 'Unknown path.') : null
+    if (refused !== null && next !== undefined) next()
+    else handleMessage(req, res, { target: target ?? '', refused }).catch(() => res.destroy())
   }
 }
 
@@ -53,19 +35,4 @@ const targetUnder = (prefix: string, url: string): string | null => {
   const rest = local.slice(prefix.length)
   if (rest === '' || rest.startsWith('?')) return `/${rest}`
   return rest.startsWith('/') ? rest : null
-}
-
-const unknownPath = () => new DomainFailure('not_found', 'Unknown path.')
-
-/**
- * The bytes of a body that a framework has read already and kept unparsed, as `rawBody` or `body`. A parsed body does not
- * give back its bytes, and a payload is stored as it was sent.
- */
-const bytesReadBefore = (req: IncomingMessage, bytesMax: number): Uint8Array => {
-  const { rawBody, body } = req as { rawBody?: unknown; body?: unknown }
-  const bytes = [rawBody, body].find((one) => one instanceof Uint8Array)
-  if (bytes === undefined)
-    throw new Error('The body was already parsed: mount the prospect-pages handler before any body parser.')
-  if (bytes.length > bytesMax) throw tooLarge(bytesMax)
-  return bytes
 }

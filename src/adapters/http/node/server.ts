@@ -3,13 +3,11 @@ import { Server as Listener } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { DomainFailure } from '../../../core/failures.ts'
 import type { Api } from '../api.ts'
-import type { ApiResponse } from '../requests.ts'
+import { type ApiResponse, requestIdIn, traceIdIn } from '../requests.ts'
 import { refusal } from '../responses.ts'
-import { requestIdIn, traceIdIn } from '../trace.ts'
 import { messageHandler } from './handle-message.ts'
-import { answerMalformed, faultOf, repeatedIn } from './malformed-requests.ts'
+import { answerMalformed } from './malformed-requests.ts'
 import { createPipelining } from './pipelining.ts'
-import { readBody } from './read-body.ts'
 
 export type ServerLimits = {
   readonly bodyBytesMax: number
@@ -46,7 +44,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
   }
   const handleMessage = messageHandler({
     api,
-    unsentBytesMax: limits.unsentBytesMax,
+    limits,
     stalledMsMax: STALLED_MS_MAX,
     refuseMessage,
     isDraining: () => draining,
@@ -64,18 +62,9 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
   const onRequest = (expectsContinue: boolean) => async (req: IncomingMessage, res: ServerResponse) => {
     const taken = pipelining.take(req.socket, res)
     if (taken === 'full') return
-    const repeatedHeaders = repeatedIn(req)
-    const read = () => {
-      if (expectsContinue) res.writeContinue()
-      return readBody(req, limits.bodyBytesMax)
-    }
+    const beforeRead = expectsContinue ? () => res.writeContinue() : undefined
     try {
-      await handleMessage(req, res, {
-        target: req.url ?? '',
-        repeatedHeaders,
-        fault: taken.overflow ?? faultOf(req, repeatedHeaders),
-        body: { bytesMax: limits.bodyBytesMax, read },
-      })
+      await handleMessage(req, res, { target: req.url ?? '', refused: taken.overflow, beforeRead })
     } catch {
       res.destroy()
     } finally {

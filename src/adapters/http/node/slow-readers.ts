@@ -24,6 +24,8 @@ export const limitPendingWrites = (bytesMax: number, stalledMsMax?: number) => {
     for (const oldest of tenant.pending.keys()) {
       forget(tenantId, tenant, oldest)
       oldest.destroy()
+      // An answer that waits behind another one is only freed with its connection.
+      if (oldest.socket === null) oldest.req.socket.destroy()
       return
     }
   }

@@ -142,6 +142,41 @@ for (const [status, header, instead] of [
     t.equal(first?.headers['connection'], 'close')
   })
 
+t.test('a request without a body finds room however many bytes others hold', async (t) => {
+  const { ask, textOf, newGroup } = await serve(t, { bodyBytesHeldMax: LIMITS.bodyBytesMax - 1 })
+  const { pageGroupId } = await newGroup()
+  const create = `POST /v0/page_groups/${pageGroupId}/pages`
+  t.equal((await ask(textOf(create))).status, 201)
+  const chunked = textOf(create, [JSON_TYPE, 'Transfer-Encoding: chunked'])
+  t.equal((await ask(`${chunked}0\r\n\r\n`)).status, 503)
+})
+
+t.test('503 is sent before the body is asked for', async (t) => {
+  const { dial, textOf } = await serve(t, { bodyBytesHeldMax: 10 })
+  const headers = [JSON_TYPE, 'Content-Length: 30', 'Expect: 100-continue']
+  const [first] = await dial().say(textOf('POST /v0/prospect_logs', headers)).answers(1)
+  t.match(first, { status: 503, headers: { connection: 'close' } })
+})
+
+t.test('an answer without a body does not wait for the rest of a body that nobody reads', async (t) => {
+  const { dial, textOf } = await serve(t)
+  // The timer that gives up the rest of a body never fires.
+  const { setTimeout } = globalThis
+  t.teardown(() => {
+    globalThis.setTimeout = setTimeout
+  })
+  globalThis.setTimeout = ((run: () => void, ms?: number) =>
+    setTimeout(ms === 1_000 ? () => {} : run, ms)) as typeof setTimeout
+  for (const [method, status] of [
+    ['OPTIONS', 204],
+    ['HEAD', 200],
+  ] as const) {
+    const line = dial().say(textOf(`${method} /v0/page_groups`, ['Content-Length: 5']))
+    t.strictSame(codesOf(await line.answers(1)), [status])
+    line.hangUp()
+  }
+})
+
 t.test('a request for no single host is refused as a problem', async (t) => {
   const { ask, textOf } = await serve(t)
   const get = textOf('GET /v0/page_groups')

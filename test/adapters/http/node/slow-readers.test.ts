@@ -113,3 +113,22 @@ t.test('an answer of which nothing is taken is given up in the end', async (t) =
   t.ok((await bytesOn(held)) < ANSWER_BYTES)
   answered.destroy()
 })
+
+t.test('a dropped answer that waits behind another one closes its connection', async (t) => {
+  const limitPending = limitPendingWrites(2 * ANSWER_BYTES)
+  const server = createServer((req, res) => {
+    if (req.url === '/never') return
+    res.end('x'.repeat(ANSWER_BYTES))
+    limitPending(res)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const socket = connect(port, '127.0.0.1').resume()
+  socket.on('error', () => {})
+  for (const path of ['/never', '/a', '/b', '/c'])
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  await closeOf(socket)
+  t.pass('closed')
+})

@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http'
+import { DomainFailure } from '../../../core/failures.ts'
+import { type RequestBody, tooLarge } from '../requests.ts'
+
+const DISCARD_MS_MAX = 1_000
+
+export type MessageBody = RequestBody & {
+  /** Drops what has arrived and what still comes. Closing on a sender that still sends would cost it the answer. */
+  readonly discard: () => Promise<void>
+}
+
+/** Not by its version: an HTTP/1 message may claim any. */
+export const isHttp2 = (req: IncomingMessage): boolean => 'stream' in req
+
+/** The body of a message. Undefined if it has none; HTTP/2 shows that only at the end. */
+export const bodyOf = (
+  req: IncomingMessage,
+  bytesMax: number,
+  beforeRead?: () => void,
+): MessageBody | undefined => {
+  const { 'content-length': length, 'transfer-encoding': coding } = req.headers
+  if (!isHttp2(req) && length === undefined && coding === undefined) return undefined
+  let chunks: Buffer[] = []
+
+  const readNow = () =>
+    new Promise<Uint8Array>((resolve, reject) => {
+      // A stream that has ended, or whose sender is gone, emits nothing any more.
+      if (req.readableEnded) return resolve(new Uint8Array())
+      if (req.destroyed) return reject(endedEarly())
+      let bytes = 0
+      const take = (chunk: Buffer) => {
+        bytes += chunk.length
+        chunks.push(chunk)
+        if (bytes <= bytesMax) return
+        req.off('data', take).pause()
+        reject(tooLarge(bytesMax))
+      }
+      const onEnd = () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+      // `close` also follows a normal end.
+      const onClose = () => {
+        if (!req.readableEnded) reject(endedEarly())
+      }
+      req.on('data', take).on('end', onEnd).on('error', onClose).on('close', onClose)
+    })
+  return {
+    bytesMax,
+    read: async () => {
+      if (req.readableDidRead) return bytesReadBefore(req, bytesMax)
+      beforeRead?.()
+      return readNow()
+    },
+    discard: () =>
+      new Promise((resolve) => {
+        chunks = []
+        const timer = setTimeout(resolve, DISCARD_MS_MAX)
+        req.once('close', () => {
+          clearTimeout(timer)
+          resolve()
+        })
+        req.removeAllListeners('data').resume()
+      }),
+  }
+}
+
+/**
+ * The bytes of a body that a framework has read already and kept unparsed, as `rawBody` or `body`. A parsed body does not
+ * give back its bytes, and a payload is stored as it was sent.
+ */
+const bytesReadBefore = (req: IncomingMessage, bytesMax: number): Uint8Array => {
+  const { rawBody, body } = req as { rawBody?: unknown; body?: unknown }
+  const bytes = [rawBody, body].find((one) => one instanceof Uint8Array)
+  if (bytes === undefined)
+    throw new Error('The body was already parsed: mount the prospect-pages handler before any body parser.')
+  if (bytes.length > bytesMax) throw tooLarge(bytesMax)
+  return bytes
+}
+
+const endedEarly = () => new DomainFailure('invalid_request', 'The request ended early.')
