@@ -1,21 +1,19 @@
 import { keyOf } from '../../core/keys.ts'
 import type { PageGroups, PageGroupsWant, StoredPageGroup } from '../../core/ports/page-groups.ts'
 import { takeSlice } from '../rows.ts'
-import { idsIn, type SortedIds } from './sorted-ids.ts'
+import { sortedLists } from './sorted-lists.ts'
 
-type GroupKey = { readonly tenantId: string; readonly pageGroupId: string }
+export type GroupKey = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
+type KeptGroup = StoredPageGroup & { pagesCount: number }
 
 export const memoryPageGroups = () => {
-  const groups = new Map<string, StoredPageGroup>()
-  const idsOf = new Map<string, SortedIds>()
+  const groups = new Map<string, KeptGroup>()
+  const groupsOf = sortedLists<KeptGroup>(({ pageGroupId }) => pageGroupId)
   const groupOf = ({ tenantId, pageGroupId }: GroupKey) => groups.get(keyOf(tenantId, pageGroupId))
-  const save = (group: StoredPageGroup) => groups.set(keyOf(group.tenantId, group.pageGroupId), copied(group))
 
   const listed = function* ({ tenantId, status, beforeId }: PageGroupsWant) {
-    for (const pageGroupId of idsOf.get(tenantId)?.backFrom(beforeId) ?? []) {
-      const group = groupOf({ tenantId, pageGroupId }) as StoredPageGroup
+    for (const group of groupsOf.backFrom(tenantId, beforeId))
       if (status === null ? group.status !== 'deleted' : group.status === status) yield copied(group)
-    }
   }
 
   const pageGroups: PageGroups = {
@@ -25,24 +23,18 @@ export const memoryPageGroups = () => {
       return null
     },
     add: async (group) => {
-      save(group)
-      idsIn(idsOf, group.tenantId).add(group.pageGroupId)
+      const kept = copied(group)
+      groups.set(keyOf(group.tenantId, group.pageGroupId), kept)
+      groupsOf.add(group.tenantId, kept)
     },
     change: async (group, lastUpdatedAt) => {
-      const before = groupOf(group)
-      if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
-      save({ ...group, pagesCount: before.pagesCount })
+      const kept = groupOf(group)
+      if (kept?.updatedAt !== lastUpdatedAt) return 'overtaken'
+      Object.assign(kept, copied(group), { pagesCount: kept.pagesCount })
       return 'recorded'
     },
   }
-  return {
-    pageGroups,
-    groupOf,
-    countPage: (key: GroupKey): void => {
-      const group = groupOf(key)
-      if (group !== undefined) save({ ...group, pagesCount: group.pagesCount + 1 })
-    },
-  }
+  return { pageGroups, groupOf }
 }
 
 const copied = (group: StoredPageGroup): StoredPageGroup => ({
