@@ -1,4 +1,4 @@
-import { camelName, valuesOf } from '../rows.ts'
+import { type Columns, camelCase, valuesOf } from '../rows.ts'
 import type { Sql } from './connect.ts'
 
 /** A list as PostgreSQL writes an array: `{"a","b",NULL}`. */
@@ -15,20 +15,15 @@ export const textArray = (values: readonly (string | number | boolean | null)[])
 const needsEscape = /["\\]/
 const escapes = /["\\]/g
 
-/** The same for numbers and booleans, which need no quotes. */
-export const plainArray = (values: readonly (number | boolean)[]): string => `{${values.join(',')}}`
-
-type Type = 'text' | 'int' | 'boolean' | 'timestamptz' | 'json'
-
 /**
  * The columns of rows that a statement gets as one array each, named once. The member `pageId` of a row is the column
  * `page_id`. The text is the same for any number of rows, so it is prepared once.
  *
  * `names`: `page_id, …`. `selected`: `alias.page_id, …` with JSON as text. `from`: `unnest($1::text[], …) as alias (…)`.
  */
-export const columns = (alias: string, types: Readonly<Record<string, Type>>) => {
+export const columns = (alias: string, types: Columns) => {
   const entries = Object.entries(types)
-  const members = Object.keys(types).map(camelName)
+  const members = Object.keys(types).map(camelCase)
   const list = Object.keys(types).join(', ')
   // The driver would encode an array of JSON a second time. A parameter stands before each cast.
   const casts = entries.map(([, type]) => (type === 'json' ? '::text[]::json[]' : `::${type}[]`))

@@ -1,10 +1,9 @@
 import postgres from 'postgres'
 import { DomainFailure, unavailable } from '../../core/failures.ts'
-import { camelCase } from '../camel-case.ts'
+import { camelCase } from '../rows.ts'
 import { isConnectionFatal, rejectedByServer } from './error-codes.ts'
 import { parseAddress } from './parse-address.ts'
 import { createSemaphore, type PoolCounts } from './semaphore.ts'
-import { withTimeout } from './with-timeout.ts'
 
 export type PostgresSettings = {
   readonly url: string
@@ -62,11 +61,7 @@ export const connect = (settings: PostgresSettings) => {
   const connections = new Set<Connection>()
   const free: Connection[] = []
   let closed = false
-  const semaphore = createSemaphore({
-    inFlightMax: settings.connectionsMax,
-    waitingMax: settings.waitingMax,
-    waitMsMax: settings.waitMsMax,
-  })
+  const semaphore = createSemaphore({ ...settings, inFlightMax: settings.connectionsMax })
   settings.observer?.pool(semaphore.counts)
 
   const open = (): Connection => {
@@ -117,6 +112,18 @@ export const connect = (settings: PostgresSettings) => {
     await Promise.all([...connections].map(({ pool }) => endPool(pool, 5)))
   }
   return { ask, close }
+}
+
+/**
+ * Refuses `unavailable` if PostgreSQL has not answered in time. The driver itself retries for ever when an address does
+ * not exist, or accepts connections and drops them.
+ */
+export const withTimeout = <Answer>(asked: PromiseLike<Answer>, msMax: number): Promise<Answer> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unavailable('The database did not answer in time.')), msMax)
+  })
+  return Promise.race([asked, late]).finally(() => clearTimeout(timer))
 }
 
 /**

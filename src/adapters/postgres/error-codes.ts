@@ -33,18 +33,23 @@ export const isConnectionFatal = (error: unknown): boolean =>
 const NEVER_MADE = /^(ECONNREFUSED|ENOENT|EAI_|ENOTFOUND|EHOST|ENET)/
 
 /**
- * Somebody else got there first: an email or an idempotency key was taken (23505), a blank email was filled (23514,
- * by that one constraint), or two writes waited for each other (40P01, 40001). Nothing was saved.
+ * Somebody else got there first: an email or an idempotency key was taken (23505), two writes waited for each other
+ * (40P01, 40001), a blank email was filled (23514, by that one constraint), or a page group was archived (23502, in that
+ * one table). Nothing was saved.
  */
 const isOvertaken = (error: unknown): boolean => {
+  const { constraint_name, table_name } = error as { constraint_name?: string; table_name?: string }
   const code = codeOf(error)
-  if (code === '23514')
-    return (error as { constraint_name?: string }).constraint_name === 'prospects_email_hash_is_one'
+  if (code === '23514') return constraint_name === 'prospects_email_hash_is_one'
+  if (code === '23502') return table_name === 'page_counts'
   return code === '23505' || code === '40P01' || code === '40001'
 }
 
-export const recordedUnlessOvertaken = (write: Promise<Recorded>): Promise<Recorded> =>
-  write.catch((error) => {
-    if (isOvertaken(error)) return 'overtaken'
-    throw error
-  })
+export const recordedUnlessOvertaken = (write: Promise<unknown>): Promise<Recorded> =>
+  write.then(
+    () => 'recorded',
+    (error) => {
+      if (isOvertaken(error)) return 'overtaken'
+      throw error
+    },
+  )

@@ -1,6 +1,6 @@
 import type { PageGroups, PageGroupsWant } from '../../core/ports/page-groups.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
-import { PAGE_GROUP_COLUMNS, type PageGroupRow, storedPageGroup } from '../rows.ts'
+import { COLUMNS, columnsOf, PAGE_GROUP_CHANGES, type PageGroupRow, storedPageGroup } from '../rows.ts'
 import { columns } from './arrays.ts'
 import { listsByTenant } from './by-tenant.ts'
 import type { Ask, Sql } from './connect.ts'
@@ -8,10 +8,9 @@ import type { Ask, Sql } from './connect.ts'
 type ListedRow = PageGroupRow & { readonly want: number }
 type Want = PageGroupsWant & { readonly number: number }
 
-const { tenant_id: _, page_group_id: __, ...changing } = PAGE_GROUP_COLUMNS
-const GROUPS = columns('g', PAGE_GROUP_COLUMNS)
-const CHANGES = columns('g', changing)
-const WANTS = columns('want', { number: 'int', filter: 'text', before_id: 'text', rows_max: 'int' })
+const GROUPS = columns('g', COLUMNS.page_groups)
+const CHANGES = columns('g', PAGE_GROUP_CHANGES)
+const WANTS = columns('want', columnsOf('number int, status, before_id, rows_max int'))
 
 export const postgresPageGroups = (ask: Ask): PageGroups => ({
   list: async (wants) => {
@@ -79,18 +78,15 @@ const listFiltered = (sql: Sql, tenantId: string, wants: readonly Want[]) =>
     sql`
       select ${GROUPS.selected(sql)} from page_groups g
       where g.tenant_id = ${tenantId}
-        and (g.status || '/' || g.page_group_id) collate "C" < want.filter || '/' || want.before_id
-        and (g.status || '/' || g.page_group_id) collate "C" > want.filter || '/'
+        and (g.status || '/' || g.page_group_id) collate "C" < want.status || '/' || want.before_id
+        and (g.status || '/' || g.page_group_id) collate "C" > want.status || '/'
       order by (g.status || '/' || g.page_group_id) collate "C" desc limit want.rows_max`,
   )
 
 /** The rows of each want, until they fill a slice. */
 const listed = (sql: Sql, wants: readonly Want[], newest: ReturnType<Sql>) => sql<ListedRow[]>`
-  select want.number as want, ${GROUPS.names(sql)}, ${pagesCount(sql)}
-  from ${WANTS.from(
-    sql,
-    wants.map((want) => ({ ...want, filter: want.status })),
-  )}
+  select want.number as want, ${GROUPS.selected(sql)}, ${pagesCount(sql)}
+  from ${WANTS.from(sql, wants)}
     cross join lateral (
       select g.*, sum(
         coalesce(octet_length(g.page_context), 0) + octet_length(g.actions) + octet_length(g.footer_links)

@@ -8,7 +8,7 @@ import type {
   StoredPage,
 } from '../../core/ports/pages.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
-import { PAGE_COLUMNS, pageRow } from '../rows.ts'
+import { COLUMNS, columnsOf, NEW_PAGE_COLUMNS, newPageRow } from '../rows.ts'
 import { columns } from './arrays.ts'
 import { listsByTenant } from './by-tenant.ts'
 import type { Ask, Sql } from './connect.ts'
@@ -20,19 +20,21 @@ type RecallRow =
   | (KnownPages['pages'][number] & { readonly pageId: string })
 type ListedRow = StoredPage & { readonly want: number; readonly pageId: string | null }
 
-const BY_GROUP = columns('want', { tenant_id: 'text', page_group_id: 'text' })
-const BY_KEY = columns('want', { tenant_id: 'text', page_group_id: 'text', idempotency_key: 'text' })
-const LISTED = columns('want', { number: 'int', page_group_id: 'text', before_id: 'text', rows_max: 'int' })
-const FOUND = columns('want', { number: 'int', tenant_id: 'text', page_group_id: 'text', page_id: 'text' })
-const PAGES = columns('page', PAGE_COLUMNS)
-const COUNTS = columns('count', { tenant_id: 'text', page_group_id: 'text', pages_count: 'int' })
-const NEW_PAGES = columns('page', { ...PAGE_COLUMNS, version_number: 'int' })
+const BY_GROUP = columns('want', columnsOf('tenant_id, page_group_id'))
+const BY_KEY = columns('want', columnsOf('tenant_id, page_group_id, idempotency_key'))
+const LISTED = columns('want', columnsOf('number int, page_group_id, before_id, rows_max int'))
+const FOUND = columns('want', columnsOf('number int, tenant_id, page_group_id, page_id'))
+const PAGES = columns('page', NEW_PAGE_COLUMNS)
+const COUNTS = columns('count', COLUMNS.page_counts)
+const NEW_PAGES = columns('page', { ...NEW_PAGE_COLUMNS, version_number: 'int' })
 
 /**
  * A page group is looked up by the expression that only the index of those not deleted, or of those with a status,
  * holds. Its id alone would give the planner a choice: each index on page groups begins with the tenant.
+ *
+ * Calls `added` after pages were recorded.
  */
-export const postgresPages = (ask: Ask): Pages => ({
+export const postgresPages = (ask: Ask, added: () => void): Pages => ({
   recall: async ({ groups, keys }) => {
     const rows = await ask(
       (sql) => sql<RecallRow[]>`
@@ -51,42 +53,37 @@ export const postgresPages = (ask: Ask): Pages => ({
     }
   },
 
-  // Nothing is inserted, and no row returned, if one of the groups is no longer active.
-  record: (pages) => {
-    const counts = countsOf(pages)
-    return recordedUnlessOvertaken(
+  // The count of a group that is no longer active is null, which the table refuses: then nothing is saved.
+  record: async (pages) => {
+    const recorded = await recordedUnlessOvertaken(
       ask(
         (sql) => sql`
-        with page as (
-          select * from ${NEW_PAGES.from(sql, pages.map(pageRow))}
-          where not exists (
-            select 1 from ${COUNTS.from(sql, counts)}
-            where not exists (
-              select 1 from page_groups g
+          with page as (
+            select * from ${NEW_PAGES.from(sql, pages.map(newPageRow))}
+          ), counted as (
+            insert into page_counts as c (${COUNTS.names(sql)})
+            select tenant_id, page_group_id, (
+              select count.pages_count from page_groups g
               where g.tenant_id = count.tenant_id
                 and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || count.page_group_id
             )
+            from ${COUNTS.from(sql, countsOf(pages))}
+            order by tenant_id, page_group_id
+            on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
+          ), versioned as (
+            insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
+              claimable_at, created_at)
+            select tenant_id, page_id, latest_version_id, page_group_id, version_number, 'processing', created_at,
+              created_at
+            from page
           )
-        ), counted as (
-          insert into page_counts as c (${COUNTS.names(sql)})
-          select * from ${COUNTS.from(sql, counts)}
-          where exists (select 1 from page)
-          order by tenant_id, page_group_id
-          on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
-        ), versioned as (
-          insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
-            claimable_at, created_at)
-          select tenant_id, page_id, latest_version_id, page_group_id, version_number, 'processing', created_at,
-            created_at
-          from page
-        ), added as (
           insert into pages (${PAGES.names(sql)})
           select ${PAGES.names(sql)} from page
-          order by tenant_id, page_group_id, idempotency_key, page_id
-        )
-        select 1 from page limit 1`,
-      ).then((rows) => (rows.length > 0 ? 'recorded' : 'overtaken')),
+          order by tenant_id, page_group_id, idempotency_key, page_id`,
+      ),
     )
+    if (recorded === 'recorded') added()
+    return recorded
   },
 
   list: async (wants) => {

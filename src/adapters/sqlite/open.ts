@@ -4,7 +4,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { unavailable } from '../../core/failures.ts'
 import type { Recorded } from '../../core/ports/verbs.ts'
-import { camelCase } from '../camel-case.ts'
+import { camelCase } from '../rows.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>
@@ -53,35 +53,28 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       prepared(READ_WAIT).run()
     }
   }
-  const camel = (row: Record<string, unknown>): Record<string, unknown> => {
-    const named: Record<string, unknown> = {}
-    for (const column in row) named[camelCase(column)] = row[column]
-    return named
-  }
-  const camelEach = function* (rows: Iterable<Record<string, unknown>>) {
-    for (const row of rows) yield camel(row)
-  }
+  const get = <Row>(sql: string, ...values: SQLInputValue[]): Row | undefined =>
+    withMappedErrors(() => {
+      const row = prepared(sql).get(...values)
+      return row === undefined ? undefined : camel<Row>(row)
+    })
 
+  // `sql` is a fixed text, kept prepared. Rows have columns in camelCase.
   return {
-    /** The rows of one statement, with columns in camelCase. `sql` is a fixed text, kept prepared. */
+    get,
+    has: (sql: string, ...values: SQLInputValue[]): boolean => get(sql, ...values) !== undefined,
     all: <Row>(sql: string, ...values: SQLInputValue[]): Row[] =>
-      withMappedErrors(
-        () =>
-          prepared(sql)
-            .all(...values)
-            .map(camel) as Row[],
+      withMappedErrors(() =>
+        prepared(sql)
+          .all(...values)
+          .map((row) => camel<Row>(row)),
       ),
-    /** What `take` makes of the rows of one statement, each read when it is taken. */
+    /** What `take` makes of the rows, each read when it is taken. */
     from: <Row, Answer>(
       take: (rows: Iterable<Row>) => Answer,
       sql: string,
       ...values: SQLInputValue[]
-    ): Answer => withMappedErrors(() => take(camelEach(prepared(sql).iterate(...values)) as Iterable<Row>)),
-    get: <Row>(sql: string, ...values: SQLInputValue[]): Row | undefined =>
-      withMappedErrors(() => {
-        const row = prepared(sql).get(...values)
-        return row === undefined ? undefined : (camel(row) as Row)
-      }),
+    ): Answer => withMappedErrors(() => take(camelEach<Row>(prepared(sql).iterate(...values)))),
     /** Within `write`. */
     run: (sql: string, ...values: SQLInputValue[]): void =>
       withMappedErrors(() => {
@@ -109,6 +102,15 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       isOpen = false
     },
   }
+}
+
+const camel = <Row>(row: Record<string, unknown>): Row => {
+  const named: Record<string, unknown> = {}
+  for (const column in row) named[camelCase(column)] = row[column]
+  return named as Row
+}
+const camelEach = function* <Row>(rows: Iterable<Record<string, unknown>>) {
+  for (const row of rows) yield camel<Row>(row)
 }
 
 const SWITCH_EVERY_MS = 5

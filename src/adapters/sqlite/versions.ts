@@ -5,6 +5,8 @@ import type {
   Settlement,
   Versions,
 } from '../../core/ports/versions.ts'
+import { type Backlog, columnsOf, settledRow } from '../rows.ts'
+import { boundTo } from './insert.ts'
 import type { Database } from './open.ts'
 
 /** Tenants after this one that have something claimable. */
@@ -39,9 +41,23 @@ const SETTLE = `
     attempts = attempts - ?
   where tenant_id = ? and page_id = ? and version_id = ? and status = 'processing' and attempts = ?
   returning page_group_id`
+const settledValues = boundTo(
+  columnsOf(`status, published_at, failure_reason, claimable_at, uncounted int, tenant_id, page_id, version_id,
+    attempt int`),
+)
 const PUBLISH = `
   update pages set published_version_id = ?, updated_at = ?, computed_name = coalesce(?, computed_name)
   where tenant_id = ? and page_group_id = ? and page_id = ?`
+
+/** For the metrics: see postgres/versions.ts. */
+const BACKLOG = `
+  select count(*) as count, min(created_at) as oldest from (
+    select created_at from page_versions where status = 'processing' order by tenant_id, claimable_at limit ?
+  )`
+export const sqliteBacklog =
+  (database: Database) =>
+  async (countMax: number): Promise<Backlog> =>
+    database.get<Backlog>(BACKLOG, countMax) ?? { count: 0, oldest: null }
 
 export const sqliteVersions = (database: Database): Versions => ({
   claim: async (want) => {
@@ -79,20 +95,18 @@ const findDue = (database: Database, { now, horizon, afterTenantId, max }: Claim
 
 /** Whether the attempt was still the latest one. */
 const settle = (database: Database, tenantId: string, done: Settlement): boolean => {
-  const at = done.status === 'published' ? done.at : null
-  const settled = database.get<{ pageGroupId: string }>(
-    SETTLE,
-    done.status,
-    at,
-    done.status === 'failed' ? done.reason : null,
-    done.status === 'processing' ? done.claimableAt : null,
-    done.status === 'processing' && !done.counts ? 1 : 0,
-    tenantId,
-    done.pageId,
-    done.versionId,
-    done.attempt,
-  )
-  if (settled !== undefined && done.status === 'published')
-    database.run(PUBLISH, done.versionId, at, done.computedName, tenantId, settled.pageGroupId, done.pageId)
-  return settled !== undefined
+  const row = settledRow(tenantId, done)
+  const settled = database.get<{ pageGroupId: string }>(SETTLE, ...settledValues(row))
+  if (settled === undefined) return false
+  if (row.status === 'published')
+    database.run(
+      PUBLISH,
+      row.versionId,
+      row.publishedAt,
+      row.computedName,
+      tenantId,
+      settled.pageGroupId,
+      row.pageId,
+    )
+  return true
 }
