@@ -39,14 +39,17 @@ export const COLUMNS = {
     updated_at timestamptz`),
   page_versions: columnsOf(`tenant_id, page_id, version_id, page_group_id, version_number int, status,
     published_at timestamptz, failure_reason, attempts int, claimable_at timestamptz, created_at timestamptz`),
-} as const
+}
+
+const without = (columns: Columns, ...names: readonly string[]): Columns =>
+  Object.fromEntries(Object.entries(columns).filter(([name]) => !names.includes(name)))
 
 /** Of a page when it is created; `published_version_id` is set later. */
-export const { published_version_id: _, ...NEW_PAGE_COLUMNS } = COLUMNS.pages
+export const NEW_PAGE_COLUMNS = without(COLUMNS.pages, 'published_version_id')
 export const newPageRow = (page: NewPageRow) => ({ ...page, latestVersionId: page.versionId })
 
 /** Of a page group, those that may change. */
-export const { tenant_id: __, page_group_id: ___, ...PAGE_GROUP_CHANGES } = COLUMNS.page_groups
+export const PAGE_GROUP_CHANGES = without(COLUMNS.page_groups, 'tenant_id', 'page_group_id', 'created_at')
 
 const names = new Map<string, string>()
 /** `page_group_id` is `pageGroupId`, and so are `PageGroupId` and `page-group-id`, which an embedder's driver may answer. */

@@ -1,6 +1,6 @@
 import type { Migration } from '../adapters/migrations.ts'
-import { endPool, ONE_PLAN, openPostgres, type Sql, withTimeout } from '../adapters/postgres/connect.ts'
 import { migratePostgres, type Warn } from '../adapters/postgres/migrate.ts'
+import { endPool, ONE_PLAN, openPostgres, type Sql, withTimeout } from '../adapters/postgres/open.ts'
 import type { ColumnType } from '../adapters/rows.ts'
 import type { Target } from './move.ts'
 import type { Table } from './move-tables.ts'

@@ -1,23 +1,27 @@
 import { keyOf } from '../../core/keys.ts'
+import type { PageGroups, PageGroupsWant, StoredPageGroup } from '../../core/ports/page-groups.ts'
 import type { FoundPage, NewPageRow, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
 import { takeSlice } from '../rows.ts'
-import { type GroupKey, memoryPageGroups } from './page-groups.ts'
 import { sortedLists } from './sorted-lists.ts'
 
+type GroupKey = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
+type KeptGroup = StoredPageGroup & { pagesCount: number }
 type KeptVersion = StoredVersion & { readonly attempts: number; readonly claimableAt: string }
 /** No operation adds a second version to a page. */
 type KeptPage = NewPageRow & { version: KeptVersion }
 
 /** Page groups, pages and versions in maps. Calls `added` after pages were recorded. */
 export const memoryPages = (added: () => void) => {
-  const { pageGroups, groupOf } = memoryPageGroups()
+  const groups = new Map<string, KeptGroup>()
+  const groupsOf = sortedLists<KeptGroup>(({ pageGroupId }) => pageGroupId)
   const pages = new Map<string, KeptPage>()
   const pagesOf = sortedLists<KeptPage>(({ pageId }) => pageId)
   const byIdempotencyKey = new Map<string, KeptPage>()
   /** By the id of the version. */
   const processing = new Map<string, KeptPage>()
 
+  const groupOf = ({ tenantId, pageGroupId }: GroupKey) => groups.get(keyOf(tenantId, pageGroupId))
   const isMissing = (want: GroupKey): boolean => (groupOf(want)?.status ?? 'deleted') === 'deleted'
   const pageOf = ({ tenantId, pageGroupId, pageId }: GroupKey & { pageId: string }) =>
     pages.get(keyOf(tenantId, pageGroupId, pageId))
@@ -29,6 +33,30 @@ export const memoryPages = (added: () => void) => {
     idempotencyKey === null ? undefined : byIdempotencyKey.get(keyOf(tenantId, pageGroupId, idempotencyKey))
   const storedPagesOf = function* ({ tenantId, pageGroupId }: GroupKey, beforeId: string | null) {
     for (const page of pagesOf.backFrom(keyOf(tenantId, pageGroupId), beforeId)) yield storedPage(page)
+  }
+
+  const listed = function* ({ tenantId, status, beforeId }: PageGroupsWant) {
+    for (const group of groupsOf.backFrom(tenantId, beforeId))
+      if (status === null ? group.status !== 'deleted' : group.status === status) yield copied(group)
+  }
+
+  const pageGroups: PageGroups = {
+    list: async (wants) => wants.map((want) => takeSlice(listed(want), want.limit)),
+    find: async (pageGroupId) => {
+      for (const group of groups.values()) if (group.pageGroupId === pageGroupId) return copied(group)
+      return null
+    },
+    add: async (group) => {
+      const kept = copied(group)
+      groups.set(keyOf(group.tenantId, group.pageGroupId), kept)
+      groupsOf.add(group.tenantId, kept)
+    },
+    change: async (group, lastUpdatedAt) => {
+      const kept = groupOf(group)
+      if (kept?.updatedAt !== lastUpdatedAt) return 'overtaken'
+      Object.assign(kept, copied(group), { pagesCount: kept.pagesCount })
+      return 'recorded'
+    },
   }
 
   const addPage = (row: NewPageRow) => {
@@ -137,6 +165,13 @@ export const memoryPages = (added: () => void) => {
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const copied = (group: StoredPageGroup): StoredPageGroup => ({
+  ...group,
+  actions: { ...group.actions },
+  footerLinks: { ...group.footerLinks },
+  scripts: { ...group.scripts },
+})
 
 const storedPage = (page: KeptPage): StoredPage => ({
   tenantId: page.tenantId,

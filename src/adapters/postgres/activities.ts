@@ -8,8 +8,9 @@ import type {
 } from '../../core/ports/activities.ts'
 import { COLUMNS, columnsOf } from '../rows.ts'
 import { columns } from './arrays.ts'
-import type { Ask, Sql } from './connect.ts'
+import type { Ask } from './connect.ts'
 import { recordedUnlessOvertaken } from './error-codes.ts'
+import type { Sql } from './open.ts'
 
 type RecallRow =
   | (StoredProspect & { readonly prospectLogId: null })

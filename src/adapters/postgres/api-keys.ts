@@ -1,7 +1,8 @@
 import type { ApiKeys, StoredApiKey } from '../../core/ports/api-keys.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../rows.ts'
 import { columns, textArray } from './arrays.ts'
-import type { Ask, Sql } from './connect.ts'
+import type { Ask } from './connect.ts'
+import type { Sql } from './open.ts'
 
 const KEYS = columns('key', COLUMNS.api_keys)
 

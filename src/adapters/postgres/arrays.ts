@@ -1,5 +1,5 @@
 import { type Columns, camelCase, valuesOf } from '../rows.ts'
-import type { Sql } from './connect.ts'
+import type { Sql } from './open.ts'
 
 /** A list as PostgreSQL writes an array: `{"a","b",NULL}`. */
 export const textArray = (values: readonly (string | number | boolean | null)[]): string => {

@@ -4,9 +4,10 @@ import type { Store } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
 import type { Migration } from '../migrations.ts'
 import { camelCase } from '../rows.ts'
-import { type Ask, isoFromPostgres, type Sql } from './connect.ts'
+import type { Ask } from './connect.ts'
 import { isConnectionFatal, isTransient, rejectedByServer } from './error-codes.ts'
 import { isUpToDate, migrateOn } from './migrate.ts'
+import { isoFromPostgres, type Sql } from './open.ts'
 import { portsOver } from './store.ts'
 
 type Types = Record<string, unknown>

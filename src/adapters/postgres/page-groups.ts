@@ -3,7 +3,8 @@ import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { COLUMNS, columnsOf, PAGE_GROUP_CHANGES, type PageGroupRow, storedPageGroup } from '../rows.ts'
 import { columns } from './arrays.ts'
 import { listsByTenant } from './by-tenant.ts'
-import type { Ask, Sql } from './connect.ts'
+import type { Ask } from './connect.ts'
+import type { Sql } from './open.ts'
 
 type ListedRow = PageGroupRow & { readonly want: number }
 type Want = PageGroupsWant & { readonly number: number }

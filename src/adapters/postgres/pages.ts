@@ -6,19 +6,29 @@ import type {
   Pages,
   PageWants,
   StoredPage,
+  StoredPageWithVersions,
+  StoredVersion,
 } from '../../core/ports/pages.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { COLUMNS, columnsOf, NEW_PAGE_COLUMNS, newPageRow } from '../rows.ts'
 import { columns } from './arrays.ts'
 import { listsByTenant } from './by-tenant.ts'
-import type { Ask, Sql } from './connect.ts'
+import type { Ask } from './connect.ts'
 import { recordedUnlessOvertaken } from './error-codes.ts'
-import { type FoundRow, foundPage } from './found-page.ts'
+import type { Sql } from './open.ts'
 
 type RecallRow =
   | (KnownPages['groups'][number] & { readonly pageId: null })
   | (KnownPages['pages'][number] & { readonly pageId: string })
 type ListedRow = StoredPage & { readonly want: number; readonly pageId: string | null }
+/** A page with one of its versions; `pageId` is null if there is no page. */
+type FoundRow = Omit<StoredPageWithVersions, 'pageId' | 'published' | 'latest'> &
+  StoredVersion & {
+    readonly want: number
+    readonly pageId: string | null
+    readonly publishedVersionId: string | null
+    readonly latestVersionId: string
+  }
 
 const BY_GROUP = columns('want', columnsOf('tenant_id, page_group_id'))
 const BY_KEY = columns('want', columnsOf('tenant_id, page_group_id, idempotency_key'))
@@ -117,37 +127,42 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
   },
 
   find: async (wants) => {
+    const numbered = wants.map((want, number) => ({ ...want, number }))
     const rows = await ask(
       (sql) => sql<FoundRow[]>`
-        select want.number as want, p.page_id, p.custom_name, p.computed_name, p.supplementary_context, p.created_at,
-          p.updated_at, p.published_version_id, published.version_number as published_version_number,
-          published.status as published_status, published.published_at as published_published_at,
-          published.failure_reason as published_failure_reason,
-          latest.version_id as latest_version_id, latest.version_number as latest_version_number,
-          latest.status as latest_status, latest.published_at as latest_published_at,
-          latest.failure_reason as latest_failure_reason
-        from ${FOUND.from(
-          sql,
-          wants.map((want, number) => ({ ...want, number })),
-        )}
+        select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
+          p.supplementary_context, p.created_at, p.updated_at, p.published_version_id, p.latest_version_id,
+          v.version_id, v.version_number, v.status, v.published_at, v.failure_reason
+        from ${FOUND.from(sql, numbered)}
           join page_groups g on g.tenant_id = want.tenant_id
             and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
           left join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
             and p.page_id = want.page_id
-          left join page_versions published on published.tenant_id = p.tenant_id
-            and published.page_id = p.page_id
-            and published.version_id = nullif(p.published_version_id, p.latest_version_id)
-          left join page_versions latest on latest.tenant_id = p.tenant_id
-            and latest.page_id = p.page_id and latest.version_id = p.latest_version_id`,
+          left join page_versions v on v.tenant_id = p.tenant_id and v.page_id = p.page_id
+            and v.version_id = any (array[p.published_version_id, p.latest_version_id])`,
     )
-    const rowOf = new Map(rows.map((row) => [row.want, row]))
-    return wants.map((want, number): FoundPage => {
-      const row = rowOf.get(number)
-      if (row === undefined) return 'page_group_not_found'
-      return row.pageId === null ? 'page_not_found' : foundPage(row, want)
-    })
+    const rowsOf = Map.groupBy(rows, (row) => row.want)
+    return wants.map((_, number) => foundPage(rowsOf.get(number) ?? []))
   },
 })
+
+const foundPage = (rows: readonly FoundRow[]): FoundPage => {
+  const [page] = rows
+  if (page === undefined) return 'page_group_not_found'
+  const { tenantId, pageGroupId, pageId, customName, computedName, supplementaryContext } = page
+  if (pageId === null) return 'page_not_found'
+  const { createdAt, updatedAt, publishedVersionId, latestVersionId } = page
+  const version = (id: string): StoredVersion => {
+    const row = rows.find(({ versionId }) => versionId === id) as FoundRow
+    const { versionId, versionNumber, status, publishedAt, failureReason } = row
+    return { versionId, versionNumber, status, publishedAt, failureReason }
+  }
+  const latest = version(latestVersionId)
+  const isLatest = publishedVersionId === latestVersionId
+  const published = publishedVersionId === null ? null : isLatest ? latest : version(publishedVersionId)
+  const names = { customName, computedName, supplementaryContext }
+  return { tenantId, pageGroupId, pageId, ...names, createdAt, updatedAt, published, latest }
+}
 
 const countsOf = (pages: readonly NewPageRow[]) =>
   [...Map.groupBy(pages, ({ tenantId, pageGroupId }) => keyOf(tenantId, pageGroupId)).values()].map(

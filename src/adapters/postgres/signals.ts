@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Signal, SignalListener } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
-import { type Ask, endPool, openPostgres, withTimeout } from './connect.ts'
+import type { Ask } from './connect.ts'
+import { endPool, openPostgres, withTimeout } from './open.ts'
 
 const NOTIFY_PAUSE_MS = 200
 /** A connection that goes silent right after a heartbeat is noticed after two of these: less than a second. */

@@ -58,23 +58,20 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       const row = prepared(sql).get(...values)
       return row === undefined ? undefined : camel<Row>(row)
     })
+  /** What `take` makes of the rows, each read when it is taken. */
+  const from = <Row, Answer>(
+    take: (rows: Iterable<Row>) => Answer,
+    sql: string,
+    ...values: SQLInputValue[]
+  ): Answer => withMappedErrors(() => take(camelEach<Row>(prepared(sql).iterate(...values))))
 
   // `sql` is a fixed text, kept prepared. Rows have columns in camelCase.
   return {
     get,
     has: (sql: string, ...values: SQLInputValue[]): boolean => get(sql, ...values) !== undefined,
     all: <Row>(sql: string, ...values: SQLInputValue[]): Row[] =>
-      withMappedErrors(() =>
-        prepared(sql)
-          .all(...values)
-          .map((row) => camel<Row>(row)),
-      ),
-    /** What `take` makes of the rows, each read when it is taken. */
-    from: <Row, Answer>(
-      take: (rows: Iterable<Row>) => Answer,
-      sql: string,
-      ...values: SQLInputValue[]
-    ): Answer => withMappedErrors(() => take(camelEach<Row>(prepared(sql).iterate(...values)))),
+      from((rows: Iterable<Row>) => [...rows], sql, ...values),
+    from,
     /** Within `write`. */
     run: (sql: string, ...values: SQLInputValue[]): void =>
       withMappedErrors(() => {

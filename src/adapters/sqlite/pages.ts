@@ -11,6 +11,7 @@ import { insertInto } from './insert.ts'
 import { type Database, recordedUnlessOvertaken } from './open.ts'
 
 type Group = KnownPages['groups'][number]
+type Page = KnownPages['pages'][number]
 type FoundRow = Omit<StoredPageWithVersions, 'published' | 'latest'> & {
   readonly publishedVersionId: string | null
   readonly latestVersionId: string
@@ -52,9 +53,9 @@ const VERSION = `
 /** Calls `added` after pages were recorded. */
 export const sqlitePages = (database: Database, added: () => void): Pages => ({
   recall: async ({ groups, keys }) => ({
-    groups: groups.flatMap((want) => database.all<Group>(GROUP, want.tenantId, want.pageGroupId)),
-    pages: keys.flatMap((want) =>
-      database.all<KnownPages['pages'][number]>(BY_KEY, want.tenantId, want.pageGroupId, want.idempotencyKey),
+    groups: groups.flatMap((want) => database.get<Group>(GROUP, want.tenantId, want.pageGroupId) ?? []),
+    pages: keys.flatMap(
+      (want) => database.get<Page>(BY_KEY, want.tenantId, want.pageGroupId, want.idempotencyKey) ?? [],
     ),
   }),
 

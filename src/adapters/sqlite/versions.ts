@@ -41,13 +41,16 @@ const SETTLE = `
     attempts = attempts - ?
   where tenant_id = ? and page_id = ? and version_id = ? and status = 'processing' and attempts = ?
   returning page_group_id`
+const PUBLISH = `
+  update pages set published_version_id = ?, updated_at = ?, computed_name = coalesce(?, computed_name)
+  where tenant_id = ? and page_group_id = ? and page_id = ?`
 const settledValues = boundTo(
   columnsOf(`status, published_at, failure_reason, claimable_at, uncounted int, tenant_id, page_id, version_id,
     attempt int`),
 )
-const PUBLISH = `
-  update pages set published_version_id = ?, updated_at = ?, computed_name = coalesce(?, computed_name)
-  where tenant_id = ? and page_group_id = ? and page_id = ?`
+const publishedValues = boundTo(
+  columnsOf('version_id, published_at, computed_name, tenant_id, page_group_id, page_id'),
+)
 
 /** For the metrics: see postgres/versions.ts. */
 const BACKLOG = `
@@ -97,16 +100,7 @@ const findDue = (database: Database, { now, horizon, afterTenantId, max }: Claim
 const settle = (database: Database, tenantId: string, done: Settlement): boolean => {
   const row = settledRow(tenantId, done)
   const settled = database.get<{ pageGroupId: string }>(SETTLE, ...settledValues(row))
-  if (settled === undefined) return false
-  if (row.status === 'published')
-    database.run(
-      PUBLISH,
-      row.versionId,
-      row.publishedAt,
-      row.computedName,
-      tenantId,
-      settled.pageGroupId,
-      row.pageId,
-    )
-  return true
+  if (settled !== undefined && done.status === 'published')
+    database.run(PUBLISH, ...publishedValues({ ...row, ...settled }))
+  return settled !== undefined
 }
