@@ -2,7 +2,7 @@ import { keyOf } from '../../core/keys.ts'
 import type { PageGroups, PageGroupsWant, StoredPageGroup } from '../../core/ports/page-groups.ts'
 import type { FoundPage, NewPageRow, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
-import { takeSlice } from '../rows.ts'
+import { settledRow, takeSlice } from '../rows.ts'
 import { sortedLists } from './sorted-lists.ts'
 
 type GroupKey = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
@@ -25,12 +25,8 @@ export const memoryPages = (added: () => void) => {
   const isMissing = (want: GroupKey): boolean => (groupOf(want)?.status ?? 'deleted') === 'deleted'
   const pageOf = ({ tenantId, pageGroupId, pageId }: GroupKey & { pageId: string }) =>
     pages.get(keyOf(tenantId, pageGroupId, pageId))
-  const earlierPage = ({
-    tenantId,
-    pageGroupId,
-    idempotencyKey,
-  }: GroupKey & Pick<NewPageRow, 'idempotencyKey'>) =>
-    idempotencyKey === null ? undefined : byIdempotencyKey.get(keyOf(tenantId, pageGroupId, idempotencyKey))
+  const earlierPage = (want: GroupKey & { idempotencyKey: string | null }) =>
+    byIdempotencyKey.get(keyOf(want.tenantId, want.pageGroupId, want.idempotencyKey ?? ''))
   const storedPagesOf = function* ({ tenantId, pageGroupId }: GroupKey, beforeId: string | null) {
     for (const page of pagesOf.backFrom(keyOf(tenantId, pageGroupId), beforeId)) yield storedPage(page)
   }
@@ -113,19 +109,16 @@ export const memoryPages = (added: () => void) => {
   const settle = (tenantId: string, done: Settlement): boolean => {
     const page = processing.get(done.versionId)
     if (page?.tenantId !== tenantId || page.version.attempts !== done.attempt) return false
-    if (done.status === 'processing') {
-      const attempts = page.version.attempts - (done.counts ? 0 : 1)
-      page.version = { ...page.version, claimableAt: done.claimableAt, attempts }
-      return true
+    const { status, publishedAt, failureReason, claimableAt, ...row } = settledRow(tenantId, done)
+    const { version } = page
+    page.version = {
+      ...version,
+      ...{ status, publishedAt, failureReason, claimableAt: claimableAt ?? version.claimableAt },
+      attempts: version.attempts - row.uncounted,
     }
-    processing.delete(done.versionId)
-    if (done.status === 'failed') {
-      page.version = { ...page.version, status: 'failed', failureReason: done.reason }
-      return true
-    }
-    page.version = { ...page.version, status: 'published', publishedAt: done.at }
-    const computedName = done.computedName ?? page.computedName
-    Object.assign(page, { updatedAt: done.at, computedName } satisfies Partial<KeptPage>)
+    if (status !== 'processing') processing.delete(done.versionId)
+    if (publishedAt !== null)
+      Object.assign(page, { updatedAt: publishedAt, computedName: row.computedName ?? page.computedName })
     return true
   }
 

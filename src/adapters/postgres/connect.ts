@@ -15,21 +15,20 @@ export type PostgresSettings = {
   readonly pooler?: { readonly directUrl: string | null }
   /** Sees every statement with its parameters before it is sent. For tests. */
   readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
-  readonly observer?: DatabaseObserver
-}
-/** What the metrics need from the connections. */
-type DatabaseObserver = {
-  /** Gets a function that counts the statements in flight, and those that wait for a connection. */
-  readonly pool: (counts: () => PoolCounts) => void
-  /** Called after each statement. */
-  readonly statement: (ms: number, outcome: 'answered' | 'failed') => void
+  /** For the metrics. */
+  readonly observer?: {
+    /** Gets a function that counts the statements in flight, and those that wait for a connection. */
+    readonly pool: (counts: () => PoolCounts) => void
+    /** Called after each statement. */
+    readonly statement: (ms: number, outcome: 'answered' | 'failed') => void
+  }
 }
 type Connection = { readonly pool: Pool; readonly until: number }
-type Rows = readonly (object | undefined)[]
-type Statement<Answer extends Rows> = (sql: Sql) => postgres.PendingQuery<Answer>
 
 /** Sends one statement and answers its rows. Refuses `unavailable` if the database cannot answer in time. */
-export type Ask = <Answer extends Rows>(statement: Statement<Answer>) => Promise<Answer>
+export type Ask = <Answer extends readonly (object | undefined)[]>(
+  statement: (sql: Sql) => postgres.PendingQuery<Answer>,
+) => Promise<Answer>
 /** Without limits, on connections that somebody else looks after. */
 export const askOn =
   (sql: Sql): Ask =>
@@ -42,15 +41,13 @@ const GRACE_MS = 1_000
 const lifeMs = (): number => 60_000 * (1 + Math.random())
 
 /**
- * Connections to PostgreSQL behind a semaphore: at most one statement in flight per connection, and a bounded number
- * waiting for a bounded time. The driver itself bounds neither, and does not settle every statement whose connection
- * died. So each statement has a deadline of ours, and a connection that misses it is replaced. So is one that was lost
- * under a statement: the driver keeps what it was about to send and the last error, and the next statement would hang or
- * be refused with that error.
+ * Connections to PostgreSQL behind a semaphore, which bounds the statements in flight and those waiting. The driver does
+ * not settle every statement whose connection died, so each has our own timeout. A connection that misses it is
+ * replaced, and so is one that was lost under a statement: the driver keeps unsent bytes and the last error for the next.
  *
- * Each connection is a driver pool of one. A larger pool whose connections are not all busy gets slower with every
- * statement: it searches all places where a connection has ever been. And each connection is replaced after a minute or
- * two: a plan made when the tables were empty may be a bad one later.
+ * Each connection is a driver pool of one: a larger, partly idle pool gets slower with every statement, because it
+ * searches every place where a connection has ever been. Each is replaced after a minute or two: a plan made when the
+ * tables were empty may be a bad one later.
  */
 export const connect = (settings: PostgresSettings) => {
   const connections = new Set<Connection>()
@@ -59,21 +56,17 @@ export const connect = (settings: PostgresSettings) => {
   const semaphore = createSemaphore({ ...settings, inFlightMax: settings.connectionsMax })
   settings.observer?.pool(semaphore.counts)
 
-  const open = (): Connection => {
+  const discard = (connection: Connection): void => {
+    connections.delete(connection)
+    void endPool(connection.pool, 0)
+  }
+  const take = (): Connection => {
+    const used = free.pop()
+    if (used !== undefined && performance.now() < used.until) return used
+    if (used !== undefined) discard(used)
     const connection = { pool: openConnection(settings), until: performance.now() + lifeMs() }
     connections.add(connection)
     return connection
-  }
-  const discard = (connection: Connection) => {
-    connections.delete(connection)
-    return endPool(connection.pool, 0)
-  }
-  const take = (): Connection => {
-    const connection = free.pop()
-    if (connection === undefined) return open()
-    if (performance.now() < connection.until) return connection
-    void discard(connection)
-    return open()
   }
 
   const ask: Ask = async (statement) => {
@@ -97,7 +90,7 @@ export const connect = (settings: PostgresSettings) => {
       throw unavailable('The database cannot answer now.', error)
     } finally {
       settings.observer?.statement(performance.now() - beganMs, outcome)
-      if (isLost) void discard(connection)
+      if (isLost) discard(connection)
       else free.push(connection)
       release()
     }

@@ -1,7 +1,6 @@
 import type { Activities, StoredProspect, StoredReceipt } from '../../core/ports/activities.ts'
 import { COLUMNS } from '../rows.ts'
-import { insertInto } from './insert.ts'
-import { type Database, recordedUnlessOvertaken } from './open.ts'
+import { type Database, insertInto } from './open.ts'
 
 const PROSPECT = 'select tenant_id, prospect_id, email_hash, name from prospects'
 const PROSPECT_BY_ID = `${PROSPECT} where tenant_id = ? and prospect_id = ?`
@@ -41,7 +40,7 @@ export const sqliteActivities = (database: Database): Activities => ({
   }),
 
   record: ({ prospects, logs }) =>
-    recordedUnlessOvertaken(database, () => {
+    database.record(() => {
       for (const prospect of prospects) saveProspect(database, prospect)
       for (const log of logs) insertLog(database, log)
       return 'recorded'

@@ -1,7 +1,6 @@
 import type { ApiKeys, StoredApiKey } from '../../core/ports/api-keys.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../rows.ts'
-import { insertInto } from './insert.ts'
-import type { Database } from './open.ts'
+import { type Database, insertInto } from './open.ts'
 
 const KEY = `select ${Object.keys(COLUMNS.api_keys)} from api_keys`
 const END = `

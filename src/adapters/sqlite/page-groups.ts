@@ -7,8 +7,7 @@ import {
   storedPageGroup,
   takeSlice,
 } from '../rows.ts'
-import { boundTo, insertInto } from './insert.ts'
-import type { Database } from './open.ts'
+import { boundTo, type Database, insertInto } from './open.ts'
 
 const GROUP = `
   select ${Object.keys(COLUMNS.page_groups).map((column) => `g.${column}`)}, c.pages_count

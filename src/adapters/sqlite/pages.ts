@@ -7,8 +7,7 @@ import type {
   StoredVersion,
 } from '../../core/ports/pages.ts'
 import { AFTER_ALL_IDS, columnsOf, NEW_PAGE_COLUMNS, newPageRow, takeSlice } from '../rows.ts'
-import { insertInto } from './insert.ts'
-import { type Database, recordedUnlessOvertaken } from './open.ts'
+import { type Database, insertInto } from './open.ts'
 
 type Group = KnownPages['groups'][number]
 type Page = KnownPages['pages'][number]
@@ -60,7 +59,7 @@ export const sqlitePages = (database: Database, added: () => void): Pages => ({
   }),
 
   record: async (pages) => {
-    const recorded = await recordedUnlessOvertaken(database, () => {
+    const recorded = await database.record(() => {
       for (const { tenantId, pageGroupId } of pages)
         if (!database.has(GROUP_IS_ACTIVE, tenantId, pageGroupId)) return 'overtaken'
       for (const p of pages) {

@@ -69,6 +69,8 @@ const dataVersion = (database: Database): number | null => {
   }
 }
 
+const ADD_MIGRATION =
+  "insert into schema_migrations (number, name, applied_at) values (?, ?, strftime('%FT%H:%M:%fZ'))"
 /** In one transaction that nobody else can write in, so that several processes may start at once. */
 const migrate = (database: Database, migrations: readonly Migration[]): Promise<void> =>
   database.write(() => {
@@ -78,10 +80,6 @@ const migrate = (database: Database, migrations: readonly Migration[]): Promise<
       ) strict`)
     for (const { number, name, sql } of missingMigrations(migrations, database.lastMigration())) {
       database.exec(sql)
-      database.run(
-        "insert into schema_migrations (number, name, applied_at) values (?, ?, strftime('%FT%H:%M:%fZ'))",
-        number,
-        name,
-      )
+      database.run(ADD_MIGRATION, number, name)
     }
   })

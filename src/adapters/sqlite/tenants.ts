@@ -1,7 +1,6 @@
 import type { Tenants } from '../../core/ports/tenants.ts'
 import { COLUMNS } from '../rows.ts'
-import { insertInto } from './insert.ts'
-import type { Database } from './open.ts'
+import { type Database, insertInto } from './open.ts'
 
 const insertTenant = insertInto('tenants', COLUMNS.tenants)
 const insertBrand = insertInto('brands', COLUMNS.brands)

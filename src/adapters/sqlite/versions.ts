@@ -1,13 +1,6 @@
-import type {
-  ClaimedVersion,
-  ClaimWant,
-  NamingContext,
-  Settlement,
-  Versions,
-} from '../../core/ports/versions.ts'
+import type { ClaimedVersion, ClaimWant, Settlement, Versions } from '../../core/ports/versions.ts'
 import { type Backlog, columnsOf, settledRow } from '../rows.ts'
-import { boundTo } from './insert.ts'
-import type { Database } from './open.ts'
+import { boundTo, type Database } from './open.ts'
 
 /** Tenants after this one that have something claimable. */
 const DUE_TENANTS = `
@@ -60,7 +53,7 @@ const BACKLOG = `
 export const sqliteBacklog =
   (database: Database) =>
   async (countMax: number): Promise<Backlog> =>
-    database.get<Backlog>(BACKLOG, countMax) ?? { count: 0, oldest: null }
+    database.get(BACKLOG, countMax) ?? { count: 0, oldest: null }
 
 export const sqliteVersions = (database: Database): Versions => ({
   claim: async (want) => {
@@ -68,14 +61,13 @@ export const sqliteVersions = (database: Database): Versions => ({
     if (findDue(database, { ...want, max: 1 }).length === 0) return []
     return database.write(() =>
       findDue(database, want).map(
-        ({ tenantId, pageId, versionId }) =>
-          database.get<ClaimedVersion>(CLAIM, want.until, tenantId, pageId, versionId) as ClaimedVersion,
+        (due) => database.get(CLAIM, want.until, due.tenantId, due.pageId, due.versionId) as ClaimedVersion,
       ),
     )
   },
 
   context: async ({ tenantId, pageGroupId, pageId }) =>
-    database.get<NamingContext>(CONTEXT, tenantId, pageGroupId, pageId) ?? null,
+    database.get(CONTEXT, tenantId, pageGroupId, pageId) ?? null,
 
   settle: async (tenantId, settlements) =>
     database.write(() =>
@@ -83,7 +75,7 @@ export const sqliteVersions = (database: Database): Versions => ({
     ),
 })
 
-type Due = { readonly tenantId: string; readonly pageId: string; readonly versionId: string }
+type Due = Pick<ClaimedVersion, 'tenantId' | 'pageId' | 'versionId'>
 
 /** From tenant to tenant along the index of what waits, no further than `max`. */
 const findDue = (database: Database, { now, horizon, afterTenantId, max }: ClaimWant): readonly Due[] => {
