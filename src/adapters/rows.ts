@@ -1,6 +1,6 @@
 import type { StoredApiKey } from '../core/ports/api-keys.ts'
 import type { StoredPageGroup } from '../core/ports/page-groups.ts'
-import type { NewPageRow } from '../core/ports/pages.ts'
+import type { NewPageRow, StoredVersion } from '../core/ports/pages.ts'
 import type { Settlement } from '../core/ports/versions.ts'
 import type { Timestamp } from '../core/ports/world.ts'
 import { charactersOf, SLICE_BYTES_MAX } from '../core/slices.ts'
@@ -71,6 +71,11 @@ export const valuesOf = (row: object, members: readonly string[]): Value[] =>
     if (value === undefined) throw new Error(`A row lacks ${member}.`)
     return typeof value === 'object' && value !== null ? value.rawJson : value
   })
+
+export const storedVersion = (row: StoredVersion): StoredVersion => {
+  const { versionId, versionNumber, status, publishedAt, failureReason } = row
+  return { versionId, versionNumber, status, publishedAt, failureReason }
+}
 
 /** What a settlement changes. `uncounted` is the number of attempts to take back. */
 export const settledRow = (tenantId: string, done: Settlement) => ({

@@ -2,7 +2,7 @@ import { keyOf } from '../../core/keys.ts'
 import type { PageGroups, PageGroupsWant, StoredPageGroup } from '../../core/ports/page-groups.ts'
 import type { FoundPage, NewPageRow, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
-import { settledRow, takeSlice } from '../rows.ts'
+import { settledRow, storedVersion, takeSlice } from '../rows.ts'
 import { sortedLists } from './sorted-lists.ts'
 
 type GroupKey = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
@@ -175,8 +175,3 @@ const storedPage = (page: KeptPage): StoredPage => ({
   createdAt: page.createdAt,
   updatedAt: page.updatedAt,
 })
-
-const storedVersion = (version: KeptVersion): StoredVersion => {
-  const { versionId, versionNumber, status, publishedAt, failureReason } = version
-  return { versionId, versionNumber, status, publishedAt, failureReason }
-}

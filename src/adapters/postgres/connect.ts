@@ -1,6 +1,6 @@
 import type postgres from 'postgres'
 import { DomainFailure, unavailable } from '../../core/failures.ts'
-import { isConnectionFatal, rejectedByServer } from './error-codes.ts'
+import { isConnectionFatal, unavailableUnlessRejected } from './error-codes.ts'
 import { endPool, ONE_PLAN, openPostgres, type Pool, type Sql, withTimeout } from './open.ts'
 import { createSemaphore, type PoolCounts } from './semaphore.ts'
 
@@ -86,8 +86,7 @@ export const connect = (settings: PostgresSettings) => {
     } catch (error) {
       const isLate = error instanceof DomainFailure
       isLost = isLate || isConnectionFatal(error)
-      if (isLate || rejectedByServer(error)) throw error
-      throw unavailable('The database cannot answer now.', error)
+      throw isLate ? error : unavailableUnlessRejected(error)
     } finally {
       settings.observer?.statement(performance.now() - beganMs, outcome)
       if (isLost) discard(connection)

@@ -1,4 +1,5 @@
 import type postgres from 'postgres'
+import { unavailable } from '../../core/failures.ts'
 import type { Recorded } from '../../core/ports/verbs.ts'
 
 /** The code of PostgreSQL or of the driver. */
@@ -17,8 +18,10 @@ const isFromServer = (error: unknown): error is postgres.PostgresError =>
  * PostgreSQL itself rejected the statement for its content, so it changed nothing. After any other error, such as a lost
  * connection, nobody knows.
  */
-export const rejectedByServer = (error: unknown): boolean =>
+const rejectedByServer = (error: unknown): boolean =>
   isFromServer(error) && !isTransient(error) && !NOT_NOW_CODES.has(codeOf(error))
+export const unavailableUnlessRejected = (error: unknown): unknown =>
+  rejectedByServer(error) ? error : unavailable('The database cannot answer now.', error)
 /** Lock not available, a standby, no such database, a wrong password, completion unknown, an internal error. */
 const NOT_NOW_CODES = new Set(['55P03', '25006', '3D000', '28P01', '40003', 'XX000'])
 /** 08 connection, 53 out of resources, 57 stopped by a limit or an operator, 58 system error. */

@@ -4,13 +4,14 @@ import type {
   KnownPages,
   NewPageRow,
   Pages,
+  PageWant,
   PageWants,
   StoredPage,
   StoredPageWithVersions,
   StoredVersion,
 } from '../../core/ports/pages.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
-import { COLUMNS, columnsOf, NEW_PAGE_COLUMNS, newPageRow } from '../rows.ts'
+import { COLUMNS, columnsOf, NEW_PAGE_COLUMNS, newPageRow, storedVersion } from '../rows.ts'
 import { columns } from './arrays.ts'
 import { listsByTenant } from './by-tenant.ts'
 import type { Ask } from './connect.ts'
@@ -22,7 +23,7 @@ type RecallRow =
   | (KnownPages['pages'][number] & { readonly pageId: string })
 type ListedRow = StoredPage & { readonly want: number; readonly pageId: string | null }
 /** A page with one of its versions; `pageId` is null if there is no page. */
-type FoundRow = Omit<StoredPageWithVersions, 'pageId' | 'published' | 'latest'> &
+type FoundRow = Omit<StoredPageWithVersions, keyof PageWant | 'published' | 'latest'> &
   StoredVersion & {
     readonly want: number
     readonly pageId: string | null
@@ -130,9 +131,9 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
     const numbered = wants.map((want, number) => ({ ...want, number }))
     const rows = await ask(
       (sql) => sql<FoundRow[]>`
-        select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
-          p.supplementary_context, p.created_at, p.updated_at, p.published_version_id, p.latest_version_id,
-          v.version_id, v.version_number, v.status, v.published_at, v.failure_reason
+        select want.number as want, p.page_id, p.custom_name, p.computed_name, p.supplementary_context, p.created_at,
+          p.updated_at, p.published_version_id, p.latest_version_id, v.version_id, v.version_number, v.status,
+          v.published_at, v.failure_reason
         from ${FOUND.from(sql, numbered)}
           join page_groups g on g.tenant_id = want.tenant_id
             and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
@@ -142,26 +143,28 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
             and v.version_id = any (array[p.published_version_id, p.latest_version_id])`,
     )
     const rowsOf = Map.groupBy(rows, (row) => row.want)
-    return wants.map((_, number) => foundPage(rowsOf.get(number) ?? []))
+    return wants.map((want, number) => foundPage(want, rowsOf.get(number) ?? []))
   },
 })
 
-const foundPage = (rows: readonly FoundRow[]): FoundPage => {
+const foundPage = (want: PageWant, rows: readonly FoundRow[]): FoundPage => {
   const [page] = rows
   if (page === undefined) return 'page_group_not_found'
-  const { tenantId, pageGroupId, pageId, customName, computedName, supplementaryContext } = page
-  if (pageId === null) return 'page_not_found'
-  const { createdAt, updatedAt, publishedVersionId, latestVersionId } = page
-  const version = (id: string): StoredVersion => {
-    const row = rows.find(({ versionId }) => versionId === id) as FoundRow
-    const { versionId, versionNumber, status, publishedAt, failureReason } = row
-    return { versionId, versionNumber, status, publishedAt, failureReason }
+  if (page.pageId === null) return 'page_not_found'
+  const version = (id: string) => storedVersion(rows.find(({ versionId }) => versionId === id) as FoundRow)
+  const { publishedVersionId, latestVersionId } = page
+  return {
+    tenantId: want.tenantId,
+    pageGroupId: want.pageGroupId,
+    pageId: want.pageId,
+    customName: page.customName,
+    computedName: page.computedName,
+    supplementaryContext: page.supplementaryContext,
+    createdAt: page.createdAt,
+    updatedAt: page.updatedAt,
+    published: publishedVersionId === null ? null : version(publishedVersionId),
+    latest: version(latestVersionId),
   }
-  const latest = version(latestVersionId)
-  const isLatest = publishedVersionId === latestVersionId
-  const published = publishedVersionId === null ? null : isLatest ? latest : version(publishedVersionId)
-  const names = { customName, computedName, supplementaryContext }
-  return { tenantId, pageGroupId, pageId, ...names, createdAt, updatedAt, published, latest }
 }
 
 const countsOf = (pages: readonly NewPageRow[]) =>
