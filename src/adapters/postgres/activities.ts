@@ -6,7 +6,7 @@ import type {
   StoredProspect,
   StoredReceipt,
 } from '../../core/ports/activities.ts'
-import { COLUMNS, columnsOf } from '../rows.ts'
+import { COLUMNS } from '../rows.ts'
 import { columns } from './arrays.ts'
 import type { Ask } from './connect.ts'
 import { recordedUnlessOvertaken } from './error-codes.ts'
@@ -16,9 +16,9 @@ type RecallRow =
   | (StoredProspect & { readonly prospectLogId: null })
   | (StoredReceipt & { readonly prospectLogId: string })
 
-const BY_ID = columns('want', columnsOf('tenant_id, prospect_id'))
-const BY_EMAIL = columns('want', columnsOf('tenant_id, email_hash'))
-const BY_KEY = columns('want', columnsOf('tenant_id, source, idempotency_key'))
+const BY_ID = columns('want', 'tenant_id, prospect_id')
+const BY_EMAIL = columns('want', 'tenant_id, email_hash')
+const BY_KEY = columns('want', 'tenant_id, source, idempotency_key')
 const PROSPECTS = columns('change', COLUMNS.prospects)
 const LOGS = columns('log', COLUMNS.prospect_logs)
 
@@ -43,13 +43,12 @@ export const postgresActivities = (ask: Ask): Activities => ({
   record: (changes) => {
     const prospects = inLockOrder(changes)
     return recordedUnlessOvertaken(
-      ask(
-        (sql) => sql`
-          ${prospects.length === 0 ? sql`` : withSaved(sql, prospects)}
-          insert into prospect_logs (${LOGS.names(sql)})
-          select * from ${LOGS.from(sql, changes.logs)}
-          order by tenant_id, source, idempotency_key, prospect_log_id`,
-      ),
+      ask,
+      (sql) => sql`
+        ${prospects.length === 0 ? sql`` : withSaved(sql, prospects)}
+        insert into prospect_logs (${LOGS.names(sql)})
+        select * from ${LOGS.from(sql, changes.logs)}
+        order by tenant_id, source, idempotency_key, prospect_log_id`,
     )
   },
 })

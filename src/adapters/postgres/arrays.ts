@@ -1,4 +1,4 @@
-import { type Columns, camelCase, valuesOf } from '../rows.ts'
+import { type Columns, camelCase, columnsOf, valuesOf } from '../rows.ts'
 import type { Sql } from './open.ts'
 
 /** A list as PostgreSQL writes an array: `{"a","b",NULL}`. */
@@ -21,18 +21,19 @@ const escapes = /["\\]/g
  *
  * `names`: `page_id, …`. `selected`: `alias.page_id, …` with JSON as text. `from`: `unnest($1::text[], …) as alias (…)`.
  */
-export const columns = (alias: string, types: Columns) => {
+export const columns = (alias: string, list: Columns | string) => {
+  const types = typeof list === 'string' ? columnsOf(list) : list
   const entries = Object.entries(types)
   const members = Object.keys(types).map(camelCase)
-  const list = Object.keys(types).join(', ')
+  const names = Object.keys(types).join(', ')
   // The driver would encode an array of JSON a second time. A parameter stands before each cast.
   const casts = entries.map(([, type]) => (type === 'json' ? '::text[]::json[]' : `::${type}[]`))
-  const from = [...casts.slice(0, -1).map((cast) => `${cast}, `), `${casts.at(-1)}) as ${alias} (${list})`]
+  const from = [...casts.slice(0, -1).map((cast) => `${cast}, `), `${casts.at(-1)}) as ${alias} (${names})`]
   const selected = entries.map(([name, type]) =>
     type === 'json' ? `${alias}.${name}::text as ${name}` : `${alias}.${name}`,
   )
   const templates = {
-    names: template([list]),
+    names: template([names]),
     selected: template([selected.join(', ')]),
     from: template(['unnest(', ...from]),
   }

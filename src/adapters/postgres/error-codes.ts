@@ -1,6 +1,7 @@
 import type postgres from 'postgres'
 import { unavailable } from '../../core/failures.ts'
 import type { Recorded } from '../../core/ports/verbs.ts'
+import type { Ask } from './connect.ts'
 
 /** The code of PostgreSQL or of the driver. */
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
@@ -48,11 +49,12 @@ const isOvertaken = (error: unknown): boolean => {
   return code === '23505' || code === '40P01' || code === '40001'
 }
 
-export const recordedUnlessOvertaken = (write: Promise<unknown>): Promise<Recorded> =>
-  write.then(
-    () => 'recorded',
-    (error) => {
-      if (isOvertaken(error)) return 'overtaken'
-      throw error
-    },
-  )
+export const recordedUnlessOvertaken = async (ask: Ask, write: Parameters<Ask>[0]): Promise<Recorded> => {
+  try {
+    await ask(write)
+    return 'recorded'
+  } catch (error) {
+    if (isOvertaken(error)) return 'overtaken'
+    throw error
+  }
+}

@@ -1,6 +1,6 @@
 import type { PageGroups } from '../../core/ports/page-groups.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
-import { COLUMNS, columnsOf, PAGE_GROUP_CHANGES, type PageGroupRow, storedPageGroup } from '../rows.ts'
+import { COLUMNS, PAGE_GROUP_CHANGES, type PageGroupRow, storedPageGroup } from '../rows.ts'
 import { columns } from './arrays.ts'
 import { listsByTenant } from './by-tenant.ts'
 import type { Ask } from './connect.ts'
@@ -10,7 +10,7 @@ type ListedRow = PageGroupRow & { readonly want: number }
 
 const GROUPS = columns('g', COLUMNS.page_groups)
 const CHANGES = columns('g', PAGE_GROUP_CHANGES)
-const WANTS = columns('want', columnsOf('number int, status, before_id, rows_max int'))
+const WANTS = columns('want', 'number int, status, before_id, rows_max int')
 
 export const postgresPageGroups = (ask: Ask): PageGroups => ({
   list: async (wants) => {

@@ -11,7 +11,7 @@ import type {
   StoredVersion,
 } from '../../core/ports/pages.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
-import { COLUMNS, columnsOf, NEW_PAGE_COLUMNS, newPageRow, storedVersion } from '../rows.ts'
+import { COLUMNS, NEW_PAGE_COLUMNS, newPageRow, storedVersion } from '../rows.ts'
 import { columns } from './arrays.ts'
 import { listsByTenant } from './by-tenant.ts'
 import type { Ask } from './connect.ts'
@@ -31,10 +31,10 @@ type FoundRow = Omit<StoredPageWithVersions, keyof PageWant | 'published' | 'lat
     readonly latestVersionId: string
   }
 
-const BY_GROUP = columns('want', columnsOf('tenant_id, page_group_id'))
-const BY_KEY = columns('want', columnsOf('tenant_id, page_group_id, idempotency_key'))
-const LISTED = columns('want', columnsOf('number int, page_group_id, before_id, rows_max int'))
-const FOUND = columns('want', columnsOf('number int, tenant_id, page_group_id, page_id'))
+const BY_GROUP = columns('want', 'tenant_id, page_group_id')
+const BY_KEY = columns('want', 'tenant_id, page_group_id, idempotency_key')
+const LISTED = columns('want', 'number int, page_group_id, before_id, rows_max int')
+const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
 const PAGES = columns('page', NEW_PAGE_COLUMNS)
 const COUNTS = columns('count', COLUMNS.page_counts)
 const NEW_PAGES = columns('page', { ...NEW_PAGE_COLUMNS, version_number: 'int' })
@@ -67,31 +67,30 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
   // The count of a group that is no longer active is null, which the table refuses: then nothing is saved.
   record: async (pages) => {
     const recorded = await recordedUnlessOvertaken(
-      ask(
-        (sql) => sql`
-          with page as (
-            select * from ${NEW_PAGES.from(sql, pages.map(newPageRow))}
-          ), counted as (
-            insert into page_counts as c (${COUNTS.names(sql)})
-            select tenant_id, page_group_id, (
-              select count.pages_count from page_groups g
-              where g.tenant_id = count.tenant_id
-                and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || count.page_group_id
-            )
-            from ${COUNTS.from(sql, countsOf(pages))}
-            order by tenant_id, page_group_id
-            on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
-          ), versioned as (
-            insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
-              claimable_at, created_at)
-            select tenant_id, page_id, latest_version_id, page_group_id, version_number, 'processing', created_at,
-              created_at
-            from page
+      ask,
+      (sql) => sql`
+        with page as (
+          select * from ${NEW_PAGES.from(sql, pages.map(newPageRow))}
+        ), counted as (
+          insert into page_counts as c (${COUNTS.names(sql)})
+          select tenant_id, page_group_id, (
+            select count.pages_count from page_groups g
+            where g.tenant_id = count.tenant_id
+              and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || count.page_group_id
           )
-          insert into pages (${PAGES.names(sql)})
-          select ${PAGES.names(sql)} from page
-          order by tenant_id, page_group_id, idempotency_key, page_id`,
-      ),
+          from ${COUNTS.from(sql, countsOf(pages))}
+          order by tenant_id, page_group_id
+          on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
+        ), versioned as (
+          insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
+            claimable_at, created_at)
+          select tenant_id, page_id, latest_version_id, page_group_id, version_number, 'processing', created_at,
+            created_at
+          from page
+        )
+        insert into pages (${PAGES.names(sql)})
+        select ${PAGES.names(sql)} from page
+        order by tenant_id, page_group_id, idempotency_key, page_id`,
     )
     if (recorded === 'recorded') added()
     return recorded

@@ -1,12 +1,12 @@
 import type { ClaimedVersion, NamingContext, Versions } from '../../core/ports/versions.ts'
-import { type Backlog, columnsOf, settledRow } from '../rows.ts'
+import { type Backlog, settledRow } from '../rows.ts'
 import { columns } from './arrays.ts'
 import type { Ask } from './connect.ts'
 
 const DONE = columns(
   'done',
-  columnsOf(`tenant_id, page_id, version_id, attempt int, status, published_at timestamptz, computed_name,
-    failure_reason, claimable_at timestamptz, uncounted int`),
+  `tenant_id, page_id, version_id, attempt int, status, published_at timestamptz, computed_name,
+    failure_reason, claimable_at timestamptz, uncounted int`,
 )
 
 /**
