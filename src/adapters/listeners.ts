@@ -7,12 +7,18 @@ import type { Signal, SignalListener } from '../core/ports/store.ts'
 export const createListeners = () => {
   const listeners = new Set<SignalListener>()
   const call = async (listener: SignalListener, signal: Signal) => listener(signal)
+  const emit = (signal: Signal): void => {
+    for (const listener of listeners) call(listener, signal).catch(console.error)
+  }
   return {
     add: (listener: SignalListener): void => {
       listeners.add(listener)
     },
-    emit: (signal: Signal): void => {
-      for (const listener of listeners) call(listener, signal).catch(console.error)
+    emit,
+    /** Some signals may have been missed. */
+    emitAll: (): void => {
+      emit('keys')
+      emit('versions')
     },
     clear: (): void => listeners.clear(),
   }

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { refuse } from '../core/failures.ts'
 
 /** One file of `sql/`: forward only, never edited after a release. */
 export type Migration = { readonly number: number; readonly name: string; readonly sql: string }
@@ -23,4 +24,9 @@ export const missingMigrations = (ours: readonly Migration[], applied: number): 
       `The database is newer than this program: it has migration ${applied}, this program knows ${ours.length}.`,
     )
   return ours.slice(applied)
+}
+
+/** Refuses `unavailable` unless a database has exactly our migrations. */
+export const refuseUnmigrated = (ours: readonly Migration[], applied: number): void => {
+  if (applied !== ours.length) refuse('unavailable', 'The database is not migrated.', { retryAfterS: 5 })
 }

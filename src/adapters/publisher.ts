@@ -19,8 +19,6 @@ export const createPublisher = ({ publish, pollMs, restMs, onError }: Deps) => {
   let woken = Promise.withResolvers<void>()
   let isWoken = false
 
-  const rest = (): Promise<void> => pause(restMs, undefined, { signal: stop }).catch(() => {})
-
   const run = async (): Promise<void> => {
     try {
       let more = true
@@ -28,7 +26,7 @@ export const createPublisher = ({ publish, pollMs, restMs, onError }: Deps) => {
         isWoken = false
         woken = Promise.withResolvers()
         more = (await publish(stop, woken.promise)) || isWoken
-        if (more) await rest()
+        if (more) await pause(restMs, undefined, { signal: stop }).catch(() => {})
       }
     } catch (error) {
       onError(error)

@@ -1,71 +1,67 @@
 import type { StoredApiKey } from '../core/ports/api-keys.ts'
 import type { StoredPageGroup } from '../core/ports/page-groups.ts'
-import type { NewPageRow } from '../core/ports/pages.ts'
+import type { NewPageRow, StoredVersion } from '../core/ports/pages.ts'
+import type { Settlement } from '../core/ports/versions.ts'
+import type { Timestamp } from '../core/ports/world.ts'
 import { charactersOf, SLICE_BYTES_MAX } from '../core/slices.ts'
 import type { RawJson } from '../shapes/json.ts'
 
-// What the stores share: the columns of their tables, with their types on PostgreSQL, and how rows are read.
+// What the stores share: the columns of the tables, and how rows are read.
 
-export const PROSPECT_COLUMNS = {
-  tenant_id: 'text',
-  prospect_id: 'text',
-  email: 'text',
-  email_hash: 'text',
-  name: 'text',
-  created_at: 'timestamptz',
-} as const
+/** PostgreSQL's types. SQLite keeps JSON and times as text, lists as words with spaces between, booleans as 0 and 1. */
+export type ColumnType = 'text' | 'text[]' | 'json' | 'boolean' | 'int' | 'bigint' | 'timestamptz'
+export type Columns = Readonly<Record<string, ColumnType>>
 
-export const PROSPECT_LOG_COLUMNS = {
-  tenant_id: 'text',
-  prospect_log_id: 'text',
-  prospect_id: 'text',
-  source: 'text',
-  type: 'text',
-  payload: 'json',
-  email: 'text',
-  name: 'text',
-  idempotency_key: 'text',
-  request_hash: 'text',
-  created_prospect: 'boolean',
-  created_at: 'timestamptz',
-} as const
+/** Written as in SQL: `page_id, actions json`. A column without a type is text. */
+export const columnsOf = (list: string): Columns =>
+  Object.fromEntries(
+    list.split(/,\s+/).map((column) => {
+      const [name = '', type = 'text'] = column.split(' ')
+      return [name, type as ColumnType]
+    }),
+  )
 
-export const PAGE_GROUP_COLUMNS = {
-  tenant_id: 'text',
-  page_group_id: 'text',
-  brand_id: 'text',
-  name: 'text',
-  title: 'text',
-  page_context: 'text',
-  status: 'text',
-  actions: 'json',
-  footer_links: 'json',
-  scripts: 'json',
-  header_action_id: 'text',
-  created_at: 'timestamptz',
-  updated_at: 'timestamptz',
-  deleted_at: 'timestamptz',
-} as const
+/** The columns of each table. */
+export const COLUMNS = {
+  tenants: columnsOf('tenant_id, name, created_at timestamptz'),
+  brands: columnsOf('tenant_id, brand_id, name, created_at timestamptz'),
+  api_keys: columnsOf(`api_key_id, tenant_id, key_hash, start, name, scopes text[], created_at timestamptz,
+    expires_at timestamptz, revoked_at timestamptz, last_used_at timestamptz`),
+  prospects: columnsOf('tenant_id, prospect_id, email, email_hash, name, created_at timestamptz'),
+  prospect_logs: columnsOf(`tenant_id, prospect_log_id, prospect_id, source, type, payload json, email, name,
+    idempotency_key, request_hash, created_prospect boolean, created_at timestamptz`),
+  page_groups: columnsOf(`tenant_id, page_group_id, brand_id, name, title, page_context, status, actions json,
+    footer_links json, scripts json, header_action_id, created_at timestamptz, updated_at timestamptz,
+    deleted_at timestamptz`),
+  page_counts: columnsOf('tenant_id, page_group_id, pages_count bigint'),
+  pages: columnsOf(`tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
+    published_version_id, latest_version_id, idempotency_key, request_hash, created_at timestamptz,
+    updated_at timestamptz`),
+  page_versions: columnsOf(`tenant_id, page_id, version_id, page_group_id, version_number int, status,
+    published_at timestamptz, failure_reason, attempts int, claimable_at timestamptz, created_at timestamptz`),
+}
+
+const without = (columns: Columns, ...names: readonly string[]): Columns =>
+  Object.fromEntries(Object.entries(columns).filter(([name]) => !names.includes(name)))
 
 /** Of a page when it is created; `published_version_id` is set later. */
-export const PAGE_COLUMNS = {
-  tenant_id: 'text',
-  page_group_id: 'text',
-  page_id: 'text',
-  custom_name: 'text',
-  computed_name: 'text',
-  supplementary_context: 'text',
-  latest_version_id: 'text',
-  idempotency_key: 'text',
-  request_hash: 'text',
-  created_at: 'timestamptz',
-  updated_at: 'timestamptz',
-} as const
-export const pageRow = (page: NewPageRow) => ({ ...page, latestVersionId: page.versionId })
+export const NEW_PAGE_COLUMNS = without(COLUMNS.pages, 'published_version_id')
+export const newPageRow = (page: NewPageRow) => ({ ...page, latestVersionId: page.versionId })
 
-/** `page_group_id` is `pageGroupId`. */
-export const camelName = (column: string): string =>
-  column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+/** Of a page group, those that may change. */
+export const PAGE_GROUP_CHANGES = without(COLUMNS.page_groups, 'tenant_id', 'page_group_id', 'created_at')
+
+const names = new Map<string, string>()
+/** `page_group_id` is `pageGroupId`, and so are `PageGroupId` and `page-group-id`, which an embedder's driver may answer. */
+export const camelCase = (column: string): string => {
+  const known = names.get(column)
+  if (known !== undefined) return known
+  const name = column
+    .replace(/^[A-Z]/, (letter) => letter.toLowerCase())
+    .replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  names.set(column, name)
+  return name
+}
 
 type Value = string | number | boolean | null
 /** The values of a row's members, JSON as its text. */
@@ -76,6 +72,25 @@ export const valuesOf = (row: object, members: readonly string[]): Value[] =>
     return typeof value === 'object' && value !== null ? value.rawJson : value
   })
 
+export const storedVersion = (row: StoredVersion): StoredVersion => {
+  const { versionId, versionNumber, status, publishedAt, failureReason } = row
+  return { versionId, versionNumber, status, publishedAt, failureReason }
+}
+
+/** What a settlement changes. `uncounted` is the number of attempts to take back. */
+export const settledRow = (tenantId: string, done: Settlement) => ({
+  ...done,
+  tenantId,
+  publishedAt: done.status === 'published' ? done.at : null,
+  computedName: done.status === 'published' ? done.computedName : null,
+  failureReason: done.status === 'failed' ? done.reason : null,
+  claimableAt: done.status === 'processing' ? done.claimableAt : null,
+  uncounted: done.status === 'processing' && !done.counts ? 1 : 0,
+})
+
+/** How many versions are `processing`, up to a bound, and when the oldest of those counted was created. */
+export type Backlog = { readonly count: number; readonly oldest: Timestamp | null }
+
 type JsonColumn = 'actions' | 'footerLinks' | 'scripts'
 export type PageGroupRow = Omit<StoredPageGroup, JsonColumn> & Readonly<Record<JsonColumn, string>>
 export const storedPageGroup = (row: PageGroupRow): StoredPageGroup => ({
@@ -85,11 +100,11 @@ export const storedPageGroup = (row: PageGroupRow): StoredPageGroup => ({
   scripts: { rawJson: row.scripts },
 })
 
-/** Scopes are read as one text, separated by blanks. */
+/** Scopes are read as one text: `a b` from SQLite, `{a,b}` from PostgreSQL. */
 export type ApiKeyRow = Omit<StoredApiKey, 'scopes'> & { readonly scopes: string }
 export const storedApiKey = (row: ApiKeyRow): StoredApiKey => ({
   ...row,
-  scopes: row.scopes.split(' ') as unknown as StoredApiKey['scopes'],
+  scopes: (row.scopes.match(/[^ {},]+/g) ?? []) as unknown as StoredApiKey['scopes'],
 })
 
 /** Greater than every id: ids are of lower-case letters, digits and underscores. */

@@ -1,9 +1,9 @@
 import type { Migration } from '../adapters/migrations.ts'
-import { endPool, ONE_PLAN, openPostgres, type Sql } from '../adapters/postgres/connect.ts'
 import { migratePostgres, type Warn } from '../adapters/postgres/migrate.ts'
-import { withTimeout } from '../adapters/postgres/with-timeout.ts'
+import { endPool, ONE_PLAN, openPostgres, type Sql, withTimeout } from '../adapters/postgres/open.ts'
+import type { ColumnType } from '../adapters/rows.ts'
 import type { Target } from './move.ts'
-import type { ColumnType, Table } from './move-tables.ts'
+import type { Table } from './move-tables.ts'
 
 const { plan_cache_mode: _, ...ALONG_INDEXES } = ONE_PLAN
 const CONNECT_MS_MAX = 5_000

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { totalmem } from 'node:os'
-import { openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { removeFolder } from './folders.ts'
 

@@ -1,6 +1,6 @@
 // Why a service on postgres.js grows slower with every statement, and what is done about it: processor time of one
 // statement, in rounds, through a pool of ten connections and through ten pools of one. `node test/bench/driver-aging.ts`
-import { openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { startBenchPostgres } from './database.ts'
 import { table, whole } from './table.ts'
 

@@ -1,4 +1,4 @@
-import { openPostgres, type Sql } from '../../src/adapters/postgres/connect.ts'
+import { openPostgres, type Sql } from '../../src/adapters/postgres/open.ts'
 import {
   BODY_TEXT,
   emailOf,

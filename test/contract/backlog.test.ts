@@ -1,5 +1,5 @@
 import type { memoryStore } from '../../src/adapters/memory/store.ts'
-import { ONE_PLAN, openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { ONE_PLAN, openPostgres } from '../../src/adapters/postgres/open.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { preparedFrom } from '../support/prepared.ts'
 import { addTenant, at, someClaim, someGroup, somePage } from '../support/rows.ts'

@@ -1,6 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net'
 import t, { type Test } from 'tap'
-import { type Ask, connect, openPostgres, type Sql } from '../../src/adapters/postgres/connect.ts'
+import { type Ask, connect } from '../../src/adapters/postgres/connect.ts'
+import { openPostgres, type Sql } from '../../src/adapters/postgres/open.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import { noOf } from '../core/scene.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'

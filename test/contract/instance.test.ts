@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
-import { parseAddress } from '../../src/adapters/postgres/parse-address.ts'
+import { parseAddress } from '../../src/adapters/postgres/open.ts'
 import { createPageGroup } from '../../src/core/create-page-group.ts'
 import { createPagesWithVersion } from '../../src/core/create-page-with-version.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'

@@ -1,5 +1,5 @@
 import { readMigrations } from '../../src/adapters/migrations.ts'
-import { ONE_PLAN, openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { ONE_PLAN, openPostgres } from '../../src/adapters/postgres/open.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import { actsOn, fill, forgetStatistics, keepStatistics, PAGE, WANTED } from '../support/full-database.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { readMigrations } from '../../src/adapters/migrations.ts'
-import { openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { answerOf, caller, runCommand, startProgram, until } from '../support/program.ts'

@@ -1,4 +1,4 @@
-import { openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import type { StoredPageGroup } from '../../src/core/ports/page-groups.ts'
 import type { NewPageRow } from '../../src/core/ports/pages.ts'
 import type { Store } from '../../src/core/ports/store.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { endPool, openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { endPool, openPostgres } from '../../src/adapters/postgres/open.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { until } from '../support/program.ts'
 import { type Harm, openScene, type Scene, underHarm } from './postgres-scene.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { parseAddress } from '../../src/adapters/postgres/parse-address.ts'
+import { parseAddress } from '../../src/adapters/postgres/open.ts'
 import { answerOf, compile, dependencies, examplesIn, install, pack, serverOf } from '../support/packed.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 

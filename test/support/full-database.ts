@@ -1,4 +1,4 @@
-import type { Sql } from '../../src/adapters/postgres/connect.ts'
+import type { Sql } from '../../src/adapters/postgres/open.ts'
 import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
 import type { PagesWant, PageWant } from '../../src/core/ports/pages.ts'
 import type { Store } from '../../src/core/ports/store.ts'

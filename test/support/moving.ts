@@ -1,5 +1,5 @@
 import { readMigrations } from '../../src/adapters/migrations.ts'
-import { openPostgres } from '../../src/adapters/postgres/connect.ts'
+import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { embeddedDatabase } from './program.ts'

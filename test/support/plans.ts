@@ -1,4 +1,4 @@
-import { ONE_PLAN, type Sql } from '../../src/adapters/postgres/connect.ts'
+import { ONE_PLAN, type Sql } from '../../src/adapters/postgres/open.ts'
 import { GROWING, TABLE_ROWS } from './full-database.ts'
 import type { Sent } from './stores.ts'
 

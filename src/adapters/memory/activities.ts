@@ -10,38 +10,29 @@ import type {
 /** Prospects and their logs in maps. */
 export const memoryActivities = () => {
   const prospects = new Map<string, ProspectChange>()
-  const idByEmail = new Map<string, string>()
+  const byEmail = new Map<string, ProspectChange>()
   const logs: NewLog[] = []
   const byKey = new Map<string, StoredReceipt>()
 
-  const prospectById = ({ tenantId, prospectId }: { tenantId: string; prospectId: string }) =>
+  const prospectOf = ({ tenantId, prospectId }: Pick<StoredProspect, 'tenantId' | 'prospectId'>) =>
     prospects.get(keyOf(tenantId, prospectId))
 
-  const isOvertaken = (changes: readonly ProspectChange[], added: readonly NewLog[]): boolean =>
-    changes.some((change) => {
-      if (change.emailHash === null) return false
-      const owner = idByEmail.get(keyOf(change.tenantId, change.emailHash))
-      const before = prospectById(change)?.emailHash ?? change.emailHash
-      return (owner !== undefined && owner !== change.prospectId) || before !== change.emailHash
-    }) ||
-    added.some(
-      ({ tenantId, source, idempotencyKey }) =>
-        idempotencyKey !== null && byKey.has(keyOf(tenantId, source, idempotencyKey)),
-    )
+  const isOvertaken = (change: ProspectChange): boolean => {
+    if (change.emailHash === null) return false
+    const owner = byEmail.get(keyOf(change.tenantId, change.emailHash)) ?? change
+    const before = prospectOf(change)?.emailHash ?? change.emailHash
+    return owner.prospectId !== change.prospectId || before !== change.emailHash
+  }
+  const isLogged = ({ tenantId, source, idempotencyKey }: NewLog): boolean =>
+    idempotencyKey !== null && byKey.has(keyOf(tenantId, source, idempotencyKey))
 
   const save = (change: ProspectChange) => {
-    const before = prospectById(change)
-    const after =
-      before === undefined
-        ? { ...change }
-        : {
-            ...before,
-            email: before.email ?? change.email,
-            emailHash: before.emailHash ?? change.emailHash,
-            name: before.name ?? change.name,
-          }
+    const before = prospectOf(change) ?? change
+    const email = before.email ?? change.email
+    const emailHash = before.emailHash ?? change.emailHash
+    const after = { ...before, email, emailHash, name: before.name ?? change.name }
     prospects.set(keyOf(after.tenantId, after.prospectId), after)
-    if (after.emailHash !== null) idByEmail.set(keyOf(after.tenantId, after.emailHash), after.prospectId)
+    if (emailHash !== null) byEmail.set(keyOf(after.tenantId, emailHash), after)
   }
 
   const add = (log: NewLog) => {
@@ -54,18 +45,16 @@ export const memoryActivities = () => {
   const activities: Activities = {
     recall: async (wants) => ({
       prospects: [
-        ...wants.prospects.map(prospectById),
-        ...wants.emails.map(({ tenantId, emailHash }) => {
-          const prospectId = idByEmail.get(keyOf(tenantId, emailHash))
-          return prospectId === undefined ? undefined : prospectById({ tenantId, prospectId })
-        }),
+        ...wants.prospects.map(prospectOf),
+        ...wants.emails.map(({ tenantId, emailHash }) => byEmail.get(keyOf(tenantId, emailHash))),
       ].flatMap((prospect) => (prospect === undefined ? [] : [storedProspect(prospect)])),
-      receipts: wants.keys.flatMap(({ tenantId, source, idempotencyKey }) =>
-        copiesOf(byKey.get(keyOf(tenantId, source, idempotencyKey))),
-      ),
+      receipts: wants.keys.flatMap(({ tenantId, source, idempotencyKey }) => {
+        const receipt = byKey.get(keyOf(tenantId, source, idempotencyKey))
+        return receipt === undefined ? [] : [{ ...receipt }]
+      }),
     }),
     record: async (changes) => {
-      if (isOvertaken(changes.prospects, changes.logs)) return 'overtaken'
+      if (changes.prospects.some(isOvertaken) || changes.logs.some(isLogged)) return 'overtaken'
       changes.prospects.forEach(save)
       changes.logs.forEach(add)
       return 'recorded'
@@ -80,6 +69,3 @@ const storedProspect = ({ tenantId, prospectId, emailHash, name }: ProspectChang
   emailHash,
   name,
 })
-
-const copiesOf = (receipt: StoredReceipt | undefined): StoredReceipt[] =>
-  receipt === undefined ? [] : [{ ...receipt }]

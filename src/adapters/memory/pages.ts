@@ -1,91 +1,90 @@
 import { keyOf } from '../../core/keys.ts'
-import type {
-  FoundPage,
-  NewPageRow,
-  Pages,
-  PagesWant,
-  StoredPage,
-  StoredVersion,
-} from '../../core/ports/pages.ts'
-import type { ClaimedVersion, Settlement, Versions } from '../../core/ports/versions.ts'
-import { takeSlice } from '../rows.ts'
-import { memoryPageGroups } from './page-groups.ts'
-import { idsIn, type SortedIds } from './sorted-ids.ts'
+import type { PageGroups, PageGroupsWant, StoredPageGroup } from '../../core/ports/page-groups.ts'
+import type { FoundPage, NewPageRow, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
+import type { Settlement, Versions } from '../../core/ports/versions.ts'
+import { settledRow, storedVersion, takeSlice } from '../rows.ts'
+import { sortedLists } from './sorted-lists.ts'
 
-type KeptPage = NewPageRow & { readonly publishedVersionId: string | null }
-type KeptVersion = StoredVersion & {
-  readonly attempts: number
-  readonly claimableAt: string
-  readonly pageKey: string
-}
+type GroupKey = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
+type KeptGroup = StoredPageGroup & { pagesCount: number }
+type KeptVersion = StoredVersion & { readonly attempts: number; readonly claimableAt: string }
+/** No operation adds a second version to a page. */
+type KeptPage = NewPageRow & { version: KeptVersion }
 
 /** Page groups, pages and versions in maps. Calls `added` after pages were recorded. */
 export const memoryPages = (added: () => void) => {
-  const { pageGroups, groupOf, countPage } = memoryPageGroups()
+  const groups = new Map<string, KeptGroup>()
+  const groupsOf = sortedLists<KeptGroup>(({ pageGroupId }) => pageGroupId)
   const pages = new Map<string, KeptPage>()
-  const pageIdsOf = new Map<string, SortedIds>()
-  const pageKeyByIdempotencyKey = new Map<string, string>()
-  const versions = new Map<string, KeptVersion>()
-  const processing = new Set<string>()
+  const pagesOf = sortedLists<KeptPage>(({ pageId }) => pageId)
+  const byIdempotencyKey = new Map<string, KeptPage>()
+  /** By the id of the version. */
+  const processing = new Map<string, KeptPage>()
 
-  const groupKey = ({ tenantId, pageGroupId }: { tenantId: string; pageGroupId: string }) =>
-    keyOf(tenantId, pageGroupId)
-  const pageKey = ({
-    tenantId,
-    pageGroupId,
-    pageId,
-  }: Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>) => keyOf(tenantId, pageGroupId, pageId)
-  const liveGroup = (want: { tenantId: string; pageGroupId: string }) => {
-    const group = groupOf(want)
-    return group?.status === 'deleted' ? undefined : group
+  const groupOf = ({ tenantId, pageGroupId }: GroupKey) => groups.get(keyOf(tenantId, pageGroupId))
+  const isMissing = (want: GroupKey): boolean => (groupOf(want)?.status ?? 'deleted') === 'deleted'
+  const pageOf = ({ tenantId, pageGroupId, pageId }: GroupKey & { pageId: string }) =>
+    pages.get(keyOf(tenantId, pageGroupId, pageId))
+  const earlierPage = (want: GroupKey & { idempotencyKey: string | null }) =>
+    byIdempotencyKey.get(keyOf(want.tenantId, want.pageGroupId, want.idempotencyKey ?? ''))
+  const storedPagesOf = function* ({ tenantId, pageGroupId }: GroupKey, beforeId: string | null) {
+    for (const page of pagesOf.backFrom(keyOf(tenantId, pageGroupId), beforeId)) yield storedPage(page)
   }
 
-  const idempotencyKeyOf = ({ tenantId, pageGroupId, idempotencyKey }: NewPageRow) =>
-    idempotencyKey === null ? null : keyOf(tenantId, pageGroupId, idempotencyKey)
+  const listed = function* ({ tenantId, status, beforeId }: PageGroupsWant) {
+    for (const group of groupsOf.backFrom(tenantId, beforeId))
+      if (status === null ? group.status !== 'deleted' : group.status === status) yield copied(group)
+  }
 
-  const storedPagesOf = function* (want: PagesWant) {
-    for (const pageId of pageIdsOf.get(groupKey(want))?.backFrom(want.beforeId) ?? [])
-      yield storedPage(pages.get(pageKey({ ...want, pageId })) as KeptPage)
+  const pageGroups: PageGroups = {
+    list: async (wants) => wants.map((want) => takeSlice(listed(want), want.limit)),
+    find: async (pageGroupId) => {
+      for (const group of groups.values()) if (group.pageGroupId === pageGroupId) return copied(group)
+      return null
+    },
+    add: async (group) => {
+      const kept = copied(group)
+      groups.set(keyOf(group.tenantId, group.pageGroupId), kept)
+      groupsOf.add(group.tenantId, kept)
+    },
+    change: async (group, lastUpdatedAt) => {
+      const kept = groupOf(group)
+      if (kept?.updatedAt !== lastUpdatedAt) return 'overtaken'
+      Object.assign(kept, copied(group), { pagesCount: kept.pagesCount })
+      return 'recorded'
+    },
   }
 
   const addPage = (row: NewPageRow) => {
-    const key = pageKey(row)
-    pages.set(key, { ...row, publishedVersionId: null })
-    idsIn(pageIdsOf, groupKey(row)).add(row.pageId)
-    const idempotencyKey = idempotencyKeyOf(row)
-    if (idempotencyKey !== null) pageKeyByIdempotencyKey.set(idempotencyKey, key)
-    versions.set(row.versionId, {
-      versionId: row.versionId,
-      versionNumber: row.versionNumber,
-      status: 'processing',
-      publishedAt: null,
-      failureReason: null,
-      attempts: 0,
-      claimableAt: row.createdAt,
-      pageKey: key,
-    })
-    processing.add(row.versionId)
-    countPage(row)
+    const { tenantId, pageGroupId, pageId, idempotencyKey, versionId, versionNumber, createdAt } = row
+    const version = { versionId, versionNumber, publishedAt: null, failureReason: null }
+    const page: KeptPage = {
+      ...row,
+      version: { ...version, status: 'processing', attempts: 0, claimableAt: createdAt },
+    }
+    pages.set(keyOf(tenantId, pageGroupId, pageId), page)
+    pagesOf.add(keyOf(tenantId, pageGroupId), page)
+    if (idempotencyKey !== null) byIdempotencyKey.set(keyOf(tenantId, pageGroupId, idempotencyKey), page)
+    processing.set(versionId, page)
+    const group = groupOf(row)
+    if (group !== undefined) group.pagesCount++
   }
 
   const pagesPort: Pages = {
     recall: async (wants) => ({
       groups: wants.groups.flatMap((want) => {
-        const group = liveGroup(want)
-        return group === undefined ? [] : [{ ...group }]
+        const group = groupOf(want)
+        return group === undefined || isMissing(want) ? [] : [{ ...group }]
       }),
-      pages: wants.keys.flatMap(({ tenantId, pageGroupId, idempotencyKey }) => {
-        const page = pages.get(
-          pageKeyByIdempotencyKey.get(keyOf(tenantId, pageGroupId, idempotencyKey)) ?? '',
-        )
-        return page === undefined || page.requestHash === null
-          ? []
-          : [{ ...page, idempotencyKey, requestHash: page.requestHash }]
+      pages: wants.keys.flatMap((want) => {
+        const page = earlierPage(want)
+        if (page === undefined || page.requestHash === null) return []
+        return [{ ...want, pageId: page.pageId, createdAt: page.createdAt, requestHash: page.requestHash }]
       }),
     }),
     record: async (rows) => {
       const isOvertaken = (row: NewPageRow) =>
-        groupOf(row)?.status !== 'active' || pageKeyByIdempotencyKey.has(idempotencyKeyOf(row) ?? '')
+        groupOf(row)?.status !== 'active' || earlierPage(row) !== undefined
       if (rows.some(isOvertaken)) return 'overtaken'
       rows.forEach(addPage)
       added()
@@ -93,72 +92,55 @@ export const memoryPages = (added: () => void) => {
     },
     list: async (wants) =>
       wants.map((want) =>
-        liveGroup(want) === undefined ? null : takeSlice(storedPagesOf(want), want.limit),
+        isMissing(want) ? null : takeSlice(storedPagesOf(want, want.beforeId), want.limit),
       ),
     find: async (wants) =>
       wants.map((want): FoundPage => {
-        if (liveGroup(want) === undefined) return 'page_group_not_found'
-        const page = pages.get(pageKey(want))
+        if (isMissing(want)) return 'page_group_not_found'
+        const page = pageOf(want)
         if (page === undefined) return 'page_not_found'
-        const { publishedVersionId, supplementaryContext } = page
-        return {
-          ...storedPage(page),
-          supplementaryContext,
-          published: publishedVersionId === null ? null : storedVersion(versions.get(publishedVersionId)),
-          latest: storedVersion(versions.get(page.versionId)),
-        }
+        const { supplementaryContext, version } = page
+        const published = version.status === 'published' ? storedVersion(version) : null
+        return { ...storedPage(page), supplementaryContext, published, latest: storedVersion(version) }
       }),
   }
 
   /** Whether the attempt was still the latest one. */
   const settle = (tenantId: string, done: Settlement): boolean => {
-    const version = versions.get(done.versionId)
-    const page = version && pages.get(version.pageKey)
-    if (version?.status !== 'processing' || version.attempts !== done.attempt || page?.tenantId !== tenantId)
-      return false
-    if (done.status === 'processing') {
-      const attempts = version.attempts - (done.counts ? 0 : 1)
-      versions.set(done.versionId, { ...version, claimableAt: done.claimableAt, attempts })
-      return true
+    const page = processing.get(done.versionId)
+    if (page?.tenantId !== tenantId || page.version.attempts !== done.attempt) return false
+    const { status, publishedAt, failureReason, claimableAt, ...row } = settledRow(tenantId, done)
+    const { version } = page
+    page.version = {
+      ...version,
+      ...{ status, publishedAt, failureReason, claimableAt: claimableAt ?? version.claimableAt },
+      attempts: version.attempts - row.uncounted,
     }
-    processing.delete(done.versionId)
-    if (done.status === 'failed') {
-      versions.set(done.versionId, { ...version, status: 'failed', failureReason: done.reason })
-      return true
-    }
-    versions.set(done.versionId, { ...version, status: 'published', publishedAt: done.at })
-    pages.set(version.pageKey, {
-      ...page,
-      publishedVersionId: done.versionId,
-      updatedAt: done.at,
-      computedName: done.computedName ?? page.computedName,
-    })
+    if (status !== 'processing') processing.delete(done.versionId)
+    if (publishedAt !== null)
+      Object.assign(page, { updatedAt: publishedAt, computedName: row.computedName ?? page.computedName })
     return true
   }
 
-  const versionsPort: Versions = {
+  const versions: Versions = {
     claim: async ({ now, until, horizon, afterTenantId, max }) =>
-      [...processing]
-        .map((versionId) => versions.get(versionId) as KeptVersion)
-        .map((version) => ({ version, page: pages.get(version.pageKey) as KeptPage }))
+      [...processing.values()]
         .filter(
-          ({ version: { claimableAt }, page: { tenantId } }) =>
+          ({ tenantId, version: { claimableAt } }) =>
             tenantId > afterTenantId && (claimableAt <= now || claimableAt > horizon),
         )
         .sort(
-          (a, b) =>
-            compare(a.page.tenantId, b.page.tenantId) ||
-            compare(a.version.claimableAt, b.version.claimableAt),
+          (a, b) => compare(a.tenantId, b.tenantId) || compare(a.version.claimableAt, b.version.claimableAt),
         )
         .slice(0, max)
-        .map(({ version, page: { tenantId, pageGroupId, pageId } }): ClaimedVersion => {
-          const attempt = version.attempts + 1
-          versions.set(version.versionId, { ...version, attempts: attempt, claimableAt: until })
-          return { tenantId, pageGroupId, pageId, versionId: version.versionId, attempt }
+        .map((page) => {
+          const attempt = page.version.attempts + 1
+          page.version = { ...page.version, attempts: attempt, claimableAt: until }
+          const { tenantId, pageGroupId, pageId, versionId } = page
+          return { tenantId, pageGroupId, pageId, versionId, attempt }
         }),
     context: async (want) => {
-      const page = pages.get(pageKey(want))
-      const group = groupOf(want)
+      const [page, group] = [pageOf(want), groupOf(want)]
       if (page === undefined || group === undefined) return null
       const { supplementaryContext } = page
       return { groupTitle: group.title, pageContext: group.pageContext, supplementaryContext }
@@ -167,21 +149,22 @@ export const memoryPages = (added: () => void) => {
       settlements.filter((done) => settle(tenantId, done)).map(({ versionId }) => versionId),
   }
 
-  /** For the metrics: see postgres/backlog.ts. */
+  /** For the metrics: see postgres/versions.ts. */
   const backlog = async (countMax: number) => {
-    let [count, oldest]: [number, string | null] = [0, null]
-    for (const versionId of processing) {
-      if (count === countMax) break
-      const { createdAt } = pages.get(versions.get(versionId)?.pageKey ?? '') as KeptPage
-      if (oldest === null || createdAt < oldest) oldest = createdAt
-      count++
-    }
-    return { count, oldest }
+    const times = [...processing.values()].slice(0, countMax).map(({ createdAt }) => createdAt)
+    return { count: times.length, oldest: times.toSorted()[0] ?? null }
   }
-  return { pageGroups, pages: pagesPort, versions: versionsPort, backlog }
+  return { pageGroups, pages: pagesPort, versions, backlog }
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const copied = (group: StoredPageGroup): StoredPageGroup => ({
+  ...group,
+  actions: { ...group.actions },
+  footerLinks: { ...group.footerLinks },
+  scripts: { ...group.scripts },
+})
 
 const storedPage = (page: KeptPage): StoredPage => ({
   tenantId: page.tenantId,
@@ -192,9 +175,3 @@ const storedPage = (page: KeptPage): StoredPage => ({
   createdAt: page.createdAt,
   updatedAt: page.updatedAt,
 })
-
-const storedVersion = (version: KeptVersion | undefined): StoredVersion => {
-  if (version === undefined) throw new Error('a page without its version')
-  const { versionId, versionNumber, status, publishedAt, failureReason } = version
-  return { versionId, versionNumber, status, publishedAt, failureReason }
-}

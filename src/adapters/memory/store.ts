@@ -17,31 +17,24 @@ export const memoryStore = (): MemoryStore => {
   const { activities, keptProspects, keptLogs } = memoryActivities()
   const tenants = new Map<string, NewTenant>()
   const keys = new Map<string, StoredApiKey>()
-  const keyIdByHash = new Map<string, string>()
   const change = (apiKeyId: string, fields: Partial<StoredApiKey>) => {
     const key = keys.get(apiKeyId)
     if (key !== undefined) keys.set(apiKeyId, { ...key, ...fields })
   }
-  const copyOf = (apiKeyId: string | undefined): StoredApiKey | null => {
-    const key = keys.get(apiKeyId ?? '')
-    return key === undefined ? null : copied(key)
-  }
+  const keysWhere = (isWanted: (key: StoredApiKey) => boolean): StoredApiKey[] =>
+    [...keys.values()].filter(isWanted).map(copied)
 
   return {
     activities,
     ...memoryPages(() => listeners.emit('versions')),
     apiKeys: {
-      findByHash: async (keyHash) => copyOf(keyIdByHash.get(keyHash)),
-      find: async (apiKeyId) => copyOf(apiKeyId),
+      findByHash: async (keyHash) => keysWhere((key) => key.keyHash === keyHash)[0] ?? null,
+      find: async (apiKeyId) => keysWhere((key) => key.apiKeyId === apiKeyId)[0] ?? null,
       list: async (tenantId) =>
-        [...keys.values()]
-          .filter((key) => key.tenantId === tenantId)
-          .sort((a, b) => (a.apiKeyId < b.apiKeyId ? -1 : 1))
-          .map(copied),
+        keysWhere((key) => key.tenantId === tenantId).sort((a, b) => (a.apiKeyId < b.apiKeyId ? -1 : 1)),
       isEmpty: async () => keys.size === 0,
       add: async (key) => {
         keys.set(key.apiKeyId, copied(key))
-        keyIdByHash.set(key.keyHash, key.apiKeyId)
       },
       end: async (apiKeyId, when) => {
         change(apiKeyId, when)

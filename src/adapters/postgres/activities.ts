@@ -6,20 +6,21 @@ import type {
   StoredProspect,
   StoredReceipt,
 } from '../../core/ports/activities.ts'
-import { PROSPECT_COLUMNS, PROSPECT_LOG_COLUMNS } from '../rows.ts'
+import { COLUMNS } from '../rows.ts'
 import { columns } from './arrays.ts'
-import type { Ask, Sql } from './connect.ts'
+import type { Ask } from './connect.ts'
 import { recordedUnlessOvertaken } from './error-codes.ts'
+import type { Sql } from './open.ts'
 
 type RecallRow =
   | (StoredProspect & { readonly prospectLogId: null })
   | (StoredReceipt & { readonly prospectLogId: string })
 
-const BY_ID = columns('want', { tenant_id: 'text', prospect_id: 'text' })
-const BY_EMAIL = columns('want', { tenant_id: 'text', email_hash: 'text' })
-const BY_KEY = columns('want', { tenant_id: 'text', source: 'text', idempotency_key: 'text' })
-const PROSPECTS = columns('change', PROSPECT_COLUMNS)
-const LOGS = columns('log', PROSPECT_LOG_COLUMNS)
+const BY_ID = columns('want', 'tenant_id, prospect_id')
+const BY_EMAIL = columns('want', 'tenant_id, email_hash')
+const BY_KEY = columns('want', 'tenant_id, source, idempotency_key')
+const PROSPECTS = columns('change', COLUMNS.prospects)
+const LOGS = columns('log', COLUMNS.prospect_logs)
 
 export const postgresActivities = (ask: Ask): Activities => ({
   recall: async ({ prospects, emails, keys }) => {
@@ -42,13 +43,12 @@ export const postgresActivities = (ask: Ask): Activities => ({
   record: (changes) => {
     const prospects = inLockOrder(changes)
     return recordedUnlessOvertaken(
-      ask(
-        (sql) => sql`
+      ask,
+      (sql) => sql`
         ${prospects.length === 0 ? sql`` : withSaved(sql, prospects)}
         insert into prospect_logs (${LOGS.names(sql)})
         select * from ${LOGS.from(sql, changes.logs)}
         order by tenant_id, source, idempotency_key, prospect_log_id`,
-      ).then(() => 'recorded'),
     )
   },
 })

@@ -1,5 +1,5 @@
-import { camelName, valuesOf } from '../rows.ts'
-import type { Sql } from './connect.ts'
+import { type Columns, camelCase, columnsOf, valuesOf } from '../rows.ts'
+import type { Sql } from './open.ts'
 
 /** A list as PostgreSQL writes an array: `{"a","b",NULL}`. */
 export const textArray = (values: readonly (string | number | boolean | null)[]): string => {
@@ -15,29 +15,25 @@ export const textArray = (values: readonly (string | number | boolean | null)[])
 const needsEscape = /["\\]/
 const escapes = /["\\]/g
 
-/** The same for numbers and booleans, which need no quotes. */
-export const plainArray = (values: readonly (number | boolean)[]): string => `{${values.join(',')}}`
-
-type Type = 'text' | 'int' | 'boolean' | 'timestamptz' | 'json'
-
 /**
  * The columns of rows that a statement gets as one array each, named once. The member `pageId` of a row is the column
  * `page_id`. The text is the same for any number of rows, so it is prepared once.
  *
  * `names`: `page_id, …`. `selected`: `alias.page_id, …` with JSON as text. `from`: `unnest($1::text[], …) as alias (…)`.
  */
-export const columns = (alias: string, types: Readonly<Record<string, Type>>) => {
+export const columns = (alias: string, list: Columns | string) => {
+  const types = typeof list === 'string' ? columnsOf(list) : list
   const entries = Object.entries(types)
-  const members = Object.keys(types).map(camelName)
-  const list = Object.keys(types).join(', ')
+  const members = Object.keys(types).map(camelCase)
+  const names = Object.keys(types).join(', ')
   // The driver would encode an array of JSON a second time. A parameter stands before each cast.
   const casts = entries.map(([, type]) => (type === 'json' ? '::text[]::json[]' : `::${type}[]`))
-  const from = [...casts.slice(0, -1).map((cast) => `${cast}, `), `${casts.at(-1)}) as ${alias} (${list})`]
+  const from = [...casts.slice(0, -1).map((cast) => `${cast}, `), `${casts.at(-1)}) as ${alias} (${names})`]
   const selected = entries.map(([name, type]) =>
     type === 'json' ? `${alias}.${name}::text as ${name}` : `${alias}.${name}`,
   )
   const templates = {
-    names: template([list]),
+    names: template([names]),
     selected: template([selected.join(', ')]),
     from: template(['unnest(', ...from]),
   }

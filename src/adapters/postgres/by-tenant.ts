@@ -1,12 +1,8 @@
 import type { SliceWant } from '../../core/ports/verbs.ts'
 import { AFTER_ALL_IDS } from '../rows.ts'
 
-/** A want as a row: `number` is its place in the list. */
-type NumberedWant<Want> = Want & {
-  readonly number: number
-  readonly beforeId: string
-  readonly rowsMax: number
-}
+/** `number` is the want's place in the list. */
+type Numbered<Want> = Want & { readonly number: number; readonly beforeId: string; readonly rowsMax: number }
 
 /**
  * Reads one list of rows for each want, in order; null for a want without rows. Each tenant has its own statements: no
@@ -14,7 +10,7 @@ type NumberedWant<Want> = Want & {
  */
 export const listsByTenant = async <Want extends SliceWant, Row extends { readonly want: number }>(
   wants: readonly Want[],
-  rowsOf: (tenantId: string, wants: readonly NumberedWant<Want>[]) => Promise<readonly Row[]>,
+  rowsOf: (tenantId: string, wants: readonly Numbered<Want>[]) => Promise<readonly Row[]>,
 ): Promise<(Omit<Row, 'want'>[] | null)[]> => {
   const numbered = wants.map((want, number) => ({
     ...want,

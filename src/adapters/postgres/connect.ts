@@ -1,10 +1,8 @@
-import postgres from 'postgres'
+import type postgres from 'postgres'
 import { DomainFailure, unavailable } from '../../core/failures.ts'
-import { camelCase } from '../camel-case.ts'
-import { isConnectionFatal, rejectedByServer } from './error-codes.ts'
-import { parseAddress } from './parse-address.ts'
+import { isConnectionFatal, unavailableUnlessRejected } from './error-codes.ts'
+import { endPool, ONE_PLAN, openPostgres, type Pool, type Sql, withTimeout } from './open.ts'
 import { createSemaphore, type PoolCounts } from './semaphore.ts'
-import { withTimeout } from './with-timeout.ts'
 
 export type PostgresSettings = {
   readonly url: string
@@ -17,24 +15,20 @@ export type PostgresSettings = {
   readonly pooler?: { readonly directUrl: string | null }
   /** Sees every statement with its parameters before it is sent. For tests. */
   readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
-  readonly observer?: DatabaseObserver
+  /** For the metrics. */
+  readonly observer?: {
+    /** Gets a function that counts the statements in flight, and those that wait for a connection. */
+    readonly pool: (counts: () => PoolCounts) => void
+    /** Called after each statement. */
+    readonly statement: (ms: number, outcome: 'answered' | 'failed') => void
+  }
 }
-/** What the metrics need from the connections. */
-type DatabaseObserver = {
-  /** Gets a function that counts the statements in flight, and those that wait for a connection. */
-  readonly pool: (counts: () => PoolCounts) => void
-  /** Called after each statement. */
-  readonly statement: (ms: number, outcome: 'answered' | 'failed') => void
-}
-export type Sql = postgres.Sql
-/** `close` ends every connection, even after an `end`; the driver has it, its types do not. */
-type Pool = Sql & { readonly close: () => Promise<void> }
 type Connection = { readonly pool: Pool; readonly until: number }
-type Rows = readonly (object | undefined)[]
-type Statement<Answer extends Rows> = (sql: Sql) => postgres.PendingQuery<Answer>
 
 /** Sends one statement and answers its rows. Refuses `unavailable` if the database cannot answer in time. */
-export type Ask = <Answer extends Rows>(statement: Statement<Answer>) => Promise<Answer>
+export type Ask = <Answer extends readonly (object | undefined)[]>(
+  statement: (sql: Sql) => postgres.PendingQuery<Answer>,
+) => Promise<Answer>
 /** Without limits, on connections that somebody else looks after. */
 export const askOn =
   (sql: Sql): Ask =>
@@ -43,47 +37,36 @@ export const askOn =
 
 /** After the statement's own time limit: for PostgreSQL's error to arrive. */
 const GRACE_MS = 1_000
-const END_AGAIN_MS = 10_000
 /** Random, so that connections are not all replaced at the same moment. */
 const lifeMs = (): number => 60_000 * (1 + Math.random())
 
 /**
- * Connections to PostgreSQL behind a semaphore: at most one statement in flight per connection, and a bounded number
- * waiting for a bounded time. The driver itself bounds neither, and does not settle every statement whose connection
- * died. So each statement has a deadline of ours, and a connection that misses it is replaced. So is one that was lost
- * under a statement: the driver keeps what it was about to send and the last error, and the next statement would hang or
- * be refused with that error.
+ * Connections to PostgreSQL behind a semaphore, which bounds the statements in flight and those waiting. The driver does
+ * not settle every statement whose connection died, so each has our own timeout. A connection that misses it is
+ * replaced, and so is one that was lost under a statement: the driver keeps unsent bytes and the last error for the next.
  *
- * Each connection is a driver pool of one. A larger pool whose connections are not all busy gets slower with every
- * statement: it searches all places where a connection has ever been. And each connection is replaced after a minute or
- * two: a plan made when the tables were empty may be a bad one later.
+ * Each connection is a driver pool of one: a larger, partly idle pool gets slower with every statement, because it
+ * searches every place where a connection has ever been. Each is replaced after a minute or two: a plan made when the
+ * tables were empty may be a bad one later.
  */
 export const connect = (settings: PostgresSettings) => {
   const connections = new Set<Connection>()
   const free: Connection[] = []
   let closed = false
-  const semaphore = createSemaphore({
-    inFlightMax: settings.connectionsMax,
-    waitingMax: settings.waitingMax,
-    waitMsMax: settings.waitMsMax,
-  })
+  const semaphore = createSemaphore({ ...settings, inFlightMax: settings.connectionsMax })
   settings.observer?.pool(semaphore.counts)
 
-  const open = (): Connection => {
+  const discard = (connection: Connection): void => {
+    connections.delete(connection)
+    void endPool(connection.pool, 0)
+  }
+  const take = (): Connection => {
+    const used = free.pop()
+    if (used !== undefined && performance.now() < used.until) return used
+    if (used !== undefined) discard(used)
     const connection = { pool: openConnection(settings), until: performance.now() + lifeMs() }
     connections.add(connection)
     return connection
-  }
-  const discard = (connection: Connection) => {
-    connections.delete(connection)
-    return endPool(connection.pool, 0)
-  }
-  const take = (): Connection => {
-    const connection = free.pop()
-    if (connection === undefined) return open()
-    if (performance.now() < connection.until) return connection
-    void discard(connection)
-    return open()
   }
 
   const ask: Ask = async (statement) => {
@@ -103,11 +86,10 @@ export const connect = (settings: PostgresSettings) => {
     } catch (error) {
       const isLate = error instanceof DomainFailure
       isLost = isLate || isConnectionFatal(error)
-      if (isLate || rejectedByServer(error)) throw error
-      throw unavailable('The database cannot answer now.', error)
+      throw isLate ? error : unavailableUnlessRejected(error)
     } finally {
       settings.observer?.statement(performance.now() - beganMs, outcome)
-      if (isLost) void discard(connection)
+      if (isLost) discard(connection)
       else free.push(connection)
       release()
     }
@@ -133,66 +115,4 @@ const openConnection = (settings: PostgresSettings): Pool => {
       : { connection: { statement_timeout: statementMsMax, lock_timeout: lockMsMax, ...ONE_PLAN } }),
     ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
   })
-}
-
-/**
- * One plan for each statement, made once: planning each call costs more than the call. The plan uses nested loops over
- * indexes whatever the tables contained when it was made; statements are written so that this is the best plan.
- *
- * A plan made while a tenant had no rows would later read all rows of that tenant, if it could. So a list brings the
- * tenant with each of its rows, and is joined by that: a row can only be looked up by its whole key.
- */
-export const ONE_PLAN = {
-  plan_cache_mode: 'force_generic_plan',
-  enable_seqscan: 'off',
-  enable_hashjoin: 'off',
-  enable_mergejoin: 'off',
-  jit: 'off',
-} as const
-
-type Options = postgres.Options<Record<string, never>> & {
-  /** The driver has it; its types do not. */
-  readonly onnotify?: (channel: string, payload: string) => void
-}
-
-/** What all our connections have in common: times in UTC, columns in camelCase. */
-export const openPostgres = (url: string, options: Options): Pool => {
-  const { address, server } = parseAddress(url)
-  return postgres(address, {
-    connect_timeout: 3,
-    // The driver's own pauses grow to 20 seconds.
-    backoff: (retries: number) => Math.min(0.05 * retries, 0.5),
-    // By default the driver prints notices to stdout.
-    onnotice: () => {},
-    // Saves a query at each connect: `textArray` writes arrays.
-    fetch_types: false,
-    transform: { column: { from: camelCase } },
-    types: { time: { to: 1184, from: [1184], serialize: String, parse: isoFromPostgres } },
-    ...server,
-    ...options,
-    connection: {
-      application_name: 'prospect-pages',
-      TimeZone: 'UTC',
-      DateStyle: 'ISO, MDY',
-      ...options.connection,
-    },
-  }) as unknown as Pool
-}
-
-/**
- * Without a time limit, in seconds, the driver's `end` may never resolve after a lost connection. If a statement has not
- * settled, the driver may connect once more after its end.
- */
-export const endPool = async (sql: Sql, timeoutS: number): Promise<void> => {
-  await sql.end({ timeout: timeoutS }).catch(() => {})
-  setTimeout(() => void (sql as Pool).close().catch(() => {}), END_AGAIN_MS).unref()
-}
-
-/** `2026-01-31 09:05:00.12+00`: sessions are in UTC, and PostgreSQL omits trailing zeros. */
-export const isoFromPostgres = (text: string): string => {
-  if (text[4] !== '-') throw new Error('PostgreSQL must write times by the DateStyle ISO.')
-  const zone = text.length - 3
-  if (!text.endsWith('+00') || zone < 19 || zone > 23) return new Date(text).toISOString()
-  const fraction = zone === 19 ? '.' : text.slice(19, zone)
-  return `${text.slice(0, 10)}T${text.slice(11, 19)}${fraction.padEnd(4, '0')}Z`
 }

@@ -1,5 +1,7 @@
 import type postgres from 'postgres'
+import { unavailable } from '../../core/failures.ts'
 import type { Recorded } from '../../core/ports/verbs.ts'
+import type { Ask } from './connect.ts'
 
 /** The code of PostgreSQL or of the driver. */
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
@@ -17,8 +19,10 @@ const isFromServer = (error: unknown): error is postgres.PostgresError =>
  * PostgreSQL itself rejected the statement for its content, so it changed nothing. After any other error, such as a lost
  * connection, nobody knows.
  */
-export const rejectedByServer = (error: unknown): boolean =>
+const rejectedByServer = (error: unknown): boolean =>
   isFromServer(error) && !isTransient(error) && !NOT_NOW_CODES.has(codeOf(error))
+export const unavailableUnlessRejected = (error: unknown): unknown =>
+  rejectedByServer(error) ? error : unavailable('The database cannot answer now.', error)
 /** Lock not available, a standby, no such database, a wrong password, completion unknown, an internal error. */
 const NOT_NOW_CODES = new Set(['55P03', '25006', '3D000', '28P01', '40003', 'XX000'])
 /** 08 connection, 53 out of resources, 57 stopped by a limit or an operator, 58 system error. */
@@ -33,18 +37,24 @@ export const isConnectionFatal = (error: unknown): boolean =>
 const NEVER_MADE = /^(ECONNREFUSED|ENOENT|EAI_|ENOTFOUND|EHOST|ENET)/
 
 /**
- * Somebody else got there first: an email or an idempotency key was taken (23505), a blank email was filled (23514,
- * by that one constraint), or two writes waited for each other (40P01, 40001). Nothing was saved.
+ * Somebody else got there first: an email or an idempotency key was taken (23505), two writes waited for each other
+ * (40P01, 40001), a blank email was filled (23514, by that one constraint), or a page group was archived (23502, in that
+ * one table). Nothing was saved.
  */
 const isOvertaken = (error: unknown): boolean => {
+  const { constraint_name, table_name } = error as { constraint_name?: string; table_name?: string }
   const code = codeOf(error)
-  if (code === '23514')
-    return (error as { constraint_name?: string }).constraint_name === 'prospects_email_hash_is_one'
+  if (code === '23514') return constraint_name === 'prospects_email_hash_is_one'
+  if (code === '23502') return table_name === 'page_counts'
   return code === '23505' || code === '40P01' || code === '40001'
 }
 
-export const recordedUnlessOvertaken = (write: Promise<Recorded>): Promise<Recorded> =>
-  write.catch((error) => {
+export const recordedUnlessOvertaken = async (ask: Ask, write: Parameters<Ask>[0]): Promise<Recorded> => {
+  try {
+    await ask(write)
+    return 'recorded'
+  } catch (error) {
     if (isOvertaken(error)) return 'overtaken'
     throw error
-  })
+  }
+}

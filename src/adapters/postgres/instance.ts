@@ -1,12 +1,13 @@
 import type postgres from 'postgres'
 import { unavailable } from '../../core/failures.ts'
 import type { Store } from '../../core/ports/store.ts'
-import { camelCase } from '../camel-case.ts'
 import { createListeners } from '../listeners.ts'
 import type { Migration } from '../migrations.ts'
-import { type Ask, isoFromPostgres, type Sql } from './connect.ts'
-import { isConnectionFatal, isTransient, rejectedByServer } from './error-codes.ts'
+import { camelCase } from '../rows.ts'
+import type { Ask } from './connect.ts'
+import { isConnectionFatal, isTransient, unavailableUnlessRejected } from './error-codes.ts'
 import { isUpToDate, migrateOn } from './migrate.ts'
+import { isoFromPostgres, type Sql } from './open.ts'
 import { portsOver } from './store.ts'
 
 type Types = Record<string, unknown>
@@ -66,8 +67,7 @@ const oneAfterAnother = (sql: Transaction): Ask => {
 }
 
 const toUnavailable = (error: unknown): never => {
-  if (rejectedByServer(error)) throw error
-  throw unavailable('The database cannot answer now.', error)
+  throw unavailableUnlessRejected(error)
 }
 
 /** Sends statements so that their rows are the same whatever the `transform` and `types` of the instance. */

@@ -1,8 +1,8 @@
 import { unavailable } from '../../core/failures.ts'
 import { type Migration, missingMigrations } from '../migrations.ts'
-import { type Ask, askOn, endPool, openPostgres } from './connect.ts'
+import { type Ask, askOn } from './connect.ts'
 import { isTransient } from './error-codes.ts'
-import { withTimeout } from './with-timeout.ts'
+import { endPool, openPostgres, withTimeout } from './open.ts'
 
 /** An arbitrary number that must never change. */
 const LOCK = 7_238_114_005

@@ -1,26 +1,25 @@
-import type { PageGroups, PageGroupsWant } from '../../core/ports/page-groups.ts'
+import type { PageGroups } from '../../core/ports/page-groups.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
-import { PAGE_GROUP_COLUMNS, type PageGroupRow, storedPageGroup } from '../rows.ts'
+import { COLUMNS, PAGE_GROUP_CHANGES, type PageGroupRow, storedPageGroup } from '../rows.ts'
 import { columns } from './arrays.ts'
 import { listsByTenant } from './by-tenant.ts'
-import type { Ask, Sql } from './connect.ts'
+import type { Ask } from './connect.ts'
+import type { Sql } from './open.ts'
 
 type ListedRow = PageGroupRow & { readonly want: number }
-type Want = PageGroupsWant & { readonly number: number }
 
-const { tenant_id: _, page_group_id: __, created_at: ___, ...changing } = PAGE_GROUP_COLUMNS
-const GROUPS = columns('g', PAGE_GROUP_COLUMNS)
-const CHANGES = columns('g', changing)
-const WANTS = columns('want', { number: 'int', filter: 'text', before_id: 'text', rows_max: 'int' })
+const GROUPS = columns('g', COLUMNS.page_groups)
+const CHANGES = columns('g', PAGE_GROUP_CHANGES)
+const WANTS = columns('want', 'number int, status, before_id, rows_max int')
 
 export const postgresPageGroups = (ask: Ask): PageGroups => ({
   list: async (wants) => {
     const lists = await listsByTenant(wants, async (tenantId, its) => {
-      const open = its.filter(({ status }) => status === null)
-      const filtered = its.filter(({ status }) => status !== null)
+      const all = its.filter(({ status }) => status === null)
+      const some = its.filter(({ status }) => status !== null)
       const [openRows, filteredRows] = await Promise.all([
-        open.length > 0 ? ask((sql) => listOpen(sql, tenantId, open)) : [],
-        filtered.length > 0 ? ask((sql) => listFiltered(sql, tenantId, filtered)) : [],
+        all.length > 0 ? ask((sql) => listed(sql, tenantId, all, open)) : [],
+        some.length > 0 ? ask((sql) => listed(sql, tenantId, some, filtered)) : [],
       ])
       return [...openRows, ...filteredRows]
     })
@@ -61,36 +60,21 @@ export const postgresPageGroups = (ask: Ask): PageGroups => ({
 })
 
 // Two statements, because each walks its own index, by the expression that the index holds.
-const listOpen = (sql: Sql, tenantId: string, wants: readonly Want[]) =>
-  listed(
-    sql,
-    wants,
-    sql`
-      select ${GROUPS.selected(sql)} from page_groups g
-      where g.tenant_id = ${tenantId}
-        and (case when g.status <> 'deleted' then g.page_group_id end) < want.before_id
-      order by (case when g.status <> 'deleted' then g.page_group_id end) desc limit want.rows_max`,
-  )
+const open = (sql: Sql) => sql`
+  and (case when g.status <> 'deleted' then g.page_group_id end) < want.before_id
+  order by (case when g.status <> 'deleted' then g.page_group_id end) desc`
 
-const listFiltered = (sql: Sql, tenantId: string, wants: readonly Want[]) =>
-  listed(
-    sql,
-    wants,
-    sql`
-      select ${GROUPS.selected(sql)} from page_groups g
-      where g.tenant_id = ${tenantId}
-        and (g.status || '/' || g.page_group_id) collate "C" < want.filter || '/' || want.before_id
-        and (g.status || '/' || g.page_group_id) collate "C" > want.filter || '/'
-      order by (g.status || '/' || g.page_group_id) collate "C" desc limit want.rows_max`,
-  )
+const filtered = (sql: Sql) => sql`
+  and (g.status || '/' || g.page_group_id) collate "C" < want.status || '/' || want.before_id
+  and (g.status || '/' || g.page_group_id) collate "C" > want.status || '/'
+  order by (g.status || '/' || g.page_group_id) collate "C" desc`
 
 /** The rows of each want, until they fill a slice. */
-const listed = (sql: Sql, wants: readonly Want[], newest: ReturnType<Sql>) => sql<ListedRow[]>`
-  select want.number as want, ${GROUPS.names(sql)}, ${pagesCount(sql)}
-  from ${WANTS.from(
-    sql,
-    wants.map((want) => ({ ...want, filter: want.status })),
-  )}
+const listed = (sql: Sql, tenantId: string, wants: readonly object[], newest: typeof open) => sql<
+  ListedRow[]
+>`
+  select want.number as want, ${GROUPS.selected(sql)}, ${pagesCount(sql)}
+  from ${WANTS.from(sql, wants)}
     cross join lateral (
       select g.*, sum(
         coalesce(octet_length(g.page_context), 0) + octet_length(g.actions) + octet_length(g.footer_links)
@@ -98,7 +82,10 @@ const listed = (sql: Sql, wants: readonly Want[], newest: ReturnType<Sql>) => sq
       ) over (
         order by g.page_group_id desc rows between unbounded preceding and 2 preceding
       ) as bytes_before
-      from (${newest}) g
+      from (
+        select ${GROUPS.selected(sql)} from page_groups g
+        where g.tenant_id = ${tenantId} ${newest(sql)} limit want.rows_max
+      ) g
     ) g
   where coalesce(g.bytes_before, 0) <= ${SLICE_BYTES_MAX}
   order by want.number, g.page_group_id desc`

@@ -4,35 +4,48 @@ import type {
   KnownPages,
   NewPageRow,
   Pages,
+  PageWant,
   PageWants,
   StoredPage,
+  StoredPageWithVersions,
+  StoredVersion,
 } from '../../core/ports/pages.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
-import { PAGE_COLUMNS, pageRow } from '../rows.ts'
+import { COLUMNS, NEW_PAGE_COLUMNS, newPageRow, storedVersion } from '../rows.ts'
 import { columns } from './arrays.ts'
 import { listsByTenant } from './by-tenant.ts'
-import type { Ask, Sql } from './connect.ts'
+import type { Ask } from './connect.ts'
 import { recordedUnlessOvertaken } from './error-codes.ts'
-import { type FoundRow, foundPage } from './found-page.ts'
+import type { Sql } from './open.ts'
 
 type RecallRow =
   | (KnownPages['groups'][number] & { readonly pageId: null })
   | (KnownPages['pages'][number] & { readonly pageId: string })
 type ListedRow = StoredPage & { readonly want: number; readonly pageId: string | null }
+/** A page with one of its versions; `pageId` is null if there is no page. */
+type FoundRow = Omit<StoredPageWithVersions, keyof PageWant | 'published' | 'latest'> &
+  StoredVersion & {
+    readonly want: number
+    readonly pageId: string | null
+    readonly publishedVersionId: string | null
+    readonly latestVersionId: string
+  }
 
-const BY_GROUP = columns('want', { tenant_id: 'text', page_group_id: 'text' })
-const BY_KEY = columns('want', { tenant_id: 'text', page_group_id: 'text', idempotency_key: 'text' })
-const LISTED = columns('want', { number: 'int', page_group_id: 'text', before_id: 'text', rows_max: 'int' })
-const FOUND = columns('want', { number: 'int', tenant_id: 'text', page_group_id: 'text', page_id: 'text' })
-const PAGES = columns('page', PAGE_COLUMNS)
-const COUNTS = columns('count', { tenant_id: 'text', page_group_id: 'text', pages_count: 'int' })
-const NEW_PAGES = columns('page', { ...PAGE_COLUMNS, version_number: 'int' })
+const BY_GROUP = columns('want', 'tenant_id, page_group_id')
+const BY_KEY = columns('want', 'tenant_id, page_group_id, idempotency_key')
+const LISTED = columns('want', 'number int, page_group_id, before_id, rows_max int')
+const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
+const PAGES = columns('page', NEW_PAGE_COLUMNS)
+const COUNTS = columns('count', COLUMNS.page_counts)
+const NEW_PAGES = columns('page', { ...NEW_PAGE_COLUMNS, version_number: 'int' })
 
 /**
  * A page group is looked up by the expression that only the index of those not deleted, or of those with a status,
  * holds. Its id alone would give the planner a choice: each index on page groups begins with the tenant.
+ *
+ * Calls `added` after pages were recorded.
  */
-export const postgresPages = (ask: Ask): Pages => ({
+export const postgresPages = (ask: Ask, added: () => void): Pages => ({
   recall: async ({ groups, keys }) => {
     const rows = await ask(
       (sql) => sql<RecallRow[]>`
@@ -51,26 +64,21 @@ export const postgresPages = (ask: Ask): Pages => ({
     }
   },
 
-  // Nothing is inserted, and no row returned, if one of the groups is no longer active.
-  record: (pages) => {
-    const counts = countsOf(pages)
-    return recordedUnlessOvertaken(
-      ask(
-        (sql) => sql`
+  // The count of a group that is no longer active is null, which the table refuses: then nothing is saved.
+  record: async (pages) => {
+    const recorded = await recordedUnlessOvertaken(
+      ask,
+      (sql) => sql`
         with page as (
-          select * from ${NEW_PAGES.from(sql, pages.map(pageRow))}
-          where not exists (
-            select 1 from ${COUNTS.from(sql, counts)}
-            where not exists (
-              select 1 from page_groups g
-              where g.tenant_id = count.tenant_id
-                and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || count.page_group_id
-            )
-          )
+          select * from ${NEW_PAGES.from(sql, pages.map(newPageRow))}
         ), counted as (
           insert into page_counts as c (${COUNTS.names(sql)})
-          select * from ${COUNTS.from(sql, counts)}
-          where exists (select 1 from page)
+          select tenant_id, page_group_id, (
+            select count.pages_count from page_groups g
+            where g.tenant_id = count.tenant_id
+              and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || count.page_group_id
+          )
+          from ${COUNTS.from(sql, countsOf(pages))}
           order by tenant_id, page_group_id
           on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
         ), versioned as (
@@ -79,14 +87,13 @@ export const postgresPages = (ask: Ask): Pages => ({
           select tenant_id, page_id, latest_version_id, page_group_id, version_number, 'processing', created_at,
             created_at
           from page
-        ), added as (
-          insert into pages (${PAGES.names(sql)})
-          select ${PAGES.names(sql)} from page
-          order by tenant_id, page_group_id, idempotency_key, page_id
         )
-        select 1 from page limit 1`,
-      ).then((rows) => (rows.length > 0 ? 'recorded' : 'overtaken')),
+        insert into pages (${PAGES.names(sql)})
+        select ${PAGES.names(sql)} from page
+        order by tenant_id, page_group_id, idempotency_key, page_id`,
     )
+    if (recorded === 'recorded') added()
+    return recorded
   },
 
   list: async (wants) => {
@@ -120,37 +127,44 @@ export const postgresPages = (ask: Ask): Pages => ({
   },
 
   find: async (wants) => {
+    const numbered = wants.map((want, number) => ({ ...want, number }))
     const rows = await ask(
       (sql) => sql<FoundRow[]>`
         select want.number as want, p.page_id, p.custom_name, p.computed_name, p.supplementary_context, p.created_at,
-          p.updated_at, p.published_version_id, published.version_number as published_version_number,
-          published.status as published_status, published.published_at as published_published_at,
-          published.failure_reason as published_failure_reason,
-          latest.version_id as latest_version_id, latest.version_number as latest_version_number,
-          latest.status as latest_status, latest.published_at as latest_published_at,
-          latest.failure_reason as latest_failure_reason
-        from ${FOUND.from(
-          sql,
-          wants.map((want, number) => ({ ...want, number })),
-        )}
+          p.updated_at, p.published_version_id, p.latest_version_id, v.version_id, v.version_number, v.status,
+          v.published_at, v.failure_reason
+        from ${FOUND.from(sql, numbered)}
           join page_groups g on g.tenant_id = want.tenant_id
             and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
           left join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
             and p.page_id = want.page_id
-          left join page_versions published on published.tenant_id = p.tenant_id
-            and published.page_id = p.page_id
-            and published.version_id = nullif(p.published_version_id, p.latest_version_id)
-          left join page_versions latest on latest.tenant_id = p.tenant_id
-            and latest.page_id = p.page_id and latest.version_id = p.latest_version_id`,
+          left join page_versions v on v.tenant_id = p.tenant_id and v.page_id = p.page_id
+            and v.version_id = any (array[p.published_version_id, p.latest_version_id])`,
     )
-    const rowOf = new Map(rows.map((row) => [row.want, row]))
-    return wants.map((want, number): FoundPage => {
-      const row = rowOf.get(number)
-      if (row === undefined) return 'page_group_not_found'
-      return row.pageId === null ? 'page_not_found' : foundPage(row, want)
-    })
+    const rowsOf = Map.groupBy(rows, (row) => row.want)
+    return wants.map((want, number) => foundPage(want, rowsOf.get(number) ?? []))
   },
 })
+
+const foundPage = (want: PageWant, rows: readonly FoundRow[]): FoundPage => {
+  const [page] = rows
+  if (page === undefined) return 'page_group_not_found'
+  if (page.pageId === null) return 'page_not_found'
+  const version = (id: string) => storedVersion(rows.find(({ versionId }) => versionId === id) as FoundRow)
+  const { publishedVersionId, latestVersionId } = page
+  return {
+    tenantId: want.tenantId,
+    pageGroupId: want.pageGroupId,
+    pageId: want.pageId,
+    customName: page.customName,
+    computedName: page.computedName,
+    supplementaryContext: page.supplementaryContext,
+    createdAt: page.createdAt,
+    updatedAt: page.updatedAt,
+    published: publishedVersionId === null ? null : version(publishedVersionId),
+    latest: version(latestVersionId),
+  }
+}
 
 const countsOf = (pages: readonly NewPageRow[]) =>
   [...Map.groupBy(pages, ({ tenantId, pageGroupId }) => keyOf(tenantId, pageGroupId)).values()].map(

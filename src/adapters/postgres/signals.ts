@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Signal, SignalListener } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
-import { type Ask, endPool, openPostgres } from './connect.ts'
-import { withTimeout } from './with-timeout.ts'
+import type { Ask } from './connect.ts'
+import { endPool, openPostgres, withTimeout } from './open.ts'
 
 const NOTIFY_PAUSE_MS = 200
 /** A connection that goes silent right after a heartbeat is noticed after two of these: less than a second. */
@@ -20,10 +20,6 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
   let running: Promise<void> | undefined
   let notifying: NodeJS.Timeout | undefined
 
-  const emitAll = () => {
-    listeners.emit('keys')
-    listeners.emit('versions')
-  }
   const beat = () => pause(HEARTBEAT_MS, undefined, { signal: closing.signal })
 
   /** Listens on one connection until that is lost, does not answer any more, or the store is closed. */
@@ -39,14 +35,14 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
       onclose: lose,
     })
     const answered = async (asked: PromiseLike<unknown>): Promise<void> => {
-      const unsure = setInterval(emitAll, HEARTBEAT_MS)
+      const unsure = setInterval(listeners.emitAll, HEARTBEAT_MS)
       await withTimeout(Promise.race([asked, lost.promise]), ANSWER_MS_MAX).finally(() =>
         clearInterval(unsure),
       )
     }
     try {
       await answered(sql`listen prospect_pages`)
-      emitAll()
+      listeners.emitAll()
       for (;;) {
         await Promise.race([beat(), lost.promise])
         await answered(sql`select 1`)
@@ -60,7 +56,7 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
   const run = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       if (url !== null) await listen(url).catch(() => {})
-      emitAll()
+      listeners.emitAll()
       await beat().catch(() => {})
     }
   }

@@ -1,16 +1,14 @@
-import { DomainFailure } from '../../core/failures.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
-import type { Migration } from '../migrations.ts'
+import { type Migration, refuseUnmigrated } from '../migrations.ts'
 import { postgresActivities } from './activities.ts'
 import { postgresApiKeys } from './api-keys.ts'
-import { postgresBacklog } from './backlog.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { lastMigration, migratePostgres, type Warn } from './migrate.ts'
 import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
 import { postgresSignals } from './signals.ts'
 import { postgresTenants } from './tenants.ts'
-import { postgresVersions } from './versions.ts'
+import { postgresBacklog, postgresVersions } from './versions.ts'
 
 /** Everything kept in PostgreSQL 14 or newer. Connects with its first statement. */
 export const postgresStore = (
@@ -44,31 +42,13 @@ export const portsOver = (
   migrations: readonly Migration[],
   notify: (signal: Signal) => void,
 ): Omit<Store, 'migrate' | 'watch' | 'close'> => {
-  const pages = postgresPages(ask)
-  const apiKeys = postgresApiKeys(ask)
   return {
     activities: postgresActivities(ask),
     pageGroups: postgresPageGroups(ask),
-    pages: {
-      ...pages,
-      record: async (rows) => {
-        const recorded = await pages.record(rows)
-        if (recorded === 'recorded') notify('versions')
-        return recorded
-      },
-    },
+    pages: postgresPages(ask, () => notify('versions')),
     versions: postgresVersions(ask),
-    apiKeys: {
-      ...apiKeys,
-      end: async (apiKeyId, when) => {
-        await apiKeys.end(apiKeyId, when)
-        notify('keys')
-      },
-    },
+    apiKeys: postgresApiKeys(ask, () => notify('keys')),
     tenants: postgresTenants(ask),
-    ready: async () => {
-      if ((await lastMigration(ask)) !== migrations.length)
-        throw new DomainFailure('unavailable', 'The database is not migrated.', { retryAfterS: 5 })
-    },
+    ready: async () => refuseUnmigrated(migrations, await lastMigration(ask)),
   }
 }

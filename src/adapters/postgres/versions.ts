@@ -1,6 +1,13 @@
-import type { ClaimedVersion, NamingContext, Settlement, Versions } from '../../core/ports/versions.ts'
-import { plainArray, textArray } from './arrays.ts'
+import type { ClaimedVersion, NamingContext, Versions } from '../../core/ports/versions.ts'
+import { type Backlog, settledRow } from '../rows.ts'
+import { columns } from './arrays.ts'
 import type { Ask } from './connect.ts'
+
+const DONE = columns(
+  'done',
+  `tenant_id, page_id, version_id, attempt int, status, published_at timestamptz, computed_name,
+    failure_reason, claimable_at timestamptz, uncounted int`,
+)
 
 /**
  * A claim goes from tenant to tenant along the index of what waits, and stops at `max`: it reads no more than it takes,
@@ -48,25 +55,14 @@ export const postgresVersions = (ask: Ask): Versions => ({
   },
 
   settle: async (tenantId, settlements) => {
-    const rows = settlements.map(rowOf)
+    const rows = settlements.map((done) => settledRow(tenantId, done))
     const settled = await ask(
       (sql) => sql<{ versionId: string }[]>`
         with settled as (
           update page_versions v set status = done.status, published_at = done.published_at,
             failure_reason = done.failure_reason, claimable_at = coalesce(done.claimable_at, v.claimable_at),
             attempts = v.attempts - done.uncounted
-          from unnest(${textArray(rows.map(() => tenantId))}::text[],
-            ${textArray(rows.map((row) => row.pageId))}::text[],
-            ${textArray(rows.map((row) => row.versionId))}::text[],
-            ${plainArray(rows.map((row) => row.attempt))}::int[],
-            ${textArray(rows.map((row) => row.status))}::text[],
-            ${textArray(rows.map((row) => row.publishedAt))}::timestamptz[],
-            ${textArray(rows.map((row) => row.computedName))}::text[],
-            ${textArray(rows.map((row) => row.failureReason))}::text[],
-            ${textArray(rows.map((row) => row.claimableAt))}::timestamptz[],
-            ${plainArray(rows.map((row) => row.uncounted))}::int[])
-            as done (tenant_id, page_id, version_id, attempt, status, published_at, computed_name, failure_reason,
-              claimable_at, uncounted)
+          from ${DONE.from(sql, rows)}
           where v.tenant_id = done.tenant_id and v.page_id = done.page_id and v.version_id = done.version_id
             and v.status not in ('published', 'failed') and v.attempts = done.attempt
           returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.status, done.published_at,
@@ -84,14 +80,16 @@ export const postgresVersions = (ask: Ask): Versions => ({
   },
 })
 
-const rowOf = (done: Settlement) => ({
-  pageId: done.pageId,
-  versionId: done.versionId,
-  attempt: done.attempt,
-  status: done.status,
-  publishedAt: done.status === 'published' ? done.at : null,
-  computedName: done.status === 'published' ? done.computedName : null,
-  failureReason: done.status === 'failed' ? done.reason : null,
-  claimableAt: done.status === 'processing' ? done.claimableAt : null,
-  uncounted: done.status === 'processing' && !done.counts ? 1 : 0,
-})
+/** For the metrics. It names no tenant, and reads at most `countMax` entries of the index of what waits. */
+export const postgresBacklog =
+  (ask: Ask) =>
+  async (countMax: number): Promise<Backlog> => {
+    const [backlog] = await ask(
+      (sql) => sql<Backlog[]>`
+        select count(*)::int as count, min(created_at) as oldest from (
+          select created_at from page_versions where status = 'processing'
+          order by tenant_id, claimable_at limit ${countMax}
+        ) as waiting`,
+    )
+    return backlog ?? { count: 0, oldest: null }
+  }

@@ -1,7 +1,6 @@
 import type { Activities, StoredProspect, StoredReceipt } from '../../core/ports/activities.ts'
-import { PROSPECT_COLUMNS, PROSPECT_LOG_COLUMNS } from '../rows.ts'
-import { insertInto } from './insert.ts'
-import { type Database, recordedUnlessOvertaken } from './open.ts'
+import { COLUMNS } from '../rows.ts'
+import { type Database, insertInto } from './open.ts'
 
 const PROSPECT = 'select tenant_id, prospect_id, email_hash, name from prospects'
 const PROSPECT_BY_ID = `${PROSPECT} where tenant_id = ? and prospect_id = ?`
@@ -12,14 +11,16 @@ const RECEIPT = `
   from prospect_logs where tenant_id = ? and source = ? and idempotency_key = ?`
 
 // The same statement on PostgreSQL explains why a hash is set to what its constraint refuses.
-const PROSPECT_ROW = insertInto('prospects as p', PROSPECT_COLUMNS)
-const SAVE_PROSPECT = `${PROSPECT_ROW.sql}
-  on conflict (tenant_id, prospect_id) do update set
+const saveProspect = insertInto(
+  'prospects as p',
+  COLUMNS.prospects,
+  `on conflict (tenant_id, prospect_id) do update set
     email = coalesce(p.email, excluded.email),
     email_hash = case when p.email_hash <> excluded.email_hash then ''
       else coalesce(p.email_hash, excluded.email_hash) end,
-    name = coalesce(p.name, excluded.name)`
-const LOG_ROW = insertInto('prospect_logs', PROSPECT_LOG_COLUMNS)
+    name = coalesce(p.name, excluded.name)`,
+)
+const insertLog = insertInto('prospect_logs', COLUMNS.prospect_logs)
 
 export const sqliteActivities = (database: Database): Activities => ({
   recall: async ({ prospects, emails, keys }) => ({
@@ -38,10 +39,10 @@ export const sqliteActivities = (database: Database): Activities => ({
       .map((receipt) => ({ ...receipt, createdProspect: Boolean(receipt.createdProspect) })),
   }),
 
-  record: async ({ prospects, logs }) =>
-    recordedUnlessOvertaken(database, () => {
-      for (const prospect of prospects) database.run(SAVE_PROSPECT, ...PROSPECT_ROW.values(prospect))
-      for (const log of logs) database.run(LOG_ROW.sql, ...LOG_ROW.values(log))
+  record: ({ prospects, logs }) =>
+    database.record(() => {
+      for (const prospect of prospects) saveProspect(database, prospect)
+      for (const log of logs) insertLog(database, log)
       return 'recorded'
     }),
 })

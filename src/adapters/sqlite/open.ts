@@ -4,7 +4,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { unavailable } from '../../core/failures.ts'
 import type { Recorded } from '../../core/ports/verbs.ts'
-import { camelCase } from '../camel-case.ts'
+import { type Columns, camelCase, valuesOf } from '../rows.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>
@@ -12,7 +12,7 @@ export type Database = ReturnType<typeof openDatabase>
 /** A reader never waits for a writer, only for a process that recovers the file after a crash. */
 const READ_WAIT = 'pragma busy_timeout = 100'
 const NO_WAIT = 'pragma busy_timeout = 0'
-const WRITE_AGAIN_MS = 5
+const AGAIN_MS = 5
 
 export const openDatabase = (path: string, busyMsMax: number) => {
   // Nobody else may read what is stored.
@@ -33,12 +33,6 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     statements.set(sql, statement)
     return statement
   }
-  /** After a failed commit SQLite may already have rolled back. */
-  const rollBack = () => {
-    try {
-      prepared('rollback').run()
-    } catch {}
-  }
   const transaction = <Answer>(work: () => Answer): Answer => {
     prepared(NO_WAIT).run()
     try {
@@ -47,62 +41,62 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       prepared('commit').run()
       return answer
     } catch (error) {
-      rollBack()
+      // After a failed commit SQLite may already have rolled back.
+      try {
+        prepared('rollback').run()
+      } catch {}
       throw error
     } finally {
       prepared(READ_WAIT).run()
     }
   }
-  const camel = (row: Record<string, unknown>): Record<string, unknown> => {
-    const named: Record<string, unknown> = {}
-    for (const column in row) named[camelCase(column)] = row[column]
-    return named
+  /**
+   * One short transaction: all of `work` is on disk when this resolves, or nothing. It retries while another process
+   * writes, without blocking the event loop.
+   */
+  const write = async <Answer>(work: () => Answer): Promise<Answer> => {
+    const giveUpAt = performance.now() + busyMsMax
+    for (;;) {
+      try {
+        return transaction(work)
+      } catch (error) {
+        if (primaryCode(error) !== BUSY || performance.now() >= giveUpAt) throw toDomainFailure(error)
+      }
+      await pauseFor(AGAIN_MS)
+    }
   }
-  const camelEach = function* (rows: Iterable<Record<string, unknown>>) {
-    for (const row of rows) yield camel(row)
-  }
+  const get = <Row>(sql: string, ...values: SQLInputValue[]): Row | undefined =>
+    withMappedErrors(() => {
+      const row = prepared(sql).get(...values)
+      return row === undefined ? undefined : camel<Row>(row)
+    })
+  /** What `take` makes of the rows, each read when it is taken. */
+  const from = <Row, Answer>(
+    take: (rows: Iterable<Row>) => Answer,
+    sql: string,
+    ...values: SQLInputValue[]
+  ): Answer => withMappedErrors(() => take(camelEach<Row>(prepared(sql).iterate(...values))))
 
+  // `sql` is a fixed text, kept prepared. Rows have columns in camelCase.
   return {
-    /** The rows of one statement, with columns in camelCase. `sql` is a fixed text, kept prepared. */
+    get,
+    has: (sql: string, ...values: SQLInputValue[]): boolean => get(sql, ...values) !== undefined,
     all: <Row>(sql: string, ...values: SQLInputValue[]): Row[] =>
-      withMappedErrors(
-        () =>
-          prepared(sql)
-            .all(...values)
-            .map(camel) as Row[],
-      ),
-    /** What `take` makes of the rows of one statement, each read when it is taken. */
-    from: <Row, Answer>(
-      take: (rows: Iterable<Row>) => Answer,
-      sql: string,
-      ...values: SQLInputValue[]
-    ): Answer => withMappedErrors(() => take(camelEach(prepared(sql).iterate(...values)) as Iterable<Row>)),
-    get: <Row>(sql: string, ...values: SQLInputValue[]): Row | undefined =>
-      withMappedErrors(() => {
-        const row = prepared(sql).get(...values)
-        return row === undefined ? undefined : (camel(row) as Row)
-      }),
+      from((rows: Iterable<Row>) => [...rows], sql, ...values),
+    from,
     /** Within `write`. */
     run: (sql: string, ...values: SQLInputValue[]): void =>
       withMappedErrors(() => {
         prepared(sql).run(...values)
       }),
     exec: (sql: string): void => withMappedErrors(() => file.exec(sql)),
-    /**
-     * One short transaction: all of `work` is on disk when this resolves, or nothing. It retries while another process
-     * writes, without blocking the event loop.
-     */
-    write: async <Answer>(work: () => Answer): Promise<Answer> => {
-      const giveUpAt = performance.now() + busyMsMax
-      for (;;) {
-        try {
-          return transaction(work)
-        } catch (error) {
-          if (primaryCode(error) !== BUSY || performance.now() >= giveUpAt) throw toDomainFailure(error)
-        }
-        await pauseFor(WRITE_AGAIN_MS)
-      }
-    },
+    write,
+    /** Saves all of `work`, or nothing if another writer was faster: see the same on PostgreSQL. */
+    record: (work: () => Recorded): Promise<Recorded> =>
+      write(work).catch((error) => {
+        if (isOvertaken(error)) return 'overtaken'
+        throw error
+      }),
     lastMigration: (): number => withMappedErrors(() => lastMigration(file)),
     close: (): void => {
       if (isOpen) file.close()
@@ -111,7 +105,15 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   }
 }
 
-const SWITCH_EVERY_MS = 5
+const camel = <Row>(row: Record<string, unknown>): Row => {
+  const named: Record<string, unknown> = {}
+  for (const column in row) named[camelCase(column)] = row[column]
+  return named as Row
+}
+const camelEach = function* <Row>(rows: Iterable<Record<string, unknown>>) {
+  for (const row of rows) yield camel<Row>(row)
+}
+
 const pause = new Int32Array(new SharedArrayBuffer(4))
 
 /** Two processes that open a new file at once both want an exclusive lock; SQLite refuses one without waiting. */
@@ -123,7 +125,7 @@ const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
       return
     } catch (error) {
       if (primaryCode(error) !== BUSY || performance.now() >= giveUpAt) throw error
-      Atomics.wait(pause, 0, 0, SWITCH_EVERY_MS)
+      Atomics.wait(pause, 0, 0, AGAIN_MS)
     }
   }
 }
@@ -158,17 +160,23 @@ const CONSTRAINT_CHECK = 275
 const CONSTRAINT_PRIMARYKEY = 1555
 const CONSTRAINT_UNIQUE = 2067
 
-/** Saves all of `work`, or nothing if another writer was faster: see the same on PostgreSQL. */
-export const recordedUnlessOvertaken = async (
-  database: Database,
-  work: () => Recorded,
-): Promise<Recorded> => {
-  try {
-    return await database.write(work)
-  } catch (error) {
-    const code = codeOf(error)
-    if (code === CONSTRAINT_UNIQUE || code === CONSTRAINT_PRIMARYKEY) return 'overtaken'
-    if (code === CONSTRAINT_CHECK && String(error).includes('prospects_email_hash_is_one')) return 'overtaken'
-    throw error
-  }
+const isOvertaken = (error: unknown): boolean => {
+  const code = codeOf(error)
+  if (code === CONSTRAINT_CHECK) return String(error).includes('prospects_email_hash_is_one')
+  return code === CONSTRAINT_UNIQUE || code === CONSTRAINT_PRIMARYKEY
+}
+
+/** The values of a row for these columns: the member `pageId` is the column `page_id`. */
+export const boundTo = (columns: Columns) => {
+  const members = Object.keys(columns).map(camelCase)
+  return (row: object) =>
+    valuesOf(row, members).map((value) => (typeof value === 'boolean' ? Number(value) : value))
+}
+
+/** Inserts a row, within `write`. */
+export const insertInto = (table: string, columns: Columns, onConflict = '') => {
+  const names = Object.keys(columns)
+  const sql = `insert into ${table} (${names}) values (${names.map(() => '?')}) ${onConflict}`
+  const values = boundTo(columns)
+  return (database: Database, row: object): void => database.run(sql, ...values(row))
 }

@@ -1,29 +1,31 @@
 import type { PageGroups } from '../../core/ports/page-groups.ts'
-import { AFTER_ALL_IDS, PAGE_GROUP_COLUMNS, type PageGroupRow, storedPageGroup, takeSlice } from '../rows.ts'
-import { boundTo, insertInto } from './insert.ts'
-import type { Database } from './open.ts'
+import {
+  AFTER_ALL_IDS,
+  COLUMNS,
+  PAGE_GROUP_CHANGES,
+  type PageGroupRow,
+  storedPageGroup,
+  takeSlice,
+} from '../rows.ts'
+import { boundTo, type Database, insertInto } from './open.ts'
 
-const COLUMNS = Object.keys(PAGE_GROUP_COLUMNS)
-const CHANGING = COLUMNS.filter((column) => column !== 'tenant_id' && column !== 'page_group_id')
 const GROUP = `
-  select ${COLUMNS.map((column) => `g.${column}`)}, c.pages_count
+  select ${Object.keys(COLUMNS.page_groups).map((column) => `g.${column}`)}, c.pages_count
   from page_groups g
     join page_counts c on c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id`
-const LIST_OPEN = `${GROUP}
-  where g.tenant_id = ? and g.status <> 'deleted' and g.page_group_id < ?
-  order by g.page_group_id desc`
-const LIST_BY_STATUS = `${GROUP}
-  where g.tenant_id = ? and g.status = ? and g.page_group_id < ?
-  order by g.page_group_id desc`
+const OLDER = 'and g.tenant_id = ? and g.page_group_id < ? order by g.page_group_id desc'
+const LIST_OPEN = `${GROUP} where g.status <> 'deleted' ${OLDER}`
+const LIST_BY_STATUS = `${GROUP} where g.status = ? ${OLDER}`
 const FIND = `${GROUP} where g.page_group_id = ?`
-const ADD = insertInto('page_groups', PAGE_GROUP_COLUMNS)
-const ADD_COUNT = 'insert into page_counts (tenant_id, page_group_id, pages_count) values (?, ?, ?)'
+const CHANGING = Object.keys(PAGE_GROUP_CHANGES)
 const CHANGE = `
   update page_groups set (${CHANGING}) = (${CHANGING.map(() => '?')})
   where tenant_id = ? and page_group_id = ? and updated_at = ?
   returning page_group_id`
 
-const changedValues = boundTo(CHANGING)
+const insertGroup = insertInto('page_groups', COLUMNS.page_groups)
+const insertCount = insertInto('page_counts', COLUMNS.page_counts)
+const changedValues = boundTo(PAGE_GROUP_CHANGES)
 
 export const sqlitePageGroups = (database: Database): PageGroups => ({
   list: async (wants) =>
@@ -32,7 +34,7 @@ export const sqlitePageGroups = (database: Database): PageGroups => ({
       const take = (rows: Iterable<PageGroupRow>) => takeSlice(rows, limit).map(storedPageGroup)
       return status === null
         ? database.from(take, LIST_OPEN, tenantId, before)
-        : database.from(take, LIST_BY_STATUS, tenantId, status, before)
+        : database.from(take, LIST_BY_STATUS, status, tenantId, before)
     }),
 
   find: async (pageGroupId) => {
@@ -40,16 +42,16 @@ export const sqlitePageGroups = (database: Database): PageGroups => ({
     return row === undefined ? null : storedPageGroup(row)
   },
 
-  add: async (group) =>
+  add: (group) =>
     database.write(() => {
-      database.run(ADD.sql, ...ADD.values(group))
-      database.run(ADD_COUNT, group.tenantId, group.pageGroupId, group.pagesCount)
+      insertGroup(database, group)
+      insertCount(database, group)
     }),
 
   change: async (group, lastUpdatedAt) => {
     const changed = await database.write(() =>
-      database.get(CHANGE, ...changedValues(group), group.tenantId, group.pageGroupId, lastUpdatedAt),
+      database.has(CHANGE, ...changedValues(group), group.tenantId, group.pageGroupId, lastUpdatedAt),
     )
-    return changed === undefined ? 'overtaken' : 'recorded'
+    return changed ? 'recorded' : 'overtaken'
   },
 })

@@ -1,17 +1,16 @@
 import type {
   FoundPage,
   KnownPages,
-  NewPageRow,
   Pages,
   StoredPage,
   StoredPageWithVersions,
   StoredVersion,
 } from '../../core/ports/pages.ts'
-import { AFTER_ALL_IDS, PAGE_COLUMNS, pageRow, takeSlice } from '../rows.ts'
-import { insertInto } from './insert.ts'
-import { type Database, recordedUnlessOvertaken } from './open.ts'
+import { AFTER_ALL_IDS, columnsOf, NEW_PAGE_COLUMNS, newPageRow, takeSlice } from '../rows.ts'
+import { type Database, insertInto } from './open.ts'
 
 type Group = KnownPages['groups'][number]
+type Page = KnownPages['pages'][number]
 type FoundRow = Omit<StoredPageWithVersions, 'published' | 'latest'> & {
   readonly publishedVersionId: string | null
   readonly latestVersionId: string
@@ -25,17 +24,19 @@ const GROUP = `
 const BY_KEY = `
   select tenant_id, page_group_id, page_id, idempotency_key, request_hash, created_at
   from pages where tenant_id = ? and page_group_id = ? and idempotency_key = ?`
-const PAGE_ROW = insertInto('pages', PAGE_COLUMNS)
-const ADD_VERSION = `
-  insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status, claimable_at,
-    created_at)
-  values (?, ?, ?, ?, ?, 'processing', ?, ?)`
+const insertPage = insertInto('pages', NEW_PAGE_COLUMNS)
+const insertVersion = insertInto(
+  'page_versions',
+  columnsOf(
+    'tenant_id, page_id, version_id, page_group_id, version_number, status, claimable_at, created_at',
+  ),
+)
 const GROUP_IS_ACTIVE =
   "select 1 from page_groups where tenant_id = ? and page_group_id = ? and status = 'active'"
-const COUNT_ONE =
-  'update page_counts set pages_count = pages_count + 1 where tenant_id = ? and page_group_id = ?'
 const GROUP_EXISTS =
   "select 1 from page_groups where tenant_id = ? and page_group_id = ? and status <> 'deleted'"
+const COUNT_ONE =
+  'update page_counts set pages_count = pages_count + 1 where tenant_id = ? and page_group_id = ?'
 const LIST = `
   select tenant_id, page_group_id, page_id, custom_name, computed_name, created_at, updated_at
   from pages where tenant_id = ? and page_group_id = ? and page_id < ?
@@ -51,29 +52,19 @@ const VERSION = `
 /** Calls `added` after pages were recorded. */
 export const sqlitePages = (database: Database, added: () => void): Pages => ({
   recall: async ({ groups, keys }) => ({
-    groups: groups.flatMap((want) => database.all<Group>(GROUP, want.tenantId, want.pageGroupId)),
-    pages: keys.flatMap((want) =>
-      database.all<KnownPages['pages'][number]>(BY_KEY, want.tenantId, want.pageGroupId, want.idempotencyKey),
+    groups: groups.flatMap((want) => database.get<Group>(GROUP, want.tenantId, want.pageGroupId) ?? []),
+    pages: keys.flatMap(
+      (want) => database.get<Page>(BY_KEY, want.tenantId, want.pageGroupId, want.idempotencyKey) ?? [],
     ),
   }),
 
   record: async (pages) => {
-    const recorded = await recordedUnlessOvertaken(database, () => {
-      const isActive = (p: NewPageRow) =>
-        database.get(GROUP_IS_ACTIVE, p.tenantId, p.pageGroupId) !== undefined
-      if (!pages.every(isActive)) return 'overtaken'
+    const recorded = await database.record(() => {
+      for (const { tenantId, pageGroupId } of pages)
+        if (!database.has(GROUP_IS_ACTIVE, tenantId, pageGroupId)) return 'overtaken'
       for (const p of pages) {
-        database.run(PAGE_ROW.sql, ...PAGE_ROW.values(pageRow(p)))
-        database.run(
-          ADD_VERSION,
-          p.tenantId,
-          p.pageId,
-          p.versionId,
-          p.pageGroupId,
-          p.versionNumber,
-          p.createdAt,
-          p.createdAt,
-        )
+        insertPage(database, newPageRow(p))
+        insertVersion(database, { ...p, status: 'processing', claimableAt: p.createdAt })
         database.run(COUNT_ONE, p.tenantId, p.pageGroupId)
       }
       return 'recorded'
@@ -83,21 +74,15 @@ export const sqlitePages = (database: Database, added: () => void): Pages => ({
   },
 
   list: async (wants) =>
-    wants.map(({ tenantId, pageGroupId, beforeId, limit }) =>
-      database.get(GROUP_EXISTS, tenantId, pageGroupId) === undefined
-        ? null
-        : database.from(
-            (pages: Iterable<StoredPage>) => takeSlice(pages, limit),
-            LIST,
-            tenantId,
-            pageGroupId,
-            beforeId ?? AFTER_ALL_IDS,
-          ),
-    ),
+    wants.map(({ tenantId, pageGroupId, beforeId, limit }) => {
+      if (!database.has(GROUP_EXISTS, tenantId, pageGroupId)) return null
+      const take = (pages: Iterable<StoredPage>) => takeSlice(pages, limit)
+      return database.from(take, LIST, tenantId, pageGroupId, beforeId ?? AFTER_ALL_IDS)
+    }),
 
   find: async (wants) =>
     wants.map(({ tenantId, pageGroupId, pageId }): FoundPage => {
-      if (database.get(GROUP_EXISTS, tenantId, pageGroupId) === undefined) return 'page_group_not_found'
+      if (!database.has(GROUP_EXISTS, tenantId, pageGroupId)) return 'page_group_not_found'
       const row = database.get<FoundRow>(FIND, tenantId, pageGroupId, pageId)
       if (row === undefined) return 'page_not_found'
       const { publishedVersionId, latestVersionId, ...page } = row

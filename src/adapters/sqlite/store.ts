@@ -1,15 +1,13 @@
-import { DomainFailure } from '../../core/failures.ts'
 import type { Store } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
-import { type Migration, missingMigrations } from '../migrations.ts'
+import { type Migration, missingMigrations, refuseUnmigrated } from '../migrations.ts'
 import { sqliteActivities } from './activities.ts'
 import { sqliteApiKeys } from './api-keys.ts'
-import { sqliteBacklog } from './backlog.ts'
 import { type Database, openDatabase } from './open.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
 import { sqliteTenants } from './tenants.ts'
-import { sqliteVersions } from './versions.ts'
+import { sqliteBacklog, sqliteVersions } from './versions.ts'
 
 export type SqliteSettings = {
   /** A file; it and its folder are created if missing. */
@@ -36,8 +34,7 @@ export const sqliteStore = (
       const now = dataVersion(database)
       if (now === seen) return
       seen = now
-      listeners.emit('keys')
-      listeners.emit('versions')
+      listeners.emitAll()
     }, LOOK_EVERY_MS).unref()
   }
 
@@ -50,10 +47,7 @@ export const sqliteStore = (
     tenants: sqliteTenants(database),
     backlog: sqliteBacklog(database),
     migrate: async () => migrate(database, migrations),
-    ready: async () => {
-      if (database.lastMigration() !== migrations.length)
-        throw new DomainFailure('unavailable', 'The database is not migrated.', { retryAfterS: 5 })
-    },
+    ready: async () => refuseUnmigrated(migrations, database.lastMigration()),
     watch: (listener) => {
       listeners.add(listener)
       looking ??= look()
@@ -75,6 +69,8 @@ const dataVersion = (database: Database): number | null => {
   }
 }
 
+const ADD_MIGRATION =
+  "insert into schema_migrations (number, name, applied_at) values (?, ?, strftime('%FT%H:%M:%fZ'))"
 /** In one transaction that nobody else can write in, so that several processes may start at once. */
 const migrate = (database: Database, migrations: readonly Migration[]): Promise<void> =>
   database.write(() => {
@@ -84,10 +80,6 @@ const migrate = (database: Database, migrations: readonly Migration[]): Promise<
       ) strict`)
     for (const { number, name, sql } of missingMigrations(migrations, database.lastMigration())) {
       database.exec(sql)
-      database.run(
-        "insert into schema_migrations (number, name, applied_at) values (?, ?, strftime('%FT%H:%M:%fZ'))",
-        number,
-        name,
-      )
+      database.run(ADD_MIGRATION, number, name)
     }
   })

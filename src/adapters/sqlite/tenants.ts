@@ -1,26 +1,19 @@
 import type { Tenants } from '../../core/ports/tenants.ts'
-import type { Database } from './open.ts'
+import { COLUMNS } from '../rows.ts'
+import { type Database, insertInto } from './open.ts'
+
+const insertTenant = insertInto('tenants', COLUMNS.tenants)
+const insertBrand = insertInto('brands', COLUMNS.brands)
 
 export const sqliteTenants = (database: Database): Tenants => ({
-  add: async ({ tenantId, brandId, name, createdAt }) =>
+  add: (tenant) =>
     database.write(() => {
-      database.run(
-        'insert into tenants (tenant_id, name, created_at) values (?, ?, ?)',
-        tenantId,
-        name,
-        createdAt,
-      )
-      database.run(
-        'insert into brands (tenant_id, brand_id, name, created_at) values (?, ?, ?, ?)',
-        tenantId,
-        brandId,
-        name,
-        createdAt,
-      )
+      insertTenant(database, tenant)
+      insertBrand(database, tenant)
     }),
 
   brands: async (tenantId) => {
-    if (database.get('select 1 from tenants where tenant_id = ?', tenantId) === undefined) return null
+    if (!database.has('select 1 from tenants where tenant_id = ?', tenantId)) return null
     return database
       .all<{ brandId: string }>('select brand_id from brands where tenant_id = ? order by brand_id', tenantId)
       .map(({ brandId }) => brandId)

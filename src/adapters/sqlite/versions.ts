@@ -1,11 +1,6 @@
-import type {
-  ClaimedVersion,
-  ClaimWant,
-  NamingContext,
-  Settlement,
-  Versions,
-} from '../../core/ports/versions.ts'
-import type { Database } from './open.ts'
+import type { ClaimedVersion, ClaimWant, Settlement, Versions } from '../../core/ports/versions.ts'
+import { type Backlog, columnsOf, settledRow } from '../rows.ts'
+import { boundTo, type Database } from './open.ts'
 
 /** Tenants after this one that have something claimable. */
 const DUE_TENANTS = `
@@ -42,6 +37,23 @@ const SETTLE = `
 const PUBLISH = `
   update pages set published_version_id = ?, updated_at = ?, computed_name = coalesce(?, computed_name)
   where tenant_id = ? and page_group_id = ? and page_id = ?`
+const settledValues = boundTo(
+  columnsOf(`status, published_at, failure_reason, claimable_at, uncounted int, tenant_id, page_id, version_id,
+    attempt int`),
+)
+const publishedValues = boundTo(
+  columnsOf('version_id, published_at, computed_name, tenant_id, page_group_id, page_id'),
+)
+
+/** For the metrics: see postgres/versions.ts. */
+const BACKLOG = `
+  select count(*) as count, min(created_at) as oldest from (
+    select created_at from page_versions where status = 'processing' order by tenant_id, claimable_at limit ?
+  )`
+export const sqliteBacklog =
+  (database: Database) =>
+  async (countMax: number): Promise<Backlog> =>
+    database.get(BACKLOG, countMax) ?? { count: 0, oldest: null }
 
 export const sqliteVersions = (database: Database): Versions => ({
   claim: async (want) => {
@@ -49,14 +61,13 @@ export const sqliteVersions = (database: Database): Versions => ({
     if (findDue(database, { ...want, max: 1 }).length === 0) return []
     return database.write(() =>
       findDue(database, want).map(
-        ({ tenantId, pageId, versionId }) =>
-          database.get<ClaimedVersion>(CLAIM, want.until, tenantId, pageId, versionId) as ClaimedVersion,
+        (due) => database.get(CLAIM, want.until, due.tenantId, due.pageId, due.versionId) as ClaimedVersion,
       ),
     )
   },
 
   context: async ({ tenantId, pageGroupId, pageId }) =>
-    database.get<NamingContext>(CONTEXT, tenantId, pageGroupId, pageId) ?? null,
+    database.get(CONTEXT, tenantId, pageGroupId, pageId) ?? null,
 
   settle: async (tenantId, settlements) =>
     database.write(() =>
@@ -64,7 +75,7 @@ export const sqliteVersions = (database: Database): Versions => ({
     ),
 })
 
-type Due = { readonly tenantId: string; readonly pageId: string; readonly versionId: string }
+type Due = Pick<ClaimedVersion, 'tenantId' | 'pageId' | 'versionId'>
 
 /** From tenant to tenant along the index of what waits, no further than `max`. */
 const findDue = (database: Database, { now, horizon, afterTenantId, max }: ClaimWant): readonly Due[] => {
@@ -79,20 +90,9 @@ const findDue = (database: Database, { now, horizon, afterTenantId, max }: Claim
 
 /** Whether the attempt was still the latest one. */
 const settle = (database: Database, tenantId: string, done: Settlement): boolean => {
-  const at = done.status === 'published' ? done.at : null
-  const settled = database.get<{ pageGroupId: string }>(
-    SETTLE,
-    done.status,
-    at,
-    done.status === 'failed' ? done.reason : null,
-    done.status === 'processing' ? done.claimableAt : null,
-    done.status === 'processing' && !done.counts ? 1 : 0,
-    tenantId,
-    done.pageId,
-    done.versionId,
-    done.attempt,
-  )
+  const row = settledRow(tenantId, done)
+  const settled = database.get<{ pageGroupId: string }>(SETTLE, ...settledValues(row))
   if (settled !== undefined && done.status === 'published')
-    database.run(PUBLISH, done.versionId, at, done.computedName, tenantId, settled.pageGroupId, done.pageId)
+    database.run(PUBLISH, ...publishedValues({ ...row, ...settled }))
   return settled !== undefined
 }

@@ -1,6 +1,6 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openPostgres } from '../../../src/adapters/postgres/connect.ts'
+import { openPostgres } from '../../../src/adapters/postgres/open.ts'
 import { postgresBin } from '../../support/postgres.ts'
 import type { CaseName } from '../cases.ts'
 import { run } from '../children.ts'

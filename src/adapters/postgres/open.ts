@@ -1,0 +1,97 @@
+import postgres from 'postgres'
+import { unavailable } from '../../core/failures.ts'
+import { camelCase } from '../rows.ts'
+
+export type Sql = postgres.Sql
+/** `close` ends every connection, even after an `end`; the driver has it, its types do not. */
+export type Pool = Sql & { readonly close: () => Promise<void> }
+
+/**
+ * One plan for each statement, made once: planning each call costs more than the call. The plan uses nested loops over
+ * indexes whatever the tables contained when it was made; statements are written so that this is the best plan.
+ *
+ * A plan made while a tenant had no rows would later read all rows of that tenant, if it could. So a list brings the
+ * tenant with each of its rows, and is joined by that: a row can only be looked up by its whole key.
+ */
+export const ONE_PLAN = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+} as const
+
+type Options = postgres.Options<Record<string, never>> & {
+  /** The driver has it; its types do not. */
+  readonly onnotify?: (channel: string, payload: string) => void
+}
+
+/** What all our connections have in common: times in UTC, columns in camelCase. */
+export const openPostgres = (url: string, options: Options): Pool => {
+  const { address, server } = parseAddress(url)
+  return postgres(address, {
+    connect_timeout: 3,
+    // The driver's own pauses grow to 20 seconds.
+    backoff: (retries: number) => Math.min(0.05 * retries, 0.5),
+    // By default the driver prints notices to stdout.
+    onnotice: () => {},
+    // Saves a query at each connect: `textArray` writes arrays.
+    fetch_types: false,
+    transform: { column: { from: camelCase } },
+    types: { time: { to: 1184, from: [1184], serialize: String, parse: isoFromPostgres } },
+    ...server,
+    ...options,
+    connection: {
+      application_name: 'prospect-pages',
+      TimeZone: 'UTC',
+      DateStyle: 'ISO, MDY',
+      ...options.connection,
+    },
+  }) as unknown as Pool
+}
+
+/**
+ * `?host=` and `&port=` name the server, as everywhere with PostgreSQL; a host that is a folder holds a socket. The
+ * driver knows them only as options.
+ */
+export const parseAddress = (url: string) => {
+  const [address = '', query = ''] = url.split(/\?(.*)/s)
+  const parameters = query.split('&')
+  const isServer = (parameter: string) => /^(host|port)=/.test(parameter)
+  const others = parameters.filter((parameter) => !isServer(parameter)).join('&')
+  const server: { host?: string; port?: number } = Object.fromEntries(
+    parameters.filter(isServer).map((parameter) => parameter.split('=').map(decodeURIComponent)),
+  )
+  return { address: others === '' ? address : `${address}?${others}`, server }
+}
+
+const END_AGAIN_MS = 10_000
+/**
+ * Without a time limit, in seconds, the driver's `end` may never resolve after a lost connection. If a statement has not
+ * settled, the driver may connect once more after its end.
+ */
+export const endPool = async (sql: Sql, timeoutS: number): Promise<void> => {
+  await sql.end({ timeout: timeoutS }).catch(() => {})
+  setTimeout(() => void (sql as Pool).close().catch(() => {}), END_AGAIN_MS).unref()
+}
+
+/** `2026-01-31 09:05:00.12+00`: sessions are in UTC, and PostgreSQL omits trailing zeros. */
+export const isoFromPostgres = (text: string): string => {
+  if (text[4] !== '-') throw new Error('PostgreSQL must write times by the DateStyle ISO.')
+  const zone = text.length - 3
+  if (!text.endsWith('+00') || zone < 19 || zone > 23) return new Date(text).toISOString()
+  const fraction = zone === 19 ? '.' : text.slice(19, zone)
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}${fraction.padEnd(4, '0')}Z`
+}
+
+/**
+ * Refuses `unavailable` if PostgreSQL has not answered in time. The driver itself retries for ever when an address does
+ * not exist, or accepts connections and drops them.
+ */
+export const withTimeout = <Answer>(asked: PromiseLike<Answer>, msMax: number): Promise<Answer> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unavailable('The database did not answer in time.')), msMax)
+  })
+  return Promise.race([asked, late]).finally(() => clearTimeout(timer))
+}
