@@ -101,9 +101,13 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
   /** The first request of the tenant that works on the fewest. Among equals, of the one whose turn it is. */
   const nextOf = (bytesMax: number): Place | undefined => {
     let next: Place | undefined
-    for (const { ready } of turns) {
-      const [place] = ready
-      if (place && place.bytes <= bytesMax && (!next || workingOf(place) < workingOf(next))) next = place
+    let fewest = Number.POSITIVE_INFINITY
+    for (const tenant of turns) {
+      const [place] = tenant.ready
+      const itsWorking = tenant.places - tenant.waiting
+      if (place === undefined || place.bytes > bytesMax || itsWorking >= fewest) continue
+      next = place
+      fewest = itsWorking
     }
     return next
   }
@@ -126,7 +130,7 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     for (const { ready } of turns)
       for (const place of ready) {
         if (place.readySinceMs > lateMs) break
-        drop(place, WAITED_TOO_LONG)
+        drop(place, 'The request waited too long for its turn.')
       }
     if (turns.size > 0) return
     clearInterval(sweeping)
@@ -202,17 +206,8 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
 export type Admission = ReturnType<typeof createAdmission>
 
 const NOTHING = () => {}
-const workingOf = ({ tenant }: Place): number => tenant.places - tenant.waiting
-const newTenant = (id: string): Tenant => ({
-  id,
-  places: 0,
-  waiting: 0,
-  bytes: 0,
-  waitingBytes: 0,
-  reading: new Set(),
-  ready: new Set(),
-})
+const EMPTY = { places: 0, waiting: 0, bytes: 0, waitingBytes: 0 }
+const newTenant = (id: string): Tenant => ({ id, ...EMPTY, reading: new Set(), ready: new Set() })
 
 const TOO_MANY = 'Too many requests are waiting.'
 const TOO_MANY_BYTES = 'Too many request bytes are in flight.'
-const WAITED_TOO_LONG = 'The request waited too long for its turn.'
