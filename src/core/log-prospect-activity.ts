@@ -7,8 +7,7 @@ import { earlierRequests, requestHashOf } from './idempotency.ts'
 import { keyOf } from './keys.ts'
 import { knownProspects } from './known-prospects.ts'
 import type { ActivityChanges, ActivityWants, KnownActivities, NewLog } from './ports/activities.ts'
-import type { Store } from './ports/store.ts'
-import type { Clock, NewId } from './ports/world.ts'
+import type { Needs } from './ports/store.ts'
 import { isoTime } from './times.ts'
 
 export type NewActivity = Omit<NewProspectLog, 'payload'> & {
@@ -18,10 +17,7 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> & {
 /** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
 export type LoggedActivity = { readonly receipt: ProspectLogReceipt; readonly replayed: boolean }
 
-type Deps = {
-  readonly store: Pick<Store, 'activities'>
-  readonly clock: Clock
-  readonly newId: NewId
+type Deps = Needs<'activities'> & {
   /** Refuse an activity without a prospect id or an email to find its prospect by. */
   readonly requireIdentity?: boolean
 }
