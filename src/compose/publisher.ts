@@ -1,5 +1,5 @@
 import { createPublisher } from '../adapters/publisher.ts'
-import { readConfig } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
 import type { Clock } from '../core/ports/world.ts'
@@ -13,35 +13,19 @@ const NAMER_GRACE_MS = 1_000
 /** A lease outlives the call to the namer by this. */
 const LEASE_MARGIN_MS = 20_000
 
-/** What a publisher needs. Omitted settings have the defaults of the service. */
-export type PublisherOptions = {
+type Deps = {
   readonly store: Pick<Store, 'versions' | 'watch'>
-  readonly clock?: Clock | undefined
-  /** Names pages, like that of `prospect-pages/naming`; without one, pages keep their built-in names. */
-  readonly namer?: Namer | null | undefined
-  /** Time limit of one call to the namer. After it, and a margin, another publisher may claim the version. */
-  readonly namerMsMax?: number | undefined
-  /** Calls to the namer at a time. */
-  readonly namerCallsMax?: number | undefined
-  /** How often it polls for versions that no signal announced. */
-  readonly pollMs?: number | undefined
-  /** Called for each failed call to the namer, which is retried. */
-  readonly onFailedAttempt?: ((version: ClaimedVersion, why: unknown) => void) | undefined
-  /** Called for every other error, mostly of the database; publishing goes on. By default prints it to stderr. */
-  readonly onError?: ((error: unknown) => void) | undefined
+  readonly clock: Clock
+  /** Without one, pages keep their built-in names. */
+  readonly namer: Namer | null
+  readonly settings: Pick<Config, 'namerMsMax' | 'namerCallsMax' | 'publisherPollMs'>
+  readonly onFailedAttempt: (version: ClaimedVersion, why: unknown) => void
+  readonly onError: (error: unknown) => void
 }
-/** `start` publishes from now on; `wake` looks for versions at once; call `stop` before the store is closed. */
-export type Publisher = ReturnType<typeof createPublisher>
 
-/**
- * A publisher over a store: many versions at a time, but no more than calls to the namer if there is one. Several
- * publishers, in one process or in many, share the work.
- */
-export const composePublisher = ({ store, ...options }: PublisherOptions): Publisher => {
-  const defaults = readConfig({})
-  const { clock = Date.now, namer = null, pollMs = defaults.publisherPollMs } = options
-  const { namerMsMax = defaults.namerMsMax, namerCallsMax = defaults.namerCallsMax } = options
-  const { onFailedAttempt = () => {}, onError = console.error } = options
+/** A publisher over a store: many versions at a time, but no more than calls to the namer if there is one. */
+export const composePublisher = ({ store, clock, namer, settings, onFailedAttempt, onError }: Deps) => {
+  const { namerMsMax, namerCallsMax, publisherPollMs: pollMs } = settings
   const publisher = createPublisher({
     publish: publishVersions({
       store,

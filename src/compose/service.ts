@@ -82,15 +82,13 @@ export const compose = (config: Config, runtime: Runtime) => {
     rawRoutes: [...(config.docs ? docsRoutes() : []), ...(scrape ? [metricsRoute(scrape)] : [])],
   })
   const http = createHttpServer({ api, limits: config, newRequestId: randomUUID, onMalformed })
-  const { namer, namerMsMax, namerCallsMax, publisherPollMs: pollMs } = config
+  const namer = config.namer && chatCompletionsNamer({ ...config.namer, msMax: config.namerMsMax })
   const publisher = composePublisher({
     ...publishing,
     store,
     clock,
-    namer: measuredNamer(namer && chatCompletionsNamer({ ...namer, msMax: namerMsMax })),
-    namerMsMax,
-    namerCallsMax,
-    pollMs,
+    namer: measuredNamer(namer),
+    settings: config,
   })
 
   return {
