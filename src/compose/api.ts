@@ -23,17 +23,12 @@ export type ApiSettings = Pick<
   | 'requestsWaitingMax'
   | 'bodyBytesHeldMax'
 >
-type UseCaseDeps = Omit<Parameters<typeof composeUseCases>[0], 'requireIdentity'>
-type ApiDeps = Omit<
-  Parameters<typeof createApi>[0],
-  'useCases' | 'identify' | 'rateLimit' | 'admission' | 'newRequestId'
->
-type Deps = UseCaseDeps &
-  ApiDeps & {
-    readonly settings: ApiSettings
-    /** How long a key needs no look-up unless keys change. */
-    readonly keysRememberedMsMax: number
-  }
+type Composed = 'requireIdentity' | 'useCases' | 'identify' | 'rateLimit' | 'admission' | 'newRequestId'
+type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof createApi>[0], Composed> & {
+  readonly settings: ApiSettings
+  /** How long a key needs no look-up unless keys change. */
+  readonly keysRememberedMsMax: number
+}
 
 /** The API over a store. `forgetKeys`: call it when keys have changed. */
 export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => {

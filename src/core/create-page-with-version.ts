@@ -21,7 +21,7 @@ export type PageCreation = { readonly page: CreatedPage; readonly replayed: bool
  * Creates pages, many at once, each with a version 1 in `processing` for a publisher to claim
  * (specification 4.5). The page has a computed name from the first moment.
  *
- * Refuses, each page by itself: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`.
+ * Refuses, per page: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`.
  */
 export const createPagesWithVersion =
   ({ store, clock, newId }: Needs<'pages'>) =>

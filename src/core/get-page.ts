@@ -6,9 +6,7 @@ import type { Needs } from './ports/store.ts'
 
 /**
  * Reads pages, many at once, each with its published version, which is null until something is published
- * (specification 4.4). `latestVersion` shows why.
- *
- * Refuses, each page by itself: `page_group_not_found`, `page_not_found`.
+ * (specification 4.4). `latestVersion` shows why. Refuses, per page: `page_group_not_found`, `page_not_found`.
  */
 export const getPages =
   ({ store }: Pick<Needs<'pages'>, 'store'>) =>

@@ -8,7 +8,7 @@ export type PageGroupListing = PageGroupQuery & { readonly tenantId: string }
 
 /**
  * Lists tenants' page groups, newest first, many lists at once (specification 4.2). Without a status: all but the
- * deleted ones. Refuses, each list by itself: `invalid_cursor`.
+ * deleted ones. Refuses, per list: `invalid_cursor`.
  */
 export const listPageGroups =
   ({ store }: Pick<Needs<'pageGroups'>, 'store'>) =>

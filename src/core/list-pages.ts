@@ -9,7 +9,7 @@ export type PageListing = SliceQuery & { readonly tenantId: string; readonly pag
 
 /**
  * Lists the pages of groups, newest first, many lists at once (specification 4.3).
- * Refuses, each list by itself: `page_group_not_found`, `invalid_cursor`.
+ * Refuses, per list: `page_group_not_found`, `invalid_cursor`.
  */
 export const listPages =
   ({ store }: Pick<Needs<'pages'>, 'store'>) =>

@@ -28,7 +28,7 @@ type Deps = Needs<'activities'> & {
  * The prospect is the one named by `prospectId`, else the one with this email, else a new one. The activity's email and
  * name fill its blanks; nothing is overwritten. A request repeated under its idempotency key gets its first answer.
  *
- * Refuses, each activity by itself: `prospect_not_found`, `idempotency_key_reused`, `invalid_request`.
+ * Refuses, per activity: `prospect_not_found`, `idempotency_key_reused`, `invalid_request`.
  */
 export const logProspectActivities =
   (deps: Deps) =>
@@ -46,16 +46,13 @@ export const logProspectActivities =
 type Activity = ReturnType<typeof read>
 const read = (input: NewActivity) => {
   const { tenantId, source, type, payload, prospectId, email, name, idempotencyKey } = input
+  const key = idempotencyKey === undefined ? null : keyOf(tenantId, source, idempotencyKey)
   return {
     ...input,
     matchable: matchableEmail(email),
     prospectName: name?.trim() ? name : null,
-    ...(idempotencyKey === undefined
-      ? { key: null, requestHash: null }
-      : {
-          key: keyOf(tenantId, source, idempotencyKey),
-          requestHash: requestHashOf([type, prospectId, email, name], payload),
-        }),
+    key,
+    requestHash: key === null ? null : requestHashOf([type, prospectId, email, name], payload),
   }
 }
 
