@@ -48,9 +48,10 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
   const api = createApi({
     ...deps,
     useCases,
-    identify: perMinute
-      ? limitFailedAuth({ identify: identifyByKey, isKnown, perMinute, stopwatch })
-      : identifyByKey,
+    identify:
+      perMinute === null
+        ? identifyByKey
+        : limitFailedAuth({ identify: identifyByKey, isKnown, perMinute, stopwatch }),
     rateLimit: createRateLimit(settings.rateLimitPerMinute, stopwatch),
     admission: createAdmission({
       atOnceMax: settings.requestsAtOnceMax,

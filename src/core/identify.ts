@@ -4,16 +4,9 @@ import type { ApiKeys, Scope, StoredApiKey } from './ports/api-keys.ts'
 import type { Clock } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
-export type Caller = {
-  readonly tenantId: string
-  readonly apiKeyId: string
-  readonly scopes: readonly Scope[]
-}
+export type Caller = Pick<StoredApiKey, 'tenantId' | 'apiKeyId' | 'scopes'>
 
-type Deps = {
-  readonly apiKeys: Pick<ApiKeys, 'findByHash' | 'markUsed'>
-  readonly clock: Clock
-}
+type Deps = { readonly apiKeys: Pick<ApiKeys, 'findByHash' | 'markUsed'>; readonly clock: Clock }
 const HOUR_MS = 3_600_000
 const MARKED_KEYS_MAX = 10_000
 const NEVER = '1970-01-01T00:00:00.000Z'

@@ -31,9 +31,9 @@ type Ended = ClaimedVersion & Settlement
 /**
  * Claims waiting versions and publishes them, each with a name from the namer.
  *
- * Each call is one step: it claims as many versions as there is room for, waits until an attempt ends or `woken`
- * resolves, and saves what has ended. It answers false once nothing waits and nothing is in progress. Tenants take
- * turns: each claim starts with the tenant after the last one served.
+ * Each call is one step: it claims as many versions as it has room for, waits until an attempt ends or `woken`
+ * resolves, and saves what has ended. It answers false once nothing is waiting or in progress. Tenants take turns:
+ * each claim starts with the tenant after the last one served.
  *
  * The namer is called outside of any write. If it fails the version rests and is tried again, five times at most; then
  * it is published under its built-in name. An attempt that `stop` ended does not count, and after `stop` nothing more
