@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { createAdmission } from '../adapters/http/admission.ts'
 import { createApi } from '../adapters/http/api.ts'
+import { limitFailedAuth } from '../adapters/http/limits/failed-auth-limit.ts'
 import { createRateLimit } from '../adapters/http/limits/rate-limit.ts'
 import type { Config } from '../config/config.ts'
-import type { Store } from '../core/ports/store.ts'
-import type { Clock, NewId } from '../core/ports/world.ts'
-import { composeCallers } from './callers.ts'
+import { apiKeyHash, isApiKeyText } from '../core/api-key-text.ts'
+import { identify } from '../core/identify.ts'
+import { rememberApiKeys } from '../core/remember-api-keys.ts'
 import { composeUseCases } from './use-cases.ts'
 
 /** How long a request waits for its turn. */
 const WAIT_MS_MAX = 2_000
+const KEYS_REMEMBERED_MAX = 10_000
 
 /** The settings of an API, of the service and of the library alike. */
 export type ApiSettings = Pick<
@@ -21,30 +23,35 @@ export type ApiSettings = Pick<
   | 'requestsWaitingMax'
   | 'bodyBytesHeldMax'
 >
-type Deps = {
-  readonly store: Store
-  readonly clock: Clock
-  readonly newId: NewId
+type Composed = 'requireIdentity' | 'useCases' | 'identify' | 'rateLimit' | 'admission' | 'newRequestId'
+type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof createApi>[0], Composed> & {
   readonly settings: ApiSettings
-} & Pick<Parameters<typeof composeCallers>[0], 'keysRememberedMsMax'> &
-  Pick<Parameters<typeof composeUseCases>[0], 'listsInFlightMax' | 'observerOf'> &
-  Pick<
-    Parameters<typeof createApi>[0],
-    'ready' | 'rawRoutes' | 'onRequest' | 'onAnswered' | 'onError' | 'tracing'
-  >
+  /** How long a key needs no look-up unless keys change. */
+  readonly keysRememberedMsMax: number
+}
 
 /** The API over a store. `forgetKeys`: call it when keys have changed. */
-export const composeApi = ({ store, clock, newId, settings, ...deps }: Deps) => {
+export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => {
   const stopwatch = () => performance.now()
-  const { keysRememberedMsMax, listsInFlightMax, observerOf, ...rest } = deps
-  const { requireIdentity, failedAuthPerMinute } = settings
-  const { apiKeys } = store
-  const callers = composeCallers({ apiKeys, clock, stopwatch, failedAuthPerMinute, keysRememberedMsMax })
-  const useCases = composeUseCases({ store, clock, newId, requireIdentity, listsInFlightMax, observerOf })
+  const { apiKeys } = deps.store
+  const keys = rememberApiKeys((keyHash) => apiKeys.findByHash(keyHash), stopwatch, {
+    keysMax: KEYS_REMEMBERED_MAX,
+    msMax: keysRememberedMsMax,
+  })
+  const identifyByKey = identify({
+    apiKeys: { findByHash: keys.findByHash, markUsed: (apiKeyId, at) => apiKeys.markUsed(apiKeyId, at) },
+    clock: deps.clock,
+  })
+  const isKnown = (apiKey: string) => isApiKeyText(apiKey) && keys.isKnown(apiKeyHash(apiKey))
+  const { requireIdentity, failedAuthPerMinute: perMinute } = settings
+  const useCases = composeUseCases({ ...deps, requireIdentity })
   const api = createApi({
-    ...rest,
+    ...deps,
     useCases,
-    identify: callers.identify,
+    identify:
+      perMinute === null
+        ? identifyByKey
+        : limitFailedAuth({ identify: identifyByKey, isKnown, perMinute, stopwatch }),
     rateLimit: createRateLimit(settings.rateLimitPerMinute, stopwatch),
     admission: createAdmission({
       atOnceMax: settings.requestsAtOnceMax,
@@ -54,5 +61,5 @@ export const composeApi = ({ store, clock, newId, settings, ...deps }: Deps) => 
     }),
     newRequestId: randomUUID,
   })
-  return { api, useCases, forgetKeys: callers.forget }
+  return { api, useCases, forgetKeys: keys.forget }
 }

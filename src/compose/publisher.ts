@@ -1,49 +1,32 @@
 import { createPublisher } from '../adapters/publisher.ts'
-import { readConfig } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { publishVersions } from '../core/publish-versions.ts'
 import { LIST_LENGTH_MAX } from './use-cases.ts'
 
-/** Without a namer; calls to a namer are rest enough. */
+/** Pause between two steps without a namer; the calls to a namer are pause enough. */
 const REST_MS = 10
-/** For a namer with a time limit of its own to report it first. */
+/** Lets a namer that has a time limit report it first. */
 const NAMER_GRACE_MS = 1_000
 /** A lease outlives the call to the namer by this. */
 const LEASE_MARGIN_MS = 20_000
 
-/** What a publisher needs. What is left out is as the service has it by default. */
-export type PublisherOptions = {
-  readonly store: Pick<Store, 'versions'>
-  readonly clock?: Clock | undefined
-  /** Names pages, as the one of `prospect-pages/naming` does; without it pages keep their built-in names. */
-  readonly namer?: Namer | null | undefined
-  /** Time limit of one call to the namer. After it, and a margin, another publisher may claim the version. */
-  readonly namerMsMax?: number | undefined
-  /** Calls to the namer at a time. */
-  readonly namerCallsMax?: number | undefined
-  /** How often it looks for versions, besides when it is woken. */
-  readonly pollMs?: number | undefined
-  /** Gets each failed call to the namer; the version is tried again. */
-  readonly onFailedAttempt?: ((version: ClaimedVersion, why: unknown) => void) | undefined
-  /** Gets every other error, mostly of the database; publishing goes on. By default it is printed to stderr. */
-  readonly onError?: ((error: unknown) => void) | undefined
+type Deps = {
+  readonly store: Pick<Store, 'versions' | 'watch'>
+  readonly clock: Clock
+  /** Without one, pages keep their built-in names. */
+  readonly namer: Namer | null
+  readonly settings: Pick<Config, 'namerMsMax' | 'namerCallsMax' | 'publisherPollMs'>
+  readonly onFailedAttempt: (version: ClaimedVersion, why: unknown) => void
+  readonly onError: (error: unknown) => void
 }
 
 /** A publisher over a store: many versions at a time, but no more than calls to the namer if there is one. */
-export const composePublisher = ({ store, ...options }: PublisherOptions) => {
-  const defaults = readConfig({})
-  const {
-    clock = Date.now,
-    namer = null,
-    namerMsMax = defaults.namerMsMax,
-    namerCallsMax = defaults.namerCallsMax,
-    pollMs = defaults.publisherPollMs,
-    onFailedAttempt = () => {},
-    onError = console.error,
-  } = options
-  return createPublisher({
+export const composePublisher = ({ store, clock, namer, settings, onFailedAttempt, onError }: Deps) => {
+  const { namerMsMax, namerCallsMax, publisherPollMs: pollMs } = settings
+  const publisher = createPublisher({
     publish: publishVersions({
       store,
       clock,
@@ -56,6 +39,16 @@ export const composePublisher = ({ store, ...options }: PublisherOptions) => {
     restMs: namer ? 0 : REST_MS,
     onError,
   })
+  return {
+    ...publisher,
+    start: () => {
+      store.watch((signal) => {
+        // After the callers who created the versions have their answers.
+        if (signal === 'versions') setImmediate(publisher.wake)
+      })
+      publisher.start()
+    },
+  }
 }
 
 /** A namer that ends in time and on `stop`: one that never answers would block the publisher. */

@@ -11,9 +11,9 @@ import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
 import { postgresStore } from '../adapters/postgres/store.ts'
 import { sqliteStore } from '../adapters/sqlite/store.ts'
 import type { Config } from '../config/config.ts'
-import { refuse } from '../core/failures.ts'
-import type { Store } from '../core/ports/store.ts'
-import type { Clock, NewId } from '../core/ports/world.ts'
+import { unavailable } from '../core/failures.ts'
+import { gather } from '../core/gather.ts'
+import type { Needs, Store } from '../core/ports/store.ts'
 import { composeApi } from './api.ts'
 import { composePublisher } from './publisher.ts'
 import { observe, type Telemetry } from './telemetry.ts'
@@ -42,21 +42,11 @@ const openStore = (config: Config, log: Log, metrics: Metrics | null = null): St
   return postgresStore(settings, readMigrations('postgres'), (message) => log.warn(message))
 }
 
-type Runtime = Telemetry & {
-  readonly store: Store
-  readonly clock: Clock
-  readonly newId: NewId
-  readonly log: Log
-}
+type Runtime = Telemetry & Needs<keyof Store> & { readonly log: Log }
 export const createRuntime = (config: Config, log: Log, telemetry: Telemetry = {}): Runtime => {
   const store = openStore(config, log, telemetry.metrics)
-  return {
-    ...telemetry,
-    store: telemetry.metrics?.measured(store) ?? store,
-    clock: Date.now,
-    newId: createNewId(),
-    log,
-  }
+  const measured = telemetry.metrics?.measured(store) ?? store
+  return { ...telemetry, store: measured, clock: Date.now, newId: createNewId(), log }
 }
 
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
@@ -65,32 +55,40 @@ export const compose = (config: Config, runtime: Runtime) => {
   const { requests, publishing, measuredNamer, scrape, onMalformed } = observe(runtime)
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
   const isStopping = () => state === 'stopping'
+  /** Identifies nobody before the start: the store may not be migrated yet. */
+  const findByHash = async (keyHash: string) => {
+    if (state === 'starting') throw unavailable('The service is starting.')
+    return store.apiKeys.findByHash(keyHash)
+  }
+  /** Checks that arrive together ask the database once. */
+  const ready = gather(
+    async () => {
+      if (state !== 'serving') throw unavailable(`The service is ${state}.`)
+      return [await store.ready()]
+    },
+    { listLengthMax: 1, listsInFlightMax: 1, dedupeKey: () => 'ready' },
+  )
 
   const { api, useCases, forgetKeys } = composeApi({
     ...requests,
-    store: refusingWhile(() => state === 'starting', store),
+    store: { ...store, apiKeys: { ...store.apiKeys, findByHash } },
     clock,
     newId,
     settings: config,
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.
     listsInFlightMax: config.database.kind === 'postgres' ? 2 : 1,
-    ready: oneAtATime(async () => {
-      if (state !== 'serving') refuse('unavailable', `The service is ${state}.`, { retryAfterS: 1 })
-      await store.ready()
-    }),
+    ready: () => ready(null),
     rawRoutes: [...(config.docs ? docsRoutes() : []), ...(scrape ? [metricsRoute(scrape)] : [])],
   })
   const http = createHttpServer({ api, limits: config, newRequestId: randomUUID, onMalformed })
-  const { namer, namerMsMax, namerCallsMax, publisherPollMs } = config
+  const namer = config.namer && chatCompletionsNamer({ ...config.namer, msMax: config.namerMsMax })
   const publisher = composePublisher({
     ...publishing,
     store,
     clock,
-    namer: measuredNamer(namer && chatCompletionsNamer({ ...namer, msMax: namerMsMax })),
-    namerMsMax,
-    namerCallsMax,
-    pollMs: publisherPollMs,
+    namer: measuredNamer(namer),
+    settings: config,
   })
 
   return {
@@ -104,8 +102,6 @@ export const compose = (config: Config, runtime: Runtime) => {
       if (isStopping()) return
       store.watch((signal) => {
         if (signal === 'keys') forgetKeys()
-        // After the callers who created the versions have their answers.
-        else setImmediate(publisher.wake)
       })
       state = 'serving'
       publisher.start()
@@ -117,28 +113,5 @@ export const compose = (config: Config, runtime: Runtime) => {
       await publisher.stop()
       await store.close()
     },
-  }
-}
-
-/** A store that identifies nobody for now: it may not be migrated yet. */
-const refusingWhile = (isStarting: () => boolean, store: Store): Store => ({
-  ...store,
-  apiKeys: {
-    ...store.apiKeys,
-    findByHash: async (keyHash) =>
-      isStarting()
-        ? refuse('unavailable', 'The service is starting.', { retryAfterS: 1 })
-        : store.apiKeys.findByHash(keyHash),
-  },
-})
-
-/** Callers that ask while a check is in flight share its result. */
-const oneAtATime = (check: () => Promise<void>): (() => Promise<void>) => {
-  let checking: Promise<void> | undefined
-  return () => {
-    checking ??= check().finally(() => {
-      checking = undefined
-    })
-    return checking
   }
 }

@@ -5,21 +5,17 @@ import { getPages } from '../core/get-page.ts'
 import { listPageGroups } from '../core/list-page-groups.ts'
 import { listPages } from '../core/list-pages.ts'
 import { logProspectActivities } from '../core/log-prospect-activity.ts'
-import type { Store } from '../core/ports/store.ts'
-import type { Clock, NewId } from '../core/ports/world.ts'
-import { charactersOf } from '../core/slices.ts'
+import type { Needs, Store } from '../core/ports/store.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 export const LIST_LENGTH_MAX = 200
 /** Pages and slices may each be as large as a body. */
 const READ_PAGES_MAX = 64
 const READ_SLICES_MAX = 32
+const ANSWERS_AT_ONCE_MAX = 4
 const LIST_CHARACTERS_MAX = 4_194_304
 
-type Deps = {
-  readonly store: Store
-  readonly clock: Clock
-  readonly newId: NewId
+type Deps = Needs<keyof Store> & {
   readonly requireIdentity: boolean
   /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax: number
@@ -44,7 +40,7 @@ export const composeUseCases = ({
   const read = (operation: keyof UseCases, listLengthMax: number) => ({
     ...options(operation, listLengthMax),
     dedupeKey: JSON.stringify,
-    answerWeightOf: charactersOf,
+    answersAtOnceMax: ANSWERS_AT_ONCE_MAX,
   })
   return {
     logProspectActivity: gather(logProspectActivities({ store, clock, newId, requireIdentity }), {

@@ -6,7 +6,7 @@ type Name = keyof typeof SETTINGS
 type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
   ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}`
   : Lowercase<Text>
-type Values = { readonly [N in Name as CamelCase<N>]: ReturnType<(typeof SETTINGS)[N]['parse']> }
+type Values = { readonly [N in Name as CamelCase<N>]: ReturnType<(typeof SETTINGS)[N][1]> }
 
 const camelCaseOf = (name: Name): string =>
   name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
@@ -18,8 +18,9 @@ export type Config = ReturnType<typeof readConfig>
 export const readConfig = (environment: Readonly<Record<string, string | undefined>>) => {
   const errors: Fault[] = []
   const parse = (name: Name): unknown => {
+    const [fallback, parseText] = SETTINGS[name]
     try {
-      return SETTINGS[name].parse(environment[name] || SETTINGS[name].default)
+      return parseText(environment[name] || fallback)
     } catch (error) {
       errors.push({ parameter: name, detail: (error as Error).message })
       return undefined

@@ -1,15 +1,3 @@
-type Setting<Value> = {
-  readonly default: string
-  readonly help: string
-  /** Answers the value, or throws an error that says what the text must be. */
-  readonly parse: (text: string) => Value
-}
-const setting = <Value>(fallback: string, help: string, parse: (text: string) => Value): Setting<Value> => ({
-  default: fallback,
-  help,
-  parse,
-})
-
 const text = (given: string): string => given
 const oneOf = (allowed: readonly string[]) => (given: string) => {
   if (!allowed.includes(given)) throw new Error(`must be one of ${allowed.join(', ')}`)
@@ -74,89 +62,80 @@ const postgresUrl = (given: string): string => {
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const DAY_MS = 86_400_000
 
-/** Every setting: its variable, default, line of `--help` and values. `Config` derives from this table. */
+/**
+ * Every setting: its default, the parser of its text, which throws an error that says what the text must be, and its
+ * line of `--help`. `Config` derives from this table.
+ */
 export const SETTINGS = {
-  HOST: setting('127.0.0.1', 'address to listen on', text),
-  PORT: setting('8080', 'port to listen on; 0: any free port', whole(0, 65_535)),
-  WORKERS: setting(
-    '1',
-    'server processes that share the port; more than 1 requires PostgreSQL',
-    whole(1, 64),
-  ),
-  DATABASE_URL: setting(
+  HOST: ['127.0.0.1', text, 'address to listen on'],
+  PORT: ['8080', whole(0, 65_535), 'port to listen on; 0: any free port'],
+  WORKERS: ['1', whole(1, 64), 'server processes that share the port; more than 1 requires PostgreSQL'],
+  DATABASE_URL: [
     'sqlite:data/prospect-pages.db',
-    'postgres://… (14 or newer), sqlite:PATH (embedded) or memory: (keeps nothing)',
     database,
-  ),
-  DATABASE_POOLER: setting('false', 'DATABASE_URL is a PgBouncer in transaction mode: true, false', flag),
-  DATABASE_DIRECT_URL: setting(
+    'postgres://… (14 or newer), sqlite:PATH (embedded) or memory: (keeps nothing)',
+  ],
+  DATABASE_POOLER: ['false', flag, 'DATABASE_URL is a PgBouncer in transaction mode: true, false'],
+  DATABASE_DIRECT_URL: [
     '',
-    'the PostgreSQL behind that pooler, for LISTEN and migrations; empty: signals are polled for',
     nullable(postgresUrl),
-  ),
-  LOG_LEVEL: setting('info', LOG_LEVELS.join(', '), oneOf(LOG_LEVELS)),
-  METRICS: setting('on', 'Prometheus metrics at /metrics, without an API key: on, off', onOrOff),
-  NAMER_URL: setting(
+    'the PostgreSQL behind that pooler, for LISTEN and migrations; empty: signals are polled for',
+  ],
+  LOG_LEVEL: ['info', oneOf(LOG_LEVELS), LOG_LEVELS.join(', ')],
+  METRICS: ['on', onOrOff, 'Prometheus metrics at /metrics, without an API key: on, off'],
+  NAMER_URL: ['', nullable(httpUrl), 'base URL of a chat-completions server; empty: the built-in namer'],
+  NAMER_MODEL: ['', nullable(text), 'model to request from that server'],
+  NAMER_API_KEY: ['', nullable(headerValue), 'API key for that server'],
+  NAMER_MS_MAX: ['10000', whole(1, 600_000), 'time limit of one naming call'],
+  NAMER_CALLS_MAX: ['4', whole(1, 1_000), 'naming calls in flight'],
+  REQUIRE_IDENTITY: ['false', flag, 'refuse activities with neither prospectId nor email: true, false'],
+  RATE_LIMIT_PER_MINUTE: [
     '',
-    'base URL of a chat-completions server; empty: the built-in namer',
-    nullable(httpUrl),
-  ),
-  NAMER_MODEL: setting('', 'model to request from that server', nullable(text)),
-  NAMER_API_KEY: setting('', 'API key for that server', nullable(headerValue)),
-  NAMER_MS_MAX: setting('10000', 'time limit of one naming call', whole(1, 600_000)),
-  NAMER_CALLS_MAX: setting('4', 'naming calls in flight', whole(1, 1_000)),
-  REQUIRE_IDENTITY: setting(
-    'false',
-    'refuse activities with neither prospectId nor email: true, false',
-    flag,
-  ),
-  RATE_LIMIT_PER_MINUTE: setting(
-    '',
-    'requests per API key and minute, counted per worker; empty: no limit',
     nullable(whole(1, 1e9)),
-  ),
+    'requests per API key and minute, counted per worker; empty: no limit',
+  ],
   // An empty text stands for the default, so no limit takes a word.
-  FAILED_AUTH_PER_MINUTE: setting(
+  FAILED_AUTH_PER_MINUTE: [
     '60',
-    'failed authentications per address and minute, counted per worker; none: no limit',
     nullable(whole(1, 1e9), 'none'),
-  ),
-  BODY_BYTES_MAX: setting('1048576', 'largest request body', whole(1_024, 67_108_864)),
-  BODY_BYTES_HELD_MAX: setting(
+    'failed authentications per address and minute, counted per worker; none: no limit',
+  ],
+  BODY_BYTES_MAX: ['1048576', whole(1_024, 67_108_864), 'largest request body'],
+  BODY_BYTES_HELD_MAX: [
     '67108864',
-    'request-body bytes in flight, shared among the tenants; beyond it 503',
     whole(2_048, 1e11),
-  ),
-  HEADERS_MS_MAX: setting('10000', 'time limit for the headers of a request to arrive', whole(100, 600_000)),
-  REQUEST_MS_MAX: setting('30000', 'time limit for a whole request to arrive', whole(100, 600_000)),
-  KEEP_ALIVE_MS: setting(
+    'request-body bytes in flight, shared among the tenants; beyond it 503',
+  ],
+  HEADERS_MS_MAX: ['10000', whole(100, 600_000), 'time limit for the headers of a request to arrive'],
+  REQUEST_MS_MAX: ['30000', whole(100, 600_000), 'time limit for a whole request to arrive'],
+  KEEP_ALIVE_MS: [
     '65000',
-    'how long an idle connection is kept; must exceed that of a load balancer in front',
     whole(1, DAY_MS),
-  ),
-  DRAIN_MS_MAX: setting('10000', 'time limit for requests in flight after SIGTERM', whole(0, 600_000)),
-  CONNECTIONS_MAX: setting('10000', 'open connections', whole(1, 1_000_000)),
-  UNSENT_BYTES_MAX: setting(
+    'how long an idle connection is kept; must exceed that of a load balancer in front',
+  ],
+  DRAIN_MS_MAX: ['10000', whole(0, 600_000), 'time limit for requests in flight after SIGTERM'],
+  CONNECTIONS_MAX: ['10000', whole(1, 1_000_000), 'open connections'],
+  UNSENT_BYTES_MAX: [
     '67108864',
-    'response bytes that callers have not read yet; beyond it the slowest are disconnected',
     whole(1_048_576, 1e11),
-  ),
-  REQUESTS_AT_ONCE_MAX: setting(
+    'response bytes that callers have not read yet; beyond it the slowest are disconnected',
+  ],
+  REQUESTS_AT_ONCE_MAX: [
     '256',
+    whole(1, 1_000_000),
     'requests worked on at a time, shared among the tenants; the others wait',
-    whole(1, 1_000_000),
-  ),
-  REQUESTS_WAITING_MAX: setting(
+  ],
+  REQUESTS_WAITING_MAX: [
     '2000',
-    'requests that wait for their turn, shared among the tenants; beyond it 503',
     whole(1, 1_000_000),
-  ),
-  DATABASE_CONNECTIONS_MAX: setting('10', 'connections of each worker to PostgreSQL', whole(1, 1_000)),
-  STATEMENT_MS_MAX: setting('5000', 'time limit of one statement', whole(100, 600_000)),
-  PUBLISHER_POLL_MS: setting('1000', 'how often the publisher polls for new versions', whole(10, 600_000)),
-  DOCS: setting('on', 'the API reference at /docs: on, off', onOrOff),
+    'requests that wait for their turn, shared among the tenants; beyond it 503',
+  ],
+  DATABASE_CONNECTIONS_MAX: ['10', whole(1, 1_000), 'connections of each worker to PostgreSQL'],
+  STATEMENT_MS_MAX: ['5000', whole(100, 600_000), 'time limit of one statement'],
+  PUBLISHER_POLL_MS: ['1000', whole(10, 600_000), 'how often the publisher polls for new versions'],
+  DOCS: ['on', onOrOff, 'the API reference at /docs: on, off'],
 } as const
 
 /** The names, defaults and help lines of all settings, for `--help`. */
 export const settingsHelp = (): readonly { name: string; default: string; help: string }[] =>
-  Object.entries(SETTINGS).map(([name, { default: fallback, help }]) => ({ name, default: fallback, help }))
+  Object.entries(SETTINGS).map(([name, [fallback, , help]]) => ({ name, default: fallback, help }))

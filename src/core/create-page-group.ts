@@ -3,15 +3,8 @@ import { brandsOf } from './create-tenant.ts'
 import { refuse } from './failures.ts'
 import { pageGroupOf } from './list-page-groups.ts'
 import type { StoredPageGroup } from './ports/page-groups.ts'
-import type { Store } from './ports/store.ts'
-import type { Clock, NewId } from './ports/world.ts'
+import type { Needs, Store } from './ports/store.ts'
 import { isoTime } from './times.ts'
-
-type Deps = {
-  readonly store: Pick<Store, 'pageGroups' | 'tenants'>
-  readonly clock: Clock
-  readonly newId: NewId
-}
 
 /** The fields of a page group that a person sets. A field left out keeps its value, or a new group's default. */
 export type PageGroupFields = Partial<
@@ -21,12 +14,9 @@ export type NewPageGroup = PageGroupFields & Pick<StoredPageGroup, 'tenantId' | 
 
 const EMPTY = { rawJson: '[]' }
 
-/**
- * Creates a page group, by default in the tenant's first brand.
- * Refuses `not_found`: the tenant or the brand.
- */
+/** Creates a page group, by default in the tenant's first brand. Refuses `not_found`: the tenant or the brand. */
 export const createPageGroup =
-  ({ store, clock, newId }: Deps) =>
+  ({ store, clock, newId }: Needs<'pageGroups' | 'tenants'>) =>
   async (wanted: NewPageGroup): Promise<PageGroup> => {
     const now = isoTime(clock())
     const status = wanted.status ?? 'active'

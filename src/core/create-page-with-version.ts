@@ -5,8 +5,8 @@ import { firstWords } from './first-words.ts'
 import { earlierRequests, requestHashOf } from './idempotency.ts'
 import { keyOf } from './keys.ts'
 import type { KnownPages, NewPageRow, PageWants } from './ports/pages.ts'
-import type { Store } from './ports/store.ts'
-import type { Clock, NewId } from './ports/world.ts'
+import type { Needs } from './ports/store.ts'
+import type { NewId } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 export type PageToCreate = NewPage & {
@@ -17,20 +17,14 @@ export type PageToCreate = NewPage & {
 /** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
 export type PageCreation = { readonly page: CreatedPage; readonly replayed: boolean }
 
-type Deps = {
-  readonly store: Pick<Store, 'pages'>
-  readonly clock: Clock
-  readonly newId: NewId
-}
-
 /**
  * Creates pages, many at once, each with a version 1 in `processing` for a publisher to claim
  * (specification 4.5). The page has a computed name from the first moment.
  *
- * Refuses, each page by itself: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`.
+ * Refuses, per page: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`.
  */
 export const createPagesWithVersion =
-  ({ store, clock, newId }: Deps) =>
+  ({ store, clock, newId }: Needs<'pages'>) =>
   async (inputs: readonly PageToCreate[]): Promise<readonly Outcome<PageCreation>[]> => {
     const now = isoTime(clock())
     return decideAndSave(inputs, {

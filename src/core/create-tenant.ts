@@ -1,14 +1,11 @@
 import { refuse } from './failures.ts'
-import type { Store } from './ports/store.ts'
+import type { Needs, Store } from './ports/store.ts'
 import type { NewTenant } from './ports/tenants.ts'
-import type { Clock, NewId } from './ports/world.ts'
 import { isoTime } from './times.ts'
-
-type Deps = { readonly store: Pick<Store, 'tenants'>; readonly clock: Clock; readonly newId: NewId }
 
 /** Creates a tenant with its first brand of the same name. */
 export const createTenant =
-  ({ store, clock, newId }: Deps) =>
+  ({ store, clock, newId }: Needs<'tenants'>) =>
   async ({ name }: { readonly name: string }): Promise<Pick<NewTenant, 'tenantId' | 'brandId'>> => {
     const tenant = { tenantId: newId('tenant'), brandId: newId('brand'), name, createdAt: isoTime(clock()) }
     await store.tenants.add(tenant)

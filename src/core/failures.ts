@@ -23,11 +23,7 @@ export type FailureKind =
   | 'rate_limited'
 
 /** One fault of a request: what it is, and where (a `pointer` into the body, or the name of a `parameter`). */
-export type Fault = {
-  readonly detail: string
-  readonly pointer?: string
-  readonly parameter?: string
-}
+export type Fault = { readonly detail: string; readonly pointer?: string; readonly parameter?: string }
 
 /** What a failure may carry besides its kind and a sentence. */
 export type FailureFacts = {

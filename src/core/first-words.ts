@@ -30,13 +30,12 @@ export const oneLine = (text: string): string => {
 
 const QUOTES = '"\'`“”„«»'
 
-/** Strips quotes if there are any at both ends. No regular expression: it would take cubic time on a run of quotes. */
+/** Strips quotes if both ends have them. No regular expression: it would take cubic time on a run of quotes. */
 const withoutQuotes = (line: string): string => {
-  const isQuote = (at: number) => QUOTES.includes(line.charAt(at))
-  let begin = 0
-  let end = line.length
-  while (begin < end && isQuote(begin)) begin++
-  if (begin === 0 || begin === end) return begin > 1 ? '' : line
-  while (isQuote(end - 1)) end--
-  return end < line.length ? line.slice(begin, end) : line
+  const characters = [...line]
+  const isText = (character: string) => !QUOTES.includes(character)
+  const begin = characters.findIndex(isText)
+  const end = characters.findLastIndex(isText) + 1
+  if (begin < 0) return line.length > 1 ? '' : line
+  return begin > 0 && end < characters.length ? characters.slice(begin, end).join('') : line
 }

@@ -1,13 +1,13 @@
 import { DomainFailure, type Outcome } from './failures.ts'
 
-export type GatherOptions<Input, Answer> = {
+export type GatherOptions<Input> = {
   readonly listLengthMax: number
   readonly listsInFlightMax: number
   /** Of all members of a list together; a heavier member goes alone. */
   readonly listWeightMax?: number
   readonly weightOf?: (input: Input) => number
-  /** Heavy answers are handed out a few at a time, so that what their callers do with them holds up nobody else. */
-  readonly answerWeightOf?: (answer: Answer) => number
+  /** Answers handed out at a time, so that what their callers do with them delays nobody else. */
+  readonly answersAtOnceMax?: number
   /** Inputs with the same key share a member, and its answer. For reads only. */
   readonly dedupeKey?: (input: Input) => string
   readonly observer?: GatherObserver | undefined
@@ -17,14 +17,8 @@ export type GatherObserver = {
   readonly list: (length: number) => void
   readonly queued: (calls: number) => void
 }
-const HANDED_OUT_MAX = 262_144
-
-type Caller<Answer> = {
-  readonly resolve: (answer: Answer) => void
-  readonly reject: (why: unknown) => void
-}
-/** One member of a list, and all callers who wait for its answer. */
-type Member<Input, Answer> = { readonly input: Input; readonly callers: Caller<Answer>[] }
+/** One member of a list. All of its callers wait for the same promise. */
+type Member<Input, Answer> = PromiseWithResolvers<Answer> & { readonly input: Input; callers: number }
 
 /**
  * Turns single calls that arrive together into lists, and hands each caller its own answer.
@@ -37,34 +31,31 @@ type Member<Input, Answer> = { readonly input: Input; readonly callers: Caller<A
  */
 export const gather = <Input, Answer>(
   run: (inputs: readonly Input[]) => Promise<readonly Outcome<Answer>[]>,
-  options: GatherOptions<Input, Answer>,
+  options: GatherOptions<Input>,
 ): ((input: Input) => Promise<Answer>) => {
   const { listLengthMax, listsInFlightMax, dedupeKey, observer } = options
-  const { listWeightMax = Number.POSITIVE_INFINITY, weightOf = () => 0, answerWeightOf = () => 0 } = options
-  let pending: Member<Input, Answer>[] = []
+  const { listWeightMax = Infinity, weightOf = () => 0, answersAtOnceMax = Infinity } = options
+  const pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
   let queued = 0
   let listsInFlight = 0
   let starting = false
 
-  const nextList = (): readonly Member<Input, Answer>[] => {
-    let length = 1
-    let weight = weightOf((pending[0] as Member<Input, Answer>).input)
-    for (; length < Math.min(pending.length, listLengthMax); length++) {
-      weight += weightOf((pending[length] as Member<Input, Answer>).input)
-      if (weight > listWeightMax) break
-    }
-    const list = pending.slice(0, length)
-    pending = pending.slice(length)
-    return list
+  const takeList = (): readonly Member<Input, Answer>[] => {
+    let weight = 0
+    const tooMany = pending.findIndex(({ input }, i) => {
+      weight += weightOf(input)
+      return i === listLengthMax || (i > 0 && weight > listWeightMax)
+    })
+    return pending.splice(0, tooMany < 0 ? pending.length : tooMany)
   }
 
   const start = () => {
     starting = false
     while (pending.length > 0 && listsInFlight < listsInFlightMax) {
-      const list = nextList()
+      const list = takeList()
       joinable.clear()
-      for (const { callers } of list) queued -= callers.length
+      for (const { callers } of list) queued -= callers
       observer?.list(list.length)
       observer?.queued(queued)
       listsInFlight++
@@ -90,14 +81,9 @@ export const gather = <Input, Answer>(
       else await answerOneByOne(list)
       return
     }
-    let weight = 0
     for (const [i, member] of list.entries()) {
-      const outcome = outcomes[i] as Outcome<Answer>
-      settle(member, outcome)
-      weight += outcome instanceof DomainFailure ? 0 : answerWeightOf(outcome)
-      if (weight <= HANDED_OUT_MAX) continue
-      weight = 0
-      await new Promise(setImmediate)
+      if (i > 0 && i % answersAtOnceMax === 0) await new Promise(setImmediate)
+      settle(member, outcomes[i] as Outcome<Answer>)
     }
   }
 
@@ -107,39 +93,31 @@ export const gather = <Input, Answer>(
         settle(member, (await run([member.input]))[0] as Outcome<Answer>)
       } catch (why) {
         if (isUnavailable(why)) return rejectAll(list.slice(i), why)
-        rejectAll([member], why)
+        member.reject(why)
       }
     }
   }
 
-  const memberFor = (input: Input): Member<Input, Answer> => {
+  return (input) => {
     const key = dedupeKey?.(input)
-    const same = key === undefined ? undefined : joinable.get(key)
-    if (same !== undefined) return same
-    const member = { input, callers: [] }
-    pending.push(member)
-    if (key !== undefined) joinable.set(key, member)
-    return member
-  }
-
-  return (input) =>
-    new Promise((resolve, reject) => {
-      queued++
-      observer?.queued(queued)
-      memberFor(input).callers.push({ resolve, reject })
-      startSoon()
-    })
-}
-
-const settle = <Answer>({ callers }: Member<unknown, Answer>, outcome: Outcome<Answer>): void => {
-  for (const { resolve, reject } of callers) {
-    if (outcome instanceof DomainFailure) reject(outcome)
-    else resolve(outcome)
+    let member = key === undefined ? undefined : joinable.get(key)
+    if (member === undefined) {
+      member = { ...Promise.withResolvers<Answer>(), input, callers: 0 }
+      pending.push(member)
+      if (key !== undefined) joinable.set(key, member)
+    }
+    member.callers++
+    observer?.queued(++queued)
+    startSoon()
+    return member.promise
   }
 }
 
-const rejectAll = (list: readonly Member<unknown, never>[], why: unknown): void => {
-  for (const { callers } of list) for (const { reject } of callers) reject(why)
+const settle = <Answer>(member: Member<unknown, Answer>, outcome: Outcome<Answer>): void =>
+  outcome instanceof DomainFailure ? member.reject(outcome) : member.resolve(outcome)
+
+const rejectAll = (list: readonly Pick<Member<never, never>, 'reject'>[], why: unknown): void => {
+  for (const { reject } of list) reject(why)
 }
 
 const isUnavailable = (why: unknown): boolean => why instanceof DomainFailure && why.kind === 'unavailable'

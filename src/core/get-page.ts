@@ -2,18 +2,14 @@ import type { PageWithVersion } from '../shapes/page.ts'
 import { attempt, type Outcome, pageGroupNotFound, refuse } from './failures.ts'
 import { effectiveName } from './list-pages.ts'
 import type { FoundPage, PageWant, StoredVersion } from './ports/pages.ts'
-import type { Store } from './ports/store.ts'
-
-type Deps = { readonly store: Pick<Store, 'pages'> }
+import type { Needs } from './ports/store.ts'
 
 /**
  * Reads pages, many at once, each with its published version, which is null until something is published
- * (specification 4.4). `latestVersion` shows why.
- *
- * Refuses, each page by itself: `page_group_not_found`, `page_not_found`.
+ * (specification 4.4). `latestVersion` shows why. Refuses, per page: `page_group_not_found`, `page_not_found`.
  */
 export const getPages =
-  ({ store }: Deps) =>
+  ({ store }: Pick<Needs<'pages'>, 'store'>) =>
   async (wants: readonly PageWant[]): Promise<readonly Outcome<PageWithVersion>[]> => {
     const found = await store.pages.find(wants)
     return found.map((page) => attempt(() => pageWithVersionOf(page)))

@@ -4,38 +4,26 @@ import type { ApiKeys, Scope, StoredApiKey } from './ports/api-keys.ts'
 import type { Clock } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
-export type Caller = {
-  readonly tenantId: string
-  readonly apiKeyId: string
-  readonly scopes: readonly Scope[]
-}
+export type Caller = Pick<StoredApiKey, 'tenantId' | 'apiKeyId' | 'scopes'>
 
-type Deps = {
-  readonly apiKeys: Pick<ApiKeys, 'findByHash' | 'markUsed'>
-  readonly clock: Clock
-}
+type Deps = { readonly apiKeys: Pick<ApiKeys, 'findByHash' | 'markUsed'>; readonly clock: Clock }
 const HOUR_MS = 3_600_000
 const MARKED_KEYS_MAX = 10_000
+const NEVER = '1970-01-01T00:00:00.000Z'
 
 /**
- * Who calls: the tenant and scopes of an API key (specification 5).
+ * Finds who calls: the tenant and scopes of an API key (specification 5).
  * Refuses `missing_api_key` and `invalid_api_key`: not a key, unknown, expired or revoked.
  */
 export const identify = ({ apiKeys, clock }: Deps) => {
   const lastMarked = new Map<string, number>()
 
-  const remember = (apiKeyId: string, marked: number): number => {
-    if (lastMarked.size >= MARKED_KEYS_MAX) lastMarked.clear()
-    lastMarked.set(apiKeyId, marked)
-    return marked
-  }
-
-  /** When a key was last used is nice to know to the hour: nobody waits for it, and a loss of it harms nobody. */
+  /** Nobody waits for this, and losing it harms nobody. */
   const markUsed = ({ apiKeyId, lastUsedAt }: StoredApiKey, now: number) => {
-    const marked =
-      lastMarked.get(apiKeyId) ?? remember(apiKeyId, lastUsedAt === null ? 0 : Date.parse(lastUsedAt))
+    const marked = lastMarked.get(apiKeyId) ?? Date.parse(lastUsedAt ?? NEVER)
     if (now - marked < HOUR_MS) return
-    remember(apiKeyId, now)
+    if (lastMarked.size >= MARKED_KEYS_MAX) lastMarked.clear()
+    lastMarked.set(apiKeyId, now)
     apiKeys.markUsed(apiKeyId, isoTime(now)).catch(() => {})
   }
 

@@ -1,15 +1,8 @@
 import { apiKeyHash, apiKeyStart, newApiKeyText } from './api-key-text.ts'
 import { brandsOf } from './create-tenant.ts'
 import { SCOPES, type Scope, type StoredApiKey } from './ports/api-keys.ts'
-import type { Store } from './ports/store.ts'
-import type { Clock, NewId } from './ports/world.ts'
+import type { Needs } from './ports/store.ts'
 import { isoTime } from './times.ts'
-
-type Deps = {
-  readonly store: Pick<Store, 'apiKeys' | 'tenants'>
-  readonly clock: Clock
-  readonly newId: NewId
-}
 
 /** A key as its owner sees it, without its hash. */
 export type ListedApiKey = Omit<StoredApiKey, 'keyHash'>
@@ -25,14 +18,14 @@ export type NewApiKey = {
 
 /** Issues a key to a tenant: all scopes if none is named, never expiring if `lifeMs` is null. */
 export const issueApiKey =
-  (deps: Deps) =>
+  (deps: Needs<'apiKeys' | 'tenants'>) =>
   async (wanted: NewApiKey): Promise<IssuedApiKey> => {
     await brandsOf(deps.store, wanted.tenantId)
     return issueAt(deps, wanted, deps.clock())
   }
 
 export const issueAt = async (
-  { store, newId }: { readonly store: Pick<Store, 'apiKeys'>; readonly newId: NewId },
+  { store, newId }: Omit<Needs<'apiKeys'>, 'clock'>,
   wanted: NewApiKey,
   now: number,
 ): Promise<IssuedApiKey> => {

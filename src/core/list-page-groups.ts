@@ -1,19 +1,17 @@
 import type { PageGroup, PageGroupQuery, PageGroupSlice } from '../shapes/page-group.ts'
 import { DomainFailure, type Outcome } from './failures.ts'
 import type { StoredPageGroup } from './ports/page-groups.ts'
-import type { Store } from './ports/store.ts'
+import type { Needs } from './ports/store.ts'
 import { slicesOf } from './slices.ts'
-
-type Deps = { readonly store: Pick<Store, 'pageGroups'> }
 
 export type PageGroupListing = PageGroupQuery & { readonly tenantId: string }
 
 /**
  * Lists tenants' page groups, newest first, many lists at once (specification 4.2). Without a status: all but the
- * deleted ones. Refuses, each list by itself: `invalid_cursor`.
+ * deleted ones. Refuses, per list: `invalid_cursor`.
  */
 export const listPageGroups =
-  ({ store }: Deps) =>
+  ({ store }: Pick<Needs<'pageGroups'>, 'store'>) =>
   async (listings: readonly PageGroupListing[]): Promise<readonly Outcome<PageGroupSlice>[]> => {
     const slices = await slicesOf(listings, {
       nameOf: ({ status }) => `page_groups?${status ?? ''}`,

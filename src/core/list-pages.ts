@@ -2,19 +2,17 @@ import type { Page, PageSlice } from '../shapes/page.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
 import { type Outcome, pageGroupNotFound } from './failures.ts'
 import type { StoredPage } from './ports/pages.ts'
-import type { Store } from './ports/store.ts'
+import type { Needs } from './ports/store.ts'
 import { slicesOf } from './slices.ts'
-
-type Deps = { readonly store: Pick<Store, 'pages'> }
 
 export type PageListing = SliceQuery & { readonly tenantId: string; readonly pageGroupId: string }
 
 /**
  * Lists the pages of groups, newest first, many lists at once (specification 4.3).
- * Refuses, each list by itself: `page_group_not_found`, `invalid_cursor`.
+ * Refuses, per list: `page_group_not_found`, `invalid_cursor`.
  */
 export const listPages =
-  ({ store }: Deps) =>
+  ({ store }: Pick<Needs<'pages'>, 'store'>) =>
   (listings: readonly PageListing[]): Promise<readonly Outcome<PageSlice>[]> =>
     slicesOf(listings, {
       nameOf: ({ pageGroupId }) => `pages/${pageGroupId}`,

@@ -7,8 +7,7 @@ import { earlierRequests, requestHashOf } from './idempotency.ts'
 import { keyOf } from './keys.ts'
 import { knownProspects } from './known-prospects.ts'
 import type { ActivityChanges, ActivityWants, KnownActivities, NewLog } from './ports/activities.ts'
-import type { Store } from './ports/store.ts'
-import type { Clock, NewId } from './ports/world.ts'
+import type { Needs } from './ports/store.ts'
 import { isoTime } from './times.ts'
 
 export type NewActivity = Omit<NewProspectLog, 'payload'> & {
@@ -18,10 +17,7 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> & {
 /** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
 export type LoggedActivity = { readonly receipt: ProspectLogReceipt; readonly replayed: boolean }
 
-type Deps = {
-  readonly store: Pick<Store, 'activities'>
-  readonly clock: Clock
-  readonly newId: NewId
+type Deps = Needs<'activities'> & {
   /** Refuse an activity without a prospect id or an email to find its prospect by. */
   readonly requireIdentity?: boolean
 }
@@ -32,7 +28,7 @@ type Deps = {
  * The prospect is the one named by `prospectId`, else the one with this email, else a new one. The activity's email and
  * name fill its blanks; nothing is overwritten. A request repeated under its idempotency key gets its first answer.
  *
- * Refuses, each activity by itself: `prospect_not_found`, `idempotency_key_reused`, `invalid_request`.
+ * Refuses, per activity: `prospect_not_found`, `idempotency_key_reused`, `invalid_request`.
  */
 export const logProspectActivities =
   (deps: Deps) =>
@@ -50,16 +46,13 @@ export const logProspectActivities =
 type Activity = ReturnType<typeof read>
 const read = (input: NewActivity) => {
   const { tenantId, source, type, payload, prospectId, email, name, idempotencyKey } = input
+  const key = idempotencyKey === undefined ? null : keyOf(tenantId, source, idempotencyKey)
   return {
     ...input,
     matchable: matchableEmail(email),
     prospectName: name?.trim() ? name : null,
-    ...(idempotencyKey === undefined
-      ? { key: null, requestHash: null }
-      : {
-          key: keyOf(tenantId, source, idempotencyKey),
-          requestHash: requestHashOf([type, prospectId, email, name], payload),
-        }),
+    key,
+    requestHash: key === null ? null : requestHashOf([type, prospectId, email, name], payload),
   }
 }
 

@@ -26,12 +26,14 @@ type Deps = {
   readonly onFailedAttempt?: (version: ClaimedVersion, why: unknown) => void
 }
 
+type Ended = ClaimedVersion & Settlement
+
 /**
  * Claims waiting versions and publishes them, each with a name from the namer.
  *
- * Each call is one step: it claims as many versions as there is room for, waits until an attempt ends or `woken`
- * resolves, and saves what has ended. It answers false once nothing waits and nothing is in progress. Tenants take
- * turns: each claim starts with the tenant after the last one served.
+ * Each call is one step: it claims as many versions as it has room for, waits until an attempt ends or `woken`
+ * resolves, and saves what has ended. It answers false once nothing is waiting or in progress. Tenants take turns:
+ * each claim starts with the tenant after the last one served.
  *
  * The namer is called outside of any write. If it fails the version rests and is tried again, five times at most; then
  * it is published under its built-in name. An attempt that `stop` ended does not count, and after `stop` nothing more
@@ -40,7 +42,7 @@ type Deps = {
  */
 export const publishVersions = ({ store, clock, namer, claimMax, leaseMs, onFailedAttempt }: Deps) => {
   const inProgress = new Set<Promise<void>>()
-  const ended: { readonly tenantId: string; readonly settlement: Settlement }[] = []
+  const ended: Ended[] = []
   /** Of the store or of a hook; thrown once the others have been saved. */
   const errors: unknown[] = []
   const keepError = (error: unknown) => void errors.push(error)
@@ -50,48 +52,39 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs, onFail
     const max = claimMax - inProgress.size
     if (max === 0) return []
     const now = clock()
-    const want = {
-      now: isoTime(now),
-      until: isoTime(now + leaseMs),
-      horizon: isoTime(now + leaseMs + CLOCK_AHEAD_MS_MAX),
-      max,
-    }
-    let claimed = await store.versions.claim({ ...want, afterTenantId: lastTenantId })
-    if (claimed.length === 0 && lastTenantId !== '')
-      claimed = await store.versions.claim({ ...want, afterTenantId: '' })
+    const [until, horizon] = [isoTime(now + leaseMs), isoTime(now + leaseMs + CLOCK_AHEAD_MS_MAX)]
+    const claimAfter = (afterTenantId: string) =>
+      store.versions.claim({ now: isoTime(now), until, horizon, afterTenantId, max })
+    let claimed = await claimAfter(lastTenantId)
+    if (claimed.length === 0 && lastTenantId !== '') claimed = await claimAfter('')
     lastTenantId = claimed.reduce((last, { tenantId }) => (tenantId > last ? tenantId : last), '')
     return claimed
   }
 
-  const attemptAt = async (version: ClaimedVersion, stop: AbortSignal): Promise<Settlement> => {
-    const { pageId, versionId, attempt } = version
-    const which = { pageId, versionId, attempt }
-    const publishedAs = (computedName: string | null): Settlement => ({
-      ...which,
-      status: 'published',
-      at: isoTime(clock()),
-      computedName,
-    })
+  const attemptAt = async (version: ClaimedVersion, stop: AbortSignal): Promise<Ended> => {
+    const { pageId, attempt } = version
+    const publishedAs = (computedName: string | null) =>
+      ({ ...version, status: 'published', at: isoTime(clock()), computedName }) as const
+    const waitingFor = (ms: number, counts: boolean) =>
+      ({ ...version, status: 'processing', claimableAt: isoTime(clock() + ms), counts }) as const
     if (attempt > ATTEMPTS_MAX)
-      return { ...which, status: 'failed', reason: `None of ${ATTEMPTS_MAX} attempts came to an end.` }
+      return { ...version, status: 'failed', reason: `None of ${ATTEMPTS_MAX} attempts came to an end.` }
     if (namer === null) return publishedAs(null)
     try {
       const context = await store.versions.context(version)
       if (context === null) throw new Error(`${pageId} is missing`)
       return publishedAs(nameFrom(await namer(context, stop)))
     } catch (why) {
-      if (stop.aborted)
-        return { ...which, status: 'processing', claimableAt: isoTime(clock()), counts: false }
+      if (stop.aborted) return waitingFor(0, false)
       onFailedAttempt?.(version, why)
       const restMs = RESTS_MS[attempt - 1]
-      if (restMs === undefined) return publishedAs(null)
-      return { ...which, status: 'processing', claimableAt: isoTime(clock() + restMs), counts: true }
+      return restMs === undefined ? publishedAs(null) : waitingFor(restMs, true)
     }
   }
 
   const start = (version: ClaimedVersion, stop: AbortSignal): void => {
     const attempt = attemptAt(version, stop)
-      .then((settlement) => void ended.push({ tenantId: version.tenantId, settlement }))
+      .then((settled) => void ended.push(settled))
       .catch(keepError)
       .finally(() => inProgress.delete(attempt))
     inProgress.add(attempt)
@@ -99,11 +92,8 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs, onFail
 
   const settleEnded = async (): Promise<void> => {
     const byTenant = Map.groupBy(ended.splice(0), ({ tenantId }) => tenantId)
-    const saves = [...byTenant].map(([tenantId, those]) => {
-      const settlements = those.map(({ settlement }) => settlement)
-      return store.versions.settle(tenantId, settlements).catch(keepError)
-    })
-    await Promise.all(saves)
+    const saves = [...byTenant].map(([tenantId, those]) => store.versions.settle(tenantId, those))
+    await Promise.all(saves.map((save) => save.catch(keepError)))
   }
 
   return async (stop: AbortSignal, woken?: Promise<void>): Promise<boolean> => {

@@ -1,12 +1,7 @@
 import type { ApiKeys, StoredApiKey } from './ports/api-keys.ts'
 
 type Limits = { readonly keysMax: number; readonly msMax: number }
-type Remembered = {
-  readonly key: Promise<StoredApiKey | null>
-  until: number
-  wasRight: boolean
-  isBeingLookedUp: boolean
-}
+type Remembered = { readonly key: Promise<StoredApiKey | null>; until: number; isKnown: boolean }
 
 /**
  * Keeps keys in memory, so that a request costs no look-up. They are forgotten when a signal reports that keys have
@@ -22,26 +17,18 @@ export const rememberApiKeys = (
 
   const lookUp = (keyHash: string): Promise<StoredApiKey | null> => {
     if (remembered.size >= keysMax) remembered.clear()
-    const wasRight = remembered.get(keyHash)?.wasRight ?? false
-    const entry: Remembered = {
-      key: findByHash(keyHash),
-      until: stopwatch() + msMax,
-      wasRight,
-      isBeingLookedUp: true,
-    }
+    const wasKnown = remembered.get(keyHash)?.isKnown ?? false
+    const entry: Remembered = { key: findByHash(keyHash), until: stopwatch() + msMax, isKnown: true }
     remembered.set(keyHash, entry)
-    const isCurrent = () => remembered.get(keyHash) === entry
+    const ended = (isKnown: boolean) => {
+      entry.isKnown = isKnown
+      if (!isKnown && remembered.get(keyHash) === entry) remembered.delete(keyHash)
+    }
     entry.key.then(
-      (key) => {
-        entry.isBeingLookedUp = false
-        entry.wasRight = key !== null
-        if (key === null && isCurrent()) remembered.delete(keyHash)
-      },
-      // The next caller looks it up again.
+      (key) => ended(key !== null),
       () => {
-        entry.isBeingLookedUp = false
         entry.until = 0
-        if (!wasRight && isCurrent()) remembered.delete(keyHash)
+        ended(wasKnown)
       },
     )
     return entry.key
@@ -52,11 +39,8 @@ export const rememberApiKeys = (
       const entry = remembered.get(keyHash)
       return entry !== undefined && stopwatch() < entry.until ? entry.key : lookUp(keyHash)
     },
-    /** Whether a key existed when it was last looked up, be that forgotten since, or is being looked up just now. */
-    isKnown: (keyHash: string): boolean => {
-      const entry = remembered.get(keyHash)
-      return entry !== undefined && (entry.wasRight || entry.isBeingLookedUp)
-    },
+    /** Whether a key existed when it was last looked up, even if forgotten since, or is being looked up. */
+    isKnown: (keyHash: string): boolean => remembered.get(keyHash)?.isKnown ?? false,
     forget: () => {
       for (const entry of remembered.values()) entry.until = 0
     },

@@ -1,15 +1,12 @@
 import { refuse } from './failures.ts'
 import { type ListedApiKey, listedApiKey } from './issue-api-key.ts'
 import type { StoredApiKey } from './ports/api-keys.ts'
-import type { Store } from './ports/store.ts'
-import type { Clock } from './ports/world.ts'
+import type { Needs, Store } from './ports/store.ts'
 import { isoTime } from './times.ts'
-
-type Deps = { readonly store: Pick<Store, 'apiKeys'>; readonly clock: Clock }
 
 /** Ends a key, in every process within a second. A key revoked before stays as it was. Refuses `not_found`. */
 export const revokeApiKey =
-  ({ store, clock }: Deps) =>
+  ({ store, clock }: Omit<Needs<'apiKeys'>, 'newId'>) =>
   async (apiKeyId: string): Promise<ListedApiKey> => {
     const key = await knownApiKey(store, apiKeyId)
     if (key.revokedAt !== null) return listedApiKey(key)
@@ -18,5 +15,5 @@ export const revokeApiKey =
     return listedApiKey({ ...key, revokedAt })
   }
 
-export const knownApiKey = async (store: Deps['store'], apiKeyId: string): Promise<StoredApiKey> =>
-  (await store.apiKeys.find(apiKeyId)) ?? refuse('not_found', 'API key not found.')
+export const knownApiKey = async (store: Pick<Store, 'apiKeys'>, id: string): Promise<StoredApiKey> =>
+  (await store.apiKeys.find(id)) ?? refuse('not_found', 'API key not found.')

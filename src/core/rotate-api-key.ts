@@ -1,15 +1,12 @@
 import { refuse } from './failures.ts'
 import { type IssuedApiKey, issueAt } from './issue-api-key.ts'
-import type { Store } from './ports/store.ts'
-import type { Clock, NewId } from './ports/world.ts'
+import type { Needs } from './ports/store.ts'
 import { knownApiKey } from './revoke-api-key.ts'
 import { isoTime } from './times.ts'
 
-type Deps = { readonly store: Pick<Store, 'apiKeys'>; readonly clock: Clock; readonly newId: NewId }
-
 /** Issues a key like this one, which itself expires after `overlapMs`, unless it would expire earlier. */
 export const rotateApiKey =
-  (deps: Deps) =>
+  (deps: Needs<'apiKeys'>) =>
   async (apiKeyId: string, overlapMs: number): Promise<IssuedApiKey> => {
     const { store, clock } = deps
     const key = await knownApiKey(store, apiKeyId)

@@ -4,18 +4,15 @@ import { decideAndSave } from './decide-and-save.ts'
 import { DomainFailure, pageGroupNotFound } from './failures.ts'
 import { pageGroupOf } from './list-page-groups.ts'
 import type { StoredPageGroup } from './ports/page-groups.ts'
-import type { Store } from './ports/store.ts'
-import type { Clock } from './ports/world.ts'
+import type { Needs } from './ports/store.ts'
 import { isoTime } from './times.ts'
-
-type Deps = { readonly store: Pick<Store, 'pageGroups' | 'tenants'>; readonly clock: Clock }
 
 /**
  * Changes the given fields of a page group. An archived group accepts no new pages; a deleted one is gone for callers.
  * Refuses `page_group_not_found`, and `not_found`: the brand.
  */
 export const updatePageGroup =
-  ({ store, clock }: Deps) =>
+  ({ store, clock }: Omit<Needs<'pageGroups' | 'tenants'>, 'newId'>) =>
   async (pageGroupId: string, fields: PageGroupFields): Promise<PageGroup> => {
     const [changed] = await decideAndSave([fields], {
       recall: async () => {

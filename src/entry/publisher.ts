@@ -1,28 +1,43 @@
 /** The publisher for programs that bring their own server: claims waiting versions, names and publishes them. */
-
-import { composePublisher, type PublisherOptions as Options } from '../compose/publisher.ts'
+import { composePublisher } from '../compose/publisher.ts'
+import { readConfig } from '../config/config.ts'
 import type { Store } from '../core/ports/store.ts'
+import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
+import type { Clock } from '../core/ports/world.ts'
 
-export type PublisherOptions = Options & { readonly store: Pick<Store, 'watch'> }
-export type Publisher = {
-  /** Publishes from now on: when the store has new versions, and every `pollMs`. */
-  readonly start: () => void
-  /** Looks at once. */
-  readonly wake: () => void
-  /** Ends calls to the namer, saves what was decided, and claims nothing more. Call it before the store is closed. */
-  readonly stop: () => Promise<void>
+/** What a publisher needs. Omitted settings have the defaults of the service. */
+export type PublisherOptions = {
+  readonly store: Pick<Store, 'versions' | 'watch'>
+  readonly clock?: Clock | undefined
+  /** Names pages, like that of `prospect-pages/naming`; without one, pages keep their built-in names. */
+  readonly namer?: Namer | null | undefined
+  /** Time limit of one call to the namer. After it, and a margin, another publisher may claim the version. */
+  readonly namerMsMax?: number | undefined
+  /** Calls to the namer at a time. */
+  readonly namerCallsMax?: number | undefined
+  /** How often it polls for versions that no signal announced. */
+  readonly pollMs?: number | undefined
+  /** Called for each failed call to the namer, which is retried. */
+  readonly onFailedAttempt?: ((version: ClaimedVersion, why: unknown) => void) | undefined
+  /** Called for every other error, mostly of the database; publishing goes on. By default prints it to stderr. */
+  readonly onError?: ((error: unknown) => void) | undefined
 }
+/** `start` publishes from now on; `wake` looks for versions at once; call `stop` before the store is closed. */
+export type Publisher = ReturnType<typeof composePublisher>
 
 /** A publisher over a store. Several of them, in one process or in many, share the work. */
-export const createPublisher = (options: PublisherOptions): Publisher => {
-  const publisher = composePublisher(options)
-  return {
-    ...publisher,
-    start: () => {
-      options.store.watch((signal) => {
-        if (signal === 'versions') publisher.wake()
-      })
-      publisher.start()
+export const createPublisher = ({ store, ...options }: PublisherOptions): Publisher => {
+  const defaults = readConfig({})
+  return composePublisher({
+    store,
+    clock: options.clock ?? Date.now,
+    namer: options.namer ?? null,
+    settings: {
+      namerMsMax: options.namerMsMax ?? defaults.namerMsMax,
+      namerCallsMax: options.namerCallsMax ?? defaults.namerCallsMax,
+      publisherPollMs: options.pollMs ?? defaults.publisherPollMs,
     },
-  }
+    onFailedAttempt: options.onFailedAttempt ?? (() => {}),
+    onError: options.onError ?? console.error,
+  })
 }

@@ -4,7 +4,7 @@ import { sqliteStore as storeOver } from '../adapters/sqlite/store.ts'
 import type { Store } from '../core/ports/store.ts'
 
 export type SqliteOptions = {
-  /** A file, made where it is missing with its folder; `:memory:` keeps nothing. */
+  /** A file, created with its folder if missing; `:memory:` keeps nothing. */
   readonly path: string
   /** How long a write waits for another process that writes. */
   readonly busyMsMax?: number | undefined

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { rawArray } from './json.ts'
 import { sliceOf, sliceQuery } from './slice.ts'
-import { boundedText, described, id, text, timestamp } from './text.ts'
+import { boundedText, described, id, text, timestamp, whole } from './text.ts'
 
 export const PAGE_GROUP_STATUSES = ['active', 'archived', 'deleted'] as const
 const status = () => v.picklist(PAGE_GROUP_STATUSES, `must be one of ${PAGE_GROUP_STATUSES.join(', ')}`)
@@ -19,7 +19,7 @@ export const PageGroup = v.object({
     status(),
     'An archived group accepts no new pages. A deleted group appears only in this list, when filtered by `deleted`.',
   ),
-  pagesCount: described(v.pipe(v.number(), v.integer(), v.minValue(0)), 'The number of pages in the group.'),
+  pagesCount: described(whole(0), 'The number of pages in the group.'),
   actions: described(rawArray(), 'Any JSON values, returned as stored.'),
   footerLinks: described(rawArray(), 'Any JSON values, returned as stored.'),
   scripts: described(rawArray(), 'Any JSON values, returned as stored. The service never runs them.'),
@@ -69,9 +69,6 @@ export type PageGroupQuery = v.InferOutput<typeof PageGroupQuery>
 /** Answer of `GET /v0/page_groups`, specification 4.2. */
 export const PageGroupSlice = v.object({
   ...sliceOf(PageGroup),
-  limit: described(
-    v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)),
-    'The requested limit, or 20 by default.',
-  ),
+  limit: described(v.pipe(whole(1), v.maxValue(100)), 'The requested limit, or 20 by default.'),
 })
 export type PageGroupSlice = v.InferOutput<typeof PageGroupSlice>

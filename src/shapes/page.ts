@@ -1,6 +1,8 @@
 import * as v from 'valibot'
 import { sliceOf } from './slice.ts'
-import { described, id, text, timestamp } from './text.ts'
+import { described, id, text, timestamp, whole } from './text.ts'
+
+const ABOUT = 'What this page is about, in addition to the context of its group.'
 
 /** The first fields of every answer about a page. */
 const ids = {
@@ -35,20 +37,14 @@ export type VersionStatus = (typeof VERSION_STATUSES)[number]
 
 const version = {
   versionId: described(id('pageversion'), 'The id of the version.'),
-  versionNumber: described(
-    v.pipe(v.number(), v.integer(), v.minValue(1)),
-    'The number of the version within its page, starting at 1.',
-  ),
+  versionNumber: described(whole(1), 'The number of the version within its page, starting at 1.'),
 }
 
 /** Answer of `GET /v0/page_groups/{page_group_id}/pages/{page_id}`, specification 2.5 and 2.6. */
 export const PageWithVersion = v.object({
   ...ids,
   ...names,
-  supplementaryContext: described(
-    v.nullable(v.string()),
-    'What this page is about, in addition to the context of its group.',
-  ),
+  supplementaryContext: described(v.nullable(v.string()), ABOUT),
   publishedVersion: described(
     v.nullable(
       v.object({ ...version, publishedAt: described(timestamp(), 'When it was published, in UTC.') }),
@@ -74,9 +70,7 @@ export type PageWithVersion = v.InferOutput<typeof PageWithVersion>
 
 /** Body of `POST /v0/page_groups/{page_group_id}/pages`, specification 4.5. */
 export const NewPage = v.object({
-  supplementaryContext: v.optional(
-    described(text(), 'What this page is about, in addition to the context of its group.'),
-  ),
+  supplementaryContext: v.optional(described(text(), ABOUT)),
   customName: v.optional(described(text(), 'Used instead of the computed name unless blank.')),
 })
 export type NewPage = v.InferOutput<typeof NewPage>

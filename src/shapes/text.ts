@@ -44,6 +44,9 @@ export const boundedText = (min: number, max: number) =>
     storable(),
   )
 
+/** A whole number, at least `min`. */
+export const whole = (min: number) => v.pipe(v.number(), v.integer(), v.minValue(min))
+
 /** An id of this service: a prefix and 26 lowercase characters or digits. */
 export const id = (prefix: string) =>
   v.pipe(

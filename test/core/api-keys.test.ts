@@ -23,7 +23,7 @@ const setting = async () => {
   }
 }
 
-t.test('an issued key has all scopes and no end, unless told otherwise', async (t) => {
+t.test('an issued key has all scopes and never expires by default', async (t) => {
   const { issue, tenantId } = await setting()
   const issued = await issue()
   t.strictSame(issued, {

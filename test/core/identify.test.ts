@@ -26,7 +26,7 @@ const setting = async ({ lifeMs = null as number | null, scopes = [] as Scope[] 
   }
 }
 
-t.test('a key tells its tenant and its scopes', async (t) => {
+t.test('a key identifies its tenant and its scopes', async (t) => {
   const { apiKey, apiKeyId, identify, tenantId } = await setting({ scopes: ['pages:read'] })
   t.strictSame(await identify(apiKey), { tenantId, apiKeyId, scopes: ['pages:read'] })
 })

@@ -40,12 +40,12 @@ export const one =
     return outcome as Answer
   }
 
-/** All that a caller is told of a no, so that two of them can be compared. */
+/** All that a caller learns from a refusal, so that two of them can be compared. */
 export const noOf = async (
   call: Promise<unknown>,
 ): Promise<Pick<DomainFailure, 'kind' | 'message' | 'facts'>> => {
   const no = await call.then(
-    () => new Error('nobody said no'),
+    () => new Error('nothing was refused'),
     (why: unknown) => why,
   )
   if (!(no instanceof DomainFailure)) throw no

@@ -127,16 +127,19 @@ t.test('a limit is a whole number from 1 to 100, in digits', async (t) => {
     )
 })
 
-t.test('a status filter is one of the stored values, and a wrong one is told them', async (t) => {
-  for (const status of ['active', 'archived', 'deleted'])
-    t.equal(v.parse(PageGroupQuery, { status }).status, status)
-  for (const status of ['', 'Active', 'all', 'active,deleted', 'constructor'])
-    t.strictSame(
-      faultsOf(PageGroupQuery, { status }),
-      ['status: must be one of active, archived, deleted'],
-      status,
-    )
-})
+t.test(
+  'a status filter is one of the stored values, and the refusal of a wrong one lists them',
+  async (t) => {
+    for (const status of ['active', 'archived', 'deleted'])
+      t.equal(v.parse(PageGroupQuery, { status }).status, status)
+    for (const status of ['', 'Active', 'all', 'active,deleted', 'constructor'])
+      t.strictSame(
+        faultsOf(PageGroupQuery, { status }),
+        ['status: must be one of active, archived, deleted'],
+        status,
+      )
+  },
+)
 
 t.test('a page group takes lists of anything, and names and titles that fit', async (t) => {
   const lists = { actions: [1, null, {}], footerLinks: [], scripts: [['x']] }

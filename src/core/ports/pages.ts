@@ -49,7 +49,7 @@ export type PagesWant = SliceWant & { readonly pageGroupId: string }
 export type PageWant = Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>
 export type FoundPage = StoredPageWithVersions | 'page_group_not_found' | 'page_not_found'
 export type Pages = {
-  /** What is there of what is wanted; of the groups, those that are not deleted. */
+  /** Answers those that exist; of the groups, those that are not deleted. */
   recall(wants: PageWants): Promise<KnownPages>
   /** Adds pages, each with a version in `processing` that waits to be claimed, and counts them in their groups. */
   record(pages: readonly NewPageRow[]): Promise<Recorded>

@@ -14,6 +14,7 @@ import type { PageGroups } from './page-groups.ts'
 import type { Pages } from './pages.ts'
 import type { Tenants } from './tenants.ts'
 import type { Versions } from './versions.ts'
+import type { Clock, NewId } from './world.ts'
 
 /** What happened elsewhere, in this process or in another on the same database. */
 export type Signal = 'keys' | 'versions'
@@ -35,4 +36,10 @@ export type Store = {
    */
   watch(listener: SignalListener): void
   close(): Promise<void>
+}
+/** What a use case needs: these parts of the store, the time, and ids. */
+export type Needs<Part extends keyof Store> = {
+  readonly store: Pick<Store, Part>
+  readonly clock: Clock
+  readonly newId: NewId
 }

@@ -2,21 +2,15 @@ import type { PageWant } from './pages.ts'
 import type { Timestamp } from './world.ts'
 
 /** Work that a publisher has taken. `attempt` proves whose it is: each claim counts one up. */
-export type ClaimedVersion = {
-  readonly tenantId: string
-  readonly pageGroupId: string
-  readonly pageId: string
-  readonly versionId: string
-  readonly attempt: number
-}
+export type ClaimedVersion = PageWant & { readonly versionId: string; readonly attempt: number }
 /** What a namer needs to know of a page. */
 export type NamingContext = {
   readonly groupTitle: string
   readonly pageContext: string | null
   readonly supplementaryContext: string | null
 }
-type SettledVersion = { readonly pageId: string; readonly versionId: string; readonly attempt: number }
-/** How an attempt ended. `computedName` null keeps the name that is there. */
+type SettledVersion = Pick<ClaimedVersion, 'pageId' | 'versionId' | 'attempt'>
+/** How an attempt ended. `computedName` null keeps the current name. */
 export type Settlement =
   | (SettledVersion & {
       readonly status: 'published'
