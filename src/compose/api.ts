@@ -4,7 +4,7 @@ import { createApi } from '../adapters/http/api.ts'
 import { limitFailedAuth } from '../adapters/http/limits/failed-auth-limit.ts'
 import { createRateLimit } from '../adapters/http/limits/rate-limit.ts'
 import type { Config } from '../config/config.ts'
-import { apiKeyHash, isApiKeyText } from '../core/api-key-text.ts'
+import { checkedApiKeyHash } from '../core/api-key-text.ts'
 import { identify } from '../core/identify.ts'
 import { rememberApiKeys } from '../core/remember-api-keys.ts'
 import { composeUseCases } from './use-cases.ts'
@@ -42,7 +42,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
     apiKeys: { findByHash: keys.findByHash, markUsed: (apiKeyId, at) => apiKeys.markUsed(apiKeyId, at) },
     clock: deps.clock,
   })
-  const isKnown = (apiKey: string) => isApiKeyText(apiKey) && keys.isKnown(apiKeyHash(apiKey))
+  const isKnown = (apiKey: string) => keys.isKnown(checkedApiKeyHash(apiKey) ?? '')
   const { requireIdentity, failedAuthPerMinute: perMinute } = settings
   const useCases = composeUseCases({ ...deps, requireIdentity })
   const api = createApi({

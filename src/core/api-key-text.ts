@@ -24,6 +24,14 @@ export const isApiKeyText = (text: string): boolean =>
   FORM.test(text) && text.endsWith(checkOf(text.slice(PREFIX.length, -CHECK_LENGTH)))
 
 export const apiKeyHash = (text: string): string => sha256(text)
+
+let last: { readonly text: string; readonly hash: string | null } = { text: '', hash: null }
+/** Null for a text that is not an API key. Every request asks twice, so the last answer is kept. */
+export const checkedApiKeyHash = (text: string): string | null => {
+  if (text !== last.text) last = { text, hash: isApiKeyText(text) ? apiKeyHash(text) : null }
+  return last.hash
+}
+
 export const apiKeyStart = (text: string): string => text.slice(0, START_LENGTH)
 
 const checkOf = (random: string): string => {

@@ -1,4 +1,4 @@
-import { apiKeyHash, isApiKeyText } from './api-key-text.ts'
+import { checkedApiKeyHash } from './api-key-text.ts'
 import { refuse } from './failures.ts'
 import type { ApiKeys, Scope, StoredApiKey } from './ports/api-keys.ts'
 import type { Clock } from './ports/world.ts'
@@ -30,7 +30,8 @@ export const identify = ({ apiKeys, clock }: Deps) => {
   return async (apiKey: string | undefined): Promise<Caller> => {
     if (apiKey === undefined || apiKey === '')
       return refuse('missing_api_key', 'The header x-api-key is missing.')
-    const key = isApiKeyText(apiKey) ? await apiKeys.findByHash(apiKeyHash(apiKey)) : null
+    const keyHash = checkedApiKeyHash(apiKey)
+    const key = keyHash === null ? null : await apiKeys.findByHash(keyHash)
     const now = clock()
     if (key === null || hasEnded(key, now))
       return refuse('invalid_api_key', 'The API key is not valid: unknown, expired or revoked.')
