@@ -12,7 +12,9 @@ export const LIST_LENGTH_MAX = 200
 /** Pages and slices may each be as large as a body. */
 const READ_PAGES_MAX = 64
 const READ_SLICES_MAX = 32
-const ANSWERS_AT_ONCE_MAX = 4
+/** Answered in one turn of the event loop: writing 1 MiB of JSON takes milliseconds. */
+const PAGES_AT_ONCE_MAX = 16
+const SLICES_AT_ONCE_MAX = 4
 const LIST_CHARACTERS_MAX = 4_194_304
 
 type Deps = Needs<keyof Store> & {
@@ -37,19 +39,22 @@ export const composeUseCases = ({
     listWeightMax: LIST_CHARACTERS_MAX,
     observer: observerOf(operation),
   })
-  const read = (operation: keyof UseCases, listLengthMax: number) => ({
+  const read = (operation: keyof UseCases, listLengthMax: number, answersAtOnceMax: number) => ({
     ...options(operation, listLengthMax),
     dedupeKey: JSON.stringify,
-    answersAtOnceMax: ANSWERS_AT_ONCE_MAX,
+    answersAtOnceMax,
   })
   return {
     logProspectActivity: gather(logProspectActivities({ store, clock, newId, requireIdentity }), {
       ...options('logProspectActivity'),
       weightOf: ({ payload, email }) => payload.rawJson.length + lengthOf(email),
     }),
-    listPageGroups: gather(listPageGroups({ store }), read('listPageGroups', READ_SLICES_MAX)),
-    listPages: gather(listPages({ store }), read('listPages', READ_SLICES_MAX)),
-    getPage: gather(getPages({ store }), read('getPage', READ_PAGES_MAX)),
+    listPageGroups: gather(
+      listPageGroups({ store }),
+      read('listPageGroups', READ_SLICES_MAX, SLICES_AT_ONCE_MAX),
+    ),
+    listPages: gather(listPages({ store }), read('listPages', READ_SLICES_MAX, SLICES_AT_ONCE_MAX)),
+    getPage: gather(getPages({ store }), read('getPage', READ_PAGES_MAX, PAGES_AT_ONCE_MAX)),
     createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), {
       ...options('createPageWithVersion'),
       weightOf: ({ supplementaryContext, customName }) =>
