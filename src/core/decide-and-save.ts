@@ -1,4 +1,5 @@
-import { DomainFailure, type Outcome, unavailable } from './failures.ts'
+import { DomainFailure, unavailable } from './failures.ts'
+import type { Outcome } from './outcome.ts'
 import type { Recorded } from './ports/verbs.ts'
 
 const ROUNDS_MAX = 10

@@ -61,16 +61,3 @@ export const unavailable = (detail: string, cause?: unknown): DomainFailure => {
 }
 
 export const pageGroupNotFound = (): never => refuse('page_group_not_found', 'Page group not found.')
-
-/** The result for one member of a list: its answer or its failure. One member's failure never affects another. */
-export type Outcome<Answer> = Answer | DomainFailure
-
-/** Decides one member of a list. Bugs still throw. */
-export const attempt = <Answer>(decideOne: () => Answer): Outcome<Answer> => {
-  try {
-    return decideOne()
-  } catch (failure) {
-    if (failure instanceof DomainFailure) return failure
-    throw failure
-  }
-}

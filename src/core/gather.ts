@@ -1,4 +1,5 @@
-import { DomainFailure, type Outcome } from './failures.ts'
+import { DomainFailure } from './failures.ts'
+import type { Outcome } from './outcome.ts'
 
 export type GatherOptions<Input> = {
   readonly listLengthMax: number

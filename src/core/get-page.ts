@@ -1,6 +1,7 @@
 import type { PageWithVersion } from '../shapes/page.ts'
-import { attempt, type Outcome, pageGroupNotFound, refuse } from './failures.ts'
+import { pageGroupNotFound, refuse } from './failures.ts'
 import { effectiveName } from './list-pages.ts'
+import { attempt, type Outcome } from './outcome.ts'
 import type { FoundPage, PageWant, StoredVersion } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 

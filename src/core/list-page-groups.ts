@@ -1,5 +1,6 @@
 import type { PageGroup, PageGroupQuery, PageGroupSlice } from '../shapes/page-group.ts'
-import { DomainFailure, type Outcome } from './failures.ts'
+import { DomainFailure } from './failures.ts'
+import type { Outcome } from './outcome.ts'
 import type { StoredPageGroup } from './ports/page-groups.ts'
 import type { Needs } from './ports/store.ts'
 import { slicesOf } from './slices.ts'

@@ -1,6 +1,7 @@
 import type { Page, PageSlice } from '../shapes/page.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
-import { type Outcome, pageGroupNotFound } from './failures.ts'
+import { pageGroupNotFound } from './failures.ts'
+import type { Outcome } from './outcome.ts'
 import type { StoredPage } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import { slicesOf } from './slices.ts'

@@ -1,6 +1,7 @@
 import { writeJson } from '../json/write-json.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
-import { attempt, DomainFailure, type Outcome, refuse } from './failures.ts'
+import { DomainFailure, refuse } from './failures.ts'
+import { attempt, type Outcome } from './outcome.ts'
 import type { SliceWant } from './ports/verbs.ts'
 
 /** Of the JSON of one slice's items. A single item may be larger. */

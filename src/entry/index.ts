@@ -8,7 +8,7 @@ export {
   type PageToCreate,
 } from '../core/create-page-with-version.ts'
 export { createTenant } from '../core/create-tenant.ts'
-export { DomainFailure, type FailureKind, type Fault, type Outcome } from '../core/failures.ts'
+export { DomainFailure, type FailureKind, type Fault } from '../core/failures.ts'
 export { type GatherObserver, type GatherOptions, gather } from '../core/gather.ts'
 export { getPages } from '../core/get-page.ts'
 export { type Caller, identify, requireScope } from '../core/identify.ts'
@@ -21,6 +21,7 @@ export {
   logProspectActivities,
   type NewActivity,
 } from '../core/log-prospect-activity.ts'
+export type { Outcome } from '../core/outcome.ts'
 export type * from '../core/ports/activities.ts'
 export type * from '../core/ports/api-keys.ts'
 export { SCOPES } from '../core/ports/api-keys.ts'

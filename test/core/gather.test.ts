@@ -1,8 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { DomainFailure, type Outcome } from '../../src/core/failures.ts'
+import { DomainFailure } from '../../src/core/failures.ts'
 import { type GatherOptions, gather } from '../../src/core/gather.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
 
 type Options = GatherOptions<string>
 type Run = (inputs: readonly string[]) => Promise<readonly Outcome<string>[]>

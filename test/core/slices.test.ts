@@ -1,5 +1,6 @@
 import t from 'tap'
-import { DomainFailure, type Outcome, pageGroupNotFound } from '../../src/core/failures.ts'
+import { DomainFailure, pageGroupNotFound } from '../../src/core/failures.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
 import { afterCursor, charactersOf, SLICE_BYTES_MAX, slicesOf } from '../../src/core/slices.ts'
 import { writeJson } from '../../src/json/write-json.ts'
 import { idOf } from '../support/setting.ts'
