@@ -75,18 +75,15 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     tenant.bytes -= place.bytes
     if (--tenant.places === 0) tenants.delete(tenant.id)
   }
-  const drop = (place: Place, why: string): void => {
+  const drop = (place: Place, why: string): true => {
     remove(place)
     place.refuse(unavailable(why))
+    return true
   }
   /** The oldest waiting request of a tenant. Those still reading come first: slow senders are among them. */
   const dropOldest = ({ reading, ready }: Tenant, bytesMin: number, why: string): boolean => {
     for (const places of [reading, ready])
-      for (const place of places)
-        if (place.bytes >= bytesMin) {
-          drop(place, why)
-          return true
-        }
+      for (const place of places) if (place.bytes >= bytesMin) return drop(place, why)
     return false
   }
   const tenantWithMost = (held: 'waiting' | 'bytes', droppable: 'waiting' | 'waitingBytes') => {

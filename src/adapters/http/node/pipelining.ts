@@ -42,9 +42,7 @@ export const createPipelining = () => {
       state.isFull = ++state.unanswered > PIPELINED_MAX
       return {
         overflow: state.isFull ? tooMany() : null,
-        answered: () => {
-          state.unanswered--
-        },
+        answered: () => void state.unanswered--,
       }
     },
     /**
