@@ -70,7 +70,7 @@ export const createApi = (deps: Deps): Api => {
     if (matched === null) return refuse('not_found', 'Unknown path.')
     if (request.method === 'OPTIONS') return { status: 204, headers: { allow: methodsOf(matched) }, body: '' }
     const route = matched.routes.get(request.method === 'HEAD' ? 'GET' : request.method)
-    if (route === undefined) return refuseMethod(matched)
+    if (route === undefined) return refuseMethod(methodsOf(matched))
     if ('raw' in route) return route.raw(request, matched.params)
 
     const caller = await identify(headerOf(request, 'x-api-key'), request.address)
@@ -112,7 +112,7 @@ export const createApi = (deps: Deps): Api => {
     callHook(() => deps.onRequest?.())
     const requestId = requestIdIn(request) ?? deps.newRequestId()
     const traceId = tracing?.traceId() ?? traceIdIn(request)
-    const trace = traceId === undefined ? NO_TRACE : { traceId }
+    const trace: Pick<Answered, 'traceId'> = traceId === undefined ? {} : { traceId }
     const { path, query } = splitTarget(request.target)
     const matched = match(path)
     if (matched !== null) tracing?.onRoute(matched.template)
@@ -146,8 +146,6 @@ const callHook = (hook: () => void): void => {
   }
 }
 
-const NO_TRACE: { readonly traceId?: string } = {}
-
 /** Callers that asked for the same at the same moment share one answer, one after the other. It is written once. */
 const createTextOf = () => {
   let last: object | undefined
@@ -167,7 +165,5 @@ const methodsOf = ({ routes }: Match<AnyRoute>): string =>
     .join(', ')
     .concat(', OPTIONS')
 
-const refuseMethod = (matched: Match<AnyRoute>): never => {
-  const allow = methodsOf(matched)
-  return refuse('method_not_allowed', `Method not allowed. Allowed methods: ${allow}.`, { allow })
-}
+const refuseMethod = (allow: string): never =>
+  refuse('method_not_allowed', `Method not allowed. Allowed methods: ${allow}.`, { allow })

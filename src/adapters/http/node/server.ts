@@ -58,7 +58,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
   server.maxConnections = limits.connectionsMax
   const onRequest = (expectsContinue: boolean) => async (req: IncomingMessage, res: ServerResponse) => {
     const taken = pipelining.take(req.socket, res)
-    if (taken === 'full') return
+    if (taken === undefined) return
     const beforeRead = expectsContinue ? () => res.writeContinue() : undefined
     await handleMessage(req, res, { target: req.url ?? '', refused: taken.overflow, beforeRead })
     taken.answered()
