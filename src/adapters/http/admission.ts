@@ -9,15 +9,16 @@ type Limits = {
   /** Bytes of request bodies, from the moment they are announced until the answer. */
   readonly bodyBytesMax: number
 }
-type Tenant = {
-  readonly id: string
-  places: number
-  waiting: number
-  bytes: number
-  waitingBytes: number
-  readonly reading: Set<Place>
-  readonly ready: Set<Place>
-}
+const newTenant = (id: string) => ({
+  id,
+  places: 0,
+  waiting: 0,
+  bytes: 0,
+  waitingBytes: 0,
+  reading: new Set<Place>(),
+  ready: new Set<Place>(),
+})
+type Tenant = ReturnType<typeof newTenant>
 /** One request between its arrival and its answer. */
 export type Place = {
   readonly tenant: Tenant
@@ -75,18 +76,15 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     tenant.bytes -= place.bytes
     if (--tenant.places === 0) tenants.delete(tenant.id)
   }
-  const drop = (place: Place, why: string): void => {
+  const drop = (place: Place, why: string): true => {
     remove(place)
     place.refuse(unavailable(why))
+    return true
   }
   /** The oldest waiting request of a tenant. Those still reading come first: slow senders are among them. */
   const dropOldest = ({ reading, ready }: Tenant, bytesMin: number, why: string): boolean => {
     for (const places of [reading, ready])
-      for (const place of places)
-        if (place.bytes >= bytesMin) {
-          drop(place, why)
-          return true
-        }
+      for (const place of places) if (place.bytes >= bytesMin) return drop(place, why)
     return false
   }
   const tenantWithMost = (held: 'waiting' | 'bytes', droppable: 'waiting' | 'waitingBytes') => {
@@ -206,8 +204,5 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
 export type Admission = ReturnType<typeof createAdmission>
 
 const NOTHING = () => {}
-const EMPTY = { places: 0, waiting: 0, bytes: 0, waitingBytes: 0 }
-const newTenant = (id: string): Tenant => ({ id, ...EMPTY, reading: new Set(), ready: new Set() })
-
 const TOO_MANY = 'Too many requests are waiting.'
 const TOO_MANY_BYTES = 'Too many request bytes are in flight.'

@@ -1,23 +1,25 @@
 import { DomainFailure, refuse } from '../../core/failures.ts'
 import { type Caller, requireScope } from '../../core/identify.ts'
-import { writeJson } from '../../json/write-json.ts'
 import type { Admission, Place } from './admission.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { parseRequest, requireJson } from './parse-request.ts'
 import { type ProblemCode, problem } from './problems.ts'
-import { type JsonRoute, publicRoutes, type RawRoute } from './public-routes.ts'
+import { publicRoutes, type RawRoute } from './public-routes.ts'
 import {
+  ALWAYS,
   type ApiRequest,
   type ApiResponse,
   announcedBytes,
+  type Headers,
   headerOf,
+  json,
   requestIdIn,
+  responseOf,
   splitTarget,
   type Tracing,
   tooLarge,
   traceIdIn,
 } from './requests.ts'
-import { ALWAYS, type Draft, type Headers, json, responseOf } from './responses.ts'
 import { createRouter, type Match } from './router.ts'
 import { ROUTES, type Route, type UseCases } from './routes.ts'
 
@@ -48,7 +50,7 @@ type Deps = {
   readonly onError: (error: unknown, requestId: string, trace: Pick<Answered, 'traceId'>) => void
   readonly tracing?: Tracing | null | undefined
 }
-type AnyRoute = Route | JsonRoute | RawRoute
+type AnyRoute = Route | RawRoute
 
 export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
@@ -64,13 +66,12 @@ export const createApi = (deps: Deps): Api => {
     matched: Match<AnyRoute> | null,
     query: string,
     headers: Headers,
-  ): Promise<Draft> => {
+  ): Promise<ApiResponse> => {
     if (matched === null) return refuse('not_found', 'Unknown path.')
     if (request.method === 'OPTIONS') return { status: 204, headers: { allow: methodsOf(matched) }, body: '' }
     const route = matched.routes.get(request.method === 'HEAD' ? 'GET' : request.method)
-    if (route === undefined) return refuseMethod(matched)
-    if ('raw' in route) return route.raw(request)
-    if ('json' in route) return json(200, writeJson(await route.json(matched.params)))
+    if (route === undefined) return refuseMethod(methodsOf(matched))
+    if ('raw' in route) return route.raw(request, matched.params)
 
     const caller = await identify(headerOf(request, 'x-api-key'), request.address)
     rateLimit(caller, headers)
@@ -111,13 +112,13 @@ export const createApi = (deps: Deps): Api => {
     callHook(() => deps.onRequest?.())
     const requestId = requestIdIn(request) ?? deps.newRequestId()
     const traceId = tracing?.traceId() ?? traceIdIn(request)
-    const trace = traceId === undefined ? NO_TRACE : { traceId }
+    const trace: Pick<Answered, 'traceId'> = traceId === undefined ? {} : { traceId }
     const { path, query } = splitTarget(request.target)
     const matched = match(path)
     if (matched !== null) tracing?.onRoute(matched.template)
     const headers: Headers = { 'x-request-id': requestId, ...ALWAYS }
     let code: ProblemCode | null = null
-    let draft: Draft
+    let draft: ApiResponse
     try {
       draft = await respond(request, matched, query, headers)
     } catch (error) {
@@ -145,8 +146,6 @@ const callHook = (hook: () => void): void => {
   }
 }
 
-const NO_TRACE: { readonly traceId?: string } = {}
-
 /** Callers that asked for the same at the same moment share one answer, one after the other. It is written once. */
 const createTextOf = () => {
   let last: object | undefined
@@ -166,7 +165,5 @@ const methodsOf = ({ routes }: Match<AnyRoute>): string =>
     .join(', ')
     .concat(', OPTIONS')
 
-const refuseMethod = (matched: Match<AnyRoute>): never => {
-  const allow = methodsOf(matched)
-  return refuse('method_not_allowed', `Method not allowed. Allowed methods: ${allow}.`, { allow })
-}
+const refuseMethod = (allow: string): never =>
+  refuse('method_not_allowed', `Method not allowed. Allowed methods: ${allow}.`, { allow })

@@ -8,9 +8,7 @@ import { type ApiRequest, headerOf } from './requests.ts'
 import type { CheckedRequest, Route } from './routes.ts'
 
 /** What is known once the body is read. */
-type Received = {
-  readonly tenantId: string
-  readonly params: Readonly<Record<string, string>>
+type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'params'> & {
   /** Not decoded. */
   readonly query: string
   /** Undefined when no body was sent. */
@@ -31,27 +29,17 @@ export const parseRequest = (
 ): CheckedRequest<never, never> => {
   const faults: Fault[] = []
   const query = (route.query && parseQuery(route.query, rawQuery, faults)) as never
-  if (route.body === undefined) {
-    refuseFaults(faults)
-    return { tenantId, params, query, body: NO_BODY, members: NO_MEMBERS, idempotencyKey: undefined }
-  }
-  for (const parameter of request.repeatedHeaders ?? []) faults.push({ detail: ONCE, parameter })
-  const idempotencyKey = parseIdempotencyKey(request, faults)
-  const text = bytes === undefined ? (route.bodyOptional ? '{}' : noBody()) : decodeText(bytes)
-  const { body, members } = parseBody(route.body, text, faults)
-  refuseFaults(faults)
+  const { body, members, idempotencyKey } =
+    route.body === undefined ? NO_BODY : parseBody(route.body, textOf(bytes, route), request, faults)
+  if (faults.length > 0)
+    refuse('invalid_request', 'The request is invalid. See `errors`.', {
+      errors: faults.slice(0, FAULTS_MAX),
+    })
   return { tenantId, params, query, body: body as never, members, idempotencyKey }
 }
 
-const NO_BODY = undefined as never
-const NO_MEMBERS: ReadonlyMap<string, RawJson> = new Map()
+const NO_BODY = { body: undefined, members: new Map<string, RawJson>(), idempotencyKey: undefined }
 const ONCE = 'must not be given more than once'
-const noBody = (): never => refuse('invalid_json', 'The body is missing. Send a JSON object.')
-
-const refuseFaults = (faults: readonly Fault[]): void => {
-  if (faults.length === 0) return
-  refuse('invalid_request', 'The request is invalid. See `errors`.', { errors: faults.slice(0, FAULTS_MAX) })
-}
 
 /** A known parameter may be given once; unknown ones are ignored. */
 const parseQuery = (shape: QueryShape, query: string, faults: Fault[]): unknown => {
@@ -92,19 +80,23 @@ const parseIdempotencyKey = (request: ApiRequest, faults: Fault[]): string | und
   return key
 }
 
-/** The body as a value of its shape, and the exact text of each of its members. */
-const parseBody = (shape: v.GenericSchema, text: string, faults: Fault[]) => {
+/** The body as a value of its shape, the exact text of each of its members, and the key in the header. */
+const parseBody = (shape: v.GenericSchema, text: string, request: ApiRequest, faults: Fault[]) => {
+  for (const parameter of request.repeatedHeaders ?? []) faults.push({ detail: ONCE, parameter })
+  const idempotencyKey = parseIdempotencyKey(request, faults)
   const value = parseJson(text)
   const { members, depth } = membersOf(text)
   if (depth > NESTING_MAX) refuse('invalid_json', `The body is nested deeper than ${NESTING_MAX} levels.`)
   // valibot takes an array for an object without members.
   const result = v.safeParse(shape, Array.isArray(value) ? null : value)
   for (const issue of result.issues ?? []) faults.push({ detail: detailOf(issue), pointer: pointerOf(issue) })
-  return { body: result.output, members }
+  return { body: result.output, members, idempotencyKey }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
-const decodeText = (bytes: Uint8Array): string => {
+const textOf = (bytes: Uint8Array | undefined, { bodyOptional }: Route): string => {
+  if (bytes === undefined && bodyOptional) return '{}'
+  if (bytes === undefined) return refuse('invalid_json', 'The body is missing. Send a JSON object.')
   try {
     return utf8.decode(bytes)
   } catch {

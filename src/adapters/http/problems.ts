@@ -1,5 +1,5 @@
 import type { DomainFailure, FailureKind } from '../../core/failures.ts'
-import type { ApiResponse } from './requests.ts'
+import { ALWAYS, type ApiResponse, responseOf } from './requests.ts'
 
 export type ProblemCode = FailureKind | 'internal_error'
 type Problem = { readonly status: number; readonly title: string; readonly explanation: string }
@@ -99,3 +99,7 @@ export const problem = (code: ProblemCode, instance: string, failure: DomainFail
     body: JSON.stringify({ type, title, status, detail, instance, code, ...facts }),
   }
 }
+
+/** The answer to a message that does not reach the API. */
+export const refusal = (requestId: string, failure: DomainFailure): ApiResponse =>
+  responseOf(problem(failure.kind, requestId, failure), { 'x-request-id': requestId, ...ALWAYS })

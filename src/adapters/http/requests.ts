@@ -18,9 +18,10 @@ export type RequestBody = {
   /** Reads it to its end. Only called once everything before it is in order. Refuses `payload_too_large`. */
   readonly read: () => Promise<Uint8Array>
 }
+export type Headers = Record<string, string>
 export type ApiResponse = {
   readonly status: number
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Readonly<Headers>
   /** Text, except for files. */
   readonly body: string | Uint8Array
   /** Whose answer it is; undefined for routes that need no key. */
@@ -59,7 +60,7 @@ export const tooLarge = (bytesMax: number) =>
   new DomainFailure('payload_too_large', `The body is larger than ${bytesMax} bytes.`)
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
-const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/
 
 /** The header `X-Request-Id`, if it can go into logs and answers as it is. */
 export const requestIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | undefined => {
@@ -71,8 +72,23 @@ export const requestIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | 
 export const traceIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | undefined => {
   const given = headers['traceparent']
   if (typeof given !== 'string') return undefined
-  const [, version, traceId = '', parentId = '', more] = TRACEPARENT.exec(given) ?? []
-  if (version === undefined || version === 'ff' || /^0+$/.test(traceId) || /^0+$/.test(parentId))
-    return undefined
+  const [, version, traceId, more] = TRACEPARENT.exec(given) ?? []
   return version === '00' && more !== undefined ? undefined : traceId
+}
+
+const JSON_HEADERS: Headers = { 'content-type': 'application/json' }
+export const json = (status: number, body: string): ApiResponse => ({ status, headers: JSON_HEADERS, body })
+
+export const ALWAYS: Headers = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+}
+
+/** The whole answer. `alwaysSent` becomes its headers; those of `draft` win. */
+export const responseOf = (draft: ApiResponse, alwaysSent: Headers): ApiResponse => {
+  const { status, headers, body, tenantId } = draft
+  Object.assign(alwaysSent, headers)
+  if (status !== 204 && status !== 304) alwaysSent['content-length'] = String(Buffer.byteLength(body))
+  return { status, headers: alwaysSent, body, tenantId }
 }

@@ -37,7 +37,7 @@ export type CheckedRequest<Query, Body> = {
 }
 type Answer = { readonly body: object; readonly replayed?: boolean }
 
-type Spec<Query extends QueryShape | undefined, Body extends v.GenericSchema | undefined> = {
+type Spec<Query extends QueryShape, Body extends v.GenericSchema> = {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly operationId: keyof UseCases
@@ -55,21 +55,14 @@ type Spec<Query extends QueryShape | undefined, Body extends v.GenericSchema | u
   readonly problems: readonly ProblemCode[]
   readonly run: (
     useCases: UseCases,
-    request: CheckedRequest<
-      Query extends QueryShape ? v.InferOutput<Query> : undefined,
-      Body extends v.GenericSchema ? v.InferOutput<Body> : undefined
-    >,
+    request: CheckedRequest<v.InferOutput<Query>, v.InferOutput<Body>>,
   ) => Promise<Answer>
 }
 /** One operation, as the router, the parser and the OpenAPI document read it. */
-export type Route = Omit<Spec<QueryShape | undefined, v.GenericSchema | undefined>, 'run'> & {
-  // `route` checks each row against its own shapes; the type of the whole table cannot.
-  readonly run: (useCases: UseCases, request: CheckedRequest<never, never>) => Promise<Answer>
-}
-const route = <
-  const Query extends QueryShape | undefined = undefined,
-  const Body extends v.GenericSchema | undefined = undefined,
->(
+export type Route = Spec<QueryShape, v.GenericSchema>
+
+/** Checks each row against its own shapes, which the type of the whole table cannot. */
+const route = <Query extends QueryShape = never, Body extends v.GenericSchema = never>(
   spec: Spec<Query, Body>,
 ): Route => spec as unknown as Route
 
@@ -130,13 +123,10 @@ export const ROUTES: readonly Route[] = [
     answer: PageWithVersion,
     status: 200,
     problems: ['page_group_not_found', 'page_not_found'],
-    run: async ({ getPage }, { tenantId, params }) => ({
-      body: await getPage({
-        tenantId,
-        pageGroupId: params['page_group_id'] ?? '',
-        pageId: params['page_id'] ?? '',
-      }),
-    }),
+    run: async ({ getPage }, { tenantId, params }) => {
+      const { page_group_id: pageGroupId = '', page_id: pageId = '' } = params
+      return { body: await getPage({ tenantId, pageGroupId, pageId }) }
+    },
   }),
   route({
     method: 'POST',
@@ -151,12 +141,8 @@ export const ROUTES: readonly Route[] = [
     problems: ['page_group_not_found', 'page_group_not_active', 'idempotency_key_reused'],
     run: async ({ createPageWithVersion }, { tenantId, params, body, idempotencyKey }) => {
       const pageGroupId = params['page_group_id'] ?? ''
-      const { page, replayed } = await createPageWithVersion({
-        ...body,
-        tenantId,
-        pageGroupId,
-        idempotencyKey,
-      })
+      const creation = { ...body, tenantId, pageGroupId, idempotencyKey }
+      const { page, replayed } = await createPageWithVersion(creation)
       return { body: page, replayed }
     },
   }),
@@ -164,15 +150,13 @@ export const ROUTES: readonly Route[] = [
 
 /** The key may be in the body, the header, or both if they are equal. */
 const oneKey = (inBody: string | undefined, inHeader: string | undefined): string | undefined => {
-  if (inBody !== undefined && inHeader !== undefined && inBody !== inHeader) {
-    const detail = 'must be the same in the body and in the Idempotency-Key header'
-    const errors: Fault[] = [
-      { detail, pointer: '/idempotencyKey' },
-      { detail, parameter: 'Idempotency-Key' },
-    ]
-    refuse('invalid_request', 'The body and the Idempotency-Key header contain different idempotency keys.', {
-      errors,
-    })
-  }
-  return inBody ?? inHeader
+  const key = inBody ?? inHeader
+  if (inHeader === undefined || key === inHeader) return key
+  const each = 'must be the same in the body and in the Idempotency-Key header'
+  const errors: Fault[] = [
+    { detail: each, pointer: '/idempotencyKey' },
+    { detail: each, parameter: 'Idempotency-Key' },
+  ]
+  const detail = 'The body and the Idempotency-Key header contain different idempotency keys.'
+  return refuse('invalid_request', detail, { errors })
 }

@@ -22,37 +22,27 @@ const libraryFolder = (): URL | null => {
  * links the OpenAPI document. Files are read once, at first use.
  */
 export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawRoute[] => {
-  const page = once(() =>
+  const page = routeOf('/docs', () =>
     assetOf(HTML, library === null ? PLAIN_PAGE : PAGE, {
       'content-security-policy': CONTENT_SECURITY_POLICY,
       'referrer-policy': 'no-referrer',
     }),
   )
-  const route = (path: string, asset: () => Promise<Asset>): RawRoute => ({
-    method: 'GET',
-    path,
-    raw: async (request) => answerAsset(await asset(), request),
-  })
-  const withPage = [route('/docs', page), BESIDES]
-  if (library === null) return withPage
-
-  const file = (type: string, name: string): RawRoute =>
-    route(
-      `/docs/${name}`,
-      once(async () => assetOf(type, await readFile(new URL(name, library)))),
-    )
-  const text = (type: string, name: string, content: string): RawRoute =>
-    route(
-      `/docs/${name}`,
-      once(() => assetOf(type, content)),
-    )
+  if (library === null) return [page, BESIDES]
+  const file = (name: string) => readFile(new URL(name, library))
   return [
-    ...withPage,
-    file(SCRIPT, 'swagger-ui-bundle.js'),
-    file(CSS, 'swagger-ui.css'),
-    text(SCRIPT, 'start.js', START),
-    text(CSS, 'look.css', LOOK),
+    page,
+    BESIDES,
+    routeOf('/docs/swagger-ui-bundle.js', async () => assetOf(SCRIPT, await file('swagger-ui-bundle.js'))),
+    routeOf('/docs/swagger-ui.css', async () => assetOf(CSS, await file('swagger-ui.css'))),
+    routeOf('/docs/start.js', () => assetOf(SCRIPT, START)),
+    routeOf('/docs/look.css', () => assetOf(CSS, LOOK)),
   ]
+}
+
+const routeOf = (path: string, load: () => Promise<Asset>): RawRoute => {
+  const asset = once(load)
+  return { method: 'GET', path, raw: async (request) => answerAsset(await asset(), request) }
 }
 
 /** The links of the page are relative, so that it works under any prefix. They need the path without the slash. */

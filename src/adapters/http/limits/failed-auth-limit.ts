@@ -58,11 +58,9 @@ export const limitFailedAuth = ({ identify, isKnown, perMinute, stopwatch }: Dep
 /** An IPv6 address counts as its /64 network, which usually belongs to one sender. */
 const networkOf = (address: string): string => {
   if (!address.includes(':') || address.includes('.')) return address
-  const [before = '', after] = address.split('::')
-  const groups = before === '' ? [] : before.split(':')
-  if (after !== undefined) {
-    const tail = after === '' ? [] : after.split(':')
-    while (groups.length + tail.length < 8) groups.push('0')
-  }
-  return groups.slice(0, 4).join(':')
+  const zeros = '0:'.repeat(Math.max(0, 8 - groupsOf(address).length))
+  return groupsOf(address.replace('::', `:${zeros}`))
+    .slice(0, 4)
+    .join(':')
 }
+const groupsOf = (address: string) => address.split(':').filter((group) => group !== '')

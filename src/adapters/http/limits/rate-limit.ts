@@ -21,7 +21,6 @@ export const createRateLimit = (perMinute: number | null, stopwatch: () => numbe
 const MINUTE_MS = 60_000
 
 type Bucket = { readonly left: number; readonly atMs: number }
-type Taken = { readonly isTaken: boolean; readonly left: number; readonly waitS: number }
 
 /**
  * A bucket of `perMinute` tokens for each name, refilled evenly. Full buckets are forgotten; past `namesMax` in a minute
@@ -40,7 +39,7 @@ export const createTokenBuckets = (perMinute: number, stopwatch: () => number, n
   }
 
   /** Takes a token if there is one. `left` and `waitS`, until there is one again, describe the moment after. */
-  return (name: string): Taken => {
+  return (name: string) => {
     const nowMs = stopwatch()
     sweep(nowMs)
     const bucket = buckets.get(name)

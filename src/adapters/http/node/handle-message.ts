@@ -1,16 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { DomainFailure } from '../../../core/failures.ts'
+import { DomainFailure } from '../../../core/failures.ts'
 import type { Api } from '../api.ts'
 import type { ApiResponse } from '../requests.ts'
 import { bodyOf, isHttp2 } from './body.ts'
-import { faultOf, repeatedIn } from './malformed-requests.ts'
 import { limitPendingWrites } from './slow-readers.ts'
 
+export type MessageLimits = {
+  readonly bodyBytesMax: number
+  /** Bytes of answers that callers have not read. */
+  readonly unsentBytesMax: number
+}
 type Deps = {
   readonly api: Api
-  /** `unsentBytesMax`: bytes of answers that callers have not read. */
-  readonly limits: { readonly bodyBytesMax: number; readonly unsentBytesMax: number }
+  readonly limits: MessageLimits
   /** After this long without progress a connection is closed. Undefined in somebody else's server. */
   readonly stalledMsMax?: number
   readonly refuseMessage: (failure: DomainFailure, req: IncomingMessage) => ApiResponse
@@ -24,10 +27,10 @@ type Received = {
   readonly beforeRead?: (() => void) | undefined
 }
 
-/** Passes a message of `node:http` to the API and writes its answer: what the server and the handler share. */
+/** Passes a message of `node:http` to the API and writes its answer, for the server and the handler. Never rejects. */
 export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDraining }: Deps) => {
   const limitPending = limitPendingWrites(limits.unsentBytesMax, stalledMsMax)
-  return async (
+  const handle = async (
     req: IncomingMessage,
     res: ServerResponse,
     { target, refused, beforeRead }: Received,
@@ -64,4 +67,35 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDra
     await unread.discard()
     res.end()
   }
+  return (req: IncomingMessage, res: ServerResponse, received: Received): Promise<void> =>
+    handle(req, res, received).catch(() => void res.destroy())
 }
+
+/** Headers that are ambiguous when repeated. Node joins them or silently drops one. */
+const ONCE = new Set(['host', 'content-type', 'content-length', 'content-encoding', 'idempotency-key'])
+const repeatedIn = ({ headers, rawHeaders }: IncomingMessage): readonly string[] => {
+  if (Object.keys(headers).length * 2 === rawHeaders.length) return []
+  const seen = new Set<string>()
+  return rawHeaders.flatMap((header, i) => {
+    const name = header.toLowerCase()
+    if (i % 2 === 1 || !ONCE.has(name)) return []
+    if (seen.has(name)) return [name]
+    seen.add(name)
+    return []
+  })
+}
+
+/** What HTTP forbids and Node accepts. */
+const faultOf = (
+  { httpVersion, headers }: IncomingMessage,
+  repeated: readonly string[],
+): DomainFailure | null => {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    return malformed('The request line has no HTTP version.')
+  if (repeated.includes('host') || repeated.includes('content-length'))
+    return malformed('Host and Content-Length must not be repeated.')
+  if (httpVersion === '1.1' && headers.host === undefined) return malformed('The Host header is missing.')
+  return null
+}
+
+export const malformed = (detail: string) => new DomainFailure('invalid_request', detail)

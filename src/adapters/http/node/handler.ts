@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { DomainFailure } from '../../../core/failures.ts'
 import type { Api } from '../api.ts'
-import { refusal } from '../responses.ts'
-import { messageHandler } from './handle-message.ts'
+import { refusal } from '../problems.ts'
+import { type MessageLimits, messageHandler } from './handle-message.ts'
 
 type Deps = {
   readonly api: Api
   /** What paths here begin with before the API's own, such as `/prospects`; may be empty. */
   readonly prefix: string
-  readonly limits: { readonly bodyBytesMax: number; readonly unsentBytesMax: number }
+  readonly limits: MessageLimits
   readonly newRequestId: () => string
 }
 
@@ -23,7 +23,7 @@ export const createHandler = ({ api, prefix, limits, newRequestId }: Deps): Hand
     const target = targetUnder(prefix, req.url ?? '')
     const refused = target === null ? new DomainFailure('not_found', 'Unknown path.') : null
     if (refused !== null && next !== undefined) next()
-    else handleMessage(req, res, { target: target ?? '', refused }).catch(() => res.destroy())
+    else handleMessage(req, res, { target: target ?? '', refused })
   }
 }
 

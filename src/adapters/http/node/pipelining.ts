@@ -13,7 +13,6 @@ type ConnectionState = {
   last: ServerResponse | undefined
   beforeLast: ServerResponse | undefined
 }
-type Taken = { readonly overflow: DomainFailure | null; readonly answered: () => void }
 
 /**
  * Tracks the unanswered requests of each connection. A connection that pipelines too many is refused the next one, and
@@ -29,9 +28,10 @@ export const createPipelining = () => {
     return state
   }
   return {
-    take: (socket: Duplex, res: ServerResponse): Taken | 'full' => {
+    /** Undefined when the connection is full: the request gets no answer. */
+    take: (socket: Duplex, res: ServerResponse) => {
       const state = stateOf(socket)
-      if (state.isFull) return 'full'
+      if (state.isFull) return undefined
       state.beforeLast = state.last
       state.last = res
       // An idle connection must not keep its answers alive, and through them the bodies.
@@ -42,9 +42,7 @@ export const createPipelining = () => {
       state.isFull = ++state.unanswered > PIPELINED_MAX
       return {
         overflow: state.isFull ? tooMany() : null,
-        answered: () => {
-          state.unanswered--
-        },
+        answered: () => void state.unanswered--,
       }
     },
     /**

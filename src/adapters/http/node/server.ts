@@ -1,22 +1,19 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { Server as Listener } from 'node:net'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, Server as Listener } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { DomainFailure } from '../../../core/failures.ts'
 import type { Api } from '../api.ts'
+import { refusal } from '../problems.ts'
 import { type ApiResponse, requestIdIn, traceIdIn } from '../requests.ts'
-import { refusal } from '../responses.ts'
-import { messageHandler } from './handle-message.ts'
+import { type MessageLimits, messageHandler } from './handle-message.ts'
 import { answerMalformed } from './malformed-requests.ts'
 import { createPipelining } from './pipelining.ts'
 
-export type ServerLimits = {
-  readonly bodyBytesMax: number
+export type ServerLimits = MessageLimits & {
   readonly headersMsMax: number
   readonly requestMsMax: number
   readonly keepAliveMs: number
   readonly connectionsMax: number
-  /** Bytes of answers that callers have not read. */
-  readonly unsentBytesMax: number
 }
 type Deps = {
   readonly api: Api
@@ -61,15 +58,10 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
   server.maxConnections = limits.connectionsMax
   const onRequest = (expectsContinue: boolean) => async (req: IncomingMessage, res: ServerResponse) => {
     const taken = pipelining.take(req.socket, res)
-    if (taken === 'full') return
+    if (taken === undefined) return
     const beforeRead = expectsContinue ? () => res.writeContinue() : undefined
-    try {
-      await handleMessage(req, res, { target: req.url ?? '', refused: taken.overflow, beforeRead })
-    } catch {
-      res.destroy()
-    } finally {
-      taken.answered()
-    }
+    await handleMessage(req, res, { target: req.url ?? '', refused: taken.overflow, beforeRead })
+    taken.answered()
   }
   server.on('request', onRequest(false))
   server.on('checkContinue', onRequest(true))
@@ -90,7 +82,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
         server.once('error', reject)
         server.listen({ host, port, backlog: BACKLOG, ...(isShared && SHARED) }, () => {
           server.off('error', reject)
-          resolve(portOf(server))
+          resolve((server.address() as AddressInfo).port)
         })
       }),
     /** Accepts no new connection, answers what is in flight, and closes what is left after `msMax`. */
@@ -114,8 +106,3 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
  * robin, which leaves a connection hanging that is on its way to a process that dies.
  */
 const SHARED = process.platform === 'linux' ? { reusePort: true, exclusive: true } : {}
-
-const portOf = (server: Server): number => {
-  const address = server.address()
-  return typeof address === 'object' && address !== null ? address.port : 0
-}

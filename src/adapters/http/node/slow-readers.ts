@@ -21,13 +21,12 @@ export const limitPendingWrites = (bytesMax: number, stalledMsMax?: number) => {
     const [largest] = [...tenants].sort(([, a], [, b]) => b.bytes - a.bytes)
     if (largest === undefined) return
     const [tenantId, tenant] = largest
-    for (const oldest of tenant.pending.keys()) {
-      forget(tenantId, tenant, oldest)
-      oldest.destroy()
-      // An answer that waits behind another one is only freed with its connection.
-      if (oldest.socket === null) oldest.req.socket.destroy()
-      return
-    }
+    const [oldest] = tenant.pending.keys()
+    if (oldest === undefined) return
+    forget(tenantId, tenant, oldest)
+    oldest.destroy()
+    // An answer that waits behind another one is only freed with its connection.
+    if (oldest.socket === null) oldest.req.socket.destroy()
   }
 
   return (res: ServerResponse, tenantId = ''): void => {

@@ -87,6 +87,7 @@ t.test('an IPv6 address counts as its network, however it is written', async (t)
   for (const [first, second] of [
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::9'],
     ['2001:db8::1', '2001:db8:0:0:ffff::'],
+    ['2001::1:2:3:4:5:6', '2001:0:1:2::9'],
     ['::1', '::2'],
   ] as const) {
     const { call } = setting({ perMinute: 1 })
