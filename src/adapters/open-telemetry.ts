@@ -10,7 +10,6 @@ export type OpenTelemetry = {
 const REGISTERED = Symbol.for('opentelemetry.js.api.1')
 /** The instrumentation of `node:http` reads the route of a request from under this key. */
 const RPC_METADATA = 'OpenTelemetry SDK Context Key RPC_METADATA'
-type RpcMetadata = { route?: string }
 
 /** Null without an SDK: nothing is imported, and requests pay nothing. */
 export const findOpenTelemetry = async (): Promise<OpenTelemetry | null> => {
@@ -25,7 +24,7 @@ export const findOpenTelemetry = async (): Promise<OpenTelemetry | null> => {
       return span !== undefined && isSpanContextValid(span) ? span.traceId : undefined
     },
     onRoute: (template) => {
-      const metadata = context.active().getValue(rpcMetadata) as RpcMetadata | undefined
+      const metadata = context.active().getValue(rpcMetadata) as { route?: string } | undefined
       if (metadata !== undefined) metadata.route = template
     },
   }

@@ -1,6 +1,6 @@
 import type { StoredApiKey } from '../core/ports/api-keys.ts'
 import type { StoredPageGroup } from '../core/ports/page-groups.ts'
-import type { NewPageRow, StoredVersion } from '../core/ports/pages.ts'
+import type { NewPageRow, StoredPage, StoredPageWithVersions, StoredVersion } from '../core/ports/pages.ts'
 import type { Settlement } from '../core/ports/versions.ts'
 import type { Timestamp } from '../core/ports/world.ts'
 import { charactersOf, SLICE_BYTES_MAX } from '../core/slices.ts'
@@ -21,7 +21,6 @@ export const columnsOf = (list: string): Columns =>
     }),
   )
 
-/** The columns of each table. */
 export const COLUMNS = {
   tenants: columnsOf('tenant_id, name, created_at timestamptz'),
   brands: columnsOf('tenant_id, brand_id, name, created_at timestamptz'),
@@ -71,6 +70,15 @@ export const valuesOf = (row: object, members: readonly string[]): Value[] =>
     if (value === undefined) throw new Error(`A row lacks ${member}.`)
     return typeof value === 'object' && value !== null ? value.rawJson : value
   })
+
+export type PageRow = Omit<StoredPageWithVersions, 'published' | 'latest'> & {
+  readonly publishedVersionId: string | null
+  readonly latestVersionId: string
+}
+export const storedPage = (row: StoredPage): StoredPage => {
+  const { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt } = row
+  return { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt }
+}
 
 export const storedVersion = (row: StoredVersion): StoredVersion => {
   const { versionId, versionNumber, status, publishedAt, failureReason } = row

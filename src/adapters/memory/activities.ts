@@ -1,11 +1,5 @@
 import { keyOf } from '../../core/keys.ts'
-import type {
-  Activities,
-  NewLog,
-  ProspectChange,
-  StoredProspect,
-  StoredReceipt,
-} from '../../core/ports/activities.ts'
+import type { Activities, NewLog, ProspectChange, StoredReceipt } from '../../core/ports/activities.ts'
 
 /** Prospects and their logs in maps. */
 export const memoryActivities = () => {
@@ -14,7 +8,7 @@ export const memoryActivities = () => {
   const logs: NewLog[] = []
   const byKey = new Map<string, StoredReceipt>()
 
-  const prospectOf = ({ tenantId, prospectId }: Pick<StoredProspect, 'tenantId' | 'prospectId'>) =>
+  const prospectOf = ({ tenantId, prospectId }: Pick<ProspectChange, 'tenantId' | 'prospectId'>) =>
     prospects.get(keyOf(tenantId, prospectId))
 
   const isOvertaken = (change: ProspectChange): boolean => {
@@ -63,7 +57,7 @@ export const memoryActivities = () => {
   return { activities, keptProspects: () => [...prospects.values()], keptLogs: () => [...logs] }
 }
 
-const storedProspect = ({ tenantId, prospectId, emailHash, name }: ProspectChange): StoredProspect => ({
+const storedProspect = ({ tenantId, prospectId, emailHash, name }: ProspectChange) => ({
   tenantId,
   prospectId,
   emailHash,

@@ -1,8 +1,8 @@
 import { keyOf } from '../../core/keys.ts'
 import type { PageGroups, PageGroupsWant, StoredPageGroup } from '../../core/ports/page-groups.ts'
-import type { FoundPage, NewPageRow, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
+import type { FoundPage, NewPageRow, Pages, StoredVersion } from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
-import { settledRow, storedVersion, takeSlice } from '../rows.ts'
+import { settledRow, storedPage, storedVersion, takeSlice } from '../rows.ts'
 import { sortedLists } from './sorted-lists.ts'
 
 type GroupKey = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
@@ -164,14 +164,4 @@ const copied = (group: StoredPageGroup): StoredPageGroup => ({
   actions: { ...group.actions },
   footerLinks: { ...group.footerLinks },
   scripts: { ...group.scripts },
-})
-
-const storedPage = (page: KeptPage): StoredPage => ({
-  tenantId: page.tenantId,
-  pageGroupId: page.pageGroupId,
-  pageId: page.pageId,
-  customName: page.customName,
-  computedName: page.computedName,
-  createdAt: page.createdAt,
-  updatedAt: page.updatedAt,
 })

@@ -7,7 +7,7 @@ import { publisherMetrics } from './publisher-metrics.ts'
 
 /** An answered request. `route` is the template of its path, null if no route matched. */
 type Answered = Readonly<{ method: string; route: string | null; status: number; ms: number }>
-type Counts = Readonly<{ underWay: number; waiting: number }>
+type Counts = Readonly<{ inFlight: number; waiting: number }>
 type Verb = (...args: readonly unknown[]) => Promise<unknown>
 
 export type Metrics = ReturnType<typeof createMetrics>
@@ -125,9 +125,9 @@ const storeMetrics = ({ gauge, histogram }: Instruments) => {
     STORE_SECONDS,
   )
   const observe = { answered: statements({ outcome: 'answered' }), failed: statements({ outcome: 'failed' }) }
-  let counts = (): Counts => ({ underWay: 0, waiting: 0 })
+  let counts = (): Counts => ({ inFlight: 0, waiting: 0 })
   gauge('database_statements_under_way', 'PostgreSQL statements in flight.', (gauge) =>
-    gauge.set(counts().underWay),
+    gauge.set(counts().inFlight),
   )
   gauge('database_statements_waiting', 'PostgreSQL statements that wait for a connection.', (gauge) =>
     gauge.set(counts().waiting),

@@ -41,23 +41,20 @@ export const chatCompletionsNamer = ({ url, model, apiKey, msMax }: ChatCompleti
     })
     const text = await readAtMost(response, ANSWER_BYTES_MAX)
     if (!response.ok) throw new Error(`the naming server answered ${response.status}`)
-    const content = contentOf(parsed(text))
+    const content = contentOf(text)
     if (typeof content !== 'string') throw new Error('the naming server answered no message')
     return content
   }
 }
 
 /** V8's message would quote the answer, which may quote the page. */
-const parsed = (text: string): unknown => {
+const contentOf = (text: string): unknown => {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text)?.choices?.[0]?.message?.content
   } catch {
     throw new Error('the naming server did not answer JSON')
   }
 }
-
-const contentOf = (answer: unknown): unknown =>
-  (answer as { choices?: { message?: { content?: unknown } }[] } | null)?.choices?.[0]?.message?.content
 
 const readAtMost = async (response: Response, bytesMax: number): Promise<string> => {
   const chunks: Uint8Array[] = []

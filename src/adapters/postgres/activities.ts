@@ -1,20 +1,12 @@
-import type {
-  Activities,
-  ActivityChanges,
-  ActivityWants,
-  ProspectChange,
-  StoredProspect,
-  StoredReceipt,
-} from '../../core/ports/activities.ts'
+import type { Activities, ActivityChanges, KnownActivities } from '../../core/ports/activities.ts'
 import { COLUMNS } from '../rows.ts'
-import { columns } from './arrays.ts'
 import type { Ask } from './connect.ts'
-import { recordedUnlessOvertaken } from './error-codes.ts'
 import type { Sql } from './open.ts'
+import { columns, recordedUnlessOvertaken } from './statements.ts'
 
 type RecallRow =
-  | (StoredProspect & { readonly prospectLogId: null })
-  | (StoredReceipt & { readonly prospectLogId: string })
+  | (KnownActivities['prospects'][number] & { readonly prospectLogId: null })
+  | (KnownActivities['receipts'][number] & { readonly prospectLogId: string })
 
 const BY_ID = columns('want', 'tenant_id, prospect_id')
 const BY_EMAIL = columns('want', 'tenant_id, email_hash')
@@ -28,8 +20,12 @@ export const postgresActivities = (ask: Ask): Activities => ({
     const rows = await ask((sql) => {
       // Only what is wanted: for a single caller, an empty part would cost a tenth of the statement.
       const selects = [
-        ...(prospects.length > 0 ? [prospectsById(sql, prospects)] : []),
-        ...(emails.length > 0 ? [prospectsByEmail(sql, emails)] : []),
+        ...(prospects.length > 0
+          ? [sql`${prospectsWanted(sql, BY_ID.from(sql, prospects))} and p.prospect_id = want.prospect_id`]
+          : []),
+        ...(emails.length > 0
+          ? [sql`${prospectsWanted(sql, BY_EMAIL.from(sql, emails))} and p.email_hash = want.email_hash`]
+          : []),
         ...(keys.length > 0 ? [logsByKey(sql, keys)] : []),
       ]
       return sql<RecallRow[]>`${selects.reduce((all, one) => sql`${all} union all ${one}`)}`
@@ -53,22 +49,14 @@ export const postgresActivities = (ask: Ask): Activities => ({
   },
 })
 
-const prospectsById = (sql: Sql, wants: ActivityWants['prospects']) => sql`
-  ${prospectColumns(sql)}
-  from ${BY_ID.from(sql, wants)}
-    join prospects p on p.tenant_id = want.tenant_id and p.prospect_id = want.prospect_id`
-
-const prospectsByEmail = (sql: Sql, wants: ActivityWants['emails']) => sql`
-  ${prospectColumns(sql)}
-  from ${BY_EMAIL.from(sql, wants)}
-    join prospects p on p.tenant_id = want.tenant_id and p.email_hash = want.email_hash`
-
-const prospectColumns = (sql: Sql) => sql`
+const prospectsWanted = (sql: Sql, wants: ReturnType<typeof BY_ID.from>) => sql`
   select p.tenant_id, p.prospect_id, p.email_hash, p.name, null as prospect_log_id, null as source,
     null as idempotency_key, null as request_hash, null as type, null::boolean as created_prospect,
-    null::timestamptz as created_at`
+    null::timestamptz as created_at
+  from ${wants}
+    join prospects p on p.tenant_id = want.tenant_id`
 
-const logsByKey = (sql: Sql, wants: ActivityWants['keys']) => sql`
+const logsByKey = (sql: Sql, wants: readonly object[]) => sql`
   select l.tenant_id, l.prospect_id, null as email_hash, null as name, l.prospect_log_id, l.source,
     l.idempotency_key, l.request_hash, l.type, l.created_prospect, l.created_at
   from ${BY_KEY.from(sql, wants)}
@@ -81,7 +69,7 @@ const logsByKey = (sql: Sql, wants: ActivityWants['keys']) => sql`
  *
  * PostgreSQL does not define which of the two inserts runs first, and neither depends on it: no foreign key joins them.
  */
-const withSaved = (sql: Sql, prospects: readonly ProspectChange[]) => sql`
+const withSaved = (sql: Sql, prospects: readonly object[]) => sql`
   with saved as (
     insert into prospects as p (${PROSPECTS.names(sql)})
     select * from ${PROSPECTS.from(sql, prospects)}
@@ -96,9 +84,9 @@ const withSaved = (sql: Sql, prospects: readonly ProspectChange[]) => sql`
  * Rows are locked in the order in which they are sent. Two lists that change the same prospects, or add the same
  * emails, do so in the same order, so that they cannot deadlock: first existing prospects by id, then new ones by email.
  */
-const inLockOrder = ({ prospects, logs }: ActivityChanges): readonly ProspectChange[] => {
+const inLockOrder = ({ prospects, logs }: ActivityChanges) => {
   const added = new Set(logs.flatMap((log) => (log.createdProspect ? [log.prospectId] : [])))
-  const rankOf = ({ prospectId, emailHash }: ProspectChange) =>
+  const rankOf = ({ prospectId, emailHash }: (typeof prospects)[number]) =>
     added.has(prospectId) ? `2${emailHash ?? ''}` : `1${prospectId}`
   return prospects.toSorted((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1))
 }

@@ -1,11 +1,9 @@
 import type postgres from 'postgres'
-import { unavailable } from '../../core/failures.ts'
 import type { Store } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
 import type { Migration } from '../migrations.ts'
 import { camelCase } from '../rows.ts'
-import type { Ask } from './connect.ts'
-import { isConnectionFatal, isTransient, unavailableUnlessRejected } from './error-codes.ts'
+import { type Ask, unavailableUnlessRejected } from './connect.ts'
 import { isUpToDate, migrateOn } from './migrate.ts'
 import { isoFromPostgres, type Sql } from './open.ts'
 import { portsOver } from './store.ts'
@@ -13,7 +11,6 @@ import { portsOver } from './store.ts'
 type Types = Record<string, unknown>
 /** An instance of postgres.js, or the `sql` of one of its transactions or savepoints. */
 export type PostgresInstance<T extends Types = Types> = postgres.Sql<T> | postgres.TransactionSql<T>
-type Transaction = postgres.TransactionSql
 
 /** A store over an embedder's instance, which has its own settings and limits and is never closed here. */
 export const postgresStore = (sql: PostgresInstance, migrations: readonly Migration[]): Store => {
@@ -33,23 +30,13 @@ export const migrateInstance = async (
   migrations: readonly Migration[],
 ): Promise<void> => {
   if (!('reserve' in sql)) throw new Error('Migrate with the instance itself, not within a transaction.')
+  if (await isUpToDate(normalizeInstance(sql), migrations, process.emitWarning)) return
   const reserved = await sql.reserve().catch(toUnavailable)
-  const ask = normalizeInstance(reserved)
-  let isLost = false
-  try {
-    if (!(await isUpToDate(ask, migrations, process.emitWarning))) await migrateOn(ask, migrations)
-  } catch (error) {
-    // The driver has taken a lost connection back, and would crash over anything that is done with it.
-    isLost = isTransient(error) && isConnectionFatal(error)
-    if (!isLost) await ask((sql) => sql`rollback`).catch(() => {})
-    throw isTransient(error) ? unavailable('The database cannot answer yet.', error) : error
-  } finally {
-    if (!isLost) reserved.release()
-  }
+  await migrateOn(reserved, normalizeInstance(reserved), migrations)
 }
 
 const askOver = (sql: PostgresInstance): Ask => {
-  const ask = 'savepoint' in sql ? oneAfterAnother(sql as Transaction) : normalizeInstance(sql)
+  const ask = 'savepoint' in sql ? oneAfterAnother(sql as postgres.TransactionSql) : normalizeInstance(sql)
   return (statement) => ask(statement).catch(toUnavailable)
 }
 
@@ -57,7 +44,7 @@ const askOver = (sql: PostgresInstance): Ask => {
  * Within a transaction a statement that is rejected would end the transaction, even if the use case can go on, as when
  * somebody else got there first. So each statement has its own savepoint, and no two of them overlap.
  */
-const oneAfterAnother = (sql: Transaction): Ask => {
+const oneAfterAnother = (sql: postgres.TransactionSql): Ask => {
   let last: Promise<unknown> = Promise.resolve()
   return (statement) => {
     const next = last.then(() => sql.savepoint((inner) => normalizeInstance(inner)(statement)))

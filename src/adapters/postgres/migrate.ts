@@ -1,7 +1,7 @@
+import type postgres from 'postgres'
 import { unavailable } from '../../core/failures.ts'
 import { type Migration, missingMigrations } from '../migrations.ts'
-import { type Ask, askOn } from './connect.ts'
-import { isTransient } from './error-codes.ts'
+import { type Ask, askOn, isConnectionFatal, isTransient } from './connect.ts'
 import { endPool, openPostgres, withTimeout } from './open.ts'
 
 /** An arbitrary number that must never change. */
@@ -25,51 +25,58 @@ export const migratePostgres = async (
   const sql = openPostgres(url, { max: 1, ...options })
   try {
     if (await withTimeout(isUpToDate(askOn(sql), migrations, warn), LOOK_MS_MAX)) return
-    const connection = await withTimeout(sql.reserve(), LOOK_MS_MAX)
-    try {
-      await migrateOn(askOn(connection), migrations)
-    } finally {
-      // Otherwise the end of the pool waits for it in vain.
-      connection.release()
-    }
-  } catch (error) {
-    throw isTransient(error) ? unavailable('The database cannot answer yet.', error) : error
+    const connection = await withTimeout(sql.reserve(), LOOK_MS_MAX).catch(notYetOr)
+    await migrateOn(connection, askOn(connection), migrations)
   } finally {
     await endPool(sql, 1)
   }
 }
 
 /**
- * On one connection, which is not replaced if it is lost, by plain statements: the driver's own transactions can throw
- * where nobody catches it.
+ * On a reserved connection, which `ask` uses and this releases. By plain statements: the driver's own transactions can
+ * throw where nobody catches it.
  */
-export const migrateOn = async (ask: Ask, migrations: readonly Migration[]): Promise<void> => {
-  await ask((sql) => sql`begin`)
-  // A migration takes as long as it takes, and so does another process that migrates at the same time.
-  await ask((sql) => sql`set local statement_timeout = 0`)
-  await ask((sql) => sql`set local lock_timeout = 0`)
-  await ask((sql) => sql`select pg_advisory_xact_lock(${LOCK})`)
-  await ask(
-    (sql) => sql`
-      create table if not exists schema_migrations (
-        number integer primary key, name text not null, applied_at timestamptz(3) not null default now()
-      )`,
-  )
-  for (const { number, name, sql: text } of missingMigrations(migrations, await lastMigration(ask))) {
-    await ask((sql) => sql.unsafe(text))
-    await ask((sql) => sql`insert into schema_migrations (number, name) values (${number}, ${name})`)
-  }
-  await ask((sql) => sql`commit`)
-}
-
-/** Looks first, so that a role that may not change the schema can start if there is nothing to change. */
-export const isUpToDate = async (
+export const migrateOn = async (
+  connection: postgres.ReservedSql,
   ask: Ask,
   migrations: readonly Migration[],
-  warn: Warn,
-): Promise<boolean> => {
-  await checkServer(ask, warn)
-  const last = await lastMigration(ask)
+): Promise<void> => {
+  let isLost = false
+  try {
+    await ask((sql) => sql`begin`)
+    // A migration takes as long as it takes, and so does another process that migrates at the same time.
+    await ask((sql) => sql`set local statement_timeout = 0`)
+    await ask((sql) => sql`set local lock_timeout = 0`)
+    await ask((sql) => sql`select pg_advisory_xact_lock(${LOCK})`)
+    await ask(
+      (sql) => sql`
+        create table if not exists schema_migrations (
+          number integer primary key, name text not null, applied_at timestamptz(3) not null default now()
+        )`,
+    )
+    for (const { number, name, sql: text } of missingMigrations(migrations, await lastMigration(ask))) {
+      await ask((sql) => sql.unsafe(text))
+      await ask((sql) => sql`insert into schema_migrations (number, name) values (${number}, ${name})`)
+    }
+    await ask((sql) => sql`commit`)
+  } catch (error) {
+    // The driver has taken a lost connection back, and would crash over anything that is done with it.
+    isLost = isTransient(error) && isConnectionFatal(error)
+    if (!isLost) await ask((sql) => sql`rollback`).catch(() => {})
+    notYetOr(error)
+  } finally {
+    if (!isLost) connection.release()
+  }
+}
+
+const notYetOr = (error: unknown): never => {
+  throw isTransient(error) ? unavailable('The database cannot answer yet.', error) : error
+}
+
+/** So that a role that may not change the schema can start if there is nothing to change. */
+export const isUpToDate = async (ask: Ask, migrations: readonly Migration[], warn: Warn) => {
+  await checkServer(ask, warn).catch(notYetOr)
+  const last = await lastMigration(ask).catch(notYetOr)
   return last > 0 && missingMigrations(migrations, last).length === 0
 }
 
@@ -87,11 +94,10 @@ export const lastMigration = async (ask: Ask): Promise<number> => {
 
 const checkServer = async (ask: Ask, warn: Warn): Promise<void> => {
   const [server] = await ask(
-    (sql) => sql<{ version: number; fsync: string; fullPageWrites: string; commits: string }[]>`
+    (sql) => sql<[{ version: number; fsync: string; fullPageWrites: string; commits: string }]>`
       select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
         current_setting('full_page_writes') as full_page_writes, current_setting('synchronous_commit') as commits`,
   )
-  if (server === undefined) return
   if (server.version < 140_000) throw new Error('PostgreSQL 14 or newer is required.')
   if (server.fsync === 'off')
     warn('fsync is off: a crash of the database machine can lose acknowledged writes')

@@ -1,10 +1,9 @@
 import type { PageGroups } from '../../core/ports/page-groups.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES, type PageGroupRow, storedPageGroup } from '../rows.ts'
-import { columns } from './arrays.ts'
-import { listsByTenant } from './by-tenant.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
+import { columns, listsByTenant } from './statements.ts'
 
 type ListedRow = PageGroupRow & { readonly want: number }
 
@@ -15,13 +14,9 @@ const WANTS = columns('want', 'number int, status, before_id, rows_max int')
 export const postgresPageGroups = (ask: Ask): PageGroups => ({
   list: async (wants) => {
     const lists = await listsByTenant(wants, async (tenantId, its) => {
-      const all = its.filter(({ status }) => status === null)
-      const some = its.filter(({ status }) => status !== null)
-      const [openRows, filteredRows] = await Promise.all([
-        all.length > 0 ? ask((sql) => listed(sql, tenantId, all, open)) : [],
-        some.length > 0 ? ask((sql) => listed(sql, tenantId, some, filtered)) : [],
-      ])
-      return [...openRows, ...filteredRows]
+      const groups = [...Map.groupBy(its, ({ status }) => (status === null ? open : filtered))]
+      const asked = groups.map(([newest, some]) => ask((sql) => listed(sql, tenantId, some, newest)))
+      return (await Promise.all(asked)).flat()
     })
     return lists.map((list) => list?.map(storedPageGroup) ?? [])
   },
@@ -70,9 +65,7 @@ const filtered = (sql: Sql) => sql`
   order by (g.status || '/' || g.page_group_id) collate "C" desc`
 
 /** The rows of each want, until they fill a slice. */
-const listed = (sql: Sql, tenantId: string, wants: readonly object[], newest: typeof open) => sql<
-  ListedRow[]
->`
+const listed = (sql: Sql, tenantId: string, wants: object[], newest: typeof open) => sql<ListedRow[]>`
   select want.number as want, ${GROUPS.selected(sql)}, ${pagesCount(sql)}
   from ${WANTS.from(sql, wants)}
     cross join lateral (

@@ -1,35 +1,18 @@
 import { keyOf } from '../../core/keys.ts'
-import type {
-  FoundPage,
-  KnownPages,
-  NewPageRow,
-  Pages,
-  PageWant,
-  PageWants,
-  StoredPage,
-  StoredPageWithVersions,
-  StoredVersion,
-} from '../../core/ports/pages.ts'
+import type { FoundPage, KnownPages, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
-import { COLUMNS, NEW_PAGE_COLUMNS, newPageRow, storedVersion } from '../rows.ts'
-import { columns } from './arrays.ts'
-import { listsByTenant } from './by-tenant.ts'
+import { COLUMNS, NEW_PAGE_COLUMNS, newPageRow, type PageRow, storedPage, storedVersion } from '../rows.ts'
 import type { Ask } from './connect.ts'
-import { recordedUnlessOvertaken } from './error-codes.ts'
 import type { Sql } from './open.ts'
+import { columns, listsByTenant, recordedUnlessOvertaken } from './statements.ts'
 
 type RecallRow =
   | (KnownPages['groups'][number] & { readonly pageId: null })
   | (KnownPages['pages'][number] & { readonly pageId: string })
 type ListedRow = StoredPage & { readonly want: number; readonly pageId: string | null }
 /** A page with one of its versions; `pageId` is null if there is no page. */
-type FoundRow = Omit<StoredPageWithVersions, keyof PageWant | 'published' | 'latest'> &
-  StoredVersion & {
-    readonly want: number
-    readonly pageId: string | null
-    readonly publishedVersionId: string | null
-    readonly latestVersionId: string
-  }
+type FoundRow = Omit<PageRow, 'pageId'> &
+  StoredVersion & { readonly want: number; readonly pageId: string | null }
 
 const BY_GROUP = columns('want', 'tenant_id, page_group_id')
 const BY_KEY = columns('want', 'tenant_id, page_group_id, idempotency_key')
@@ -42,7 +25,6 @@ const NEW_PAGES = columns('page', { ...NEW_PAGE_COLUMNS, version_number: 'int' }
 /**
  * A page group is looked up by the expression that only the index of those not deleted, or of those with a status,
  * holds. Its id alone would give the planner a choice: each index on page groups begins with the tenant.
- *
  * Calls `added` after pages were recorded.
  */
 export const postgresPages = (ask: Ask, added: () => void): Pages => ({
@@ -130,9 +112,9 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
     const numbered = wants.map((want, number) => ({ ...want, number }))
     const rows = await ask(
       (sql) => sql<FoundRow[]>`
-        select want.number as want, p.page_id, p.custom_name, p.computed_name, p.supplementary_context, p.created_at,
-          p.updated_at, p.published_version_id, p.latest_version_id, v.version_id, v.version_number, v.status,
-          v.published_at, v.failure_reason
+        select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
+          p.supplementary_context, p.created_at, p.updated_at, p.published_version_id, p.latest_version_id,
+          v.version_id, v.version_number, v.status, v.published_at, v.failure_reason
         from ${FOUND.from(sql, numbered)}
           join page_groups g on g.tenant_id = want.tenant_id
             and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
@@ -142,36 +124,30 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
             and v.version_id = any (array[p.published_version_id, p.latest_version_id])`,
     )
     const rowsOf = Map.groupBy(rows, (row) => row.want)
-    return wants.map((want, number) => foundPage(want, rowsOf.get(number) ?? []))
+    return wants.map((_, number) => foundPage(rowsOf.get(number) ?? []))
   },
 })
 
-const foundPage = (want: PageWant, rows: readonly FoundRow[]): FoundPage => {
+const foundPage = (rows: readonly FoundRow[]): FoundPage => {
   const [page] = rows
   if (page === undefined) return 'page_group_not_found'
-  if (page.pageId === null) return 'page_not_found'
+  const { pageId, supplementaryContext, publishedVersionId, latestVersionId } = page
+  if (pageId === null) return 'page_not_found'
   const version = (id: string) => storedVersion(rows.find(({ versionId }) => versionId === id) as FoundRow)
-  const { publishedVersionId, latestVersionId } = page
   return {
-    tenantId: want.tenantId,
-    pageGroupId: want.pageGroupId,
-    pageId: want.pageId,
-    customName: page.customName,
-    computedName: page.computedName,
-    supplementaryContext: page.supplementaryContext,
-    createdAt: page.createdAt,
-    updatedAt: page.updatedAt,
+    ...storedPage({ ...page, pageId }),
+    supplementaryContext,
     published: publishedVersionId === null ? null : version(publishedVersionId),
     latest: version(latestVersionId),
   }
 }
 
-const countsOf = (pages: readonly NewPageRow[]) =>
+const countsOf = (pages: readonly StoredPage[]) =>
   [...Map.groupBy(pages, ({ tenantId, pageGroupId }) => keyOf(tenantId, pageGroupId)).values()].map(
-    (group) => ({ ...(group[0] as NewPageRow), pagesCount: group.length }),
+    (group) => ({ ...(group[0] as StoredPage), pagesCount: group.length }),
   )
 
-const andByKey = (sql: Sql, keys: PageWants['keys']) => sql`
+const andByKey = (sql: Sql, keys: readonly object[]) => sql`
   union all
   select p.tenant_id, p.page_group_id, null, null, null,
     p.page_id, p.idempotency_key, p.request_hash, p.created_at

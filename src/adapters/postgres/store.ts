@@ -1,13 +1,12 @@
 import type { Signal, Store } from '../../core/ports/store.ts'
 import { type Migration, refuseUnmigrated } from '../migrations.ts'
 import { postgresActivities } from './activities.ts'
-import { postgresApiKeys } from './api-keys.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { lastMigration, migratePostgres, type Warn } from './migrate.ts'
 import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
 import { postgresSignals } from './signals.ts'
-import { postgresTenants } from './tenants.ts'
+import { postgresApiKeys, postgresTenants } from './tenants.ts'
 import { postgresBacklog, postgresVersions } from './versions.ts'
 
 /** Everything kept in PostgreSQL 14 or newer. Connects with its first statement. */
@@ -25,9 +24,7 @@ export const postgresStore = (
     ...portsOver(ask, migrations, notify),
     backlog: postgresBacklog(ask),
     migrate: () =>
-      directUrl === null
-        ? migratePostgres(url, migrations, warn, { prepare: false })
-        : migratePostgres(directUrl, migrations, warn),
+      migratePostgres(directUrl ?? url, migrations, warn, directUrl === null ? { prepare: false } : {}),
     watch,
     close: async () => {
       await closeSignals()
@@ -41,14 +38,12 @@ export const portsOver = (
   ask: Ask,
   migrations: readonly Migration[],
   notify: (signal: Signal) => void,
-): Omit<Store, 'migrate' | 'watch' | 'close'> => {
-  return {
-    activities: postgresActivities(ask),
-    pageGroups: postgresPageGroups(ask),
-    pages: postgresPages(ask, () => notify('versions')),
-    versions: postgresVersions(ask),
-    apiKeys: postgresApiKeys(ask, () => notify('keys')),
-    tenants: postgresTenants(ask),
-    ready: async () => refuseUnmigrated(migrations, await lastMigration(ask)),
-  }
-}
+): Omit<Store, 'migrate' | 'watch' | 'close'> => ({
+  activities: postgresActivities(ask),
+  pageGroups: postgresPageGroups(ask),
+  pages: postgresPages(ask, () => notify('versions')),
+  versions: postgresVersions(ask),
+  apiKeys: postgresApiKeys(ask, () => notify('keys')),
+  tenants: postgresTenants(ask),
+  ready: async () => refuseUnmigrated(migrations, await lastMigration(ask)),
+})

@@ -1,5 +1,9 @@
+import type { ApiKeys, StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { Tenants } from '../../core/ports/tenants.ts'
+import { type ApiKeyRow, COLUMNS, storedApiKey } from '../rows.ts'
 import type { Ask } from './connect.ts'
+import type { Sql } from './open.ts'
+import { columns, textArray } from './statements.ts'
 
 export const postgresTenants = (ask: Ask): Tenants => ({
   add: async ({ tenantId, brandId, name, createdAt }) => {
@@ -22,3 +26,45 @@ export const postgresTenants = (ask: Ask): Tenants => ({
     return rows.length === 0 ? null : rows.flatMap(({ brandId }) => brandId ?? [])
   },
 })
+
+const KEYS = columns('key', COLUMNS.api_keys)
+
+/** Ending a key notifies all processes in the same commit, so that they forget it; then it calls `ended`. */
+export const postgresApiKeys = (ask: Ask, ended: () => void): ApiKeys => {
+  const keysWhere = async (condition: (sql: Sql) => ReturnType<Sql>): Promise<StoredApiKey[]> => {
+    const rows = await ask(
+      (sql) => sql<ApiKeyRow[]>`select ${KEYS.names(sql)} from api_keys where ${condition(sql)}`,
+    )
+    return rows.map(storedApiKey)
+  }
+  return {
+    findByHash: async (keyHash) => (await keysWhere((sql) => sql`key_hash = ${keyHash}`))[0] ?? null,
+    find: async (apiKeyId) => (await keysWhere((sql) => sql`api_key_id = ${apiKeyId}`))[0] ?? null,
+    list: (tenantId) => keysWhere((sql) => sql`tenant_id = ${tenantId} order by api_key_id`),
+    isEmpty: async () => (await ask((sql) => sql`select 1 from api_keys limit 1`)).length === 0,
+    add: async (key) => {
+      await ask(
+        (sql) => sql`
+          insert into api_keys (${KEYS.names(sql)})
+          values (${key.apiKeyId}, ${key.tenantId}, ${key.keyHash}, ${key.start}, ${key.name},
+            ${textArray(key.scopes)}::text[], ${key.createdAt}, ${key.expiresAt}, ${key.revokedAt}, ${key.lastUsedAt})`,
+      )
+    },
+    end: async (apiKeyId, when) => {
+      const { revokedAt = null, expiresAt = null } = when as { revokedAt?: string; expiresAt?: string }
+      await ask(
+        (sql) => sql`
+          with ended as (
+            update api_keys set revoked_at = coalesce(${revokedAt}, revoked_at),
+              expires_at = coalesce(${expiresAt}, expires_at)
+            where api_key_id = ${apiKeyId}
+          )
+          select pg_notify('prospect_pages', 'keys')`,
+      )
+      ended()
+    },
+    markUsed: async (apiKeyId, at) => {
+      await ask((sql) => sql`update api_keys set last_used_at = ${at} where api_key_id = ${apiKeyId}`)
+    },
+  }
+}

@@ -1,7 +1,7 @@
 import type { ClaimedVersion, NamingContext, Versions } from '../../core/ports/versions.ts'
 import { type Backlog, settledRow } from '../rows.ts'
-import { columns } from './arrays.ts'
 import type { Ask } from './connect.ts'
+import { columns } from './statements.ts'
 
 const DONE = columns(
   'done',

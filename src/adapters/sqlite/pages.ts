@@ -1,20 +1,9 @@
-import type {
-  FoundPage,
-  KnownPages,
-  Pages,
-  StoredPage,
-  StoredPageWithVersions,
-  StoredVersion,
-} from '../../core/ports/pages.ts'
-import { AFTER_ALL_IDS, columnsOf, NEW_PAGE_COLUMNS, newPageRow, takeSlice } from '../rows.ts'
+import type { FoundPage, KnownPages, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
+import { AFTER_ALL_IDS, columnsOf, NEW_PAGE_COLUMNS, newPageRow, type PageRow, takeSlice } from '../rows.ts'
 import { type Database, insertInto } from './open.ts'
 
 type Group = KnownPages['groups'][number]
 type Page = KnownPages['pages'][number]
-type FoundRow = Omit<StoredPageWithVersions, 'published' | 'latest'> & {
-  readonly publishedVersionId: string | null
-  readonly latestVersionId: string
-}
 
 const GROUP = `
   select g.tenant_id, g.page_group_id, g.status, g.title, c.pages_count
@@ -83,7 +72,7 @@ export const sqlitePages = (database: Database, added: () => void): Pages => ({
   find: async (wants) =>
     wants.map(({ tenantId, pageGroupId, pageId }): FoundPage => {
       if (!database.has(GROUP_EXISTS, tenantId, pageGroupId)) return 'page_group_not_found'
-      const row = database.get<FoundRow>(FIND, tenantId, pageGroupId, pageId)
+      const row = database.get<PageRow>(FIND, tenantId, pageGroupId, pageId)
       if (row === undefined) return 'page_not_found'
       const { publishedVersionId, latestVersionId, ...page } = row
       const version = (versionId: string) =>

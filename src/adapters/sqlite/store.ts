@@ -2,11 +2,10 @@ import type { Store } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
 import { type Migration, missingMigrations, refuseUnmigrated } from '../migrations.ts'
 import { sqliteActivities } from './activities.ts'
-import { sqliteApiKeys } from './api-keys.ts'
 import { type Database, openDatabase } from './open.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
-import { sqliteTenants } from './tenants.ts'
+import { sqliteApiKeys, sqliteTenants } from './tenants.ts'
 import { sqliteBacklog, sqliteVersions } from './versions.ts'
 
 export type SqliteSettings = {

@@ -1,5 +1,6 @@
+import type { ApiKeys, StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { Tenants } from '../../core/ports/tenants.ts'
-import { COLUMNS } from '../rows.ts'
+import { type ApiKeyRow, COLUMNS, storedApiKey } from '../rows.ts'
 import { type Database, insertInto } from './open.ts'
 
 const insertTenant = insertInto('tenants', COLUMNS.tenants)
@@ -19,3 +20,31 @@ export const sqliteTenants = (database: Database): Tenants => ({
       .map(({ brandId }) => brandId)
   },
 })
+
+const KEY = `select ${Object.keys(COLUMNS.api_keys)} from api_keys`
+const END = `
+  update api_keys set revoked_at = coalesce(?, revoked_at), expires_at = coalesce(?, expires_at)
+  where api_key_id = ?`
+const insertKey = insertInto('api_keys', COLUMNS.api_keys)
+
+/** Calls `changed` after a key was ended. */
+export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys => {
+  const keysBy = (where: string, value: string): StoredApiKey[] =>
+    database.all<ApiKeyRow>(`${KEY} where ${where}`, value).map(storedApiKey)
+  return {
+    findByHash: async (keyHash) => keysBy('key_hash = ?', keyHash)[0] ?? null,
+    find: async (apiKeyId) => keysBy('api_key_id = ?', apiKeyId)[0] ?? null,
+    list: async (tenantId) => keysBy('tenant_id = ? order by api_key_id', tenantId),
+    isEmpty: async () => !database.has('select 1 from api_keys limit 1'),
+    add: (key) => database.write(() => insertKey(database, { ...key, scopes: key.scopes.join(' ') })),
+    end: async (apiKeyId, when) => {
+      const { revokedAt = null, expiresAt = null } = when as { revokedAt?: string; expiresAt?: string }
+      await database.write(() => database.run(END, revokedAt, expiresAt, apiKeyId))
+      changed()
+    },
+    markUsed: (apiKeyId, at) =>
+      database.write(() =>
+        database.run('update api_keys set last_used_at = ? where api_key_id = ?', at, apiKeyId),
+      ),
+  }
+}

@@ -105,7 +105,7 @@ t.test('every verb of the store is timed, and fails as it failed', async (t) => 
 
 t.test('connections and statements of PostgreSQL', async (t) => {
   const { database, text } = createMetrics()
-  database.pool(() => ({ underWay: 7, waiting: 3 }))
+  database.pool(() => ({ inFlight: 7, waiting: 3 }))
   database.statement(4, 'answered')
   database.statement(6_000, 'failed')
   const { value } = scrapeOf(await text())

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createSemaphore } from '../../../src/adapters/postgres/semaphore.ts'
+import { createSemaphore } from '../../../src/adapters/postgres/connect.ts'
 import { noOf } from '../../core/scene.ts'
 
 const LIMITS = { inFlightMax: 1, waitingMax: 10, waitMsMax: 60_000 }
@@ -23,10 +23,10 @@ t.test('it admits as many as its limit, and the others wait', async (t) => {
   const comers = ['a', 'b', 'c'].map(come)
   await settled()
   t.strictSame(admitted, ['a', 'b'])
-  t.strictSame(counts(), { underWay: 2, waiting: 1 })
+  t.strictSame(counts(), { inFlight: 2, waiting: 1 })
   for (const comer of comers) (await comer)()
   t.strictSame(admitted, ['a', 'b', 'c'])
-  t.strictSame(counts(), { underWay: 0, waiting: 0 })
+  t.strictSame(counts(), { inFlight: 0, waiting: 0 })
 })
 
 t.test('each release admits one, in the order in which they came', async (t) => {

@@ -1,0 +1,96 @@
+import type { Recorded, SliceWant } from '../../core/ports/verbs.ts'
+import { AFTER_ALL_IDS, type Columns, camelCase, columnsOf, valuesOf } from '../rows.ts'
+import { type Ask, codeOf } from './connect.ts'
+import type { Sql } from './open.ts'
+
+/** A list as PostgreSQL writes an array: `{"a","b",NULL}`. */
+export const textArray = (values: readonly (string | number | boolean | null)[]): string => {
+  let array = '{'
+  for (const value of values) {
+    if (array.length > 1) array += ','
+    if (typeof value === 'string')
+      array += `"${needsEscape.test(value) ? value.replace(escapes, '\\$&') : value}"`
+    else array += value ?? 'NULL'
+  }
+  return `${array}}`
+}
+const needsEscape = /["\\]/
+const escapes = /["\\]/g
+
+/**
+ * The columns of rows that a statement gets as one array each, named once. The member `pageId` of a row is the column
+ * `page_id`. The text is the same for any number of rows, so it is prepared once.
+ *
+ * `names`: `page_id, …`. `selected`: `alias.page_id, …` with JSON as text. `from`: `unnest($1::text[], …) as alias (…)`.
+ */
+export const columns = (alias: string, list: Columns | string) => {
+  const types = typeof list === 'string' ? columnsOf(list) : list
+  const entries = Object.entries(types)
+  const members = Object.keys(types).map(camelCase)
+  const names = Object.keys(types).join(', ')
+  // The driver would encode an array of JSON a second time. A parameter stands before each cast.
+  const casts = entries.map(([, type]) => (type === 'json' ? '::text[]::json[]' : `::${type}[]`))
+  const from = [...casts.slice(0, -1).map((cast) => `${cast}, `), `${casts.at(-1)}) as ${alias} (${names})`]
+  const selected = entries.map(([name, type]) =>
+    type === 'json' ? `${alias}.${name}::text as ${name}` : `${alias}.${name}`,
+  )
+  const [namesText, selectedText] = [template([names]), template([selected.join(', ')])]
+  const fromText = template(['unnest(', ...from])
+  return {
+    names: (sql: Sql) => sql(namesText),
+    selected: (sql: Sql) => sql(selectedText),
+    from: (sql: Sql, rows: readonly object[]) => {
+      const values = rows.map((row) => valuesOf(row, members))
+      return sql(fromText, ...members.map((_, i) => textArray(values.map((row) => row[i] ?? null))))
+    },
+  }
+}
+
+/** Fixed text, as the driver takes it from a template literal: with a parameter between any two parts. */
+const template = (parts: readonly string[]): TemplateStringsArray => Object.assign([...parts], { raw: parts })
+
+/**
+ * Somebody else got there first: an email or an idempotency key was taken (23505), two writes waited for each other
+ * (40P01, 40001), a blank email was filled (23514, by that one constraint), or a page group was archived (23502, in that
+ * one table). Nothing was saved.
+ */
+const isOvertaken = (error: unknown): boolean => {
+  const { constraint_name, table_name } = error as { constraint_name?: string; table_name?: string }
+  const code = codeOf(error)
+  if (code === '23514') return constraint_name === 'prospects_email_hash_is_one'
+  if (code === '23502') return table_name === 'page_counts'
+  return code === '23505' || code === '40P01' || code === '40001'
+}
+
+export const recordedUnlessOvertaken = async (ask: Ask, write: Parameters<Ask>[0]): Promise<Recorded> => {
+  try {
+    await ask(write)
+    return 'recorded'
+  } catch (error) {
+    if (isOvertaken(error)) return 'overtaken'
+    throw error
+  }
+}
+
+/** `number` is the want's place in the list. */
+type Numbered<Want> = Want & { readonly number: number; readonly beforeId: string; readonly rowsMax: number }
+
+/**
+ * Reads one list of rows for each want, in order; null for a want without rows. Each tenant has its own statements: no
+ * statement leaves its tenant, so it also runs where tenants live on different machines.
+ */
+export const listsByTenant = async <Want extends SliceWant, Row extends { readonly want: number }>(
+  wants: readonly Want[],
+  rowsOf: (tenantId: string, wants: readonly Numbered<Want>[]) => Promise<readonly Row[]>,
+): Promise<(Omit<Row, 'want'>[] | null)[]> => {
+  const numbered = wants.map((want, number) => ({
+    ...want,
+    number,
+    beforeId: want.beforeId ?? AFTER_ALL_IDS,
+    rowsMax: want.limit + 1,
+  }))
+  const tenants = [...Map.groupBy(numbered, ({ tenantId }) => tenantId)]
+  const rows = await Promise.all(tenants.map(([tenantId, its]) => rowsOf(tenantId, its)))
+  const lists = Map.groupBy(rows.flat(), ({ want }) => want)
+  return wants.map((_, number) => lists.get(number)?.map(({ want, ...row }) => row) ?? null)
+}
