@@ -11,9 +11,7 @@ export const createListeners = () => {
     for (const listener of listeners) call(listener, signal).catch(console.error)
   }
   return {
-    add: (listener: SignalListener): void => {
-      listeners.add(listener)
-    },
+    add: (listener: SignalListener): void => void listeners.add(listener),
     emit,
     /** Some signals may have been missed. */
     emitAll: (): void => {

@@ -11,7 +11,8 @@ const PENDING_BYTES_MAX = 16_777_216
 export const createLog = (level: string, written: 'at once' | 'soon' = 'soon'): Log => {
   const stderr = pino.destination({ dest: 2, sync: written === 'at once', maxLength: PENDING_BYTES_MAX })
   const stream = written === 'at once' || level === 'silent' ? stderr : buffered(stderr)
-  const log = pino({ level, timestamp: createTimestamp(), serializers: { err: loggable } }, stream)
+  const timestamp = pino.stdTimeFunctions.isoTime
+  const log = pino({ level, timestamp, serializers: { err: loggable } }, stream)
   let dropped = 0
   stderr.on('drop', (text: string) => {
     dropped += text.split('\n').length - 1
@@ -45,20 +46,6 @@ const buffered = (destination: ReturnType<typeof pino.destination>) => {
       write()
       destination.flush(done)
     },
-  }
-}
-
-/** The member `time` of a line; formatted once for all lines of a millisecond. */
-const createTimestamp = () => {
-  let at = 0
-  let member = ''
-  return () => {
-    const now = Date.now()
-    if (now !== at) {
-      at = now
-      member = `,"time":"${new Date(now).toISOString()}"`
-    }
-    return member
   }
 }
 

@@ -4,22 +4,9 @@ import type { NewPageRow, StoredPage, StoredPageWithVersions, StoredVersion } fr
 import type { Settlement } from '../core/ports/versions.ts'
 import type { Timestamp } from '../core/ports/world.ts'
 import { charactersOf, SLICE_BYTES_MAX } from '../core/slices.ts'
-import type { RawJson } from '../shapes/json.ts'
+import { type Columns, columnsOf } from './columns.ts'
 
 // What the stores share: the columns of the tables, and how rows are read.
-
-/** PostgreSQL's types. SQLite keeps JSON and times as text, lists as words with spaces between, booleans as 0 and 1. */
-export type ColumnType = 'text' | 'text[]' | 'json' | 'boolean' | 'int' | 'bigint' | 'timestamptz'
-export type Columns = Readonly<Record<string, ColumnType>>
-
-/** Written as in SQL: `page_id, actions json`. A column without a type is text. */
-export const columnsOf = (list: string): Columns =>
-  Object.fromEntries(
-    list.split(/,\s+/).map((column) => {
-      const [name = '', type = 'text'] = column.split(' ')
-      return [name, type as ColumnType]
-    }),
-  )
 
 export const COLUMNS = {
   tenants: columnsOf('tenant_id, name, created_at timestamptz'),
@@ -49,27 +36,6 @@ export const newPageRow = (page: NewPageRow) => ({ ...page, latestVersionId: pag
 
 /** Of a page group, those that may change. */
 export const PAGE_GROUP_CHANGES = without(COLUMNS.page_groups, 'tenant_id', 'page_group_id', 'created_at')
-
-const names = new Map<string, string>()
-/** `page_group_id` is `pageGroupId`, and so are `PageGroupId` and `page-group-id`, which an embedder's driver may answer. */
-export const camelCase = (column: string): string => {
-  const known = names.get(column)
-  if (known !== undefined) return known
-  const name = column
-    .replace(/^[A-Z]/, (letter) => letter.toLowerCase())
-    .replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase())
-  names.set(column, name)
-  return name
-}
-
-type Value = string | number | boolean | null
-/** The values of a row's members, JSON as its text. */
-export const valuesOf = (row: object, members: readonly string[]): Value[] =>
-  members.map((member) => {
-    const value = (row as Readonly<Record<string, Value | RawJson | undefined>>)[member]
-    if (value === undefined) throw new Error(`A row lacks ${member}.`)
-    return typeof value === 'object' && value !== null ? value.rawJson : value
-  })
 
 export type PageRow = Omit<StoredPageWithVersions, 'published' | 'latest'> & {
   readonly publishedVersionId: string | null

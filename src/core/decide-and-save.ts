@@ -1,6 +1,6 @@
 import { DomainFailure, unavailable } from './failures.ts'
 import type { Outcome } from './outcome.ts'
-import type { Recorded } from './ports/verbs.ts'
+import type { Recorded } from './ports/world.ts'
 
 const ROUNDS_MAX = 10
 /** A longer list is split after this many conflicts. */

@@ -4,6 +4,7 @@ import { sha256 } from './keys.ts'
 
 /** Marks the form of a request hash, so that the form can change without refusing replays of older requests. */
 const FORM = '1:'
+const REUSED = 'This idempotency key was already used with a different request.'
 
 /** Two requests are the same if these fields and the exact text of their JSON are equal. */
 export const requestHashOf = (
@@ -22,11 +23,7 @@ export const earlierRequests = <Earlier extends { readonly requestHash: string |
     find: (key: string | null, requestHash: string | null): Earlier | undefined => {
       const first = key === null ? undefined : byKey.get(key)
       if (first !== undefined && first.requestHash !== requestHash)
-        refuse(
-          'idempotency_key_reused',
-          'This idempotency key was already used with a different request.',
-          factsOf(first),
-        )
+        refuse('idempotency_key_reused', REUSED, factsOf(first))
       return first
     },
     add: (key: string | null, request: Earlier): void => {

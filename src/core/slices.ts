@@ -2,7 +2,7 @@ import { writeJson } from '../json/write-json.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
 import { DomainFailure, refuse } from './failures.ts'
 import { attempt, type Outcome } from './outcome.ts'
-import type { SliceWant } from './ports/verbs.ts'
+import type { SliceWant } from './ports/world.ts'
 
 /** Of the JSON of one slice's items. A single item may be larger. */
 export const SLICE_BYTES_MAX = 1_048_576

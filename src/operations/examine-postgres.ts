@@ -1,6 +1,7 @@
 import { askOn } from '../adapters/postgres/connect.ts'
 import { lastMigration } from '../adapters/postgres/migrate.ts'
-import { endPool, ONE_PLAN, openPostgres, type Sql, withTimeout } from '../adapters/postgres/open.ts'
+import { endPool, ONE_PLAN, openPostgres, type Sql } from '../adapters/postgres/open.ts'
+import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import { type Check, type Examined, failed, passed } from './check.ts'
 
 type Settings = {

@@ -1,4 +1,5 @@
-import { COLUMNS, type Columns } from '../adapters/rows.ts'
+import type { Columns } from '../adapters/columns.ts'
+import { COLUMNS } from '../adapters/rows.ts'
 
 export type Table = { readonly name: string; readonly key: readonly string[]; readonly columns: Columns }
 

@@ -1,7 +1,8 @@
+import type { ColumnType } from '../adapters/columns.ts'
 import type { Migration } from '../adapters/migrations.ts'
 import { migratePostgres, type Warn } from '../adapters/postgres/migrate.ts'
-import { endPool, ONE_PLAN, openPostgres, type Sql, withTimeout } from '../adapters/postgres/open.ts'
-import type { ColumnType } from '../adapters/rows.ts'
+import { endPool, ONE_PLAN, openPostgres, type Sql } from '../adapters/postgres/open.ts'
+import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import type { Target } from './move.ts'
 import type { Table } from './move-tables.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { decideAndSave } from '../../src/core/decide-and-save.ts'
-import type { Recorded } from '../../src/core/ports/verbs.ts'
+import type { Recorded } from '../../src/core/ports/world.ts'
 
 /** A world that counts how often it was recalled, and others who get there first `overtaken` times. */
 const setting = (overtaken: number) => {

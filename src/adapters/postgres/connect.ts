@@ -1,6 +1,9 @@
 import type postgres from 'postgres'
 import { DomainFailure, unavailable } from '../../core/failures.ts'
-import { endPool, ONE_PLAN, openPostgres, type Pool, type Sql, withTimeout } from './open.ts'
+import { isConnectionFatal, unavailableUnlessRejected } from './error-codes.ts'
+import { endPool, ONE_PLAN, openPostgres, type Pool, type Sql } from './open.ts'
+import { createSemaphore, type PoolCounts } from './semaphore.ts'
+import { withTimeout } from './with-timeout.ts'
 
 export type PostgresSettings = {
   readonly url: string
@@ -113,83 +116,3 @@ const openConnection = (settings: PostgresSettings): Pool => {
     ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
   })
 }
-
-type Limits = { readonly inFlightMax: number; readonly waitingMax: number; readonly waitMsMax: number }
-export type PoolCounts = { readonly inFlight: number; readonly waiting: number }
-type Release = () => void
-
-/**
- * At most `inFlightMax` hold it at a time; up to `waitingMax` wait in order, none longer than `waitMsMax`.
- * `acquire` resolves to the function that releases, and refuses everybody else with `unavailable`.
- */
-export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) => {
-  const waiting = new Set<() => void>()
-  let inFlight = 0
-
-  const release = () => {
-    inFlight--
-    const [admitFirst] = waiting
-    admitFirst?.()
-  }
-  const acquireNow = (): Release => {
-    inFlight++
-    return release
-  }
-  const wait = (): Promise<Release> =>
-    new Promise((resolve, reject) => {
-      const admit = () => {
-        clearTimeout(timer)
-        waiting.delete(admit)
-        resolve(acquireNow())
-      }
-      const timer = setTimeout(() => {
-        waiting.delete(admit)
-        reject(tooMany())
-      }, waitMsMax)
-      waiting.add(admit)
-    })
-
-  return {
-    acquire: async (): Promise<Release> => {
-      if (inFlight < inFlightMax) return acquireNow()
-      if (waiting.size >= waitingMax) throw tooMany()
-      return wait()
-    },
-    counts: (): PoolCounts => ({ inFlight, waiting: waiting.size }),
-  }
-}
-
-const tooMany = () => unavailable('Too many statements wait for the database.')
-
-/** The code of PostgreSQL or of the driver. */
-export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
-
-/** Errors of the connection, and those by which PostgreSQL says that it cannot answer now. */
-export const isTransient = (error: unknown): boolean => {
-  const code = codeOf(error)
-  return AWAY_CLASSES.has(code.slice(0, 2)) || CONNECTION_CODES.test(code)
-}
-/** By name: an embedder's instance may come from another copy of the driver, with another class. */
-const isFromServer = (error: unknown): error is postgres.PostgresError =>
-  error instanceof Error && error.name === 'PostgresError'
-
-/**
- * PostgreSQL itself rejected the statement for its content, so it changed nothing. After any other error, such as a lost
- * connection, nobody knows.
- */
-const rejectedByServer = (error: unknown): boolean =>
-  isFromServer(error) && !isTransient(error) && !NOT_NOW_CODES.has(codeOf(error))
-export const unavailableUnlessRejected = (error: unknown): unknown =>
-  rejectedByServer(error) ? error : unavailable('The database cannot answer now.', error)
-/** Lock not available, a standby, no such database, a wrong password, completion unknown, an internal error. */
-const NOT_NOW_CODES = new Set(['55P03', '25006', '3D000', '28P01', '40003', 'XX000'])
-/** 08 connection, 53 out of resources, 57 stopped by a limit or an operator, 58 system error. */
-const AWAY_CLASSES = new Set(['08', '53', '57', '58'])
-const CONNECTION_CODES = /^(CONNECT|CONNECTION_|ECONN|EPIPE|ENOENT|EAI_|ENOTFOUND|ETIMEDOUT|EHOST|ENET)/
-
-/** The connection was lost under the statement: it had been made, and this is no ordinary error of PostgreSQL. */
-export const isConnectionFatal = (error: unknown): boolean =>
-  isFromServer(error)
-    ? error.severity === 'FATAL' || error.severity === 'PANIC'
-    : !NEVER_MADE.test(codeOf(error))
-const NEVER_MADE = /^(ECONNREFUSED|ENOENT|EAI_|ENOTFOUND|EHOST|ENET)/

@@ -1,8 +1,10 @@
 import type postgres from 'postgres'
 import { unavailable } from '../../core/failures.ts'
 import { type Migration, missingMigrations } from '../migrations.ts'
-import { type Ask, askOn, isConnectionFatal, isTransient } from './connect.ts'
-import { endPool, openPostgres, withTimeout } from './open.ts'
+import { type Ask, askOn } from './connect.ts'
+import { isConnectionFatal, isTransient } from './error-codes.ts'
+import { endPool, openPostgres } from './open.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /** An arbitrary number that must never change. */
 const LOCK = 7_238_114_005

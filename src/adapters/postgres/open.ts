@@ -1,6 +1,5 @@
 import postgres from 'postgres'
-import { unavailable } from '../../core/failures.ts'
-import { camelCase } from '../rows.ts'
+import { camelCase } from '../columns.ts'
 
 export type Sql = postgres.Sql
 /** `close` ends every connection, even after an `end`; the driver has it, its types do not. */
@@ -82,16 +81,4 @@ export const isoFromPostgres = (text: string): string => {
   if (!text.endsWith('+00') || zone < 19 || zone > 23) return new Date(text).toISOString()
   const fraction = zone === 19 ? '.' : text.slice(19, zone)
   return `${text.slice(0, 10)}T${text.slice(11, 19)}${fraction.padEnd(4, '0')}Z`
-}
-
-/**
- * Refuses `unavailable` if PostgreSQL has not answered in time. The driver itself retries for ever when an address does
- * not exist, or accepts connections and drops them.
- */
-export const withTimeout = <Answer>(asked: PromiseLike<Answer>, msMax: number): Promise<Answer> => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable('The database did not answer in time.')), msMax)
-  })
-  return Promise.race([asked, late]).finally(() => clearTimeout(timer))
 }

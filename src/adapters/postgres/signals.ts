@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Signal, SignalListener } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
 import type { Ask } from './connect.ts'
-import { endPool, openPostgres, withTimeout } from './open.ts'
+import { endPool, openPostgres } from './open.ts'
+import { withTimeout } from './with-timeout.ts'
 
 const NOTIFY_PAUSE_MS = 200
 /** A connection that goes silent right after a heartbeat is noticed after two of these: less than a second. */

@@ -1,6 +1,8 @@
-import type { Recorded, SliceWant } from '../../core/ports/verbs.ts'
-import { AFTER_ALL_IDS, type Columns, camelCase, columnsOf, valuesOf } from '../rows.ts'
-import { type Ask, codeOf } from './connect.ts'
+import type { Recorded, SliceWant } from '../../core/ports/world.ts'
+import { type Columns, camelCase, columnsOf, valuesOf } from '../columns.ts'
+import { AFTER_ALL_IDS } from '../rows.ts'
+import type { Ask } from './connect.ts'
+import { codeOf } from './error-codes.ts'
 import type { Sql } from './open.ts'
 
 /** A list as PostgreSQL writes an array: `{"a","b",NULL}`. */

@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { unavailable } from '../../core/failures.ts'
-import type { Recorded } from '../../core/ports/verbs.ts'
-import { type Columns, camelCase, valuesOf } from '../rows.ts'
+import type { Recorded } from '../../core/ports/world.ts'
+import { type Columns, camelCase, valuesOf } from '../columns.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>

@@ -1,5 +1,6 @@
 import type { FoundPage, KnownPages, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
-import { AFTER_ALL_IDS, columnsOf, NEW_PAGE_COLUMNS, newPageRow, type PageRow, takeSlice } from '../rows.ts'
+import { columnsOf } from '../columns.ts'
+import { AFTER_ALL_IDS, NEW_PAGE_COLUMNS, newPageRow, type PageRow, takeSlice } from '../rows.ts'
 import { type Database, insertInto } from './open.ts'
 
 type Group = KnownPages['groups'][number]

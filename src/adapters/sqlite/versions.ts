@@ -1,5 +1,6 @@
 import type { ClaimedVersion, ClaimWant, Settlement, Versions } from '../../core/ports/versions.ts'
-import { type Backlog, columnsOf, settledRow } from '../rows.ts'
+import { columnsOf } from '../columns.ts'
+import { type Backlog, settledRow } from '../rows.ts'
 import { boundTo, type Database } from './open.ts'
 
 /** Tenants after this one that have something claimable. */

@@ -1,6 +1,5 @@
 import type { RawJson } from '../../shapes/json.ts'
-import type { Recorded } from './verbs.ts'
-import type { Timestamp } from './world.ts'
+import type { Recorded, Timestamp } from './world.ts'
 
 export type StoredProspect = {
   readonly tenantId: string

@@ -1,7 +1,6 @@
 import type { RawJson } from '../../shapes/json.ts'
 import type { PageGroupStatus } from '../../shapes/page-group.ts'
-import type { Recorded, SliceWant } from './verbs.ts'
-import type { Timestamp } from './world.ts'
+import type { Recorded, SliceWant, Timestamp } from './world.ts'
 
 export type StoredPageGroup = {
   readonly tenantId: string

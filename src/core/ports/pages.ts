@@ -1,7 +1,6 @@
 import type { VersionStatus } from '../../shapes/page.ts'
 import type { StoredPageGroup } from './page-groups.ts'
-import type { Recorded, SliceWant } from './verbs.ts'
-import type { Timestamp } from './world.ts'
+import type { Recorded, SliceWant, Timestamp } from './world.ts'
 
 export type StoredPage = {
   readonly tenantId: string

@@ -1,0 +1,35 @@
+import type { RawJson } from '../shapes/json.ts'
+
+/** PostgreSQL's types. SQLite keeps JSON and times as text, lists as words with spaces between, booleans as 0 and 1. */
+export type ColumnType = 'text' | 'text[]' | 'json' | 'boolean' | 'int' | 'bigint' | 'timestamptz'
+export type Columns = Readonly<Record<string, ColumnType>>
+
+/** Written as in SQL: `page_id, actions json`. A column without a type is text. */
+export const columnsOf = (list: string): Columns =>
+  Object.fromEntries(
+    list.split(/,\s+/).map((column) => {
+      const [name = '', type = 'text'] = column.split(' ')
+      return [name, type as ColumnType]
+    }),
+  )
+
+const names = new Map<string, string>()
+/** `page_group_id` is `pageGroupId`, and so are `PageGroupId` and `page-group-id`, which an embedder's driver may answer. */
+export const camelCase = (column: string): string => {
+  const known = names.get(column)
+  if (known !== undefined) return known
+  const name = column
+    .replace(/^[A-Z]/, (letter) => letter.toLowerCase())
+    .replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  names.set(column, name)
+  return name
+}
+
+type Value = string | number | boolean | null
+/** The values of a row's members, JSON as its text. */
+export const valuesOf = (row: object, members: readonly string[]): Value[] =>
+  members.map((member) => {
+    const value = (row as Readonly<Record<string, Value | RawJson | undefined>>)[member]
+    if (value === undefined) throw new Error(`A row lacks ${member}.`)
+    return typeof value === 'object' && value !== null ? value.rawJson : value
+  })

@@ -1,0 +1,48 @@
+import { unavailable } from '../../core/failures.ts'
+
+type Limits = { readonly inFlightMax: number; readonly waitingMax: number; readonly waitMsMax: number }
+export type PoolCounts = { readonly inFlight: number; readonly waiting: number }
+type Release = () => void
+
+/**
+ * At most `inFlightMax` hold it at a time; up to `waitingMax` wait in order, none longer than `waitMsMax`.
+ * `acquire` resolves to the function that releases, and refuses everybody else with `unavailable`.
+ */
+export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) => {
+  const waiting = new Set<() => void>()
+  let inFlight = 0
+
+  const release = () => {
+    inFlight--
+    const [admitFirst] = waiting
+    admitFirst?.()
+  }
+  const acquireNow = (): Release => {
+    inFlight++
+    return release
+  }
+  const wait = (): Promise<Release> =>
+    new Promise((resolve, reject) => {
+      const admit = () => {
+        clearTimeout(timer)
+        waiting.delete(admit)
+        resolve(acquireNow())
+      }
+      const timer = setTimeout(() => {
+        waiting.delete(admit)
+        reject(tooMany())
+      }, waitMsMax)
+      waiting.add(admit)
+    })
+
+  return {
+    acquire: async (): Promise<Release> => {
+      if (inFlight < inFlightMax) return acquireNow()
+      if (waiting.size >= waitingMax) throw tooMany()
+      return wait()
+    },
+    counts: (): PoolCounts => ({ inFlight, waiting: waiting.size }),
+  }
+}
+
+const tooMany = () => unavailable('Too many statements wait for the database.')

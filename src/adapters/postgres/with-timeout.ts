@@ -1,0 +1,13 @@
+import { unavailable } from '../../core/failures.ts'
+
+/**
+ * Refuses `unavailable` if PostgreSQL has not answered in time. The driver itself retries for ever when an address does
+ * not exist, or accepts connections and drops them.
+ */
+export const withTimeout = <Answer>(asked: PromiseLike<Answer>, msMax: number): Promise<Answer> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unavailable('The database did not answer in time.')), msMax)
+  })
+  return Promise.race([asked, late]).finally(() => clearTimeout(timer))
+}
