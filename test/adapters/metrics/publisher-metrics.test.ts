@@ -80,8 +80,9 @@ t.test('what a publisher saves too late is not counted', async (t) => {
 })
 
 t.test('a version whose attempts were all abandoned is counted as failed', async (t) => {
-  const { store, publish, scraped } = await setting(1)
-  const claim = someClaim({ now: new Date().toISOString(), until: new Date().toISOString() })
+  const { store, clock, publish, scraped } = await setting(1)
+  const now = new Date(clock()).toISOString()
+  const claim = someClaim({ now, until: now })
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) await store.versions.claim(claim)
   await publish()
   t.equal((await scraped()).value(OUTCOMES, { outcome: 'failed' }), 1)
