@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { callHook } from '../core/call-hook.ts'
 
 type Deps = {
   /** One step of the work, see core/publish-versions.ts; answers whether there may be more. */
@@ -29,7 +30,7 @@ export const createPublisher = ({ publish, pollMs, restMs, onError }: Deps) => {
         if (more) await pause(restMs, undefined, { signal: stop }).catch(() => {})
       }
     } catch (error) {
-      onError(error)
+      callHook(() => onError(error))
     }
   }
   const wake = (): void => {

@@ -34,10 +34,8 @@ type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof creat
 export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => {
   const stopwatch = () => performance.now()
   const { apiKeys } = deps.store
-  const keys = rememberApiKeys((keyHash) => apiKeys.findByHash(keyHash), stopwatch, {
-    keysMax: KEYS_REMEMBERED_MAX,
-    msMax: keysRememberedMsMax,
-  })
+  const limits = { keysMax: KEYS_REMEMBERED_MAX, msMax: keysRememberedMsMax }
+  const keys = rememberApiKeys((keyHash) => apiKeys.findByHash(keyHash), stopwatch, limits)
   const identifyByKey = identify({
     apiKeys: { findByHash: keys.findByHash, markUsed: (apiKeyId, at) => apiKeys.markUsed(apiKeyId, at) },
     clock: deps.clock,
@@ -48,10 +46,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
   const api = createApi({
     ...deps,
     useCases,
-    identify:
-      perMinute === null
-        ? identifyByKey
-        : limitFailedAuth({ identify: identifyByKey, isKnown, perMinute, stopwatch }),
+    identify: limitFailedAuth({ identify: identifyByKey, isKnown, perMinute, stopwatch }),
     rateLimit: createRateLimit(settings.rateLimitPerMinute, stopwatch),
     admission: createAdmission({
       atOnceMax: settings.requestsAtOnceMax,

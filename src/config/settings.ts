@@ -41,9 +41,7 @@ export const database = (given: string): DatabaseAddress => {
   const isPostgres = /^postgres(ql)?:\/\/.*[@#%]/.test(given)
   throw new Error(`must be postgres://…, sqlite:PATH or memory:${isPostgres ? `; ${ESCAPES}` : ''}`)
 }
-/**
- * Rejects unescaped delimiters in the password: part of it would be parsed as the host and end up in an error message.
- */
+/** Unescaped delimiters in the password are refused: part of it would appear in errors as the host. */
 const POSTGRES_URL = /^postgres(ql)?:\/\/(?=.)([^@/?#]*@)?[^@/?#]*(\/[^@?#]*)?(\?[^@#]*)?$/
 const ESCAPES = 'in a user name or password write @ as %40, / as %2F, ? as %3F, # as %23 and % as %25'
 const canDecode = (given: string): boolean => {
@@ -62,10 +60,7 @@ const postgresUrl = (given: string): string => {
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const DAY_MS = 86_400_000
 
-/**
- * Every setting: its default, the parser of its text, which throws an error that says what the text must be, and its
- * line of `--help`. `Config` derives from this table.
- */
+/** Every setting: default, parser (throws what the text must be), help line. `Config` derives from this. */
 export const SETTINGS = {
   HOST: ['127.0.0.1', text, 'address to listen on'],
   PORT: ['8080', whole(0, 65_535), 'port to listen on; 0: any free port'],

@@ -60,7 +60,8 @@ export const gather = <Input, Answer>(
       observer?.list(list.length)
       observer?.queued(queued)
       listsInFlight++
-      void answer(list).finally(() => {
+      const answered = answer(list).catch((why) => rejectAll(list, why))
+      void answered.finally(() => {
         listsInFlight--
         startSoon()
       })

@@ -1,3 +1,4 @@
+import { callHook } from './call-hook.ts'
 import { oneLine } from './first-words.ts'
 import type { Store } from './ports/store.ts'
 import type { ClaimedVersion, Namer, Settlement } from './ports/versions.ts'
@@ -8,10 +9,10 @@ export const ATTEMPTS_MAX = 5
 /** How long a version rests after its first, second, … failed attempt. */
 const RESTS_MS = [1_000, 5_000, 20_000, 60_000]
 /**
- * How far the clocks of two servers may differ. A version that would wait longer than a lease and this got its time
- * from a clock that was ahead: it is claimed at once, so that no version waits for a clock to catch up.
+ * A version that would wait longer than a lease and this got its time from a clock that was far ahead, and is claimed at
+ * once. It exceeds every lease, because another process may have a longer time limit for its namer.
  */
-const CLOCK_AHEAD_MS_MAX = 5 * 60_000
+const CLOCK_AHEAD_MS_MAX = 60 * 60_000
 
 type Deps = {
   readonly store: Pick<Store, 'versions'>
@@ -76,7 +77,7 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs, onFail
       return publishedAs(nameFrom(await namer(context, stop)))
     } catch (why) {
       if (stop.aborted) return waitingFor(0, false)
-      onFailedAttempt?.(version, why)
+      callHook(() => onFailedAttempt?.(version, why))
       const restMs = RESTS_MS[attempt - 1]
       return restMs === undefined ? publishedAs(null) : waitingFor(restMs, true)
     }

@@ -150,3 +150,21 @@ t.test('one that never started stops too', async (t) => {
   await settled()
   t.ok(rounds.every(({ aborted }) => aborted))
 })
+
+t.test('an onError that throws ends neither the publisher nor its stop', async (t) => {
+  const printed = t.capture(console, 'error', () => {})
+  const publisher = createPublisher({
+    publish: () => Promise.reject(new Error('away')),
+    pollMs: NEVER_MS,
+    restMs: 1,
+    onError: () => {
+      throw new Error('a bug of the hook')
+    },
+  })
+  publisher.start()
+  await settled()
+  publisher.wake()
+  await settled()
+  await publisher.stop()
+  t.equal(printed().length, 3)
+})

@@ -128,6 +128,12 @@ t.test('a list that failed as unavailable is not tried again, for it may have be
   t.strictSame(lists, [['a', 'b']])
 })
 
+t.test('a run that answers no list fails its callers', async (t) => {
+  const { call } = setting((async () => undefined) as never)
+  await t.rejects(call('a'))
+  await t.rejects(Promise.all([call('b'), call('c')]))
+})
+
 t.test('after a list that failed, it goes on', async (t) => {
   let fails = true
   const { call } = setting((inputs) => (fails ? Promise.reject(new Error('a bug')) : upper(inputs)))

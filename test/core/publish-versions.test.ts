@@ -313,6 +313,41 @@ t.test('a lease from a clock that was far ahead ends at once', async (t) => {
   t.equal((await it.read()).computedName, 'In time')
 })
 
+t.test('a lease is respected by a publisher whose own leases are much shorter', async (t) => {
+  const it = await setting()
+  const slow = slowNamer()
+  const onFailedAttempt = (_: unknown, why: unknown) => it.failures.push(why)
+  const patient = publishVersions({
+    ...it,
+    namer: slow.namer,
+    claimMax: 1,
+    leaseMs: 620_000,
+    onFailedAttempt,
+  })
+  const step = patient(GOING_ON)
+  await settled()
+  it.clock.advance(60_000)
+  t.equal(await it.publish(naming('Stolen')), 0)
+  slow.answer('Patient')
+  await step
+  t.equal((await it.read()).computedName, 'Patient')
+})
+
+t.test('a hook that throws does not cost an attempt', async (t) => {
+  const it = await setting()
+  const printed = t.capture(console, 'error', () => {})
+  const onFailedAttempt = () => {
+    throw new Error('a bug of the hook')
+  }
+  const step = publishVersions({ ...it, namer: failing, claimMax: 1, leaseMs: LEASE_MS, onFailedAttempt })
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    await step(GOING_ON)
+    it.clock.advance(60_000)
+  }
+  t.equal((await it.read()).latestVersion.status, 'published')
+  t.equal(printed().length, ATTEMPTS_MAX)
+})
+
 t.test('an error of the store ends no other attempt, and is thrown', async (t) => {
   const { clock, newGroup, createPage, read, readPage, store, strangerId, tenantId } = await setting()
   const { page } = await createPage(await newGroup({ tenantId: strangerId }))

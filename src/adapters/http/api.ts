@@ -1,3 +1,4 @@
+import { callHook } from '../../core/call-hook.ts'
 import { DomainFailure, refuse } from '../../core/failures.ts'
 import { type Caller, requireScope } from '../../core/identify.ts'
 import type { Admission, Place } from './admission.ts'
@@ -134,15 +135,6 @@ export const createApi = (deps: Deps): Api => {
     callHook(() => deps.onAnswered({ requestId, method, route, status: draft.status, code, ms, ...trace }))
     const response = responseOf(draft, headers)
     return method === 'HEAD' ? { ...response, body: '' } : response
-  }
-}
-
-/** A hook that throws must not cost the answer: what the request wrote is committed. */
-const callHook = (hook: () => void): void => {
-  try {
-    hook()
-  } catch (error) {
-    console.error(error)
   }
 }
 

@@ -25,8 +25,19 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
 
   /** Listens on one connection until that is lost, does not answer any more, or the store is closed. */
   const listen = async (address: string): Promise<void> => {
-    const lost = Promise.withResolvers<never>()
-    const lose = () => lost.reject(new Error('The listening connection is lost.'))
+    let isLost = false
+    let fail = () => {}
+    const lose = () => {
+      isLost = true
+      fail()
+    }
+    /** Not a race with one long promise, which would keep something of every heartbeat. */
+    const unlessLost = <Answer>(asked: PromiseLike<Answer>): Promise<Answer> =>
+      new Promise((resolve, reject) => {
+        fail = () => reject(new Error('The listening connection is lost.'))
+        asked.then(resolve, reject)
+        if (isLost) fail()
+      })
     closing.signal.addEventListener('abort', lose)
     const sql = openPostgres(address, {
       max: 1,
@@ -37,15 +48,13 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
     })
     const answered = async (asked: PromiseLike<unknown>): Promise<void> => {
       const unsure = setInterval(listeners.emitAll, HEARTBEAT_MS)
-      await withTimeout(Promise.race([asked, lost.promise]), ANSWER_MS_MAX).finally(() =>
-        clearInterval(unsure),
-      )
+      await withTimeout(unlessLost(asked), ANSWER_MS_MAX).finally(() => clearInterval(unsure))
     }
     try {
       await answered(sql`listen prospect_pages`)
       listeners.emitAll()
       for (;;) {
-        await Promise.race([beat(), lost.promise])
+        await unlessLost(beat())
         await answered(sql`select 1`)
       }
     } finally {
