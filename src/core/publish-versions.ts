@@ -58,7 +58,11 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs, onFail
       store.versions.claim({ now: isoTime(now), until, horizon, afterTenantId, max })
     let claimed = await claimAfter(lastTenantId)
     if (claimed.length === 0 && lastTenantId !== '') claimed = await claimAfter('')
-    lastTenantId = claimed.reduce((last, { tenantId }) => (tenantId > last ? tenantId : last), '')
+    // With fewer than wanted, all tenants after the last one have had their turn: the next claim starts over.
+    lastTenantId =
+      claimed.length < max
+        ? ''
+        : claimed.reduce((last, { tenantId }) => (tenantId > last ? tenantId : last), '')
     return claimed
   }
 
