@@ -42,8 +42,7 @@ export const postgresActivities = (ask: Ask): Activities => ({
       ask,
       (sql) => sql`
         ${prospects.length === 0 ? sql`` : withSaved(sql, prospects)}
-        insert into prospect_logs (${LOGS.names(sql)})
-        select * from ${LOGS.from(sql, changes.logs)}
+        insert into prospect_logs ${LOGS.into(sql, changes.logs)}
         order by tenant_id, source, idempotency_key, prospect_log_id`,
     )
   },
@@ -71,8 +70,7 @@ const logsByKey = (sql: Sql, wants: readonly object[]) => sql`
  */
 const withSaved = (sql: Sql, prospects: readonly object[]) => sql`
   with saved as (
-    insert into prospects as p (${PROSPECTS.names(sql)})
-    select * from ${PROSPECTS.from(sql, prospects)}
+    insert into prospects as p ${PROSPECTS.into(sql, prospects)}
     on conflict (tenant_id, prospect_id) do update set
       email = coalesce(p.email, excluded.email),
       email_hash = case when p.email_hash <> excluded.email_hash then ''

@@ -38,7 +38,7 @@ export const postgresPageGroups = (ask: Ask): PageGroups => ({
           insert into page_counts (tenant_id, page_group_id, pages_count)
           values (${group.tenantId}, ${group.pageGroupId}, ${group.pagesCount})
         )
-        insert into page_groups (${GROUPS.names(sql)}) select * from ${GROUPS.from(sql, [group])}`,
+        insert into page_groups ${GROUPS.into(sql, [group])}`,
     )
   },
 

@@ -54,7 +54,7 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
         with page as (
           select * from ${NEW_PAGES.from(sql, pages.map(newPageRow))}
         ), counted as (
-          insert into page_counts as c (${COUNTS.names(sql)})
+          insert into page_counts as c (tenant_id, page_group_id, pages_count)
           select tenant_id, page_group_id, (
             select count.pages_count from page_groups g
             where g.tenant_id = count.tenant_id
@@ -70,8 +70,7 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
             created_at
           from page
         )
-        insert into pages (${PAGES.names(sql)})
-        select ${PAGES.names(sql)} from page
+        insert into pages ${PAGES.copied(sql)}
         order by tenant_id, page_group_id, idempotency_key, page_id`,
     )
     if (recorded === 'recorded') added()

@@ -21,9 +21,7 @@ const escapes = /["\\]/g
 
 /**
  * The columns of rows that a statement gets as one array each, named once. The member `pageId` of a row is the column
- * `page_id`. The text is the same for any number of rows, so it is prepared once.
- *
- * `names`: `page_id, …`. `selected`: `alias.page_id, …` with JSON as text. `from`: `unnest($1::text[], …) as alias (…)`.
+ * `page_id`. Texts are the same for any number of rows, so they are prepared once. `selected` has JSON as text.
  */
 export const columns = (alias: string, list: Columns | string) => {
   const types = typeof list === 'string' ? columnsOf(list) : list
@@ -38,13 +36,18 @@ export const columns = (alias: string, list: Columns | string) => {
   )
   const [namesText, selectedText] = [template([names]), template([selected.join(', ')])]
   const fromText = template(['unnest(', ...from])
+  const intoText = template([`(${names}) select * from unnest(`, ...from])
+  const copiedText = template([`(${names}) select ${names} from ${alias}`])
+  const filled = (sql: Sql, text: TemplateStringsArray, rows: readonly object[]) => {
+    const values = rows.map((row) => valuesOf(row, members))
+    return sql(text, ...members.map((_, i) => textArray(values.map((row) => row[i] ?? null))))
+  }
   return {
     names: (sql: Sql) => sql(namesText),
     selected: (sql: Sql) => sql(selectedText),
-    from: (sql: Sql, rows: readonly object[]) => {
-      const values = rows.map((row) => valuesOf(row, members))
-      return sql(fromText, ...members.map((_, i) => textArray(values.map((row) => row[i] ?? null))))
-    },
+    from: (sql: Sql, rows: readonly object[]) => filled(sql, fromText, rows),
+    into: (sql: Sql, rows: readonly object[]) => filled(sql, intoText, rows),
+    copied: (sql: Sql) => sql(copiedText),
   }
 }
 
