@@ -34,9 +34,15 @@ export const decideAndSave = async <Input, Known, Changes, Answer>(
   const middle = Math.ceil(inputs.length / 2)
   const first = await decideAndSave(inputs.slice(0, middle), story)
   const second = inputs.slice(middle)
-  return [...first, ...(await decideAndSave(second, story).catch((error) => failed(second, error)))]
+  try {
+    return [...first, ...(await decideAndSave(second, story))]
+  } catch (why) {
+    // The first half is saved by now, so an error in the second fails only the members that cause it.
+    if (why instanceof DomainFailure) return [...first, ...second.map(() => why)]
+    const outcomes = [...first]
+    for (const input of second) outcomes.push(...(await decideAndSave([input], story).catch(failed)))
+    return outcomes
+  }
 }
 
-/** The first half is saved by now, so an error in the second must not make the whole list look failed. */
-const failed = (inputs: readonly unknown[], error: unknown): DomainFailure[] =>
-  inputs.map(() => (error instanceof DomainFailure ? error : unavailable('This write failed; retry.', error)))
+const failed = (why: unknown) => [unavailable('This write failed; retry.', why)]

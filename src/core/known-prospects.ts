@@ -3,7 +3,7 @@ import { keyOf } from './keys.ts'
 import type { ProspectChange, StoredProspect } from './ports/activities.ts'
 
 /** The prospects that a list of activities needs, as they will be once the list is saved. */
-export const knownProspects = (stored: readonly StoredProspect[]) => {
+export const knownProspects = (stored: readonly StoredProspect[], now: string) => {
   const byId = new Map<string, StoredProspect>()
   const byEmail = new Map<string, StoredProspect>()
   const changes = new Map<string, ProspectChange>()
@@ -25,12 +25,7 @@ export const knownProspects = (stored: readonly StoredProspect[]) => {
     },
 
     /** Nothing is overwritten, and an email that belongs to another prospect is ignored. */
-    fillBlanks: (
-      prospect: StoredProspect,
-      matchable: MatchableEmail | null,
-      name: string | null,
-      now: string,
-    ): void => {
+    fillBlanks: (prospect: StoredProspect, matchable: MatchableEmail | null, name: string | null): void => {
       const { tenantId, prospectId } = prospect
       const isFree = matchable !== null && !byEmail.has(keyOf(tenantId, matchable.emailHash))
       const taken = prospect.emailHash === null && isFree ? matchable : null

@@ -76,7 +76,7 @@ const decide = (
   now: string,
   { newId, requireIdentity = false }: Deps,
 ): { outcomes: Outcome<LoggedActivity>[]; changes: ActivityChanges | null } => {
-  const prospects = knownProspects(known.prospects)
+  const prospects = knownProspects(known.prospects, now)
   const earlier = earlierRequests<Logged>(
     known.receipts.map((r) => [keyOf(r.tenantId, r.source, r.idempotencyKey), r]),
     ({ prospectLogId }) => ({ prospectLogId }),
@@ -115,7 +115,7 @@ const decide = (
         ? (prospects.byId(tenantId, prospectId) ?? refuse('prospect_not_found', 'Prospect not found.'))
         : matchable && prospects.byEmail(tenantId, matchable.emailHash)
     if (found) {
-      prospects.fillBlanks(found, matchable, name, now)
+      prospects.fillBlanks(found, matchable, name)
       return { prospectId: found.prospectId, createdProspect: false }
     }
     if (matchable === null && requireIdentity)

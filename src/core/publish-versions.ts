@@ -10,9 +10,9 @@ export const ATTEMPTS_MAX = 5
 const RESTS_MS = [1_000, 5_000, 20_000, 60_000]
 /**
  * A version that would wait longer than a lease and this got its time from a clock that was far ahead, and is claimed at
- * once. It exceeds every lease, because another process may have a longer time limit for its namer.
+ * once. It exceeds every lease (NAMER_MS_MAX and a margin), because another process's may be longer than this one's.
  */
-const CLOCK_AHEAD_MS_MAX = 60 * 60_000
+const CLOCK_AHEAD_MS_MAX = 15 * 60_000
 
 type Deps = {
   readonly store: Pick<Store, 'versions'>
