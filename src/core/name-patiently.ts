@@ -16,22 +16,24 @@ export type PatientNamer = ReturnType<typeof namePatiently>
  * Names versions by a namer that may fail or hang. Answers null for one that keeps its built-in name, and throws only if
  * `stop` is aborted.
  *
- * A failed call is retried after growing pauses, until the patience with this version ends. If no other version was named
- * meanwhile, the namer then rests for as long: all versions keep their built-in names at once, so that they never wait for
- * it one after the other.
+ * A failed call is retried after growing pauses, until the patience with this version ends, or would end during the pause
+ * that the failure demands. If no other version was named meanwhile, the namer then rests for as long: all versions keep
+ * their built-in names at once, so that they never wait for it one after the other.
  */
 export const namePatiently = ({ namer, patienceMs, sleep, onFailedAttempt }: Deps) => {
   let namedCount = 0
   let isResting = false
 
   const nameWithRetries = async (context: NamingContext, stop: AbortSignal, version: ClaimedVersion) => {
+    let leftMs = patienceMs
     // The pauses double: four of them, and so five calls, fit into the patience.
     for (let pauseMs = Math.ceil(patienceMs / 16); ; pauseMs *= 2)
       try {
         return nameFrom(await namer(context, stop))
       } catch (why) {
         const retryInMs = Math.max(pauseMs, retryAfterMsOf(why))
-        if (stop.aborted || retryInMs >= patienceMs) throw why
+        if (stop.aborted || retryInMs >= leftMs) throw why
+        leftMs -= retryInMs
         callHook(() => onFailedAttempt?.(version, why, retryInMs))
         await sleep(retryInMs, stop)
         stop.throwIfAborted()
