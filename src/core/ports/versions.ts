@@ -49,5 +49,7 @@ export type Versions = {
    */
   settle(tenantId: string, settlements: readonly Settlement[]): Promise<readonly string[]>
 }
-/** Thinks of a name for a page. Slow and foreign: called outside of any write, and it may fail. */
+/** Thinks of a name for a page. Slow and foreign, and it may fail: see `namingFailure`. */
 export type Namer = (context: NamingContext, stop: AbortSignal) => Promise<string>
+/** Gets each failed call to a namer, and when it is retried: null if the version keeps its built-in name instead. */
+export type OnFailedAttempt = (version: ClaimedVersion, why: unknown, retryInMs: number | null) => void
