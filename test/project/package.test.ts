@@ -22,6 +22,7 @@ t.test('the package contains the program and the files that it reads, and nothin
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
+    'bin',
     'dist',
     'package.json',
     'sql',
