@@ -2,7 +2,7 @@ import type { Store } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
 import { type Migration, missingMigrations, refuseUnmigrated } from '../migrations.ts'
 import { sqliteActivities } from './activities.ts'
-import { type Database, openDatabase } from './open.ts'
+import { type Database, openDatabase, orNull } from './open.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
 import { sqliteApiKeys, sqliteTenants } from './tenants.ts'
@@ -46,7 +46,10 @@ export const sqliteStore = (
     tenants: sqliteTenants(database),
     backlog: sqliteBacklog(database),
     migrate: async () => migrate(database, migrations),
-    ready: async () => refuseUnmigrated(migrations, database.lastMigration()),
+    ready: async () => {
+      database.refuseMoved()
+      refuseUnmigrated(migrations, database.lastMigration())
+    },
     watch: (listener) => {
       listeners.add(listener)
       looking ??= look()
@@ -59,14 +62,12 @@ export const sqliteStore = (
   }
 }
 
-/** Null while the file cannot be read. */
-const dataVersion = (database: Database): number | null => {
-  try {
-    return database.get<{ dataVersion: number }>('pragma data_version')?.dataVersion ?? null
-  } catch {
-    return null
-  }
-}
+/** Null while the file cannot be read, or was moved. */
+const dataVersion = (database: Database) =>
+  orNull(() => {
+    database.refuseMoved()
+    return database.get<{ dataVersion: number }>('pragma data_version')?.dataVersion
+  })
 
 const ADD_MIGRATION =
   "insert into schema_migrations (number, name, applied_at) values (?, ?, strftime('%FT%H:%M:%fZ'))"
