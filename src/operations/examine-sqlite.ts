@@ -1,7 +1,8 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { lastMigration, orNull } from '../adapters/sqlite/open.ts'
+import { lastMigration } from '../adapters/sqlite/open.ts'
+import { orNull } from '../adapters/sqlite/place.ts'
 import { type Check, type Examined, failed, passed } from './check.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 

@@ -1,10 +1,10 @@
-import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { unavailable } from '../../core/failures.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, valuesOf } from '../columns.ts'
+import { orNull, prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>
@@ -110,42 +110,6 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       file.close()
       isOpen = false
     },
-  }
-}
-
-const prepareFile = (place: string): void => {
-  // Nobody else may read what is stored. The journal gets the mode of the file.
-  mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
-  if (!existsSync(place)) closeSync(openSync(place, 'a', 0o600))
-  // SQLite opens a file that it may not write without an error, and would not write to it later, once it may.
-  accessSync(place, constants.W_OK)
-}
-
-/** By inodes, as SQLite does. To open the file for it would be wrong: closing it again would release SQLite's locks. */
-const watchPlace = (file: DatabaseSync, place: string) => {
-  const inodes = () =>
-    orNull(() => [statSync(place), statSync(`${place}-wal`)].map(({ dev, ino }) => `${dev} ${ino}`).join())
-  const opened = inodes()
-  let isJournalEmpty = false
-  return (): void => {
-    const isMoved = inodes() !== opened
-    // What is in the journal belongs to this file, and would be applied to another one in its place. Not twice: by then it
-    // may belong to the other one.
-    isJournalEmpty = isMoved && (isJournalEmpty || emptyJournal(file))
-    if (isMoved)
-      throw unavailable(
-        'The database file was moved, deleted or replaced. Put it back, or restart the server.',
-      )
-  }
-}
-const emptyJournal = (file: DatabaseSync): boolean =>
-  orNull(() => file.prepare('pragma wal_checkpoint(truncate)').get()?.['busy']) === 0
-
-export const orNull = <Answer>(attempt: () => Answer): Answer | null => {
-  try {
-    return attempt()
-  } catch {
-    return null
   }
 }
 
