@@ -6,6 +6,7 @@ import { readMigrations } from '../../src/adapters/migrations.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import type { Store } from '../../src/core/ports/store.ts'
+import { until } from '../support/program.ts'
 import { addTenant } from '../support/rows.ts'
 
 const setting = (t: Test) => {
@@ -66,6 +67,19 @@ t.test('a file that was moved away has every write that was acknowledged', async
   renameSync(path, elsewhere)
   await store.close()
   t.equal(tenantsIn(elsewhere), 1)
+})
+
+t.test('a store that only watches notices a move too', async (t) => {
+  const { path, elsewhere, openStore } = setting(t)
+  const store = await openStore()
+  await addTenant(store)
+  let isNoticed = false
+  store.watch(() => {
+    isNoticed = true
+  })
+  renameSync(path, elsewhere)
+  await until('it is noticed', () => isNoticed)
+  t.equal(tenantsIn(elsewhere), 1, 'it has what was only in the journal')
 })
 
 t.test(
