@@ -40,31 +40,36 @@ const version = {
   versionNumber: described(whole(1), 'The number of the version within its page, starting at 1.'),
 }
 
+export const PublishedVersion = v.object({
+  ...version,
+  publishedAt: described(timestamp(), 'When it was published, in UTC.'),
+})
+
+export const LatestVersion = described(
+  v.object({
+    ...version,
+    status: described(
+      v.picklist(VERSION_STATUSES),
+      'Starts as `processing` and ends as `published` or `failed`.',
+    ),
+    failureReason: described(
+      v.nullable(v.string()),
+      'Why the version failed. Null unless `status` is `failed`.',
+    ),
+  }),
+  'The newest version. Its status explains why nothing is published yet.',
+)
+
 /** Answer of `GET /v0/page_groups/{page_group_id}/pages/{page_id}`, specification 2.5 and 2.6. */
 export const PageWithVersion = v.object({
   ...ids,
   ...names,
   supplementaryContext: described(v.nullable(v.string()), ABOUT),
   publishedVersion: described(
-    v.nullable(
-      v.object({ ...version, publishedAt: described(timestamp(), 'When it was published, in UTC.') }),
-    ),
+    v.nullable(PublishedVersion),
     'The version that readers see. Null until a version is published.',
   ),
-  latestVersion: described(
-    v.object({
-      ...version,
-      status: described(
-        v.picklist(VERSION_STATUSES),
-        'Starts as `processing` and ends as `published` or `failed`.',
-      ),
-      failureReason: described(
-        v.nullable(v.string()),
-        'Why the version failed. Null unless `status` is `failed`.',
-      ),
-    }),
-    'The newest version. Its status explains why nothing is published yet.',
-  ),
+  latestVersion: LatestVersion,
 })
 export type PageWithVersion = v.InferOutput<typeof PageWithVersion>
 

@@ -11,7 +11,10 @@ export const NewProspectLog = v.object({
   payload: anyObject('Any JSON object, nested at most 512 levels deep. Stored byte for byte as sent.'),
   prospectId: v.optional(described(id('prospect'), 'The id of an existing prospect.')),
   email: v.optional(
-    described(text(), 'Finds or creates the prospect. Compared after trimming and lowercasing.'),
+    described(
+      text(),
+      'Finds or creates the prospect. Compared after trimming and lowercasing. Any string is accepted, so that no activity is lost because of a malformed address. Placeholders such as `null`, `n/a` or `unknown` identify nobody.',
+    ),
   ),
   idempotencyKey: v.optional(
     described(

@@ -116,7 +116,7 @@ export interface components {
             };
             /** @description The id of an existing prospect. */
             prospectId?: string;
-            /** @description Finds or creates the prospect. Compared after trimming and lowercasing. */
+            /** @description Finds or creates the prospect. Compared after trimming and lowercasing. Any string is accepted, so that no activity is lost because of a malformed address. Placeholders such as `null`, `n/a` or `unknown` identify nobody. */
             email?: string;
             /** @description Identifies this request within its source, so that it can be retried safely. */
             idempotencyKey?: string;
@@ -268,31 +268,33 @@ export interface components {
             /** @description What this page is about, in addition to the context of its group. */
             supplementaryContext: string | null;
             /** @description The version that readers see. Null until a version is published. */
-            publishedVersion: {
-                /** @description The id of the version. */
-                versionId: string;
-                /** @description The number of the version within its page, starting at 1. */
-                versionNumber: number;
-                /**
-                 * Format: date-time
-                 * @description When it was published, in UTC.
-                 */
-                publishedAt: string;
-            } | null;
-            /** @description The newest version. Its status explains why nothing is published yet. */
-            latestVersion: {
-                /** @description The id of the version. */
-                versionId: string;
-                /** @description The number of the version within its page, starting at 1. */
-                versionNumber: number;
-                /**
-                 * @description Starts as `processing` and ends as `published` or `failed`.
-                 * @enum {string}
-                 */
-                status: "processing" | "published" | "failed";
-                /** @description Why the version failed. Null unless `status` is `failed`. */
-                failureReason: string | null;
-            };
+            publishedVersion: components["schemas"]["PublishedVersion"] | null;
+            latestVersion: components["schemas"]["LatestVersion"];
+        };
+        PublishedVersion: {
+            /** @description The id of the version. */
+            versionId: string;
+            /** @description The number of the version within its page, starting at 1. */
+            versionNumber: number;
+            /**
+             * Format: date-time
+             * @description When it was published, in UTC.
+             */
+            publishedAt: string;
+        };
+        /** @description The newest version. Its status explains why nothing is published yet. */
+        LatestVersion: {
+            /** @description The id of the version. */
+            versionId: string;
+            /** @description The number of the version within its page, starting at 1. */
+            versionNumber: number;
+            /**
+             * @description Starts as `processing` and ends as `published` or `failed`.
+             * @enum {string}
+             */
+            status: "processing" | "published" | "failed";
+            /** @description Why the version failed. Null unless `status` is `failed`. */
+            failureReason: string | null;
         };
         /** @description A problem document (RFC 9457). Clients must ignore unknown members. */
         Problem: {
@@ -309,14 +311,7 @@ export interface components {
             /** @description A stable, machine-readable code for the kind of problem. */
             code: string;
             /** @description Every fault of the request, each with a `pointer` into the body or the name of a `parameter`. */
-            errors?: {
-                /** @description What is wrong. */
-                detail: string;
-                /** @description A JSON pointer into the body. */
-                pointer?: string;
-                /** @description The name of the query parameter or header. */
-                parameter?: string;
-            }[];
+            errors?: components["schemas"]["Fault"][];
             /** @description The log entry that was first created with the idempotency key. */
             prospectLogId?: string;
             /** @description The page that was first created with the idempotency key. */
@@ -324,19 +319,143 @@ export interface components {
             /** @description The scope that the API key lacks. */
             requiredScope?: string;
         };
+        /** @description One fault of a request. */
+        Fault: {
+            /** @description What is wrong. */
+            detail: string;
+            /** @description A JSON pointer into the body. */
+            pointer?: string;
+            /** @description The name of the query parameter or header. */
+            parameter?: string;
+        };
+        /** @description Each entry of `errors` describes one fault. `pointer` locates it in the body; `parameter` names a query parameter or header. */
+        InvalidRequestProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 400;
+            /** @constant */
+            code?: "invalid_request";
+        };
+        /** @description Send the API key in the `x-api-key` header. */
+        MissingApiKeyProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 401;
+            /** @constant */
+            code?: "missing_api_key";
+        };
+        /** @description The key is malformed, unknown, expired or revoked, or the header was sent more than once. */
+        InvalidApiKeyProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 401;
+            /** @constant */
+            code?: "invalid_api_key";
+        };
+        /** @description Use an API key that has the scope named in `requiredScope`. */
+        InsufficientScopeProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 403;
+            /** @constant */
+            code?: "insufficient_scope";
+        };
+        /** @description Retry after the number of seconds given in the `Retry-After` header. */
+        RateLimitedProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 429;
+            /** @constant */
+            code?: "rate_limited";
+        };
+        /** @description Send fewer or shorter headers. */
+        HeadersTooLargeProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 431;
+            /** @constant */
+            code?: "headers_too_large";
+        };
+        /** @description An unexpected error occurred in the service. `instance` is the id of the request in the server logs. */
+        InternalErrorProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 500;
+            /** @constant */
+            code?: "internal_error";
+        };
+        /** @description The service is overloaded, starting, stopping or cannot reach its database. The request may or may not have been carried out. Retry it with the same idempotency key after `Retry-After` seconds. */
+        UnavailableProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 503;
+            /** @constant */
+            code?: "unavailable";
+        };
+        /** @description Send one JSON object in UTF-8, nested at most 512 levels deep. */
+        InvalidJsonProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 400;
+            /** @constant */
+            code?: "invalid_json";
+        };
+        /** @description Send a smaller body. The limit is 1 MiB unless the server sets another. */
+        PayloadTooLargeProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 413;
+            /** @constant */
+            code?: "payload_too_large";
+        };
+        /** @description Send `Content-Type: application/json`, in UTF-8 and without a content encoding. */
+        UnsupportedMediaTypeProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 415;
+            /** @constant */
+            code?: "unsupported_media_type";
+        };
+        /** @description The tenant of this API key has no prospect with this id. Omit `prospectId` to find or create one by email. */
+        ProspectNotFoundProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 404;
+            /** @constant */
+            code?: "prospect_not_found";
+        };
+        /** @description This key was already used with a different request. Nothing was written. `prospectLogId` or `pageId` identifies the result of the first request. Use a new key for a new request. */
+        IdempotencyKeyReusedProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 422;
+            /** @constant */
+            code?: "idempotency_key_reused";
+        };
+        /** @description Pass `nextCursor` unchanged, to the same list with the same filter, or start again without a cursor. */
+        InvalidCursorProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 400;
+            /** @constant */
+            code?: "invalid_cursor";
+        };
+        /** @description The tenant of this API key has no page group with this id, or the group was deleted. */
+        PageGroupNotFoundProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 404;
+            /** @constant */
+            code?: "page_group_not_found";
+        };
+        /** @description The page group has no page with this id. */
+        PageNotFoundProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 404;
+            /** @constant */
+            code?: "page_not_found";
+        };
+        /** @description The page group is archived and accepts no new pages. Its existing pages can still be read. */
+        PageGroupNotActiveProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 409;
+            /** @constant */
+            code?: "page_group_not_active";
+        };
     };
     responses: never;
     parameters: {
         /** @description Makes the request safe to retry: a retry with the same key returns the first answer. */
         IdempotencyKey: string;
-        /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
-        XRequestId: string;
-        /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
-        Traceparent: string;
     };
     requestBodies: never;
     headers: {
-        /** @description The id of the request, as in the server logs. */
+        /** @description The id of the request, as in the server logs: the one that was sent in this header, if valid, otherwise a generated one. */
         "X-Request-Id": string;
         /** @description How many seconds to wait before retrying. */
         "Retry-After": number;
@@ -359,10 +478,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to retry: a retry with the same key returns the first answer. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
-                "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
-                traceparent?: components["parameters"]["Traceparent"];
             };
             path?: never;
             cookie?: never;
@@ -396,12 +511,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "invalid_request" | "invalid_json";
-                    };
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
             /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
@@ -412,12 +522,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 401;
-                        /** @enum {unknown} */
-                        code?: "missing_api_key" | "invalid_api_key";
-                    };
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
                 };
             };
             /** @description Insufficient scope (`insufficient_scope`). */
@@ -429,12 +534,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 403;
-                        /** @enum {unknown} */
-                        code?: "insufficient_scope";
-                    };
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
             /** @description Prospect not found (`prospect_not_found`). */
@@ -446,12 +546,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 404;
-                        /** @enum {unknown} */
-                        code?: "prospect_not_found";
-                    };
+                    "application/problem+json": components["schemas"]["ProspectNotFoundProblem"];
                 };
             };
             /** @description Payload too large (`payload_too_large`). */
@@ -463,12 +558,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 413;
-                        /** @enum {unknown} */
-                        code?: "payload_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
                 };
             };
             /** @description Unsupported content type (`unsupported_media_type`). */
@@ -480,12 +570,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 415;
-                        /** @enum {unknown} */
-                        code?: "unsupported_media_type";
-                    };
+                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
                 };
             };
             /** @description Idempotency key reused (`idempotency_key_reused`). */
@@ -497,12 +582,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 422;
-                        /** @enum {unknown} */
-                        code?: "idempotency_key_reused";
-                    };
+                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"];
                 };
             };
             /** @description Too many requests (`rate_limited`). */
@@ -515,12 +595,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 429;
-                        /** @enum {unknown} */
-                        code?: "rate_limited";
-                    };
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
                 };
             };
             /** @description Headers too large (`headers_too_large`). */
@@ -530,12 +605,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
                 };
             };
             /** @description Internal error (`internal_error`). */
@@ -547,12 +617,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal_error";
-                    };
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
                 };
             };
             /** @description Service unavailable (`unavailable`). */
@@ -565,12 +630,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "unavailable";
-                    };
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
                 };
             };
         };
@@ -585,12 +645,7 @@ export interface operations {
                 /** @description Return only groups with this status. By default, all groups except deleted ones. */
                 status?: "active" | "archived" | "deleted";
             };
-            header?: {
-                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
-                "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
-                traceparent?: components["parameters"]["Traceparent"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -617,12 +672,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "invalid_request" | "invalid_cursor";
-                    };
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
                 };
             };
             /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
@@ -633,12 +683,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 401;
-                        /** @enum {unknown} */
-                        code?: "missing_api_key" | "invalid_api_key";
-                    };
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
                 };
             };
             /** @description Insufficient scope (`insufficient_scope`). */
@@ -650,12 +695,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 403;
-                        /** @enum {unknown} */
-                        code?: "insufficient_scope";
-                    };
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
             /** @description Too many requests (`rate_limited`). */
@@ -668,12 +708,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 429;
-                        /** @enum {unknown} */
-                        code?: "rate_limited";
-                    };
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
                 };
             };
             /** @description Headers too large (`headers_too_large`). */
@@ -683,12 +718,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
                 };
             };
             /** @description Internal error (`internal_error`). */
@@ -700,12 +730,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal_error";
-                    };
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
                 };
             };
             /** @description Service unavailable (`unavailable`). */
@@ -718,12 +743,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "unavailable";
-                    };
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
                 };
             };
         };
@@ -736,12 +756,7 @@ export interface operations {
                 /** @description The maximum number of items to return. A slice may hold fewer while `hasMore` is true. */
                 limit?: number;
             };
-            header?: {
-                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
-                "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
-                traceparent?: components["parameters"]["Traceparent"];
-            };
+            header?: never;
             path: {
                 /** @description The id of the page group. */
                 page_group_id: string;
@@ -771,12 +786,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "invalid_request" | "invalid_cursor";
-                    };
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
                 };
             };
             /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
@@ -787,12 +797,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 401;
-                        /** @enum {unknown} */
-                        code?: "missing_api_key" | "invalid_api_key";
-                    };
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
                 };
             };
             /** @description Insufficient scope (`insufficient_scope`). */
@@ -804,12 +809,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 403;
-                        /** @enum {unknown} */
-                        code?: "insufficient_scope";
-                    };
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
             /** @description Page group not found (`page_group_not_found`). */
@@ -821,12 +821,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 404;
-                        /** @enum {unknown} */
-                        code?: "page_group_not_found";
-                    };
+                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"];
                 };
             };
             /** @description Too many requests (`rate_limited`). */
@@ -839,12 +834,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 429;
-                        /** @enum {unknown} */
-                        code?: "rate_limited";
-                    };
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
                 };
             };
             /** @description Headers too large (`headers_too_large`). */
@@ -854,12 +844,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
                 };
             };
             /** @description Internal error (`internal_error`). */
@@ -871,12 +856,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal_error";
-                    };
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
                 };
             };
             /** @description Service unavailable (`unavailable`). */
@@ -889,12 +869,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "unavailable";
-                    };
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
                 };
             };
         };
@@ -905,10 +880,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to retry: a retry with the same key returns the first answer. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
-                "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
-                traceparent?: components["parameters"]["Traceparent"];
             };
             path: {
                 /** @description The id of the page group. */
@@ -945,12 +916,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "invalid_request" | "invalid_json";
-                    };
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
             /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
@@ -961,12 +927,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 401;
-                        /** @enum {unknown} */
-                        code?: "missing_api_key" | "invalid_api_key";
-                    };
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
                 };
             };
             /** @description Insufficient scope (`insufficient_scope`). */
@@ -978,12 +939,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 403;
-                        /** @enum {unknown} */
-                        code?: "insufficient_scope";
-                    };
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
             /** @description Page group not found (`page_group_not_found`). */
@@ -995,12 +951,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 404;
-                        /** @enum {unknown} */
-                        code?: "page_group_not_found";
-                    };
+                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"];
                 };
             };
             /** @description Page group not active (`page_group_not_active`). */
@@ -1012,12 +963,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 409;
-                        /** @enum {unknown} */
-                        code?: "page_group_not_active";
-                    };
+                    "application/problem+json": components["schemas"]["PageGroupNotActiveProblem"];
                 };
             };
             /** @description Payload too large (`payload_too_large`). */
@@ -1029,12 +975,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 413;
-                        /** @enum {unknown} */
-                        code?: "payload_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
                 };
             };
             /** @description Unsupported content type (`unsupported_media_type`). */
@@ -1046,12 +987,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 415;
-                        /** @enum {unknown} */
-                        code?: "unsupported_media_type";
-                    };
+                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
                 };
             };
             /** @description Idempotency key reused (`idempotency_key_reused`). */
@@ -1063,12 +999,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 422;
-                        /** @enum {unknown} */
-                        code?: "idempotency_key_reused";
-                    };
+                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"];
                 };
             };
             /** @description Too many requests (`rate_limited`). */
@@ -1081,12 +1012,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 429;
-                        /** @enum {unknown} */
-                        code?: "rate_limited";
-                    };
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
                 };
             };
             /** @description Headers too large (`headers_too_large`). */
@@ -1096,12 +1022,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
                 };
             };
             /** @description Internal error (`internal_error`). */
@@ -1113,12 +1034,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal_error";
-                    };
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
                 };
             };
             /** @description Service unavailable (`unavailable`). */
@@ -1131,12 +1047,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "unavailable";
-                    };
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
                 };
             };
         };
@@ -1144,12 +1055,7 @@ export interface operations {
     getPage: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
-                "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
-                traceparent?: components["parameters"]["Traceparent"];
-            };
+            header?: never;
             path: {
                 /** @description The id of the page group. */
                 page_group_id: string;
@@ -1181,12 +1087,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "invalid_request";
-                    };
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
                 };
             };
             /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
@@ -1197,12 +1098,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 401;
-                        /** @enum {unknown} */
-                        code?: "missing_api_key" | "invalid_api_key";
-                    };
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
                 };
             };
             /** @description Insufficient scope (`insufficient_scope`). */
@@ -1214,12 +1110,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 403;
-                        /** @enum {unknown} */
-                        code?: "insufficient_scope";
-                    };
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
             /** @description Page group not found (`page_group_not_found`). Page not found (`page_not_found`). */
@@ -1231,12 +1122,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 404;
-                        /** @enum {unknown} */
-                        code?: "page_group_not_found" | "page_not_found";
-                    };
+                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"] | components["schemas"]["PageNotFoundProblem"];
                 };
             };
             /** @description Too many requests (`rate_limited`). */
@@ -1249,12 +1135,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 429;
-                        /** @enum {unknown} */
-                        code?: "rate_limited";
-                    };
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
                 };
             };
             /** @description Headers too large (`headers_too_large`). */
@@ -1264,12 +1145,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
                 };
             };
             /** @description Internal error (`internal_error`). */
@@ -1281,12 +1157,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal_error";
-                    };
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
                 };
             };
             /** @description Service unavailable (`unavailable`). */
@@ -1299,12 +1170,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "unavailable";
-                    };
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
                 };
             };
         };
