@@ -88,7 +88,8 @@ export const printAnswers = async (answers: Answers, format: TableFormat | undef
     for await (const answer of Symbol.asyncIterator in answers ? answers : [answers]) {
       if (answer === null) break
       if (process.listenerCount('SIGINT') === 0) process.once('SIGINT', interrupt)
-      if (isJson) process.stdout.write(`${writeJson(answer)}\n`)
+      // A slow reader slows the command down, which else would hold all that is not read yet.
+      if (isJson) await new Promise((done) => process.stdout.write(`${writeJson(answer)}\n`, done))
       else collected.push(answer)
       // The embedded database works synchronously: without a pause no signal would be handled before the end.
       await nextTurn()

@@ -6,6 +6,7 @@ import { asText, type TableFormat } from '../../src/cli/output.ts'
 import { commandIn, parse, unknownCommand } from '../../src/cli/parse.ts'
 import { refusalText } from '../../src/cli/refusals.ts'
 import { unavailable } from '../../src/core/failures.ts'
+import { runChild, sourceUrl } from '../support/children.ts'
 
 for (const command of COMMANDS)
   t.test(`the help of ${command.words} has its usage, each option and examples`, async (t) => {
@@ -115,6 +116,28 @@ t.test('a name cannot control the terminal', async (t) => {
     shown([{ names: [name], other: [{ name: '\u001b[2J' }] }]),
     'names  \\u001b]0;title\\u0007\\u000a\\u202egnp.exe \\u009b2J Größe 日本語 👩‍👩‍👧\nother  [{"name":"\\u001b[2J"}]\n',
   )
+})
+
+/** Takes answers until 20 are written, by a stdout of which every second one cannot be; answers which were taken when. */
+const PRINT_20 = `
+  const { printAnswers } = await import('${sourceUrl('cli/output.ts')}')
+  const { stdout } = process
+  const write = stdout.write.bind(stdout)
+  const seen = []
+  let taken = 0
+  stdout.write = (text, done) => {
+    seen.push(taken)
+    setImmediate(() => {
+      if (seen.length === 20) write(JSON.stringify(seen), () => process.exit())
+      else done(seen.length % 2 ? new Error('EPIPE') : undefined)
+    })
+    return false
+  }
+  await printAnswers((async function* () { for (;;) yield { n: ++taken } })(), undefined, true)`
+
+t.test('no answer is taken before the one before it is written, so none pile up', async (t) => {
+  const oneByOne = Array.from({ length: 20 }, (_, i) => i + 1)
+  t.strictSame(JSON.parse(await runChild(PRINT_20)), oneByOne)
 })
 
 t.test('a refusal says in words what is wrong, and what to do', async (t) => {
