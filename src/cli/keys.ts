@@ -47,12 +47,12 @@ export const keyCommands: readonly Command[] = [
     options: { tenant: TENANT },
     examples: { 'all keys, even revoked ones': 'prospect-pages keys list --tenant "$TENANT"' },
     format: {
-      list: 'apiKeys',
+      list: true,
       columns: ['apiKeyId', 'start', 'name', 'scopes', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'],
     },
-    run: async ({ values }, open) => {
+    async *run({ values }, open) {
       const tenantId = requiredName(values, 'tenant')
-      return { apiKeys: await listApiKeys(await open())(tenantId) }
+      yield* await listApiKeys(await open())(tenantId)
     },
   },
   {

@@ -216,6 +216,7 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
 
   t.test('a target that contains other data is refused, and nothing is written', async (t) => {
     const { args, url, count } = await setting(t)
+    await answerOf(['migrate'], { DATABASE_URL: url })
     await answerOf(['tenants', 'create', '--name', 'Somebody'], { DATABASE_URL: url })
     t.match(await refusal(args), {
       code: 1,

@@ -46,18 +46,27 @@ t.test('a terminal gets a table in colours, and JSON with --json', { skip }, asy
 
 t.test('a refusal is sentences on a terminal, and JSON with --json', { skip }, async (t) => {
   const env = { ...databaseIn(newFolder(t)), NO_COLOR: '1' }
+  const { tenantId } = await seed(env)
   const line = programLine('keys', 'list', '--tenant', 'nobody')
-  const [refused, asJson, wrong, unknown] = await Promise.all([
+  const [refused, asJson, wrong, unknown, none] = await Promise.all([
     onTerminal(line, env),
     onTerminal(`${line} --json`, env),
     onTerminal(line, { ...env, PORT: 'x', LOG_LEVEL: 'loud' }),
     onTerminal(programLine('keys', 'lis'), env),
+    onTerminal(programLine('page-groups', 'list', '--tenant', tenantId, '--status', 'deleted'), env),
   ])
-  t.match(refused, { code: 1, text: /^refused: Tenant not found\. \(not_found\)\n$/ })
+  t.match(refused, {
+    code: 1,
+    text: /^refused: Tenant not found\. \(not_found\)\ndatabase: sqlite:\/.*test\.db\n$/,
+  })
   t.equal(JSON.parse(asJson.text).code, 'not_found')
   t.match(wrong, { code: 1, text: /^refused: .* \(invalid_request\)\n {2}PORT {7}must be/ })
   t.match(wrong.text, /\n {2}LOG_LEVEL {2}must be .*\nprospect-pages --help lists every setting\.\n$/s)
-  t.match(unknown, { code: 2, text: /^prospect-pages: unknown command: keys lis\n/ })
+  t.match(unknown, {
+    code: 2,
+    text: /^prospect-pages: unknown command: keys lis; did you mean keys list\?\nprosp/,
+  })
+  t.equal(none.text, 'none\n')
 })
 
 /** Page groups `g0`, `g1` and so on, as JSON lines. */

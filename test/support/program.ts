@@ -171,6 +171,7 @@ export const seed = async (env: Environment) => {
 
 /** The same, made by the command line. */
 export const seedByCommands: typeof seed = async (env) => {
+  await answerOf(['migrate'], env)
   const { tenantId, brandId } = await answerOf(['tenants', 'create', '--name', 'Tenant'], env)
   const [{ apiKey, apiKeyId }, { pageGroupId }] = await Promise.all([
     answerOf(['keys', 'create', '--tenant', tenantId], env),
