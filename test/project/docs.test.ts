@@ -25,11 +25,6 @@ t.test('every link between the pages leads to a file and a heading', async (t) =
     }
 })
 
-t.test('the library page shows its programs as the tests run them', async (t) => {
-  for (const program of ['log-an-activity.ts', 'plain-server.ts'])
-    t.ok(read('docs/library.md').includes(read(`test/examples/${program}`)), program)
-})
-
 t.test('the settings page lists every setting as the program does', async (t) => {
   const rows = settingsHelp().map(
     ({ name, default: fallback, help }) =>
