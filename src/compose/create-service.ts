@@ -2,87 +2,44 @@ import type * as v from 'valibot'
 import { parseJson, refuseDeep, refuseFaults } from '../adapters/http/parse-request.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { createPageGroup, type NewPageGroup } from '../core/create-page-group.ts'
-import type { PageCreation, PageToCreate } from '../core/create-page-with-version.ts'
+import type { PageToCreate } from '../core/create-page-with-version.ts'
 import { brandsOf, createTenant } from '../core/create-tenant.ts'
 import { DomainFailure, type Fault } from '../core/failures.ts'
-import { type IssuedApiKey, issueApiKey } from '../core/issue-api-key.ts'
-import type { LoggedActivity, NewActivity } from '../core/log-prospect-activity.ts'
-import type { Outcome } from '../core/outcome.ts'
-import type { Scope } from '../core/ports/api-keys.ts'
+import { issueApiKey, type NewApiKey } from '../core/issue-api-key.ts'
+import type { NewActivity } from '../core/log-prospect-activity.ts'
 import type { PageWant } from '../core/ports/pages.ts'
-import type { Store } from '../core/ports/store.ts'
-import type { Clock, NewId } from '../core/ports/world.ts'
+import type { Needs, Store } from '../core/ports/store.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkShape, pointerTo } from '../shapes/check.ts'
 import * as inputs from '../shapes/input.ts'
 import type { RawJson } from '../shapes/json.ts'
-import type { PageSlice, PageWithVersion } from '../shapes/page.ts'
-import type { PageGroup, PageGroupSlice, PageGroupStatus } from '../shapes/page-group.ts'
+import type { PageGroupStatus } from '../shapes/page-group.ts'
 import { composeUseCases } from './use-cases.ts'
-
-/** What `createService` needs. Only the store is required. */
-export type ServiceOptions = {
-  readonly store: Store
-  readonly clock?: Clock | undefined
-  readonly newId?: NewId | undefined
-  /** Refuse an activity without a prospect id or an email to find its prospect by. */
-  readonly requireIdentity?: boolean | undefined
-  /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
-  readonly listsInFlightMax?: number | undefined
-}
-
-/** An activity to log. `payload.rawJson` is the text of a JSON object, which is stored as it is. */
-export type ActivityToLog = Omit<NewActivity, 'type'> & {
-  /** The kind of activity; `webhook` by default. */
-  readonly type?: string | undefined
-}
-/** Which slice of a list to return: at most `limit` items, 1 to 100, 20 by default. */
-export type SliceOptions = {
-  readonly limit?: number | undefined
-  /** The `nextCursor` of the slice before. */
-  readonly cursor?: string | undefined
-}
-
-/**
- * The operations over a store. Each checks its input as the HTTP API does, and refuses a tenant that does not exist
- * (`not_found`). A refusal is thrown as a `DomainFailure`: branch on its `kind`; `facts.errors` lists what is wrong with
- * the input.
- */
-export type Service = {
-  /** Creates a tenant, and its first brand with the same name. */
-  createTenant(tenant: { readonly name: string }): Promise<{ tenantId: string; brandId: string }>
-  /** Issues an API key and returns it, for the only time. It never expires unless `lifeMs` is given. */
-  issueApiKey(key: {
-    readonly tenantId: string
-    readonly scopes: readonly Scope[]
-    readonly name?: string | null | undefined
-    readonly lifeMs?: number | null | undefined
-  }): Promise<IssuedApiKey>
-  /** Creates a page group, by default in the first brand of the tenant. */
-  createPageGroup(group: NewPageGroup): Promise<PageGroup>
-  /** Logs one activity, for the prospect with this id, else the one with this email, else a new one. */
-  logActivity(activity: ActivityToLog): Promise<LoggedActivity>
-  /** Logs many, in this order. Returns for each its result or its `DomainFailure`; one failure affects no other. */
-  logActivities(activities: readonly ActivityToLog[]): Promise<readonly Outcome<LoggedActivity>[]>
-  /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
-  listPageGroups(
-    list: SliceOptions & { readonly tenantId: string; readonly status?: PageGroupStatus | undefined },
-  ): Promise<PageGroupSlice>
-  /** One slice of the pages of a group, newest first. */
-  listPages(
-    list: SliceOptions & { readonly tenantId: string; readonly pageGroupId: string },
-  ): Promise<PageSlice>
-  /** Reads a page with its published version, which is null until a publisher has published one. */
-  getPage(page: PageWant): Promise<PageWithVersion>
-  /** Creates a page whose first version waits for a publisher. */
-  createPage(page: PageToCreate): Promise<PageCreation>
-}
 
 const TENANTS_REMEMBERED_MAX = 10_000
 
+/** What `createService` needs. Only the store is required. */
+export type ServiceOptions = Pick<Needs<keyof Store>, 'store'> &
+  Partial<Needs<keyof Store>> & {
+    /** Refuse an activity without a prospect id or an email to find its prospect by. */
+    readonly requireIdentity?: boolean
+    /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
+    readonly listsInFlightMax?: number
+  }
+/** An activity to log. `payload.rawJson` is the text of a JSON object. The type is `webhook` by default. */
+export type ActivityToLog = Omit<NewActivity, 'type'> & { readonly type?: string | undefined }
+/** Which slice of a list to return: `limit` is 1 to 100, by default 20; `cursor` the `nextCursor` of the slice before. */
+export type SliceOptions = { readonly limit?: number | undefined; readonly cursor?: string | undefined }
+type GroupsOf = { readonly tenantId: string; readonly status?: PageGroupStatus | undefined }
+
+/** What `createService` returns. */
+export type Service = ReturnType<typeof createService>
+
 /**
- * Every operation over a store, with checked input. Calls that arrive together share a round trip to the database, and
- * none waits for others.
+ * Every operation over a store, with its input checked as over HTTP. A tenant that does not exist is refused: `not_found`.
+ * A refusal is thrown as a `DomainFailure`: branch on its `kind`; `facts.errors` lists what is wrong with the input.
+ *
+ * Calls that arrive together share a round trip to the database, and none waits for others.
  */
 export const createService = ({
   store,
@@ -90,45 +47,54 @@ export const createService = ({
   newId = createNewId(),
   requireIdentity = false,
   listsInFlightMax = 1,
-}: ServiceOptions): Service => {
+}: ServiceOptions) => {
   const deps = { store, clock, newId }
   const useCases = composeUseCases({ ...deps, requireIdentity, listsInFlightMax })
   const tenants = new Map<string, Promise<unknown>>()
 
-  /** Refuses `not_found`. Tenants are never deleted, so one that exists needs no second look-up. */
-  const mustExist = (tenantId: string): Promise<unknown> => {
-    const known = tenants.get(tenantId)
-    if (known !== undefined) return known
-    if (tenants.size >= TENANTS_REMEMBERED_MAX) tenants.clear()
-    const brands = brandsOf(store, tenantId)
-    tenants.set(tenantId, brands)
-    brands.catch(() => tenants.delete(tenantId))
-    return brands
-  }
+  /** Tenants are never deleted, so one that exists needs no second look-up. */
   const ofTenant = async <Input extends { readonly tenantId: string }, Answer>(
     input: Input,
     run: (input: Input) => Promise<Answer>,
   ): Promise<Answer> => {
-    await mustExist(input.tenantId)
+    const { tenantId } = input
+    if (tenants.size >= TENANTS_REMEMBERED_MAX) tenants.clear()
+    const found = tenants.get(tenantId) ?? brandsOf(store, tenantId)
+    tenants.set(tenantId, found)
+    await found.catch((why) => {
+      tenants.delete(tenantId)
+      throw why
+    })
     return run(input)
   }
-  const logActivity: Service['logActivity'] = async (activity) =>
+  const logActivity = async (activity: ActivityToLog) =>
     ofTenant(checked(inputs.ActivityInput, activity, ['payload']), useCases.logProspectActivity)
 
   return {
-    createTenant: async (tenant) => createTenant(deps)(checked(inputs.TenantInput, tenant)),
-    issueApiKey: async (key) =>
+    /** Creates a tenant, and its first brand with the same name. */
+    createTenant: async (tenant: { readonly name: string }) =>
+      createTenant(deps)(checked(inputs.TenantInput, tenant)),
+    /** Issues an API key and returns it, for the only time. It never expires unless `lifeMs` is given. */
+    issueApiKey: async (key: Pick<NewApiKey, 'tenantId' | 'scopes'> & Partial<NewApiKey>) =>
       issueApiKey(deps)({ ...checked(inputs.ApiKeyInput, key), scopes: key.scopes }),
-    createPageGroup: async (group) =>
+    /** Creates a page group, by default in the first brand of the tenant. */
+    createPageGroup: async (group: NewPageGroup) =>
       createPageGroup(deps)(checked(inputs.PageGroupCreation, group, ['actions', 'footerLinks', 'scripts'])),
+    /** Logs one activity, for the prospect with this id, else the one with this email, else a new one. */
     logActivity,
-    logActivities: (activities) =>
+    /** Logs many, in this order. Returns for each its result or its `DomainFailure`; one failure affects no other. */
+    logActivities: (activities: readonly ActivityToLog[]) =>
       Promise.all(activities.map((activity) => logActivity(activity).catch(asOutcome))),
-    listPageGroups: async (list) =>
+    /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
+    listPageGroups: async (list: SliceOptions & GroupsOf) =>
       ofTenant(checkedList(inputs.PageGroupListInput, list), useCases.listPageGroups),
-    listPages: async (list) => ofTenant(checkedList(inputs.PageListInput, list), useCases.listPages),
-    getPage: async (page) => ofTenant(checked(inputs.PageInput, page), useCases.getPage),
-    createPage: async (page) =>
+    /** One slice of the pages of a group, newest first. */
+    listPages: async (list: SliceOptions & Pick<PageWant, 'tenantId' | 'pageGroupId'>) =>
+      ofTenant(checkedList(inputs.PageListInput, list), useCases.listPages),
+    /** Reads a page with its published version, which is null until a publisher has published one. */
+    getPage: async (page: PageWant) => ofTenant(checked(inputs.PageInput, page), useCases.getPage),
+    /** Creates a page whose first version waits for a publisher. */
+    createPage: async (page: PageToCreate) =>
       ofTenant(checked(inputs.PageCreationInput, page), useCases.createPageWithVersion),
   }
 }

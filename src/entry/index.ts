@@ -4,13 +4,8 @@
  */
 export { createNewId } from '../adapters/ids.ts'
 export { type MemoryStore, memoryStore } from '../adapters/memory/store.ts'
-export {
-  type ActivityToLog,
-  createService,
-  type Service,
-  type ServiceOptions,
-  type SliceOptions,
-} from '../compose/create-service.ts'
+export type * from '../compose/create-service.ts'
+export { createService } from '../compose/create-service.ts'
 export { createPageGroup, type NewPageGroup, type PageGroupFields } from '../core/create-page-group.ts'
 export {
   createPagesWithVersion,

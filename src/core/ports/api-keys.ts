@@ -5,7 +5,7 @@ export const SCOPES = ['prospect_logs:write', 'page_groups:read', 'pages:read', 
 /** One thing that an API key may do, such as `pages:read`. */
 export type Scope = (typeof SCOPES)[number]
 /** The scopes of a key that the command line issues without `--scope`: those of the five operations over HTTP. */
-export const DEFAULT_SCOPES: readonly Scope[] = SCOPES
+export const DEFAULT_SCOPES: readonly Scope[] = [...SCOPES]
 /** An API key as a store keeps it: its SHA-256, never the key itself. */
 export type StoredApiKey = {
   readonly apiKeyId: string
