@@ -1,6 +1,7 @@
 import { createPageGroup } from '../core/create-page-group.ts'
 import { createTenant } from '../core/create-tenant.ts'
 import { issueApiKey } from '../core/issue-api-key.ts'
+import { SCOPES } from '../core/ports/api-keys.ts'
 import type { CommandDeps } from './command.ts'
 import { inPairs, paint } from './output.ts'
 
@@ -12,7 +13,7 @@ export const firstRun = async (deps: CommandDeps, url: string): Promise<string |
   if (!(await deps.store.apiKeys.isEmpty())) return null
   const { tenantId } = await createTenant(deps)({ name: 'First tenant' })
   const { pageGroupId } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
-  const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: [], lifeMs: null })
+  const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: SCOPES, lifeMs: null })
   const created = { tenant: tenantId, 'page group': pageGroupId, key: apiKey }
   return `
 ${paint('bold', 'This database had no API key, so a tenant, a page group and a key were created.')}

@@ -6,11 +6,12 @@ import type { StoredPageGroup } from './ports/page-groups.ts'
 import type { Needs } from './ports/store.ts'
 import { slicesOf } from './slices.ts'
 
+/** Which slice of the page groups of a tenant to list. */
 export type PageGroupListing = PageGroupQuery & { readonly tenantId: string }
 
 /**
- * Lists tenants' page groups, newest first, many lists at once (specification 4.2). Without a status: all but the
- * deleted ones. Refuses, per list: `invalid_cursor`.
+ * Lists tenants' page groups, newest first, many lists at once. Without a status: all but the deleted ones.
+ * Refuses, per list: `invalid_cursor`. Checks nothing else.
  */
 export const listPageGroups =
   ({ store }: Pick<Needs<'pageGroups'>, 'store'>) =>
@@ -39,7 +40,7 @@ export const listAllPageGroups = ({ store }: Pick<Needs<'pageGroups' | 'tenants'
     } while (cursor !== undefined)
   }
 
-/** A page group as callers see it (specification 2.3). */
+/** A page group as callers see it. */
 export const pageGroupOf = (group: StoredPageGroup): PageGroup => ({
   pageGroupId: group.pageGroupId,
   tenantId: group.tenantId,

@@ -20,7 +20,7 @@ const names = {
   computedName: described(v.string(), 'The generated name. Never blank.'),
 }
 
-/** Item of the page list, specification 2.4. */
+/** A page as lists show it. */
 export const Page = v.object({
   ...ids,
   updatedAt: described(timestamp(), 'When the page was last changed, in UTC.'),
@@ -28,7 +28,7 @@ export const Page = v.object({
 })
 export type Page = v.InferOutput<typeof Page>
 
-/** Answer of `GET /v0/page_groups/{page_group_id}/pages`, specification 4.3. */
+/** Answer of `GET /v0/page_groups/{page_group_id}/pages`. */
 export const PageSlice = v.object(sliceOf(Page))
 export type PageSlice = v.InferOutput<typeof PageSlice>
 
@@ -60,7 +60,7 @@ export const LatestVersion = described(
   'The newest version. Its status explains why nothing is published yet.',
 )
 
-/** Answer of `GET /v0/page_groups/{page_group_id}/pages/{page_id}`, specification 2.5 and 2.6. */
+/** Answer of `GET /v0/page_groups/{page_group_id}/pages/{page_id}`. */
 export const PageWithVersion = v.object({
   ...ids,
   ...names,
@@ -73,14 +73,14 @@ export const PageWithVersion = v.object({
 })
 export type PageWithVersion = v.InferOutput<typeof PageWithVersion>
 
-/** Body of `POST /v0/page_groups/{page_group_id}/pages`, specification 4.5. */
+/** Body of `POST /v0/page_groups/{page_group_id}/pages`. */
 export const NewPage = v.object({
   supplementaryContext: v.optional(described(text(), ABOUT)),
   customName: v.optional(described(text(), 'Used instead of the computed name unless blank.')),
 })
 export type NewPage = v.InferOutput<typeof NewPage>
 
-/** Answer of `POST /v0/page_groups/{page_group_id}/pages`, specification 2.7. */
+/** Answer of `POST /v0/page_groups/{page_group_id}/pages`. */
 export const CreatedPage = v.object({
   ...ids,
   status: described(

@@ -4,7 +4,7 @@ import { boundedText, described, id, text, timestamp } from './text.ts'
 
 export const idempotencyKey = () => boundedText(1, 255)
 
-/** Body of `POST /v0/prospect_logs`, specification 2.1. */
+/** Body of `POST /v0/prospect_logs`. */
 export const NewProspectLog = v.object({
   source: described(boundedText(1, 100), 'The system that sends the activity.'),
   type: v.optional(described(boundedText(1, 100), 'The kind of activity.'), 'webhook'),
@@ -26,7 +26,7 @@ export const NewProspectLog = v.object({
 })
 export type NewProspectLog = v.InferOutput<typeof NewProspectLog>
 
-/** Answer of `POST /v0/prospect_logs`, specification 2.2. */
+/** Answer of `POST /v0/prospect_logs`. */
 export const ProspectLogReceipt = v.object({
   prospectId: described(id('prospect'), 'The prospect that the activity belongs to.'),
   prospectLogId: described(id('prospectlog'), 'The id of the stored entry.'),

@@ -48,7 +48,8 @@ export const boundedText = (min: number, max: number) =>
   )
 
 /** A whole number, at least `min`. */
-export const whole = (min: number) => v.pipe(v.number(), v.integer(), v.minValue(min))
+export const whole = (min: number) =>
+  v.pipe(v.number(), v.integer('must be whole'), v.minValue(min, `must be ${min} or more`))
 
 /** An id of this service: a prefix and 26 lowercase characters or digits. */
 export const id = (prefix: string) =>

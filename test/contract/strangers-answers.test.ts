@@ -2,6 +2,7 @@ import type { Test } from 'tap'
 import { createPageGroup } from '../../src/core/create-page-group.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { issueApiKey } from '../../src/core/issue-api-key.ts'
+import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { updatePageGroup } from '../../src/core/update-page-group.ts'
 import { type Answer, openScene, type Sent } from '../support/api.ts'
@@ -76,7 +77,7 @@ const openService = async (t: Test, kind: StoreKind) => {
 
   const newTenant = async (name: string) => {
     const { tenantId } = await createTenant(deps)({ name })
-    const { apiKey } = await issueApiKey(deps)({ tenantId, name: null, scopes: [], lifeMs: null })
+    const { apiKey } = await issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
     const call = (...[operation, sent = {}]: Request) => scene.call(operation, { ...sent, key: apiKey })
     const newGroup = async (title: string) =>
       (await createPageGroup(deps)({ tenantId, name, title })).pageGroupId

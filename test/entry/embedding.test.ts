@@ -10,6 +10,7 @@ import {
   issueApiKey,
   type Namer,
   revokeApiKey,
+  SCOPES,
   type Store,
 } from '../../src/entry/index.ts'
 import { memoryStore } from '../../src/entry/memory.ts'
@@ -25,7 +26,7 @@ const embedded = async (options: Partial<ApiOptions> = {}, store: Store = memory
   await store.migrate()
   const { tenantId } = await createTenant(deps)({ name: 'a tenant' })
   const { pageGroupId } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
-  const key = await issueApiKey(deps)({ tenantId, name: null, scopes: [], lifeMs: null })
+  const key = await issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
   const api = createApi({ store, ...options })
   return { ...deps, ...key, pageGroupId, call: caller(api, key.apiKey) }
 }

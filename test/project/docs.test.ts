@@ -30,11 +30,6 @@ t.test('the README fits its 180 lines and uses the one name of the program', asy
   t.notMatch(read('README.md'), /bin\.js/)
 })
 
-t.test('the library page shows its programs as the tests run them', async (t) => {
-  for (const program of ['log-an-activity.ts', 'plain-server.ts'])
-    t.ok(read('docs/library.md').includes(read(`test/examples/${program}`)), program)
-})
-
 t.test('the settings page lists every setting as the program does', async (t) => {
   const rows = settingsHelp().map(
     ({ name, default: fallback, help }) =>

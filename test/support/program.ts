@@ -12,6 +12,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { createPageGroup } from '../../src/core/create-page-group.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { issueApiKey } from '../../src/core/issue-api-key.ts'
+import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from './postgres.ts'
 
 /**
@@ -161,7 +162,7 @@ export const seed = async (env: Environment) => {
   try {
     await world.store.migrate()
     const { tenantId, brandId } = await createTenant(world)({ name: 'Tenant' })
-    const key = await issueApiKey(world)({ tenantId, name: null, scopes: [], lifeMs: null })
+    const key = await issueApiKey(world)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
     const { pageGroupId } = await createPageGroup(world)({ tenantId, name: 'offers', title: 'Offers' })
     return { tenantId, brandId, apiKey: key.apiKey, apiKeyId: key.apiKeyId, pageGroupId }
   } finally {

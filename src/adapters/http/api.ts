@@ -53,6 +53,7 @@ type Deps = {
 }
 type AnyRoute = Route | RawRoute
 
+/** The API as a function: a request in, a response out. It never rejects. */
 export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
 /** The whole HTTP interface as a function: a request in, a response out, no socket needed. */
@@ -127,7 +128,7 @@ export const createApi = (deps: Deps): Api => {
       if (failure === null || failure.cause !== undefined)
         callHook(() => deps.onError(failure?.cause ?? error, requestId, trace))
       code = failure?.kind ?? 'internal_error'
-      draft = problem(code, requestId, failure)
+      draft = problem(code, requestId, failure, request.basePath)
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null

@@ -82,10 +82,15 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
 }
 
 /** A problem document as defined by RFC 9457. `instance` is the request id. */
-export const problem = (code: ProblemCode, instance: string, failure: DomainFailure | null): ApiResponse => {
+export const problem = (
+  code: ProblemCode,
+  instance: string,
+  failure: DomainFailure | null,
+  basePath = '',
+): ApiResponse => {
   const { status, title, explanation } = PROBLEMS[code]
   const { errors, prospectLogId, pageId, requiredScope, allow, retryAfterS } = failure?.facts ?? {}
-  const type = `/problems/${code}`
+  const type = `${basePath}/problems/${code}`
   const detail = failure?.message ?? explanation
   const facts = { errors, prospectLogId, pageId, requiredScope }
   return {
@@ -101,5 +106,5 @@ export const problem = (code: ProblemCode, instance: string, failure: DomainFail
 }
 
 /** The answer to a message that does not reach the API. */
-export const refusal = (requestId: string, failure: DomainFailure): ApiResponse =>
-  responseOf(problem(failure.kind, requestId, failure), { 'x-request-id': requestId, ...ALWAYS })
+export const refusal = (requestId: string, failure: DomainFailure, basePath?: string): ApiResponse =>
+  responseOf(problem(failure.kind, requestId, failure, basePath), { 'x-request-id': requestId, ...ALWAYS })

@@ -15,18 +15,22 @@ const route = (path: string, raw: RawRoute['raw']): RawRoute => ({ method: 'GET'
 /** `ready` refuses `unavailable` while the service cannot answer. */
 export const publicRoutes = (ready: () => Promise<void>): readonly RawRoute[] => {
   const document = JSON.stringify(openapi)
+  const documentUnder = (url: string) =>
+    JSON.stringify({ ...openapi, servers: openapi.servers.map((server) => ({ ...server, url })) })
   return [
     route('/healthz', async () => json(200, '{"status":"ok"}')),
     route('/readyz', () => ready().then(() => json(200, '{"status":"ready"}'))),
-    route('/openapi.json', async () => json(200, document)),
-    route('/problems/{code}', async (_request, { code = '' }) => json(200, explanationOf(code))),
+    route('/openapi.json', async ({ basePath }) => json(200, basePath ? documentUnder(basePath) : document)),
+    route('/problems/{code}', async ({ basePath }, { code = '' }) =>
+      json(200, explanationOf(code, basePath)),
+    ),
   ]
 }
 
-const explanationOf = (code: string): string => {
+const explanationOf = (code: string, basePath = ''): string => {
   if (!Object.hasOwn(PROBLEMS, code)) return refuse('not_found', 'Unknown problem code.')
   const { status, title, explanation } = PROBLEMS[code as keyof typeof PROBLEMS]
-  return JSON.stringify({ type: `/problems/${code}`, code, title, status, explanation })
+  return JSON.stringify({ type: `${basePath}/problems/${code}`, code, title, status, explanation })
 }
 
 /** Metrics in the text format of Prometheus. Needs no key: the network decides who may reach it. */

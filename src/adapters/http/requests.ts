@@ -5,6 +5,8 @@ export type ApiRequest = {
   readonly method: string
   /** As in the request line: path and query, not decoded. */
   readonly target: string
+  /** Where the API is mounted, such as `/prospects`, for its links. It is not part of `target`. */
+  readonly basePath?: string | undefined
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** Names of headers that were sent more than once and must not be. */
@@ -19,6 +21,7 @@ export type RequestBody = {
   readonly read: () => Promise<Uint8Array>
 }
 export type Headers = Record<string, string>
+/** A response without its socket. */
 export type ApiResponse = {
   readonly status: number
   readonly headers: Readonly<Headers>

@@ -12,6 +12,7 @@ export type MemoryStore = Store & {
   readonly kept: { readonly prospects: () => ProspectChange[]; readonly logs: () => NewLog[] }
 }
 
+/** A new, empty store in memory. It needs no `migrate`. */
 export const memoryStore = (): MemoryStore => {
   const listeners = createListeners()
   const { activities, keptProspects, keptLogs } = memoryActivities()

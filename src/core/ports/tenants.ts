@@ -1,5 +1,6 @@
 import type { Timestamp } from './world.ts'
 
+/** A tenant to store, with its first brand. */
 export type NewTenant = {
   readonly tenantId: string
   readonly brandId: string
@@ -8,6 +9,7 @@ export type NewTenant = {
 }
 /** A tenant as an operator sees it. */
 export type Tenant = Omit<NewTenant, 'brandId'>
+/** The part of a store that keeps tenants and their brands. */
 export type Tenants = {
   /** Adds a tenant and its first brand. */
   add(tenant: NewTenant): Promise<void>

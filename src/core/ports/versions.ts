@@ -21,9 +21,10 @@ export type Settlement =
   | (SettledVersion & {
       readonly status: 'processing'
       readonly claimableAt: Timestamp
-      /** False where a stop ended the attempt: then it is as if it had not been made. */
+      /** False if a stop ended the attempt: then it is as if it had not been made. */
       readonly counts: boolean
     })
+/** Which versions a publisher takes, how many, and until when. */
 export type ClaimWant = {
   readonly now: Timestamp
   /** When the lease of what is claimed ends. */
@@ -34,6 +35,7 @@ export type ClaimWant = {
   readonly afterTenantId: string
   readonly max: number
 }
+/** The part of a store that hands versions to publishers and saves what became of them. */
 export type Versions = {
   /**
    * Takes up to `max` versions in `processing` that are claimable: tenant by tenant in the order of their ids, and of
