@@ -100,14 +100,15 @@ t.test('the core and the memory store need valibot and ulid alone', async (t) =>
 
 t.test('the store contract passes on a good store, and names what a faulty one does wrong', async (t) => {
   writeFileSync(join(folder, 'faulty.mjs'), FAULTY)
-  t.strictSame(await answerOf(folder, 'faulty.mjs', { FAULT: 'none' }), [])
-  t.strictSame(await answerOf(folder, 'faulty.mjs', { FAULT: 'pages' }), [
+  const failedWith = async (FAULT: string) =>
+    (await answerOf(folder, 'faulty.mjs', { FAULT })) as readonly string[]
+  t.strictSame(await failedWith('none'), [])
+  t.strictSame((await failedWith('pages')).slice(0, 3), [
     'pages: another tenant recalls, lists and finds nothing',
     'pages: many reads in one call distinguish a missing page from a missing group',
     'isolation: pages.find: another tenant finds nothing of ours and changes nothing',
   ])
-  const failed = (await answerOf(folder, 'faulty.mjs', { FAULT: 'activities' })) as string[]
-  t.strictSame(failed.slice(0, 2), [
+  t.strictSame((await failedWith('activities')).slice(0, 2), [
     'activities: a taken email is overtaken, and nothing of the list is saved',
     'activities: a taken idempotency key is overtaken, and nothing of the list is saved',
   ])

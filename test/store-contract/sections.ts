@@ -6,6 +6,7 @@ import { isolation } from './isolation.ts'
 import { pageGroups } from './page-groups.ts'
 import { pages } from './pages.ts'
 import { signals } from './signals.ts'
+import { simulation } from './simulation.ts'
 import { versions } from './versions.ts'
 import { walks } from './walks.ts'
 
@@ -19,4 +20,5 @@ export const sections: readonly Section[] = [
   isolation,
   walks,
   concurrency,
+  simulation,
 ]
