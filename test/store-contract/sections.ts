@@ -7,10 +7,12 @@ import { pageGroups } from './page-groups.ts'
 import { pages } from './pages.ts'
 import { signals } from './signals.ts'
 import { simulation } from './simulation.ts'
+import { tenants } from './tenants.ts'
 import { versions } from './versions.ts'
 import { walks } from './walks.ts'
 
 export const sections: readonly Section[] = [
+  tenants,
   apiKeys,
   activities,
   pageGroups,
