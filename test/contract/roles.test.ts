@@ -3,10 +3,10 @@ import t from 'tap'
 import { readMigrations } from '../../src/adapters/migrations.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
+import { fillTenant, verbs } from '../store-contract/verbs.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { answerOf, caller, linesOf, runCommand, startProgram, until } from '../support/program.ts'
 import { POSTGRES_SETTINGS } from '../support/stores.ts'
-import { fillTenant, verbs } from '../support/verbs.ts'
 
 t.setTimeout(0)
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')

@@ -5,9 +5,9 @@ import { issueApiKey } from '../../src/core/issue-api-key.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { updatePageGroup } from '../../src/core/update-page-group.ts'
+import { verbs } from '../store-contract/verbs.ts'
 import { type Answer, openScene, type Sent } from '../support/api.ts'
 import { opened, overStores, type StoreKind } from '../support/stores.ts'
-import { verbs } from '../support/verbs.ts'
 
 /** What a request can name: somebody's things, or things that nobody has. */
 type Named = {

@@ -8,12 +8,12 @@ import { issueApiKey } from '../../src/core/issue-api-key.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { revokeApiKey } from '../../src/core/revoke-api-key.ts'
+import { walk, walkFaults } from '../store-contract/walk.ts'
 import { caller } from '../support/api.ts'
 import { until } from '../support/program.ts'
 import { addTenant } from '../support/rows.ts'
 import { START_MS } from '../support/setting.ts'
 import { opened, overStores, type StoreKind } from '../support/stores.ts'
-import { walk, walkFaults } from '../support/walks.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000

@@ -120,6 +120,53 @@ t.test('the programs in the documents import only packages, and entries that exi
       t.ok([...entries, ...others, 'reflect-metadata'].includes(from), `${name}: ${from}`)
 })
 
+t.test('the store contract passes on a good store, and names what a faulty one does wrong', async (t) => {
+  writeFileSync(join(folder, 'faulty.mjs'), FAULTY)
+  const failedWith = async (FAULT: string) =>
+    (await answerOf(folder, 'faulty.mjs', { FAULT })) as readonly string[]
+  t.strictSame(await failedWith('none'), [])
+  t.strictSame((await failedWith('pages')).slice(0, 3), [
+    'pages: another tenant recalls, lists and finds nothing',
+    'pages: many reads in one call distinguish a missing page from a missing group',
+    'isolation: pages.find: another tenant finds nothing of ours and changes nothing',
+  ])
+  t.strictSame((await failedWith('activities')).slice(0, 2), [
+    'activities: a taken email is overtaken, and nothing of the list is saved',
+    'activities: a taken idempotency key is overtaken, and nothing of the list is saved',
+  ])
+})
+
+/** A runner that prints the titles of failed tests, on a store that leaks pages or ignores that it was overtaken. */
+const FAULTY = `
+import { memoryStore } from 'prospect-pages'
+import { storeContract } from 'prospect-pages/store-contract'
+const faults = {
+  none: () => ({}),
+  pages: ({ pageGroups, pages }) => {
+    const owners = new Map()
+    const owned = (want) => ({ ...want, tenantId: owners.get(want.pageGroupId) ?? want.tenantId })
+    const add = (group) => pageGroups.add(group, owners.set(group.pageGroupId, group.tenantId))
+    const find = (wants) => pages.find(wants.map(owned))
+    return { pageGroups: { ...pageGroups, add }, pages: { ...pages, find } }
+  },
+  activities: ({ activities }) => {
+    const record = async (changes) => (await activities.record(changes)) && 'recorded'
+    return { activities: { ...activities, record } }
+  },
+}
+const openStore = async () => {
+  const store = memoryStore()
+  const kept = async () => ({ prospects: store.kept.prospects(), logs: store.kept.logs() })
+  return { store: { ...store, ...faults[process.env.FAULT](store) }, kept, close: () => store.close() }
+}
+const tests = []
+storeContract({ test: (title, body) => tests.push({ title, body }), openStore })
+if (tests.length < 100) throw new Error('tests are missing')
+const failed = []
+for (const { title, body } of tests) await body().catch(() => failed.push(title))
+console.log(JSON.stringify(failed))
+`
+
 t.test('the core and the memory store need valibot and ulid alone', async (t) => {
   const bare = await install(t, archive, ['valibot', 'ulid'])
   for (const program of programs().filter(({ name }) => name === 'first.mjs' || name === 'program.cjs')) {

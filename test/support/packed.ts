@@ -19,7 +19,10 @@ import { inherited } from './program.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const INSTALLED = join(ROOT, 'node_modules')
 /** What the package is made from; the rest of the checkout is not needed for it. */
-const SOURCES = ['package.json', 'tsconfig.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'bin', 'src', 'sql']
+const SOURCES = [
+  ...['package.json', 'tsconfig.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'bin', 'src', 'sql'],
+  'test/store-contract',
+]
 
 type Owner = { readonly teardown: (end: () => void) => void }
 

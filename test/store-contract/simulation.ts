@@ -1,60 +1,48 @@
 import { randomInt } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
-import t from 'tap'
-import type { UseCases } from '../../src/adapters/http/routes.ts'
-import { composeUseCases } from '../../src/compose/use-cases.ts'
-import { createPageGroup } from '../../src/core/create-page-group.ts'
-import { createTenant } from '../../src/core/create-tenant.ts'
-import { DomainFailure } from '../../src/core/failures.ts'
-import { publishVersions } from '../../src/core/publish-versions.ts'
-import { isoTime } from '../../src/core/times.ts'
-import { updatePageGroup } from '../../src/core/update-page-group.ts'
-import { type Random, randomBy } from '../support/random.ts'
-import { AWKWARD_TEXTS, someClaim } from '../support/rows.ts'
-import { countedIds, idOf, stoppedClock } from '../support/setting.ts'
-import { storeKinds, type TestedStore } from '../support/stores.ts'
+import type { Store } from 'prospect-pages'
+import { same } from './assertions.ts'
+import { type Core, type Kept, type Subject, section } from './contract.ts'
+import { operationsOver } from './processes.ts'
+import { type Random, randomBy } from './random.ts'
+import { AWKWARD_TEXTS, at, someClaim } from './rows.ts'
+import { countedIds, idOf, START_MS, stoppedClock } from './setting.ts'
 
-const SEED = Number(process.env['SIMULATION_SEED'] ?? randomInt(2 ** 31))
 const STEPS = 700
 const CALLS_MAX = 20
 
-t.test('the stores answer the same to the same calls, and keep the same rows', async (t) => {
-  t.comment(`SIMULATION_SEED=${SEED}`)
-  const kinds = storeKinds()
-  for (const { name, skip } of kinds) if (skip !== null) t.comment(`${name}: ${skip}`)
-  const running = kinds.filter(({ skip }) => skip === null)
-  t.teardown(() => Promise.all(running.map((kind) => kind.end())))
-  const tested = await Promise.all(running.map((kind) => kind.open()))
-  t.teardown(() => Promise.all(tested.map(({ close }) => close())))
-  const worlds = tested.map(worldOf)
-  const chance = randomBy(SEED)
-  const seen = await prepared(worlds)
-  const outcomes = new Map<string, number>()
-
-  for (let step = 1; step <= STEPS; step++) {
-    const { name, run, learn } = nextStep(chance, seen)
-    const [answers = [], ...others] = await Promise.all(worlds.map(run))
-    for (const [i, other] of others.entries())
-      if (!isDeepStrictEqual(other, answers)) {
-        // Only the first difference is worth reading.
-        t.strictSame(other, answers, `step ${step}, ${name}: ${running[i + 1]?.name} as ${running[0]?.name}`)
-        return
-      }
-    learn?.(answers)
-    for (const answer of answers) {
-      const outcome = `${name}: ${outcomeOf(answer)}`
-      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-    }
-  }
-  for (const [outcome, count] of [...outcomes].sort()) t.comment(`${count} × ${outcome}`)
-
-  const [first, ...others] = await Promise.all(tested.map((store) => everythingIn(store, seen)))
-  for (const other of others) t.strictSame(other, first)
-  const missing = EXPECTED.filter((outcome) => !outcomes.has(outcome))
-  t.strictSame(missing, [], 'every outcome that there is has come about')
+export const simulation = section('simulation', () => ({}), {
+  'the store answers the same calls as the store in memory does, and keeps the same rows': async (
+    subject,
+  ) => {
+    const seed = Number(process.env['SIMULATION_SEED'] ?? randomInt(2 ** 31))
+    await simulate(subject, seed).catch((cause) => {
+      throw new Error(`SIMULATION_SEED=${seed} repeats it`, { cause })
+    })
+  },
 })
 
-/** What must have come about for the simulation to have said anything. */
+const simulate = async ({ core, store, kept }: Subject, seed: number): Promise<void> => {
+  const memory = core.memoryStore()
+  const keptInMemory = async () => ({ prospects: memory.kept.prospects(), logs: memory.kept.logs() })
+  const [ours, model] = [worldOf(core, store), worldOf(core, memory)]
+  const chance = randomBy(seed)
+  const seen = await prepared(core, [model, ours])
+  const outcomes = new Set<string>()
+  for (let step = 1; step <= STEPS; step++) {
+    const { name, run, learn } = nextStep(chance, seen)
+    const [answers, expected] = await Promise.all([run(ours), run(model)])
+    same({ step, name, answers }, { step, name, answers: expected })
+    learn?.(expected)
+    for (const answer of expected) outcomes.add(`${name}: ${outcomeOf(answer)}`)
+  }
+  same(await everythingIn(store, kept, seen), await everythingIn(memory, keptInMemory, seen))
+  same(
+    EXPECTED.filter((outcome) => !outcomes.has(outcome)),
+    [],
+  )
+}
+
+/** What must have come about for the simulation to prove anything. */
 const EXPECTED = [
   'log activities: answered',
   'log activities: replayed',
@@ -76,10 +64,10 @@ const EXPECTED = [
 ]
 
 type World = ReturnType<typeof worldOf>
-const worldOf = ({ store }: TestedStore) => {
+const worldOf = (core: Core, store: Store) => {
   const clock = stoppedClock()
   const world = { store, clock, newId: countedIds() }
-  const publish = publishVersions({
+  const publish = core.publishVersions({
     ...world,
     claimMax: 100_000,
     leaseMs: 60_000,
@@ -88,18 +76,24 @@ const worldOf = ({ store }: TestedStore) => {
       return `Named: ${supplementaryContext}`
     },
   })
+  const refusal = (no: unknown) => {
+    if (no instanceof core.DomainFailure) return { kind: no.kind, detail: no.message, facts: no.facts }
+    return { bug: String(no) }
+  }
   return {
     ...world,
-    calls: composeUseCases({ ...world, requireIdentity: false, listsInFlightMax: 1 }),
-    createGroup: createPageGroup(world),
-    updateGroup: updatePageGroup(world),
+    calls: operationsOver(core, world, 1),
+    refusal,
+    createGroup: core.createPageGroup(world),
+    updateGroup: core.updatePageGroup(world),
     publish: async () => {
       while (await publish(new AbortController().signal));
     },
-    /** Takes on what waits, as a publisher that then dies. */
+    /** Claims what waits, as a publisher that then dies. */
     claimAndDie: async () => {
+      const now = clock() - START_MS
       const claimed = await store.versions.claim(
-        someClaim({ now: isoTime(clock()), until: isoTime(clock() + 60_000), max: 100_000 }),
+        someClaim({ now: at(now), until: at(now + 60_000), max: 100_000 }),
       )
       return claimed.toSorted((a, b) => (a.versionId < b.versionId ? -1 : 1))
     },
@@ -119,12 +113,12 @@ type Seen = {
 }
 type Parent = { tenantId: string; pageGroupId: string }
 
-const prepared = async (worlds: readonly World[]): Promise<Seen> => {
+const prepared = async (core: Core, worlds: readonly World[]): Promise<Seen> => {
   const tenants: string[] = []
   const groups: Parent[] = []
   for (const name of ['one', 'two', 'three'])
     for (const world of worlds) {
-      const { tenantId } = await createTenant(world)({ name })
+      const { tenantId } = await core.createTenant(world)({ name })
       const { pageGroupId } = await world.createGroup({ tenantId, name, title: `Title ${name}` })
       if (world !== worlds[0]) continue
       tenants.push(tenantId)
@@ -269,13 +263,15 @@ const updateGroup = (chance: Random, seen: Seen): Step => {
   }
 }
 
+type Operations = World['calls']
+
 /** Up to twenty calls of one use case at once, so that they share a list; now and then a call that was made before. */
-const manyCalls = <Name extends keyof UseCases>(
+const manyCalls = <Name extends keyof Operations>(
   name: string,
   chance: Random,
   useCase: Name,
   seen: Seen,
-  make: () => Parameters<UseCases[Name]>[0],
+  make: () => Parameters<Operations[Name]>[0],
 ): Step => {
   const before = seen.inputs.get(name) ?? []
   const inputs = chance.many(CALLS_MAX, () =>
@@ -283,7 +279,7 @@ const manyCalls = <Name extends keyof UseCases>(
   )
   return {
     name,
-    run: ({ calls }) => {
+    run: ({ calls, refusal }) => {
       const call = calls[useCase] as (input: unknown) => Promise<unknown>
       return Promise.all(inputs.map((input) => call(input).catch(refusal)))
     },
@@ -293,11 +289,6 @@ const manyCalls = <Name extends keyof UseCases>(
         remember(name, inputs[i] as object, answer as Learnable, seen)
     },
   }
-}
-
-const refusal = (no: unknown) => {
-  if (no instanceof DomainFailure) return { kind: no.kind, detail: no.message, facts: no.facts }
-  return { bug: String(no) }
 }
 
 const outcomeOf = (answer: unknown): string => {
@@ -328,7 +319,7 @@ const remember = (
 }
 
 /** Everything that a store keeps of the simulation. */
-const everythingIn = async ({ store, kept }: TestedStore, { tenants, groups, pages }: Seen) => {
+const everythingIn = async (store: Store, kept: () => Promise<Kept>, { tenants, groups, pages }: Seen) => {
   const parents = tenants.flatMap((tenantId) => groups.map((group) => ({ ...group, tenantId })))
   const all = { beforeId: null, limit: 100_000 }
   return {

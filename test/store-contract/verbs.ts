@@ -1,5 +1,4 @@
-import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
-import type { Store } from '../../src/core/ports/store.ts'
+import type { PageGroupsWant, Store } from 'prospect-pages'
 import {
   addTenant,
   at,
@@ -71,7 +70,7 @@ export const VERBS = {
     find: {
       serves: 'commands',
       ask: ({ pageGroups }, _as, { group }) => pageGroups.find(group.pageGroupId),
-      noTenant: 'whoever runs commands owns the whole database, and names a group by its id',
+      noTenant: 'an operator may reach every group by its id',
     },
     add: {
       serves: 'commands',
@@ -137,17 +136,17 @@ export const VERBS = {
     findByHash: {
       serves: 'callers',
       ask: ({ apiKeys }, _as, { key }) => apiKeys.findByHash(key.keyHash),
-      noTenant: 'it is the key that tells the tenant',
+      noTenant: 'the key determines the tenant',
     },
     markUsed: {
       serves: 'callers',
       ask: ({ apiKeys }, _as, { key }) => apiKeys.markUsed(key.apiKeyId, at(7)),
-      noTenant: 'its id comes from the key that was just found by its hash, never from a request',
+      noTenant: 'the id comes from a key just found by its hash, never from a request',
     },
     find: {
       serves: 'commands',
       ask: ({ apiKeys }, _as, { key }) => apiKeys.find(key.apiKeyId),
-      noTenant: 'whoever runs commands owns the whole database, and names a key by its id',
+      noTenant: 'an operator may reach every key by its id',
     },
     list: {
       serves: 'commands',
@@ -157,7 +156,7 @@ export const VERBS = {
     isEmpty: {
       serves: 'commands',
       ask: ({ apiKeys }) => apiKeys.isEmpty(),
-      noTenant: 'it asks whether there is any key, for a first run',
+      noTenant: 'it only shows whether any key was ever added',
     },
     add: {
       serves: 'commands',
@@ -167,14 +166,14 @@ export const VERBS = {
     end: {
       serves: 'commands',
       ask: ({ apiKeys }, _as, { key }) => apiKeys.end(key.apiKeyId, { revokedAt: at(8) }),
-      noTenant: 'whoever runs commands owns the whole database, and names a key by its id',
+      noTenant: 'an operator may reach every key by its id',
     },
   },
   tenants: {
     add: {
       serves: 'commands',
       ask: (ports) => addTenant(ports),
-      noTenant: 'it makes one',
+      noTenant: 'it creates one',
     },
     update: {
       serves: 'commands',
