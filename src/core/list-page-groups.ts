@@ -1,4 +1,5 @@
 import type { PageGroup, PageGroupQuery, PageGroupSlice } from '../shapes/page-group.ts'
+import { brandsOf } from './create-tenant.ts'
 import { DomainFailure } from './failures.ts'
 import type { Outcome } from './outcome.ts'
 import type { StoredPageGroup } from './ports/page-groups.ts'
@@ -23,6 +24,19 @@ export const listPageGroups =
     return slices.map((slice, i) =>
       slice instanceof DomainFailure ? slice : { ...slice, limit: listings[i]?.limit ?? slice.items.length },
     )
+  }
+
+/** Every page group of a tenant, newest first, in constant memory. Refuses `not_found`: the tenant. */
+export const listAllPageGroups = ({ store }: Pick<Needs<'pageGroups' | 'tenants'>, 'store'>) =>
+  async function* (filter: Pick<PageGroupListing, 'tenantId' | 'status'>): AsyncGenerator<PageGroup> {
+    await brandsOf(store, filter.tenantId)
+    let cursor: string | undefined
+    do {
+      const [slice] = await listPageGroups({ store })([{ ...filter, cursor, limit: 100 }])
+      if (slice === undefined || slice instanceof DomainFailure) throw slice
+      yield* slice.items
+      cursor = slice.nextCursor
+    } while (cursor !== undefined)
   }
 
 /** A page group as callers see it (specification 2.3). */

@@ -1,3 +1,5 @@
+import { listTenants } from '../../src/core/list-tenants.ts'
+import type { Tenant } from '../../src/core/ports/tenants.ts'
 import { AWKWARD_TEXTS, addTenant, at, newId } from '../support/rows.ts'
 import { EVERY_STORE, opened, overStores } from '../support/stores.ts'
 
@@ -22,6 +24,36 @@ overStores(async (t, kind) => {
       await tenants.add(tenant)
       t.strictSame(await tenants.brands(tenant.tenantId), [tenant.brandId])
     }
+  })
+
+  t.test('a tenant is renamed, and no other', async (t) => {
+    const [one, two] = [await addTenant(store), await addTenant(store)]
+    t.match(await tenants.update(one.tenantId, { name: 'New' }), { tenantId: one.tenantId, name: 'New' })
+    const [after] = (await tenants.list('', 1_000)).filter(({ tenantId }) => tenantId === two.tenantId)
+    t.not(after?.name, 'New')
+    t.equal(await tenants.update(newId('tenant'), { name: 'New' }), null)
+  })
+
+  t.test('all tenants are listed, oldest first, a hundred at a time', async (t) => {
+    const { store } = await opened(t, kind)
+    const name = AWKWARD_TEXTS[0] as string
+    const added = Array.from({ length: 205 }, (_, i) => ({
+      tenantId: newId('tenant'),
+      name,
+      createdAt: at(i),
+    }))
+    for (const tenant of added) await store.tenants.add({ ...tenant, brandId: newId('brand') })
+    const asked: number[] = []
+    const list: typeof tenants.list = async (...args) => {
+      const found = await store.tenants.list(...args)
+      asked.push(found.length)
+      return found
+    }
+    const listed: Tenant[] = []
+    for await (const tenant of listTenants({ store: { tenants: { ...store.tenants, list } } })())
+      listed.push({ ...tenant })
+    t.strictSame(listed, added)
+    t.strictSame(asked, [100, 100, 5, 0])
   })
 
   t.test('another store on the same database knows the tenant', async (t) => {

@@ -71,14 +71,16 @@ const dataVersion = (database: Database): number | null => {
 const ADD_MIGRATION =
   "insert into schema_migrations (number, name, applied_at) values (?, ?, strftime('%FT%H:%M:%fZ'))"
 /** In one transaction that nobody else can write in, so that several processes may start at once. */
-const migrate = (database: Database, migrations: readonly Migration[]): Promise<void> =>
+const migrate = (database: Database, migrations: readonly Migration[]): Promise<readonly string[]> =>
   database.write(() => {
     database.exec(`
       create table if not exists schema_migrations (
         number integer primary key, name text not null, applied_at text not null
       ) strict`)
-    for (const { number, name, sql } of missingMigrations(migrations, database.lastMigration())) {
+    const missing = missingMigrations(migrations, database.lastMigration())
+    for (const { number, name, sql } of missing) {
       database.exec(sql)
       database.run(ADD_MIGRATION, number, name)
     }
+    return missing.map(({ name }) => name)
   })

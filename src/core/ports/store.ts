@@ -26,8 +26,11 @@ export type Store = {
   readonly versions: Versions
   readonly apiKeys: ApiKeys
   readonly tenants: Tenants
-  /** Brings the database to this program's schema; refuses one that is newer. */
-  migrate(): Promise<void>
+  /**
+   * Brings the database to this program's schema; refuses one that is newer. Resolves with the names of the migrations
+   * that it applied, in order: none if there was nothing to do.
+   */
+  migrate(): Promise<readonly string[]>
   /** Resolves where the database answers and has this program's schema; else refuses with `unavailable`. */
   ready(): Promise<void>
   /**
