@@ -66,6 +66,7 @@ export const lawful = (method: string, response: ApiResponse): Heard => {
     assert.ok(status === 204 || method === 'HEAD', `${status} without a body`)
     return { ...response, body, code: null, json: {}, faults: [] }
   }
+  assert.ok(body.endsWith('}\n'), 'a shell prompt follows on its own line')
   const json = JSON.parse(body)
   if (status < 300) {
     assert.equal(headers['content-type'], 'application/json')

@@ -41,8 +41,8 @@ export type Program = {
 }
 type Owner = { readonly teardown: (end: () => Promise<void>) => void }
 
-const run = (args: readonly string[], env: Environment, cwd?: string) => {
-  const child = spawn(NODE, [BIN, ...args], {
+const run = ([file = '', ...args]: readonly string[], env: Environment, cwd?: string) => {
+  const child = spawn(file, args, {
     cwd,
     env: { ...inherited(), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -69,15 +69,20 @@ export const inherited = (): Environment =>
 
 /** Runs a command to its end, with `input` on stdin. */
 export const runCommand = async (args: readonly string[], env: Environment = {}, input = '') => {
-  const { child, said, ended } = run(args, env)
+  const { child, said, ended } = run([NODE, BIN, ...args], env)
   child.stdin.end(input)
   const code = await ended
   return { code, ...said }
 }
 
 /** Starts the server and waits until it listens; whatever becomes of the test, its process ends with it. */
-export const startProgram = async (t: Owner, env: Environment, cwd?: string): Promise<Program> => {
-  const { child, said, ended } = run(['serve'], { HOST: '127.0.0.1', PORT: '0', ...env }, cwd)
+export const startProgram = async (
+  t: Owner,
+  env: Environment,
+  cwd?: string,
+  line: readonly string[] = [NODE, BIN, 'serve'],
+): Promise<Program> => {
+  const { child, said, ended } = run(line, { HOST: '127.0.0.1', PORT: '0', ...env }, cwd)
   child.stdin.end()
   const kill = async () => {
     child.kill('SIGKILL')

@@ -1,5 +1,5 @@
 import type { DomainFailure, FailureKind } from '../../core/failures.ts'
-import { ALWAYS, type ApiResponse, responseOf } from './requests.ts'
+import { ALWAYS, type ApiResponse, jsonLine, responseOf } from './requests.ts'
 
 export type ProblemCode = FailureKind | 'internal_error'
 type Problem = { readonly status: number; readonly title: string; readonly explanation: string }
@@ -101,7 +101,7 @@ export const problem = (
       ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
       ...(status === 401 && { 'www-authenticate': 'ApiKey realm="prospect-pages", header="x-api-key"' }),
     },
-    body: JSON.stringify({ type, title, status, detail, instance, code, ...facts }),
+    body: jsonLine({ type, title, status, detail, instance, code, ...facts }),
   }
 }
 
