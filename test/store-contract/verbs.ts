@@ -185,16 +185,6 @@ export const VERBS = {
       ask: ({ tenants }) => tenants.list('', 100),
       noTenant: 'the owner of the database looks for the id of a tenant',
     },
-    update: {
-      serves: 'commands',
-      ask: ({ tenants }, { tenantId }) => tenants.update(tenantId, { name: 'Theirs' }),
-      noTenant: 'it is the tenant that it names',
-    },
-    list: {
-      serves: 'commands',
-      ask: ({ tenants }) => tenants.list('', 100),
-      noTenant: 'the owner of the database looks for the id of a tenant',
-    },
     brands: {
       serves: 'commands',
       ask: async ({ tenants }, { tenantId }, { tenant: { brandId } }) =>
