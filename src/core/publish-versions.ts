@@ -56,10 +56,8 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs }: Deps
     let claimed = await claimAfter(lastTenantId)
     if (claimed.length === 0 && lastTenantId !== '') claimed = await claimAfter('')
     // With fewer than wanted, all tenants after the last one have had their turn: the next claim starts over.
-    lastTenantId =
-      claimed.length < max
-        ? ''
-        : claimed.reduce((last, { tenantId }) => (tenantId > last ? tenantId : last), '')
+    const tenantIds = claimed.map(({ tenantId }) => tenantId).sort()
+    lastTenantId = tenantIds[max - 1] ?? ''
     return claimed
   }
 
