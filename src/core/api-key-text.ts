@@ -15,20 +15,17 @@ const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECK_LENGTH}}$
 const START_LENGTH = PREFIX.length + 5
 
 export const newApiKeyText = (): string => {
-  let random = ''
-  for (let i = 0; i < RANDOM_LENGTH; i++) random += ALPHABET[randomInt(ALPHABET.length)]
+  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
   return PREFIX + random + checkOf(random)
 }
 
 export const isApiKeyText = (text: string): boolean =>
   FORM.test(text) && text.endsWith(checkOf(text.slice(PREFIX.length, -CHECK_LENGTH)))
 
-export const apiKeyHash = (text: string): string => sha256(text)
-
 let last: { readonly text: string; readonly hash: string | null } = { text: '', hash: null }
 /** Null for a text that is not an API key. Every request asks twice, so the last answer is kept. */
 export const checkedApiKeyHash = (text: string): string | null => {
-  if (text !== last.text) last = { text, hash: isApiKeyText(text) ? apiKeyHash(text) : null }
+  if (text !== last.text) last = { text, hash: isApiKeyText(text) ? sha256(text) : null }
   return last.hash
 }
 

@@ -5,9 +5,8 @@ const JUNK = new Set(['null', 'undefined', 'none', 'n/a', 'anonymous', 'unknown'
 
 export type MatchableEmail = { readonly email: string; readonly emailHash: string }
 
-/** The normalised email that identifies a prospect, with its hash; null if blank or junk. Any other text counts. */
-export const matchableEmail = (email: string | undefined): MatchableEmail | null => {
-  if (email === undefined) return null
+/** The email that identifies a prospect, normalised, and its hash; null if missing, blank or junk. Any other text counts. */
+export const matchableEmail = (email = ''): MatchableEmail | null => {
   const normalised = composed(email.trim().toLowerCase())
   if (normalised === '' || JUNK.has(normalised) || /^[0-]+$/.test(normalised)) return null
   return { email: normalised, emailHash: sha256(normalised) }

@@ -37,12 +37,12 @@ export type FailureFacts = {
 
 /** An expected failure. Anything else that is thrown is a bug. */
 export class DomainFailure extends Error {
+  override readonly name = 'DomainFailure'
   readonly kind: FailureKind
   readonly facts: FailureFacts
 
   constructor(kind: FailureKind, detail: string, facts: FailureFacts = {}) {
     super(detail)
-    this.name = 'DomainFailure'
     this.kind = kind
     this.facts = facts
   }
@@ -54,10 +54,7 @@ export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts):
 }
 
 /** The database, or something else that is needed, cannot answer now: `throw unavailable('…')`. */
-export const unavailable = (detail: string, cause?: unknown): DomainFailure => {
-  const failure = new DomainFailure('unavailable', detail, { retryAfterS: 1 })
-  failure.cause = cause
-  return failure
-}
+export const unavailable = (detail: string, cause?: unknown): DomainFailure =>
+  Object.assign(new DomainFailure('unavailable', detail, { retryAfterS: 1 }), { cause })
 
 export const pageGroupNotFound = (): never => refuse('page_group_not_found', 'Page group not found.')

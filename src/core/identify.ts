@@ -10,7 +10,6 @@ export type Caller = Pick<StoredApiKey, 'tenantId' | 'apiKeyId' | 'scopes'>
 type Deps = { readonly apiKeys: Pick<ApiKeys, 'findByHash' | 'markUsed'>; readonly clock: Clock }
 const HOUR_MS = 3_600_000
 const MARKED_KEYS_MAX = 10_000
-const NEVER = '1970-01-01T00:00:00.000Z'
 
 /**
  * Finds who calls: the tenant and scopes of an API key.
@@ -21,7 +20,7 @@ export const identify = ({ apiKeys, clock }: Deps) => {
 
   /** Nobody waits for this, and losing it harms nobody. */
   const markUsed = ({ apiKeyId, lastUsedAt }: StoredApiKey, now: number) => {
-    const marked = lastMarked.get(apiKeyId) ?? Date.parse(lastUsedAt ?? NEVER)
+    const marked = lastMarked.get(apiKeyId) ?? (lastUsedAt === null ? 0 : Date.parse(lastUsedAt))
     if (now - marked < HOUR_MS) return
     if (lastMarked.size >= MARKED_KEYS_MAX) lastMarked.clear()
     lastMarked.set(apiKeyId, now)
@@ -41,7 +40,7 @@ export const identify = ({ apiKeys, clock }: Deps) => {
   }
 }
 
-const hasEnded = ({ revokedAt, expiresAt }: StoredApiKey, now: number): boolean =>
+export const hasEnded = ({ revokedAt, expiresAt }: StoredApiKey, now: number): boolean =>
   revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= now)
 
 /** Refuses `insufficient_scope` unless the key of the caller has this scope. */

@@ -1,6 +1,7 @@
-import { apiKeyHash, apiKeyStart, newApiKeyText } from './api-key-text.ts'
+import { apiKeyStart, newApiKeyText } from './api-key-text.ts'
 import { brandsOf } from './create-tenant.ts'
 import { refuse } from './failures.ts'
+import { sha256 } from './keys.ts'
 import { SCOPES, type Scope, type StoredApiKey } from './ports/api-keys.ts'
 import type { Needs } from './ports/store.ts'
 import { isoTime } from './times.ts'
@@ -21,15 +22,13 @@ export type NewApiKey = {
   readonly lifeMs: number | null
 }
 
-const SCOPES_NEEDED = `must be one or more of ${SCOPES.join(', ')}`
-
 /** Issues a key to a tenant. Refuses `not_found`: the tenant; `invalid_request`: no scopes, or one that does not exist. */
 export const issueApiKey =
   (deps: Needs<'apiKeys' | 'tenants'>) =>
   async (wanted: NewApiKey): Promise<IssuedApiKey> => {
     if (!wanted.scopes?.length || wanted.scopes.some((scope) => !SCOPES.includes(scope)))
       refuse('invalid_request', 'An API key needs at least one scope, and only scopes that exist.', {
-        errors: [{ detail: SCOPES_NEEDED, pointer: '/scopes' }],
+        errors: [{ detail: `must be one or more of ${SCOPES.join(', ')}`, pointer: '/scopes' }],
       })
     await brandsOf(deps.store, wanted.tenantId)
     return issueAt(deps, wanted, deps.clock())
@@ -44,7 +43,7 @@ export const issueAt = async (
   const key: StoredApiKey = {
     apiKeyId: newId('apikey'),
     tenantId: wanted.tenantId,
-    keyHash: apiKeyHash(apiKey),
+    keyHash: sha256(apiKey),
     start: apiKeyStart(apiKey),
     name: wanted.name,
     scopes: wanted.scopes,

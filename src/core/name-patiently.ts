@@ -22,7 +22,7 @@ export type PatientNamer = ReturnType<typeof namePatiently>
  */
 export const namePatiently = ({ namer, patienceMs, sleep, onFailedAttempt }: Deps) => {
   let namedCount = 0
-  let isResting = false
+  let resting: Promise<void> | null = null
 
   const nameWithRetries = async (context: NamingContext, stop: AbortSignal, version: ClaimedVersion) => {
     let leftMs = patienceMs
@@ -41,26 +41,23 @@ export const namePatiently = ({ namer, patienceMs, sleep, onFailedAttempt }: Dep
   }
 
   return async (context: NamingContext, stop: AbortSignal, version: ClaimedVersion) => {
-    if (isResting) return null
+    if (resting !== null) return null
     const namedBefore = namedCount
     const ending = new AbortController()
     const signal = AbortSignal.any([stop, ending.signal])
-    /** A namer may ignore the signal. */
-    const timeout = async (): Promise<never> => {
-      await sleep(patienceMs, signal)
-      throw new Error(`no name came within ${patienceMs} ms`)
-    }
+    const tooLate = () => Promise.reject(new Error(`no name came within ${patienceMs} ms`))
     try {
-      const name = await Promise.race([nameWithRetries(context, signal, version), timeout()])
+      // A namer may ignore the signal.
+      const timeout = sleep(patienceMs, signal).then(tooLate)
+      const name = await Promise.race([nameWithRetries(context, signal, version), timeout])
       namedCount++
       return name
     } catch (why) {
       stop.throwIfAborted()
       callHook(() => onFailedAttempt?.(version, why, null))
-      isResting ||= retryAfterMsOf(why) !== NEVER_MS && namedCount === namedBefore
-      if (isResting)
-        sleep(patienceMs, stop).then(() => {
-          isResting = false
+      if (retryAfterMsOf(why) !== NEVER_MS && namedCount === namedBefore)
+        resting ??= sleep(patienceMs, stop).then(() => {
+          resting = null
         })
       return null
     } finally {

@@ -33,10 +33,10 @@ type Ended = ClaimedVersion & Settlement
  * resolves, and saves what has ended. It answers false once nothing is waiting or in progress. Tenants take turns:
  * each claim starts with the tenant after the last one served.
  *
- * The namer is called outside of any write, and retried within the same attempt: see name-patiently.ts. An attempt that
- * `stop` ended does not count, and after `stop` nothing more is claimed. A version whose attempts all ended without a
- * result, because their publishers died, is `failed`. Nothing is published twice: a publisher that was too slow has lost
- * its claim, and what it saves is ignored.
+ * The namer is called outside of any write, and retried within the same attempt. An attempt that `stop` ended does not
+ * count, and after `stop` nothing more is claimed. A version whose attempts all ended without a result, because their
+ * publishers died, is `failed`. Nothing is published twice: a publisher that was too slow has lost its claim, and what it
+ * saves is ignored.
  */
 export const publishVersions = ({ store, clock, namer, claimMax, leaseMs }: Deps) => {
   const inProgress = new Set<Promise<void>>()
@@ -56,10 +56,8 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs }: Deps
     let claimed = await claimAfter(lastTenantId)
     if (claimed.length === 0 && lastTenantId !== '') claimed = await claimAfter('')
     // With fewer than wanted, all tenants after the last one have had their turn: the next claim starts over.
-    lastTenantId =
-      claimed.length < max
-        ? ''
-        : claimed.reduce((last, { tenantId }) => (tenantId > last ? tenantId : last), '')
+    const tenantIds = claimed.map(({ tenantId }) => tenantId).sort()
+    lastTenantId = tenantIds[max - 1] ?? ''
     return claimed
   }
 

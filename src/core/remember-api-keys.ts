@@ -1,8 +1,5 @@
 import type { ApiKeys, StoredApiKey } from './ports/api-keys.ts'
 
-type Limits = { readonly keysMax: number; readonly msMax: number }
-type Remembered = { readonly key: Promise<StoredApiKey | null>; until: number; isKnown: boolean }
-
 /**
  * Keeps keys in memory, so that a request costs no look-up. They are forgotten when a signal reports that keys have
  * changed, and after `msMax` in case the signal is lost. Keys that do not exist are not remembered.
@@ -11,24 +8,23 @@ type Remembered = { readonly key: Promise<StoredApiKey | null>; until: number; i
 export const rememberApiKeys = (
   findByHash: ApiKeys['findByHash'],
   stopwatch: () => number,
-  { keysMax, msMax }: Limits,
+  { keysMax, msMax }: { readonly keysMax: number; readonly msMax: number },
 ) => {
-  const remembered = new Map<string, Remembered>()
+  const remembered = new Map<string, { readonly key: Promise<StoredApiKey | null>; until: number }>()
 
   const lookUp = (keyHash: string): Promise<StoredApiKey | null> => {
     if (remembered.size >= keysMax) remembered.clear()
-    const wasKnown = remembered.get(keyHash)?.isKnown ?? false
-    const entry: Remembered = { key: findByHash(keyHash), until: stopwatch() + msMax, isKnown: true }
+    const wasKnown = remembered.has(keyHash)
+    const entry = { key: findByHash(keyHash), until: stopwatch() + msMax }
     remembered.set(keyHash, entry)
-    const ended = (isKnown: boolean) => {
-      entry.isKnown = isKnown
+    const keepIf = (isKnown: boolean) => {
       if (!isKnown && remembered.get(keyHash) === entry) remembered.delete(keyHash)
     }
     entry.key.then(
-      (key) => ended(key !== null),
+      (key) => keepIf(key !== null),
       () => {
         entry.until = 0
-        ended(wasKnown)
+        keepIf(wasKnown)
       },
     )
     return entry.key
@@ -40,7 +36,7 @@ export const rememberApiKeys = (
       return entry !== undefined && stopwatch() < entry.until ? entry.key : lookUp(keyHash)
     },
     /** Whether a key existed when it was last looked up, even if forgotten since, or is being looked up. */
-    isKnown: (keyHash: string): boolean => remembered.get(keyHash)?.isKnown ?? false,
+    isKnown: (keyHash: string): boolean => remembered.has(keyHash),
     forget: () => {
       for (const entry of remembered.values()) entry.until = 0
     },

@@ -1,4 +1,5 @@
 import { refuse } from './failures.ts'
+import { hasEnded } from './identify.ts'
 import { type IssuedApiKey, issueAt } from './issue-api-key.ts'
 import type { Needs } from './ports/store.ts'
 import { knownApiKey } from './revoke-api-key.ts'
@@ -11,11 +12,9 @@ export const rotateApiKey =
     const { store, clock } = deps
     const key = await knownApiKey(store, apiKeyId)
     const now = clock()
-    if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= isoTime(now)))
-      refuse('invalid_request', 'This key is expired or revoked; create a new one.')
+    if (hasEnded(key, now)) refuse('invalid_request', 'This key is expired or revoked; create a new one.')
     const lifeMs = key.expiresAt === null ? null : Date.parse(key.expiresAt) - Date.parse(key.createdAt)
-    const { tenantId, name, scopes } = key
-    const issued = await issueAt(deps, { tenantId, name, scopes, lifeMs }, now)
+    const issued = await issueAt(deps, { ...key, lifeMs }, now)
     const expiresAt = isoTime(now + overlapMs)
     if (key.expiresAt === null || expiresAt < key.expiresAt) await store.apiKeys.end(apiKeyId, { expiresAt })
     return issued

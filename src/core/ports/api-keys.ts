@@ -30,9 +30,6 @@ export type ApiKeys = {
   isEmpty(): Promise<boolean>
   add(key: StoredApiKey): Promise<void>
   /** Ends a key, or sets when it will end. */
-  end(
-    apiKeyId: string,
-    when: { readonly revokedAt: Timestamp } | { readonly expiresAt: Timestamp },
-  ): Promise<void>
+  end(apiKeyId: string, when: Readonly<{ revokedAt: Timestamp } | { expiresAt: Timestamp }>): Promise<void>
   markUsed(apiKeyId: string, at: Timestamp): Promise<void>
 }

@@ -1,24 +1,12 @@
-import type { VersionStatus } from '../../shapes/page.ts'
+import type { Page, PageWithVersion } from '../../shapes/page.ts'
 import type { StoredPageGroup } from './page-groups.ts'
 import type { Recorded, SliceWant, Timestamp } from './world.ts'
 
-/** A page as lists show it. */
-export type StoredPage = {
-  readonly tenantId: string
-  readonly pageGroupId: string
-  readonly pageId: string
-  readonly customName: string | null
-  readonly computedName: string
-  readonly createdAt: Timestamp
-  readonly updatedAt: Timestamp
-}
+/** A page as lists show it. Its effective name follows from the two others. */
+export type StoredPage = Readonly<Omit<Page, 'effectiveName'>>
 /** One version of a page, and how far its publication has come. */
-export type StoredVersion = {
-  readonly versionId: string
-  readonly versionNumber: number
-  readonly status: VersionStatus
+export type StoredVersion = Readonly<PageWithVersion['latestVersion']> & {
   readonly publishedAt: Timestamp | null
-  readonly failureReason: string | null
 }
 /** A page with the version that readers see, if any, and its newest one. */
 export type StoredPageWithVersions = StoredPage & {

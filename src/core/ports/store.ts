@@ -34,10 +34,7 @@ export type Store = {
   migrate(): Promise<readonly string[]>
   /** Resolves where the database answers and has this program's schema; else refuses with `unavailable`. */
   ready(): Promise<void>
-  /**
-   * Adds a listener, which is called soon after something happened. A signal may come too often and may be lost. A
-   * listener that throws is reported on stderr and harms nobody.
-   */
+  /** Signals may come too often and may be lost. A listener that throws is reported on stderr and harms nobody. */
   watch(listener: SignalListener): void
   close(): Promise<void>
 }

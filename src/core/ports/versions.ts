@@ -9,21 +9,14 @@ export type NamingContext = {
   readonly pageContext: string | null
   readonly supplementaryContext: string | null
 }
-type SettledVersion = Pick<ClaimedVersion, 'pageId' | 'versionId' | 'attempt'>
 /** How an attempt ended. `computedName` null keeps the current name. */
-export type Settlement =
-  | (SettledVersion & {
-      readonly status: 'published'
-      readonly at: Timestamp
-      readonly computedName: string | null
-    })
-  | (SettledVersion & { readonly status: 'failed'; readonly reason: string })
-  | (SettledVersion & {
-      readonly status: 'processing'
-      readonly claimableAt: Timestamp
-      /** False if a stop ended the attempt: then it is as if it had not been made. */
-      readonly counts: boolean
-    })
+export type Settlement = Pick<ClaimedVersion, 'pageId' | 'versionId' | 'attempt'> &
+  (
+    | { readonly status: 'published'; readonly at: Timestamp; readonly computedName: string | null }
+    | { readonly status: 'failed'; readonly reason: string }
+    /** `counts` is false if a stop ended the attempt: then it is as if it had not been made. */
+    | { readonly status: 'processing'; readonly claimableAt: Timestamp; readonly counts: boolean }
+  )
 /** Which versions a publisher takes, how many, and until when. */
 export type ClaimWant = {
   readonly now: Timestamp
