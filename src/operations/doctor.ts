@@ -8,10 +8,7 @@ import { examinePostgres } from './examine-postgres.ts'
 import { examineSqlite } from './examine-sqlite.ts'
 
 /** Checks everything that the service needs with the settings of this environment. Changes nothing. */
-export const diagnose = async (
-  environment: Readonly<Record<string, string | undefined>>,
-  thorough: boolean,
-) => {
+export const diagnose = async (environment: NodeJS.ProcessEnv, thorough: boolean) => {
   let config: Config
   try {
     config = readConfig(environment)

@@ -11,11 +11,7 @@ const FREE_BYTES_MIN = 268_435_456
 const QUICK_BYTES_MAX = 1_073_741_824
 
 /** What can be wrong with the embedded database. `thorough` also reads every page of a large file. */
-export const examineSqlite = (
-  configuredPath: string,
-  migrationsKnown: number,
-  thorough: boolean,
-): readonly Check[] => {
+export const examineSqlite = (configuredPath: string, migrationsKnown: number, thorough: boolean) => {
   const path = resolve(configuredPath)
   const folder = nearestFolder(path)
   const places = [writeAccess(path, folder), disk(folder)]
