@@ -79,15 +79,11 @@ const run = async (command: Command, given: ReturnType<typeof parse>): Promise<v
 }
 
 /** Before anything that would create the file or change it. */
-const refuseUnready = (path: string): void => {
-  const file = openReadOnly(path)
-  try {
+const refuseUnready = (path: string): void =>
+  openReadOnly(path, (file) => {
     accessSync(path, constants.W_OK)
     refuseUnmigrated(readMigrations('sqlite'), lastMigration(file))
-  } finally {
-    file.close()
-  }
-}
+  })
 
 const version = (): string =>
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { styleText } from 'node:util'
+import { escaped } from '../adapters/escaped.ts'
 import { writeJson } from '../json/write-json.ts'
 import type { Answers } from './command.ts'
 
@@ -19,13 +20,6 @@ type Style = 'bold' | 'cyan' | 'dim' | 'red'
 /** Adds colour if the stream is a terminal that shows it; `NO_COLOR` and `FORCE_COLOR` decide first. */
 export const paint = (style: Style, text: string, stream: NodeJS.WritableStream = process.stdout): string =>
   styleText(style, text, { stream })
-
-/** Escapes what would control the terminal or reverse the writing direction: a name may contain anything. */
-export const escaped = (text: string): string =>
-  text.replace(
-    /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 
 /** Rows with each column but the last padded to one width. */
 const padded = (rows: readonly (readonly string[])[]): string[][] => {

@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
+import { escaped } from '../adapters/escaped.ts'
 import { readConfig } from '../config/config.ts'
 import { type DatabaseAddress, database } from '../config/settings.ts'
 import { DomainFailure } from '../core/failures.ts'
 import { textOf, type Values, WrongUse } from './command.ts'
-import { escaped, inPairs, paint } from './output.ts'
+import { inPairs, paint } from './output.ts'
 
 /** What to do about an error, by its message; and the message in words if it is not. The first that matches counts. */
 const REMEDIES: readonly (readonly [RegExp, remedy: string, words?: string])[] = [

@@ -5,8 +5,6 @@ export type Check = {
   readonly detail: string
   readonly remedy?: string
 }
-/** What a store found; `applied` is the number of the last migration, null if it could not be read. */
-export type Examined = { readonly checks: readonly Check[]; readonly applied: number | null }
 
 export const passed = (name: string, detail: string): Check => ({ name, ok: true, detail })
 export const failed = (name: string, detail: string, remedy: string): Check => ({
@@ -15,3 +13,14 @@ export const failed = (name: string, detail: string, remedy: string): Check => (
   detail,
   remedy,
 })
+
+/** Compares the migrations of a database with those that this release knows. */
+export const checkMigrations = (applied: number, known: number): Check => {
+  if (applied === known) return passed('migrations', `all ${known} are applied`)
+  if (applied < known) {
+    const remedy = 'run prospect-pages migrate as the owner of the tables'
+    return failed('migrations', `${applied} of ${known} are applied`, remedy)
+  }
+  const detail = `the database has migration ${applied}, this release only knows ${known}`
+  return failed('migrations', detail, 'install the release that migrated the database, or a newer one')
+}

@@ -7,13 +7,8 @@ import { type Check, failed, passed } from './check.ts'
 import { examinePostgres } from './examine-postgres.ts'
 import { examineSqlite } from './examine-sqlite.ts'
 
-type Diagnosis = { readonly ok: boolean; readonly checks: readonly Check[] }
-
 /** Checks everything that the service needs with the settings of this environment. Changes nothing. */
-export const diagnose = async (
-  environment: Readonly<Record<string, string | undefined>>,
-  thorough: boolean,
-): Promise<Diagnosis> => {
+export const diagnose = async (environment: NodeJS.ProcessEnv, thorough: boolean) => {
   let config: Config
   try {
     config = readConfig(environment)
@@ -36,31 +31,13 @@ const invalidSettings = (error: unknown): Check => {
 }
 
 const checkDatabase = async (config: Config, thorough: boolean): Promise<readonly Check[]> => {
-  const { database, databasePooler, statementMsMax } = config
+  const { database } = config
   if (database.kind === 'memory')
     return [passed('database', 'memory: everything is lost when the service stops')]
-  const { checks, applied } =
-    database.kind === 'sqlite'
-      ? examineSqlite(database.path, thorough)
-      : await examinePostgres({
-          url: database.url,
-          isPooler: databasePooler,
-          statementMsMax,
-          clock: Date.now,
-        })
-  return applied === null
-    ? checks
-    : [...checks, checkMigrations(applied, readMigrations(database.kind).length)]
-}
-
-const checkMigrations = (applied: number, known: number): Check => {
-  if (applied === known) return passed('migrations', `all ${known} are applied`)
-  if (applied < known) {
-    const remedy = 'run prospect-pages migrate as the owner of the tables'
-    return failed('migrations', `${applied} of ${known} are applied`, remedy)
-  }
-  const detail = `the database has migration ${applied}, this release only knows ${known}`
-  return failed('migrations', detail, 'install the release that migrated the database, or a newer one')
+  const known = readMigrations(database.kind).length
+  return database.kind === 'sqlite'
+    ? examineSqlite(database.path, known, thorough)
+    : examinePostgres(database.url, known, config)
 }
 
 const PAGE = { groupTitle: 'Offers', pageContext: null, supplementaryContext: 'The spring sale' }

@@ -3,45 +3,38 @@ import { lastMigration } from '../adapters/postgres/migrate.ts'
 import { findObstacle } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres, type Sql } from '../adapters/postgres/open.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
-import { type Check, type Examined, failed, passed } from './check.ts'
-
-type Settings = {
-  readonly url: string
-  readonly isPooler: boolean
-  readonly statementMsMax: number
-  readonly clock: () => number
-}
+import type { Config } from '../config/config.ts'
+import type { Clock } from '../core/ports/world.ts'
+import { type Check, checkMigrations, failed, passed } from './check.ts'
 
 const MS_MAX = 15_000
 const DRIFT_MS_MAX = 5_000
 
 /** What can be wrong with PostgreSQL. Connects as the service does. */
-export const examinePostgres = async (settings: Settings): Promise<Examined> => {
-  const { url, isPooler, statementMsMax } = settings
+export const examinePostgres = async (
+  url: string,
+  migrationsKnown: number,
+  { databasePooler: isPooler, statementMsMax }: Pick<Config, 'databasePooler' | 'statementMsMax'>,
+  clock: Clock = Date.now,
+): Promise<readonly Check[]> => {
   const sql = openPostgres(url, {
     max: 1,
     ...(isPooler ? { prepare: false } : { connection: { statement_timeout: statementMsMax, ...ONE_PLAN } }),
   })
   try {
-    return await withTimeout(examine(sql, settings), MS_MAX)
+    return await withTimeout(examine(sql, migrationsKnown, isPooler, clock), MS_MAX)
   } catch (error) {
-    return { checks: [unreachable((error as Error).message)], applied: null }
+    const remedy =
+      'check that PostgreSQL is running, and the address, database, role and password in DATABASE_URL'
+    return [failed('database', (error as Error).message, remedy)]
   } finally {
     await endPool(sql, 1)
   }
 }
 
-const unreachable = (detail: string): Check =>
-  failed(
-    'database',
-    detail,
-    'check that PostgreSQL is running, and the address, database, role and password in DATABASE_URL',
-  )
-
-const examine = async (sql: Sql, { isPooler, clock }: Settings): Promise<Examined> => {
+const examine = async (sql: Sql, migrationsKnown: number, isPooler: boolean, clock: Clock) => {
   const obstacle = await findObstacle(askOn(sql), isPooler)
-  if (obstacle !== null)
-    return { checks: [failed('database', 'the service refuses to start', obstacle)], applied: null }
+  if (obstacle !== null) return [failed('database', 'the service refuses to start', obstacle)]
   const beforeMs = clock()
   const [found] = await sql<[Found]>`
     select current_setting('server_version') as version, current_setting('server_version_num')::int as version_number,
@@ -57,9 +50,11 @@ const examine = async (sql: Sql, { isPooler, clock }: Settings): Promise<Examine
         ) as needed ("table", privileges), unnest(privileges) as privilege
         where not has_any_column_privilege(to_regclass("table"), privilege)) as missing`
   const afterMs = clock()
-  const applied = found.missing?.includes('schema_migrations') ? null : await lastMigration(askOn(sql))
   const checks = [server(found), durability(found), clocks(found, beforeMs, afterMs)]
-  return { checks: applied === 0 ? checks : [...checks, role(found)], applied }
+  if (found.missing?.includes('schema_migrations')) return [...checks, role(found)]
+  const applied = await lastMigration(askOn(sql))
+  const migrations = checkMigrations(applied, migrationsKnown)
+  return applied === 0 ? [...checks, migrations] : [...checks, role(found), migrations]
 }
 /** `missing` lists the privileges that serving needs and the role lacks. Tables that do not exist yet do not count. */
 type Found = {
@@ -79,14 +74,11 @@ const server = ({ version, versionNumber, database }: Found): Check => {
   return failed('database', detail, 'upgrade to PostgreSQL 14 or newer')
 }
 
-const durability = ({ settingsOff }: Found): Check =>
-  settingsOff === null
-    ? passed('durability', 'commits are flushed to disk')
-    : failed(
-        'durability',
-        `off: ${settingsOff}. A crash can lose acknowledged writes`,
-        `turn on ${settingsOff}`,
-      )
+const durability = ({ settingsOff }: Found): Check => {
+  if (settingsOff === null) return passed('durability', 'commits are flushed to disk')
+  const detail = `off: ${settingsOff}. A crash can lose acknowledged writes`
+  return failed('durability', detail, `turn on ${settingsOff}`)
+}
 
 /** Up to half of the time that the answer took may have passed since the database read its clock. */
 const clocks = ({ nowMs }: Found, beforeMs: number, afterMs: number): Check => {

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/open.ts'
 import { orNull } from '../adapters/sqlite/place.ts'
-import { type Check, type Examined, failed, passed } from './check.ts'
+import { type Check, checkMigrations, failed, passed } from './check.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 
 const FREE_BYTES_MIN = 268_435_456
@@ -11,30 +11,26 @@ const FREE_BYTES_MIN = 268_435_456
 const QUICK_BYTES_MAX = 1_073_741_824
 
 /** What can be wrong with the embedded database. `thorough` also reads every page of a large file. */
-export const examineSqlite = (configuredPath: string, thorough: boolean): Examined => {
+export const examineSqlite = (configuredPath: string, migrationsKnown: number, thorough: boolean) => {
   const path = resolve(configuredPath)
   const folder = nearestFolder(path)
   const places = [writeAccess(path, folder), disk(folder)]
-  if (!existsSync(path)) {
-    const database = passed('database', `${path} does not exist yet; serve creates it`)
-    return { checks: [database, ...places], applied: null }
-  }
-  let file: DatabaseSync | undefined
+  if (!existsSync(path))
+    return [passed('database', `${path} does not exist yet; serve creates it`), ...places]
   try {
-    file = openReadOnly(path)
-    const applied = lastMigration(file)
-    const version = file.prepare('select sqlite_version() as version').get()?.['version']
-    const { size } = statSync(path)
-    const database = passed('database', `SQLite ${version}, ${path}, ${size} bytes`)
-    const isRead = thorough || size <= QUICK_BYTES_MAX
-    return { checks: [database, ...places, privacy(path), integrity(file, isRead)], applied }
+    return openReadOnly(path, (file) => {
+      const migrations = checkMigrations(lastMigration(file), migrationsKnown)
+      const version = file.prepare('select sqlite_version() as version').get()?.['version']
+      const { size } = statSync(path)
+      const database = passed('database', `SQLite ${version}, ${path}, ${size} bytes`)
+      const isRead = thorough || size <= QUICK_BYTES_MAX
+      return [database, ...places, privacy(path), integrity(file, isRead), migrations]
+    })
   } catch (error) {
     const detail = `${path} could not be read: ${(error as Error).message}`
     const remedy =
       'check that DATABASE_URL names the right file and that this user can read it; otherwise restore a backup'
-    return { checks: [failed('database', detail, remedy), ...places], applied: null }
-  } finally {
-    file?.close()
+    return [failed('database', detail, remedy), ...places]
   }
 }
 
@@ -47,10 +43,10 @@ const nearestFolder = (path: string): string => {
 /** SQLite writes the file and a journal beside it, so both the file and its folder must be writable. */
 const writeAccess = (path: string, folder: string): Check => {
   const places = [folder, path, `${path}-wal`, `${path}-shm`].filter(existsSync)
-  const readOnly = places.filter((place) => !isWritable(place))
-  if (readOnly.length === 0) return passed('write access', `this user can write to ${folder}`)
+  const locked = places.filter((place) => orNull(() => accessSync(place, constants.W_OK)) === null)
+  if (locked.length === 0) return passed('write access', `this user can write to ${folder}`)
   const remedy = 'run the service as the user that owns them, or change their owner'
-  return failed('write access', `this user cannot write to ${readOnly.join(', ')}`, remedy)
+  return failed('write access', `this user cannot write to ${locked.join(', ')}`, remedy)
 }
 
 const privacy = (path: string): Check => {
@@ -58,8 +54,6 @@ const privacy = (path: string): Check => {
   if (open.length === 0) return passed('privacy', 'only the owner of the file can read it')
   return failed('privacy', `other users can read ${open.join(', ')}`, `run chmod 600 ${open.join(' ')}`)
 }
-
-const isWritable = (place: string): boolean => orNull(() => accessSync(place, constants.W_OK)) !== null
 
 const disk = (folder: string): Check => {
   const { bavail, bsize } = statfsSync(folder)

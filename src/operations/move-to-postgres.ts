@@ -2,7 +2,7 @@ import type { ColumnType } from '../adapters/columns.ts'
 import type { Migration } from '../adapters/migrations.ts'
 import { migratePostgres, type Warn } from '../adapters/postgres/migrate.ts'
 import { MOVE_MARK } from '../adapters/postgres/obstacle.ts'
-import { endPool, ONE_PLAN, openPostgres, type Sql } from '../adapters/postgres/open.ts'
+import { endPool, ONE_PLAN, openPostgres } from '../adapters/postgres/open.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import type { Target } from './move.ts'
 import type { Table } from './move-tables.ts'
@@ -24,31 +24,23 @@ export const postgresTarget = (url: string, migrations: readonly Migration[], wa
     (await sql.unsafe<[{ rows: number }]>(text, parameters))[0].rows
   return {
     prepare: async () => {
-      await withTimeout(refuseServed(sql), CONNECT_MS_MAX)
+      if ((await withTimeout(countBy(SERVERS), CONNECT_MS_MAX)) > 0)
+        throw new Error('A server has the target open. Stop it, and start it again after the move.')
       await migratePostgres(url, migrations, warn)
     },
-    mark: async (isUnfinished) => {
-      await sql.unsafe(
-        isUnfinished ? `create table if not exists ${MOVE_MARK} ()` : `drop table ${MOVE_MARK}`,
-      )
-    },
+    mark: (isUnfinished) =>
+      sql.unsafe(isUnfinished ? `create table if not exists ${MOVE_MARK} ()` : `drop table ${MOVE_MARK}`),
     count: (table) => countBy(`select count(*)::int as rows from ${table.name}`),
-    add: async (table, rows) => {
-      await sql.unsafe(insertText(table), [JSON.stringify(rows)])
-    },
+    add: (table, rows) => sql.unsafe(insertText(table), [JSON.stringify(rows)]),
     countEqual: (table, rows) => countBy(countEqualText(table), [JSON.stringify(rows)]),
     close: () => endPool(sql, 5),
   }
 }
 
 /** A server would publish waiting pages, and write rows that the source lacks, during the move. */
-const refuseServed = async (sql: Sql): Promise<void> => {
-  const [row] = await sql<{ servers: number }[]>`
-    select count(*)::int as servers from pg_stat_activity
-    where datname = current_database() and application_name = 'prospect-pages'`
-  if ((row?.servers ?? 0) > 0)
-    throw new Error('A server has the target open. Stop it, and start it again after the move.')
-}
+const SERVERS = `
+  select count(*)::int as rows from pg_stat_activity
+  where datname = current_database() and application_name = 'prospect-pages'`
 
 const insertText = ({ name, columns }: Table): string => {
   const values = Object.entries(columns).map(([column, type]) => fromSqlite(`r.${column}`, type))

@@ -1,4 +1,5 @@
 import { readMigrations } from '../adapters/migrations.ts'
+import type { Warn } from '../adapters/postgres/migrate.ts'
 import { sqliteSource } from './move-from-sqlite.ts'
 import { TABLES, type Table } from './move-tables.ts'
 import { postgresTarget } from './move-to-postgres.ts'
@@ -18,9 +19,9 @@ export type Target = {
   readonly prepare: () => Promise<void>
   readonly count: (table: Table) => Promise<number>
   /** No server starts on a target that is marked as unfinished. */
-  readonly mark: (isUnfinished: boolean) => Promise<void>
+  readonly mark: (isUnfinished: boolean) => Promise<unknown>
   /** Adds the rows whose key is missing. */
-  readonly add: (table: Table, rows: readonly Row[]) => Promise<void>
+  readonly add: (table: Table, rows: readonly Row[]) => Promise<unknown>
   /** How many of these rows the target has, equal in every column. */
   readonly countEqual: (table: Table, rows: readonly Row[]) => Promise<number>
   readonly close: () => Promise<void>
@@ -35,12 +36,7 @@ type OnProgress = (progress: Progress) => void
 export type Moved = { readonly rows: number; readonly tables: Readonly<Record<string, number>> }
 
 /** Copies an embedded database, which no other process may have open, into an empty PostgreSQL database. */
-export const moveToPostgres = async (
-  path: string,
-  url: string,
-  onProgress: OnProgress,
-  warn: (message: string) => void,
-): Promise<Moved> => {
+export const moveToPostgres = async (path: string, url: string, onProgress: OnProgress, warn: Warn) => {
   const source = sqliteSource(path, readMigrations('sqlite').length)
   const target = postgresTarget(url, readMigrations('postgres'), warn)
   try {
@@ -55,29 +51,20 @@ export const moveToPostgres = async (
  * Copies every row, then compares every row. Resumable: a target that contains only identical rows from the source is
  * treated as an interrupted move. Any other target is refused before a row is written. The source is only read.
  */
-export const move = async (
-  source: Source,
-  target: Target,
-  onProgress: OnProgress = () => {},
-): Promise<Moved> => {
-  const inBatches = async (
-    table: Table,
-    step: Progress['step'],
-    take: (rows: readonly Row[]) => Promise<void>,
-  ) => {
+export const move = async (source: Source, target: Target, onProgress: OnProgress): Promise<Moved> => {
+  /** The rows of a table. Each batch is reported once it has been dealt with. */
+  function* batches(table: Table, step: Progress['step']) {
     const of = source.count(table)
     let taken = 0
-    for (const rows of batchesOf(source.rows(table))) {
-      await take(rows)
-      taken += rows.length
+    for (const batch of batchesOf(source.rows(table))) {
+      yield batch
+      taken += batch.length
       onProgress({ step, table: table.name, rows: taken, of })
     }
   }
   const countEqual = async (table: Table, step: Progress['step']): Promise<number> => {
     let equal = 0
-    await inBatches(table, step, async (rows) => {
-      equal += await target.countEqual(table, rows)
-    })
+    for (const batch of batches(table, step)) equal += await target.countEqual(table, batch)
     return equal
   }
 
@@ -92,7 +79,7 @@ export const move = async (
       )
   }
   await target.mark(true)
-  for (const table of TABLES) await inBatches(table, 'copying', (rows) => target.add(table, rows))
+  for (const table of TABLES) for (const batch of batches(table, 'copying')) await target.add(table, batch)
   const tables: Record<string, number> = {}
   for (const table of TABLES) {
     const wanted = source.count(table)

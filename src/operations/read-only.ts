@@ -1,12 +1,16 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
-/** Opens an embedded database that other processes may have open. Never creates, migrates or writes it. */
-export const openReadOnly = (path: string): DatabaseSync => {
+/** Lets `read` look into an embedded database that others may have open. Never creates, migrates or writes it. */
+export const openReadOnly = <Answer>(path: string, read: (file: DatabaseSync) => Answer): Answer => {
   if (!existsSync(path)) throw new Error(`The database file ${path} does not exist.`)
   const file = new DatabaseSync(path, { readOnly: true })
-  file.exec('pragma busy_timeout = 5000')
-  return file
+  try {
+    file.exec('pragma busy_timeout = 5000')
+    return read(file)
+  } finally {
+    file.close()
+  }
 }
 
 /** Reads every page. Returns the first fault found, or null. */

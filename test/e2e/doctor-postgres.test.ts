@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { readMigrations } from '../../src/adapters/migrations.ts'
 import { examinePostgres } from '../../src/operations/examine-postgres.ts'
 import { diagnosed } from '../support/doctor.ts'
 import { startPgbouncer, whyNoPgbouncer } from '../support/pgbouncer.ts'
@@ -80,8 +81,9 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
 
   t.test('a clock that differs and settings that can lose writes are reported', async (t) => {
     const { url, env, run } = await newDatabase(postgres)
-    const settings = { url, isPooler: false, statementMsMax: 5_000 }
-    const { checks } = await examinePostgres({ ...settings, clock: () => Date.now() + 60_000 })
+    const settings = { databasePooler: false, statementMsMax: 5_000 }
+    const known = readMigrations('postgres').length
+    const checks = await examinePostgres(url, known, settings, () => Date.now() + 60_000)
     t.match(
       checks.filter(({ ok }) => !ok),
       [{ name: 'clock', detail: /is -(59|60)\d{3} ms ahead/, remedy: /NTP/ }],

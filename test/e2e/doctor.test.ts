@@ -103,7 +103,7 @@ t.test('a file or a folder that the user cannot write to is reported', async (t)
     const script = `
       const { examineSqlite } = await import(process.argv[1])
       if (process.getuid() === 0) process.setuid(${UNPRIVILEGED})
-      const { checks } = examineSqlite(process.argv[2], false)
+      const checks = examineSqlite(process.argv[2], 1, false)
       process.stdout.write(JSON.stringify(checks.filter(({ name, ok }) => !ok && name !== 'privacy')))`
     return JSON.parse(await runChild(script, sourceUrl('operations/examine-sqlite.ts'), path))
   }

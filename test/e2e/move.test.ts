@@ -49,7 +49,7 @@ const opened = (path: string, url: string): { source: Source; target: Target } =
 })
 const moveHere = async ({ source, target }: ReturnType<typeof opened>): Promise<Moved> => {
   try {
-    return await move(source, target)
+    return await move(source, target, () => {})
   } finally {
     source.close()
     await target.close()
@@ -352,7 +352,7 @@ t.test('a batch is bounded in rows and in size', async (t) => {
     },
     close: async () => {},
   }
-  await move(source, target)
+  await move(source, target, () => {})
   t.equal(
     sizes.reduce((sum, { rows }) => sum + rows, 0),
     many.length * TABLES.length,

@@ -156,7 +156,7 @@ t.test(
     const line = readable(JSON.stringify({ ...facts, err, code: null, name: 'two words\u202e', ms: 1.5 }))
     t.match(
       stripVTControlCharacters(line),
-      /^\S{8} error it failed name="two words\\u\{202e\}" ms=1\.5\n {2}Error: bad\\u\{1b\}\[2J\n {6}at there\n {2}cause: worse\n$/,
+      /^\S{8} error it failed name="two words\\u202e" ms=1\.5\n {2}Error: bad\\u001b\[2J\n {6}at there\n {2}cause: worse\n$/,
     )
   },
 )

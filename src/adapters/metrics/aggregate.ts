@@ -1,13 +1,9 @@
 import { AggregatorRegistry } from 'prom-client'
 
-/** What one process has measured, as it sends it to another. */
+/** What one process has measured, as it sends it to another. Only prom-client reads more of it than this. */
 export type MetricsReport = readonly {
-  readonly name: string
-  readonly help: string
   /** `counter`, `gauge` or `histogram`. */
   readonly type: unknown
-  readonly aggregator: string
-  readonly values: readonly object[]
 }[]
 
 /**
@@ -28,12 +24,11 @@ export const createAggregate = () => {
       const counters = reports.get(processId)?.filter(({ type }) => type !== 'gauge')
       exited.add(processId)
       reports.delete(processId)
-      if (counters) kept = sumOf([kept, counters]).getMetricsAsArray() as unknown as MetricsReport
+      if (counters) kept = sumOf(kept, counters).getMetricsAsArray()
     },
     /** In Prometheus's text format. */
-    text: (): Promise<string> => sumOf([...reports.values(), kept]).metrics(),
+    text: (): Promise<string> => sumOf(...reports.values(), kept).metrics(),
   }
 }
 
-const sumOf = (reports: readonly MetricsReport[]) =>
-  AggregatorRegistry.aggregate(reports as unknown as object[])
+const sumOf = (...reports: MetricsReport[]) => AggregatorRegistry.aggregate(reports)

@@ -67,6 +67,21 @@ const countsOf = (name: string, labels: object, buckets: readonly number[]) => {
   }
 }
 
+/** The same function, which observes how many seconds each call takes. */
+export const timed =
+  <Asked extends readonly unknown[], Answer>(
+    call: (...asked: Asked) => Promise<Answer>,
+    observe: (seconds: number) => void,
+  ) =>
+  async (...asked: Asked): Promise<Answer> => {
+    const beganMs = performance.now()
+    try {
+      return await call(...asked)
+    } finally {
+      observe((performance.now() - beganMs) / 1_000)
+    }
+  }
+
 /** Makes the value of a key once, when it is first asked for. */
 export const remembered = <Key, Value>(make: (key: Key) => Value): ((key: Key) => Value) => {
   const known = new Map<Key, Value>()

@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { GatherObserver } from '../../core/gather.ts'
 import type { Store } from '../../core/ports/store.ts'
 import type { MetricsReport } from './aggregate.ts'
-import { createInstruments, type Instruments, remembered } from './instruments.ts'
+import { createInstruments, type Instruments, remembered, timed } from './instruments.ts'
 import { publisherMetrics } from './publisher-metrics.ts'
 
 /** An answered request. `route` is the template of its path, null if no route matched. */
@@ -107,17 +107,9 @@ const storeMetrics = ({ gauge, histogram }: Instruments) => {
     STORE_SECONDS,
   )
   const durationOf = remembered((verb: string) => calls({ verb }))
-  const timed =
-    (name: string, verb: Verb): Verb =>
-    (...args) => {
-      const beganMs = performance.now()
-      const end = () => durationOf(name)((performance.now() - beganMs) / 1_000)
-      const answer = verb(...args)
-      answer.then(end, end)
-      return answer
-    }
+  const observed = (name: string, verb: Verb) => timed(verb, (seconds) => durationOf(name)(seconds))
   const timedPort = (port: string, verbs: object) =>
-    Object.fromEntries(Object.entries(verbs).map(([name, verb]) => [name, timed(`${port}.${name}`, verb)]))
+    Object.fromEntries(Object.entries(verbs).map(([name, verb]) => [name, observed(`${port}.${name}`, verb)]))
 
   const statements = histogram(
     'database_statement_duration_seconds',

@@ -1,9 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Gauge } from 'prom-client'
 import type { Store } from '../../core/ports/store.ts'
 import type { Namer } from '../../core/ports/versions.ts'
-import type { Instruments } from './instruments.ts'
+import type { Backlog } from '../rows.ts'
+import { type Instruments, timed } from './instruments.ts'
 
-type Backlog = { readonly count: number; readonly oldest: string | null }
-/** Counts the versions in `processing`, up to `countMax`. `oldest` is when the oldest was created, as an ISO time. */
 type ReadBacklog = (countMax: number) => Promise<Backlog>
 
 const NAMING_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
@@ -35,17 +36,14 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
     NAMING_SECONDS,
   )()
   let backlog: ReturnType<typeof cachedBacklog> = async () => null
-  const backlogGauge = (name: string, help: string, member: 'count' | 'oldestAgeS') =>
-    gauge(
-      name,
-      help,
-      async (gauge) => {
-        const known = await backlog()
-        if (known === null) gauge.remove()
-        else gauge.set(known[member])
-      },
-      { aggregator: 'max' },
-    )
+  const backlogGauge = (name: string, help: string, member: 'count' | 'oldestAgeS') => {
+    const collect = async (gauge: Gauge) => {
+      const known = await backlog()
+      if (known === null) gauge.remove()
+      else gauge.set(known[member])
+    }
+    gauge(name, help, collect, { aggregator: 'max' })
+  }
   backlogGauge(
     'versions_processing',
     `Versions in processing in the whole database; ${BACKLOG_MAX} means that many or more. Missing while the database cannot answer.`,
@@ -78,16 +76,7 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
       return { ...store, pages: { ...pages, record }, versions: { ...versions, settle } }
     },
     /** The same namer, timed. */
-    timedNamer:
-      (namer: Namer): Namer =>
-      async (...asked) => {
-        const beganMs = performance.now()
-        try {
-          return await namer(...asked)
-        } finally {
-          naming((performance.now() - beganMs) / 1_000)
-        }
-      },
+    timedNamer: (namer: Namer): Namer => timed(namer, naming),
     namingFailed: (): void => failures.inc(),
     publishingFailed: (): void => errors.inc(),
   }
@@ -106,12 +95,9 @@ export const cachedBacklog = (
       readMs = stopwatch()
       reading = read(BACKLOG_MAX).catch(() => null)
     }
-    const backlog = await Promise.race([reading, nullAfter(BACKLOG_WAIT_MS_MAX)])
+    const backlog = await Promise.race([reading, pause(BACKLOG_WAIT_MS_MAX, null, { ref: false })])
     if (backlog === null) return null
     const { count, oldest } = backlog
     return { count, oldestAgeS: oldest === null ? 0 : Math.max(0, (clock() - Date.parse(oldest)) / 1_000) }
   }
 }
-
-const nullAfter = (ms: number): Promise<null> =>
-  new Promise((resolve) => setTimeout(() => resolve(null), ms).unref())
