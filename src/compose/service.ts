@@ -82,13 +82,14 @@ export const compose = (config: Config, runtime: Runtime) => {
     rawRoutes: [...(config.docs ? docsRoutes() : []), ...(scrape ? [metricsRoute(scrape)] : [])],
   })
   const http = createHttpServer({ api, limits: config, newRequestId: randomUUID, onMalformed })
-  const namer = config.namer && chatCompletionsNamer(config.namer)
   const publisher = composePublisher({
     ...publishing,
     store,
     clock,
-    namer: measuredNamer(namer),
-    settings: config,
+    namer: config.namer && measuredNamer(chatCompletionsNamer(config.namer)),
+    namerPatienceMs: config.namerPatienceMs,
+    namerCallsMax: config.namerCallsMax,
+    pollMs: config.publisherPollMs,
   })
 
   return {
