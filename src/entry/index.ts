@@ -7,11 +7,8 @@ export { type MemoryStore, memoryStore } from '../adapters/memory/store.ts'
 export type * from '../compose/create-service.ts'
 export { createService } from '../compose/create-service.ts'
 export { createPageGroup, type NewPageGroup, type PageGroupFields } from '../core/create-page-group.ts'
-export {
-  createPagesWithVersion,
-  type PageCreation,
-  type PageToCreate,
-} from '../core/create-page-with-version.ts'
+export type * from '../core/create-page-with-version.ts'
+export { createPagesWithVersion } from '../core/create-page-with-version.ts'
 export { createTenant } from '../core/create-tenant.ts'
 export { DomainFailure, type FailureFacts, type FailureKind, type Fault } from '../core/failures.ts'
 export { type GatherObserver, type GatherOptions, gather } from '../core/gather.ts'
@@ -21,11 +18,8 @@ export { type IssuedApiKey, issueApiKey, type ListedApiKey, type NewApiKey } fro
 export { listApiKeys } from '../core/list-api-keys.ts'
 export { listPageGroups, type PageGroupListing } from '../core/list-page-groups.ts'
 export { listPages, type PageListing } from '../core/list-pages.ts'
-export {
-  type LoggedActivity,
-  logProspectActivities,
-  type NewActivity,
-} from '../core/log-prospect-activity.ts'
+export type * from '../core/log-prospect-activity.ts'
+export { logProspectActivities } from '../core/log-prospect-activity.ts'
 export type { Outcome } from '../core/outcome.ts'
 export type * from '../core/ports/activities.ts'
 export type * from '../core/ports/api-keys.ts'
