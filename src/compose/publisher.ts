@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { createPublisher } from '../adapters/publisher.ts'
+import { createPublisher as publishInBackground } from '../adapters/publisher.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { namePatiently } from '../core/name-patiently.ts'
 import type { Store } from '../core/ports/store.ts'
@@ -31,13 +31,13 @@ export type PublisherOptions = {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 /** `start` publishes from now on; `wake` looks for versions at once; call `stop` before the store is closed. */
-export type Publisher = ReturnType<typeof composePublisher>
+export type Publisher = ReturnType<typeof createPublisher>
 
 /**
  * A publisher over a store: many versions at a time, but no more than calls to the namer if there is one. Several
  * publishers, in one process or in many, share the work.
  */
-export const composePublisher = ({
+export const createPublisher = ({
   store,
   clock = Date.now,
   namer = null,
@@ -48,7 +48,7 @@ export const composePublisher = ({
   onError = console.error,
 }: PublisherOptions) => {
   const sleep = (ms: number, stop: AbortSignal) => pause(ms, undefined, { signal: stop }).catch(() => {})
-  const publisher = createPublisher({
+  const publisher = publishInBackground({
     publish: publishVersions({
       store,
       clock,

@@ -1,6 +1,2 @@
 /** The publisher for programs that bring their own server: claims waiting versions, names and publishes them. */
-export {
-  composePublisher as createPublisher,
-  type Publisher,
-  type PublisherOptions,
-} from '../compose/publisher.ts'
+export { createPublisher, type Publisher, type PublisherOptions } from '../compose/publisher.ts'
