@@ -56,7 +56,7 @@ export const createApi = ({
   }).api
 
 /** The settings of the service, except for those that are given. */
-const withDefaults = <Settings extends object>(given: Settings) => {
+const withDefaults = (given: object) => {
   const isGiven = ([, value]: [string, unknown]) => value !== undefined
   return { ...DEFAULTS, ...Object.fromEntries(Object.entries(given).filter(isGiven)) }
 }
