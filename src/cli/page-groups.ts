@@ -6,7 +6,8 @@ import { findPageGroup } from '../core/find-page-group.ts'
 import { listAllPageGroups } from '../core/list-page-groups.ts'
 import { updatePageGroup } from '../core/update-page-group.ts'
 import { membersOf } from '../json/raw-json.ts'
-import { checkPageGroup, PAGE_GROUP_STATUSES, type PageGroupStatus } from '../shapes/page-group.ts'
+import { checkShape } from '../shapes/check.ts'
+import { PAGE_GROUP_STATUSES, PageGroupInput, type PageGroupStatus } from '../shapes/page-group.ts'
 import {
   type Command,
   type Option,
@@ -154,8 +155,9 @@ const fieldsOf = (text: string, subject: string): PageGroupFields => {
   const value = parsed(text)
   if (value === undefined || Array.isArray(value))
     return refuse('invalid_json', `${subject} is not a JSON object. A file has one, or one on each line.`)
-  const { fields, faults } = checkPageGroup(value)
+  const { output, faults } = checkShape(PageGroupInput, value)
   if (faults.length > 0) refuse('invalid_request', `${subject} is invalid.`, { errors: faults })
+  const { actions, footerLinks, scripts, ...fields } = output
   const { members } = membersOf(text)
   const lists = ['actions', 'footerLinks', 'scripts'].filter((name) => members.has(name))
   return { ...fields, ...Object.fromEntries(lists.map((name) => [name, members.get(name)])) }

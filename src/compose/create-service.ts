@@ -6,31 +6,33 @@ import type { PageToCreate } from '../core/create-page-with-version.ts'
 import { brandsOf, createTenant } from '../core/create-tenant.ts'
 import { DomainFailure, type Fault } from '../core/failures.ts'
 import { issueApiKey, type NewApiKey } from '../core/issue-api-key.ts'
+import type { PageGroupListing } from '../core/list-page-groups.ts'
 import type { NewActivity } from '../core/log-prospect-activity.ts'
 import type { PageWant } from '../core/ports/pages.ts'
-import type { Needs, Store } from '../core/ports/store.ts'
+import type { Store } from '../core/ports/store.ts'
+import type { Clock, NewId } from '../core/ports/world.ts'
 import { membersOf } from '../json/raw-json.ts'
-import { checkShape, pointerTo } from '../shapes/check.ts'
+import { checkShape } from '../shapes/check.ts'
 import * as inputs from '../shapes/input.ts'
 import type { RawJson } from '../shapes/json.ts'
-import type { PageGroupStatus } from '../shapes/page-group.ts'
 import { composeUseCases } from './use-cases.ts'
 
 const TENANTS_REMEMBERED_MAX = 10_000
 
 /** What `createService` needs. Only the store is required. */
-export type ServiceOptions = Pick<Needs<keyof Store>, 'store'> &
-  Partial<Needs<keyof Store>> & {
-    /** Refuse an activity without a prospect id or an email to find its prospect by. */
-    readonly requireIdentity?: boolean
-    /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
-    readonly listsInFlightMax?: number
-  }
+export type ServiceOptions = {
+  readonly store: Store
+  readonly clock?: Clock | undefined
+  readonly newId?: NewId | undefined
+  /** Refuse an activity without a prospect id or an email to find its prospect by. */
+  readonly requireIdentity?: boolean | undefined
+  /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
+  readonly listsInFlightMax?: number | undefined
+}
 /** An activity to log. `payload.rawJson` is the text of a JSON object. The type is `webhook` by default. */
 export type ActivityToLog = Omit<NewActivity, 'type'> & { readonly type?: string | undefined }
 /** Which slice of a list to return: `limit` is 1 to 100, by default 20; `cursor` the `nextCursor` of the slice before. */
 export type SliceOptions = { readonly limit?: number | undefined; readonly cursor?: string | undefined }
-type GroupsOf = { readonly tenantId: string; readonly status?: PageGroupStatus | undefined }
 
 /** What `createService` returns. */
 export type Service = ReturnType<typeof createService>
@@ -61,10 +63,8 @@ export const createService = ({
     if (tenants.size >= TENANTS_REMEMBERED_MAX) tenants.clear()
     const found = tenants.get(tenantId) ?? brandsOf(store, tenantId)
     tenants.set(tenantId, found)
-    await found.catch((why) => {
-      tenants.delete(tenantId)
-      throw why
-    })
+    found.catch(() => tenants.delete(tenantId))
+    await found
     return run(input)
   }
   const logActivity = async (activity: ActivityToLog) =>
@@ -86,7 +86,7 @@ export const createService = ({
     logActivities: (activities: readonly ActivityToLog[]) =>
       Promise.all(activities.map((activity) => logActivity(activity).catch(asOutcome))),
     /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
-    listPageGroups: async (list: SliceOptions & GroupsOf) =>
+    listPageGroups: async (list: SliceOptions & Pick<PageGroupListing, 'tenantId' | 'status'>) =>
       ofTenant(checkedList(inputs.PageGroupListInput, list), useCases.listPageGroups),
     /** One slice of the pages of a group, newest first. */
     listPages: async (list: SliceOptions & Pick<PageWant, 'tenantId' | 'pageGroupId'>) =>
@@ -120,9 +120,8 @@ const checked = <Shape extends v.GenericSchema, Raw extends string = never>(
     } else if (values[name] !== undefined)
       faults.push({ detail: 'must be { rawJson }: the text of a JSON value', pointer: `/${name}` })
   }
-  const { output, issues } = checkShape(shape, values)
-  for (const { detail, path } of issues)
-    faults.push({ detail, [place]: place === 'pointer' ? pointerTo(path) : path.join() })
+  const { output, faults: others } = checkShape(shape, values, place)
+  faults.push(...others)
   const words = faults.map(({ detail, pointer, parameter }) => `${pointer ?? parameter} ${detail}`)
   refuseFaults(faults, `Invalid input: ${words.join('; ')}.`)
   return { ...(output as object), ...texts } as Checked<v.InferOutput<Shape>, Raw>

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { createPublisher } from '../adapters/publisher.ts'
-import type { Config } from '../config/config.ts'
+import { createPublisher as publishInBackground } from '../adapters/publisher.ts'
+import { DEFAULTS } from '../config/config.ts'
 import { namePatiently } from '../core/name-patiently.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Namer, OnFailedAttempt } from '../core/ports/versions.ts'
@@ -13,21 +13,42 @@ const REST_MS = 10
 /** A lease outlives the patience with the namer by this. */
 const LEASE_MARGIN_MS = 20_000
 
-type Deps = {
+/** What a publisher needs. Omitted settings have the defaults of the service. */
+export type PublisherOptions = {
   readonly store: Pick<Store, 'versions' | 'watch'>
-  readonly clock: Clock
-  /** Without one, pages keep their built-in names. */
-  readonly namer: Namer | null
-  readonly settings: Pick<Config, 'namerPatienceMs' | 'namerCallsMax' | 'publisherPollMs'>
-  readonly onFailedAttempt: OnFailedAttempt
-  readonly onError: (error: unknown) => void
+  readonly clock?: Clock | undefined
+  /** Names pages, like that of `prospect-pages/naming`; without one, pages keep their built-in names. */
+  readonly namer?: Namer | null | undefined
+  /** How long naming may delay a version, retries included; then it keeps its built-in name. */
+  readonly namerPatienceMs?: number | undefined
+  /** Calls to the namer at a time. */
+  readonly namerCallsMax?: number | undefined
+  /** How often it polls for versions that no signal announced. */
+  readonly pollMs?: number | undefined
+  /** Called for each failed call to the namer. */
+  readonly onFailedAttempt?: OnFailedAttempt | undefined
+  /** Called for every other error, mostly of the database; publishing goes on. By default prints it to stderr. */
+  readonly onError?: ((error: unknown) => void) | undefined
 }
+/** `start` publishes from now on; `wake` looks for versions at once; call `stop` before the store is closed. */
+export type Publisher = ReturnType<typeof createPublisher>
 
-/** A publisher over a store: many versions at a time, but no more than calls to the namer if there is one. */
-export const composePublisher = ({ store, clock, namer, settings, onFailedAttempt, onError }: Deps) => {
-  const { namerPatienceMs: patienceMs, namerCallsMax, publisherPollMs: pollMs } = settings
+/**
+ * A publisher over a store: many versions at a time, but no more than calls to the namer if there is one. Several
+ * publishers, in one process or in many, share the work.
+ */
+export const createPublisher = ({
+  store,
+  clock = Date.now,
+  namer = null,
+  namerPatienceMs: patienceMs = DEFAULTS.namerPatienceMs,
+  namerCallsMax = DEFAULTS.namerCallsMax,
+  pollMs = DEFAULTS.publisherPollMs,
+  onFailedAttempt = () => {},
+  onError = console.error,
+}: PublisherOptions) => {
   const sleep = (ms: number, stop: AbortSignal) => pause(ms, undefined, { signal: stop }).catch(() => {})
-  const publisher = createPublisher({
+  const publisher = publishInBackground({
     publish: publishVersions({
       store,
       clock,

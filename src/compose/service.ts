@@ -15,7 +15,7 @@ import { unavailable } from '../core/failures.ts'
 import { gather } from '../core/gather.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
 import { composeApi } from './api.ts'
-import { composePublisher } from './publisher.ts'
+import { createPublisher } from './publisher.ts'
 import { observe, type Telemetry } from './telemetry.ts'
 
 /** In case the signal that keys have changed is lost. */
@@ -54,7 +54,6 @@ export const compose = (config: Config, runtime: Runtime) => {
   const { store, clock, newId } = runtime
   const { requests, publishing, measuredNamer, scrape, onMalformed } = observe(runtime)
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
-  const isStopping = () => state === 'stopping'
   /** Identifies nobody before the start: the store may not be migrated yet. */
   const findByHash = async (keyHash: string) => {
     if (state === 'starting') throw unavailable('The service is starting.')
@@ -82,13 +81,14 @@ export const compose = (config: Config, runtime: Runtime) => {
     rawRoutes: [...(config.docs ? docsRoutes() : []), ...(scrape ? [metricsRoute(scrape)] : [])],
   })
   const http = createHttpServer({ api, limits: config, newRequestId: randomUUID, onMalformed })
-  const namer = config.namer && chatCompletionsNamer(config.namer)
-  const publisher = composePublisher({
+  const publisher = createPublisher({
     ...publishing,
     store,
     clock,
-    namer: measuredNamer(namer),
-    settings: config,
+    namer: config.namer && measuredNamer(chatCompletionsNamer(config.namer)),
+    namerPatienceMs: config.namerPatienceMs,
+    namerCallsMax: config.namerCallsMax,
+    pollMs: config.publisherPollMs,
   })
 
   return {
@@ -99,7 +99,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     start: async (): Promise<void> => {
       await store.migrate()
       // Nobody would close what is opened after `close`.
-      if (isStopping()) return
+      if (state === 'stopping') return
       store.watch((signal) => {
         if (signal === 'keys') forgetKeys()
       })

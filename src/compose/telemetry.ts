@@ -24,12 +24,7 @@ export const loadTelemetry = async (config: Pick<Config, 'metrics'>): Promise<Te
 export const loadAggregate = async () => (await import('../adapters/metrics/aggregate.ts')).createAggregate()
 
 /** Passes what happens in the service to the log, the metrics and the traces. */
-export const observe = ({
-  log,
-  metrics = null,
-  scrape,
-  openTelemetry = null,
-}: Telemetry & { readonly log: Log }) => ({
+export const observe = ({ log, metrics, scrape, openTelemetry }: Telemetry & { readonly log: Log }) => ({
   requests: {
     onRequest: metrics?.asked,
     onAnswered: (answered: Parameters<Metrics['answered']>[0]) => {
@@ -47,8 +42,7 @@ export const observe = ({
     metrics?.malformed(status)
     log.info({ requestId, status, code: kind, detail: message, traceId }, 'answered')
   },
-  measuredNamer: (namer: Namer | null): Namer | null =>
-    metrics && namer ? metrics.timedNamer(namer) : namer,
+  measuredNamer: (namer: Namer): Namer => metrics?.timedNamer(namer) ?? namer,
   publishing: {
     onFailedAttempt: ({ versionId }: ClaimedVersion, why: unknown, retryInMs: number | null) => {
       metrics?.namingFailed()

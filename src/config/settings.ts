@@ -1,8 +1,10 @@
 const text = (given: string): string => given
-const oneOf = (allowed: readonly string[]) => (given: string) => {
-  if (!allowed.includes(given)) throw new Error(`must be one of ${allowed.join(', ')}`)
+const textThat = (fits: (given: string) => boolean, must: string) => (given: string) => {
+  if (!fits(given)) throw new Error(must)
   return given
 }
+const oneOf = (allowed: readonly string[]) =>
+  textThat((given) => allowed.includes(given), `must be one of ${allowed.join(', ')}`)
 const flag = (given: string): boolean => oneOf(['true', 'false'])(given) === 'true'
 const onOrOff = (given: string): boolean => oneOf(['on', 'off'])(given) === 'on'
 const whole = (min: number, max: number) => (given: string) => {
@@ -16,10 +18,7 @@ const nullable =
   (given: string) =>
     given === absent ? null : parse(given)
 /** Only what a header can carry: anything else would be quoted in an error when it is sent. */
-const headerValue = (given: string): string => {
-  if (!/^[!-~]*$/.test(given)) throw new Error('must be visible ASCII characters')
-  return given
-}
+const headerValue = textThat((given) => /^[!-~]*$/.test(given), 'must be visible ASCII characters')
 /** The parser's own message would quote the text. */
 const jsonObject = (given: string): Readonly<Record<string, unknown>> => {
   try {
@@ -27,11 +26,10 @@ const jsonObject = (given: string): Readonly<Record<string, unknown>> => {
   } catch {}
   throw new Error('must be a JSON object')
 }
-const httpUrl = (given: string): string => {
-  if (!/^https?:\/\/[^\s/@]+(\/[^\s@]*)?$/.test(given) || !URL.canParse(given))
-    throw new Error('must be an http or https URL without a user name or password')
-  return given
-}
+const httpUrl = textThat(
+  (given) => /^https?:\/\/[^\s/@]+(\/[^\s@]*)?$/.test(given) && URL.canParse(given),
+  'must be an http or https URL without a user name or password',
+)
 
 export type DatabaseAddress =
   | { readonly kind: 'postgres'; readonly url: string }

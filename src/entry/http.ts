@@ -5,9 +5,8 @@ import { docsRoutes } from '../adapters/http/docs/routes.ts'
 import { createHandler as createHandlerOver, type Handler } from '../adapters/http/node/handler.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { type ApiSettings, composeApi } from '../compose/api.ts'
-import { readConfig } from '../config/config.ts'
-import type { Store } from '../core/ports/store.ts'
-import type { Clock, NewId } from '../core/ports/world.ts'
+import type { ServiceOptions } from '../compose/create-service.ts'
+import { DEFAULTS } from '../config/config.ts'
 
 export type { Answered, Api } from '../adapters/http/api.ts'
 export type { Handler } from '../adapters/http/node/handler.ts'
@@ -19,19 +18,15 @@ const KEYS_REMEMBERED_MS_MAX = 1_000
 type Optional<Settings> = { readonly [Name in keyof Settings]?: Settings[Name] | undefined }
 
 /** What an API needs. Only the store is required: the other settings have the defaults of the service. */
-export type ApiOptions = Optional<ApiSettings> & {
-  readonly store: Store
-  /** Serve the interactive API reference at `/docs`. It loads the optional package `swagger-ui-dist`. */
-  readonly docs?: boolean | undefined
-  readonly clock?: Clock | undefined
-  readonly newId?: NewId | undefined
-  /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
-  readonly listsInFlightMax?: number | undefined
-  /** Called for each request once it is answered: for logs. */
-  readonly onAnswered?: ((answered: Answered) => void) | undefined
-  /** Receives the cause of a 500 or a 503. By default it is printed to stderr. */
-  readonly onError?: ((error: unknown, requestId: string) => void) | undefined
-}
+export type ApiOptions = Optional<ApiSettings> &
+  ServiceOptions & {
+    /** Serve the interactive API reference at `/docs`. It loads the optional package `swagger-ui-dist`. */
+    readonly docs?: boolean | undefined
+    /** Called for each request once it is answered: for logs. */
+    readonly onAnswered?: ((answered: Answered) => void) | undefined
+    /** Receives the cause of a 500 or a 503. By default it is printed to stderr. */
+    readonly onError?: ((error: unknown, requestId: string) => void) | undefined
+  }
 
 /**
  * The five operations over a store, with keys, limits and problem documents, as a function: a request in, a response
@@ -61,9 +56,9 @@ export const createApi = ({
   }).api
 
 /** The settings of the service, except for those that are given. */
-const withDefaults = <Settings extends object>(given: Settings) => {
+const withDefaults = (given: object) => {
   const isGiven = ([, value]: [string, unknown]) => value !== undefined
-  return { ...readConfig({}), ...Object.fromEntries(Object.entries(given).filter(isGiven)) }
+  return { ...DEFAULTS, ...Object.fromEntries(Object.entries(given).filter(isGiven)) }
 }
 
 /** Where the API is mounted, and the limits of its requests. */

@@ -4,14 +4,9 @@
  */
 export { createNewId } from '../adapters/ids.ts'
 export { type MemoryStore, memoryStore } from '../adapters/memory/store.ts'
-export type * from '../compose/create-service.ts'
-export { createService } from '../compose/create-service.ts'
+export * from '../compose/create-service.ts'
 export { createPageGroup, type NewPageGroup, type PageGroupFields } from '../core/create-page-group.ts'
-export {
-  createPagesWithVersion,
-  type PageCreation,
-  type PageToCreate,
-} from '../core/create-page-with-version.ts'
+export * from '../core/create-page-with-version.ts'
 export { createTenant } from '../core/create-tenant.ts'
 export { DomainFailure, type FailureFacts, type FailureKind, type Fault } from '../core/failures.ts'
 export { type GatherObserver, type GatherOptions, gather } from '../core/gather.ts'
@@ -21,15 +16,11 @@ export { type IssuedApiKey, issueApiKey, type ListedApiKey, type NewApiKey } fro
 export { listApiKeys } from '../core/list-api-keys.ts'
 export { listPageGroups, type PageGroupListing } from '../core/list-page-groups.ts'
 export { listPages, type PageListing } from '../core/list-pages.ts'
-export {
-  type LoggedActivity,
-  logProspectActivities,
-  type NewActivity,
-} from '../core/log-prospect-activity.ts'
+export type * from '../core/log-prospect-activity.ts'
+export { logProspectActivities } from '../core/log-prospect-activity.ts'
 export type { Outcome } from '../core/outcome.ts'
 export type * from '../core/ports/activities.ts'
-export type * from '../core/ports/api-keys.ts'
-export { DEFAULT_SCOPES, SCOPES } from '../core/ports/api-keys.ts'
+export * from '../core/ports/api-keys.ts'
 export type * from '../core/ports/page-groups.ts'
 export type * from '../core/ports/pages.ts'
 export type * from '../core/ports/store.ts'

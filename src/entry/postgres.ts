@@ -1,11 +1,7 @@
 /** The store on PostgreSQL, for programs that bring their own instance of postgres.js. */
-
 import { readMigrations } from '../adapters/migrations.ts'
-import {
-  migrateInstance,
-  type PostgresInstance,
-  postgresStore as storeOver,
-} from '../adapters/postgres/instance.ts'
+import type { PostgresInstance } from '../adapters/postgres/instance.ts'
+import { migrateInstance, postgresStore as storeOver } from '../adapters/postgres/instance.ts'
 import type { Store } from '../core/ports/store.ts'
 
 export type { PostgresInstance } from '../adapters/postgres/instance.ts'

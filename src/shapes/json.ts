@@ -7,23 +7,17 @@ import { documented } from './text.ts'
  */
 export type RawJson = { readonly rawJson: string }
 
+const isObject = (given: unknown) => typeof given === 'object' && given !== null && !Array.isArray(given)
 /** Any JSON object. The parsed value is discarded: its text is stored. */
 export const anyObject = (description: string) =>
   v.pipe(
-    documented(
-      v.custom<object>(
-        (given) => typeof given === 'object' && given !== null && !Array.isArray(given),
-        'must be an object',
-      ),
-      { type: 'object', additionalProperties: true },
-    ),
+    documented(v.custom<object>(isObject, 'must be an object'), {
+      type: 'object',
+      additionalProperties: true,
+    }),
     v.description(description),
     v.transform(() => null),
   )
 
 /** A JSON array of anything, answered as its exact text. */
-export const rawArray = () =>
-  documented(
-    v.custom<RawJson>((given) => typeof given === 'object' && given !== null && 'rawJson' in given),
-    { type: 'array', items: {} },
-  )
+export const rawArray = () => documented(v.object({ rawJson: v.string() }), { type: 'array', items: {} })

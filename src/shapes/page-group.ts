@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { rawArray } from './json.ts'
-import { sliceOf, sliceQuery } from './slice.ts'
+import { SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, described, id, text, timestamp, whole } from './text.ts'
 
 export const PAGE_GROUP_STATUSES = ['active', 'archived', 'deleted'] as const
@@ -46,20 +46,9 @@ export const PageGroupInput = v.object({
   headerActionId: v.exactOptional(v.nullable(boundedText(1, 255))),
 })
 
-/** Checks a page group. Returns its fields without the arrays, which are kept as text, and every fault. */
-export const checkPageGroup = (given: unknown) => {
-  const result = v.safeParse(PageGroupInput, given)
-  const { actions, footerLinks, scripts, ...fields } = result.success ? result.output : {}
-  const faults = (result.issues ?? []).map((issue) => ({
-    detail: issue.message,
-    pointer: (issue.path ?? []).map(({ key }) => `/${String(key)}`).join(''),
-  }))
-  return { fields, faults }
-}
-
 /** Query of `GET /v0/page_groups`. */
 export const PageGroupQuery = v.object({
-  ...sliceQuery,
+  ...SliceQuery.entries,
   status: v.optional(
     described(status(), 'Return only groups with this status. By default, all groups except deleted ones.'),
   ),

@@ -17,13 +17,12 @@ const limit = () =>
   )
 
 /** Query of every list. */
-export const sliceQuery = {
+export const SliceQuery = v.object({
   cursor: v.optional(
     described(v.string(), 'The `nextCursor` of the previous slice, unchanged and with the same filter.'),
   ),
   limit: v.optional(limit(), '20'),
-}
-export const SliceQuery = v.object(sliceQuery)
+})
 export type SliceQuery = v.InferOutput<typeof SliceQuery>
 
 /** One answer of a list. `nextCursor` is present exactly when `hasMore` is true. */

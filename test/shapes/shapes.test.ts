@@ -1,7 +1,8 @@
 import t from 'tap'
 import * as v from 'valibot'
+import { checkShape } from '../../src/shapes/check.ts'
 import { NewPage } from '../../src/shapes/page.ts'
-import { checkPageGroup, PageGroupQuery } from '../../src/shapes/page-group.ts'
+import { PageGroupInput, PageGroupQuery } from '../../src/shapes/page-group.ts'
 import { NewProspectLog } from '../../src/shapes/prospect-log.ts'
 import { SliceQuery } from '../../src/shapes/slice.ts'
 import { idOf } from '../support/setting.ts'
@@ -143,9 +144,9 @@ t.test(
 
 t.test('a page group takes lists of anything, and names and titles that fit', async (t) => {
   const lists = { actions: [1, null, {}], footerLinks: [], scripts: [['x']] }
-  t.strictSame(checkPageGroup(lists), { fields: {}, faults: [] })
+  t.strictSame(checkShape(PageGroupInput, lists), { output: lists, faults: [] })
   const fields = { name: '😀'.repeat(255), title: 'x', pageContext: null, headerActionId: null }
-  t.strictSame(checkPageGroup(fields), { fields, faults: [] })
+  t.strictSame(checkShape(PageGroupInput, fields), { output: fields, faults: [] })
   for (const wrong of [
     { name: '' },
     { title: 'x'.repeat(256) },
@@ -153,5 +154,5 @@ t.test('a page group takes lists of anything, and names and titles that fit', as
     { scripts: null },
     { status: 'new' },
   ])
-    t.equal(checkPageGroup(wrong).faults[0]?.pointer, `/${Object.keys(wrong)[0]}`)
+    t.equal(checkShape(PageGroupInput, wrong).faults[0]?.['pointer'], `/${Object.keys(wrong)[0]}`)
 })

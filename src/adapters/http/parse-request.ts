@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import * as v from 'valibot'
 import { type Fault, refuse } from '../../core/failures.ts'
 import { membersOf, NESTING_MAX } from '../../json/raw-json.ts'
-import { checkShape, pointerTo } from '../../shapes/check.ts'
+import { checkShape } from '../../shapes/check.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { idempotencyKey } from '../../shapes/prospect-log.ts'
 import { type ApiRequest, headerOf } from './requests.ts'
@@ -56,9 +56,9 @@ const parseQuery = (shape: QueryShape, query: string, faults: Fault[]): unknown 
     else if (Object.hasOwn(given, parameter)) faults.push({ detail: ONCE, parameter })
     else given[parameter] = value
   }
-  const { output, issues } = checkShape(shape, given)
-  for (const { detail, path } of issues) faults.push({ detail, parameter: path[0] ?? '' })
-  return output
+  const checked = checkShape(shape, given, 'parameter')
+  faults.push(...checked.faults)
+  return checked.output
 }
 
 const decodeQuery = (text: string): string | null => {
@@ -89,9 +89,9 @@ const parseBody = (shape: v.GenericSchema, text: string, request: ApiRequest, fa
   const value = parseJson(text)
   const { members, depth } = membersOf(text)
   refuseDeep(depth)
-  const { output, issues } = checkShape(shape, value)
-  for (const { detail, path } of issues) faults.push({ detail, pointer: pointerTo(path) })
-  return { body: output, members, idempotencyKey }
+  const checked = checkShape(shape, value)
+  faults.push(...checked.faults)
+  return { body: checked.output, members, idempotencyKey }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
