@@ -156,10 +156,7 @@ const createTextOf = () => {
 }
 
 const methodsOf = ({ routes }: Match<AnyRoute>): string =>
-  [...routes.keys()]
-    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-    .join(', ')
-    .concat(', OPTIONS')
+  [...routes.keys(), 'OPTIONS'].join(', ').replace('GET', 'GET, HEAD')
 
 const refuseMethod = (allow: string): never =>
   refuse('method_not_allowed', `Method not allowed. Allowed methods: ${allow}.`, { allow })

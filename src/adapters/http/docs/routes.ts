@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { RawRoute } from '../public-routes.ts'
-import type { ApiResponse } from '../requests.ts'
+import { type RawRoute, rawRoute } from '../public-routes.ts'
 import { type Asset, answerAsset, assetOf } from './assets.ts'
 import { CONTENT_SECURITY_POLICY, LOOK, PAGE, PLAIN_PAGE, START } from './page.ts'
 
@@ -41,25 +40,12 @@ export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawR
 }
 
 const routeOf = (path: string, load: () => Promise<Asset>): RawRoute => {
-  const asset = once(load)
-  return { method: 'GET', path, raw: async (request) => answerAsset(await asset(), request) }
+  let asset: Asset | undefined
+  return rawRoute(path, async (request) => {
+    asset ??= await load()
+    return answerAsset(asset, request)
+  })
 }
 
 /** The links of the page are relative, so that it works under any prefix. They need the path without the slash. */
-const BESIDES: RawRoute = {
-  method: 'GET',
-  path: '/docs/',
-  raw: async (): Promise<ApiResponse> => ({ status: 308, headers: { location: '../docs' }, body: '' }),
-}
-
-/** Caches the first result. A failure is not cached. */
-const once = <Made>(make: () => Promise<Made>): (() => Promise<Made>) => {
-  let made: Promise<Made> | undefined
-  return () => {
-    made ??= make().catch((error) => {
-      made = undefined
-      throw error
-    })
-    return made
-  }
-}
+const BESIDES = rawRoute('/docs/', async () => ({ status: 308, headers: { location: '../docs' }, body: '' }))

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { DomainFailure } from '../../../core/failures.ts'
 import { type RequestBody, tooLarge } from '../requests.ts'
@@ -49,17 +50,12 @@ export const bodyOf = (
       beforeRead?.()
       return readNow()
     },
-    discard: () =>
-      new Promise((resolve) => {
-        chunks = []
-        if (req.closed) return resolve()
-        const timer = setTimeout(resolve, DISCARD_MS_MAX)
-        req.once('close', () => {
-          clearTimeout(timer)
-          resolve()
-        })
-        req.removeAllListeners('data').resume()
-      }),
+    discard: async () => {
+      chunks = []
+      req.removeAllListeners('data').resume()
+      if (!req.closed)
+        await once(req, 'close', { signal: AbortSignal.timeout(DISCARD_MS_MAX) }).catch(() => {})
+    },
   }
 }
 

@@ -74,17 +74,12 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDra
 }
 
 /** Headers that are ambiguous when repeated. Node joins them or silently drops one. */
-const ONCE = new Set(['host', 'content-type', 'content-length', 'content-encoding', 'idempotency-key'])
+const ONCE = ['host', 'content-type', 'content-length', 'content-encoding', 'idempotency-key']
 const repeatedIn = ({ headers, rawHeaders }: IncomingMessage): readonly string[] => {
   if (Object.keys(headers).length * 2 === rawHeaders.length) return []
-  const seen = new Set<string>()
-  return rawHeaders.flatMap((header, i) => {
-    const name = header.toLowerCase()
-    if (i % 2 === 1 || !ONCE.has(name)) return []
-    if (seen.has(name)) return [name]
-    seen.add(name)
-    return []
-  })
+  const names = rawHeaders.filter((_, i) => i % 2 === 0)
+  const sent = Map.groupBy(names, (name) => name.toLowerCase())
+  return ONCE.filter((name) => (sent.get(name)?.length ?? 0) > 1)
 }
 
 /** What HTTP forbids and Node accepts. */
