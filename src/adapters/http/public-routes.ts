@@ -17,15 +17,12 @@ export const publicRoutes = (ready: () => Promise<void>, hasDocs: boolean): read
   const document = jsonLine(openapi)
   const documentUnder = (url: string) =>
     jsonLine({ ...openapi, servers: openapi.servers.map((server) => ({ ...server, url })) })
-  const links = (base = '') =>
-    jsonLine({
-      name: 'prospect-pages',
-      ...(hasDocs && { docs: `${base}/docs` }),
-      openapi: `${base}/openapi.json`,
-      health: `${base}/healthz`,
-    })
   return [
-    rawRoute('/', async ({ basePath }) => json(200, links(basePath))),
+    rawRoute('/', async ({ basePath: base = '' }) => {
+      const docs = hasDocs ? `${base}/docs` : undefined
+      const links = { docs, openapi: `${base}/openapi.json`, health: `${base}/healthz` }
+      return json(200, jsonLine({ name: 'prospect-pages', ...links }))
+    }),
     rawRoute('/healthz', async () => json(200, '{"status":"ok"}\n')),
     rawRoute('/readyz', () => ready().then(() => json(200, '{"status":"ready"}\n'))),
     rawRoute('/openapi.json', async ({ basePath }) =>

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type RawRoute, rawRoute } from '../public-routes.ts'
-import { type Asset, answerAsset, assetOf } from './assets.ts'
+import { type Asset, assetOf } from './assets.ts'
 import { CONTENT_SECURITY_POLICY, LOOK, PAGE, PLAIN_PAGE, START } from './page.ts'
 
 const HTML = 'text/html; charset=utf-8'
@@ -40,10 +40,10 @@ export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawR
 }
 
 const routeOf = (path: string, load: () => Promise<Asset>): RawRoute => {
-  let asset: Asset | undefined
+  let answer: Asset | undefined
   return rawRoute(path, async (request) => {
-    asset ??= await load()
-    return answerAsset(asset, request)
+    answer ??= await load()
+    return answer(request)
   })
 }
 
