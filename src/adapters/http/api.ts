@@ -59,8 +59,7 @@ export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
 /** The whole HTTP interface as a function: a request in, a response out, no socket needed. */
 export const createApi = (deps: Deps): Api => {
-  const { useCases, identify, rateLimit, admission, tracing } = deps
-  const rawRoutes = deps.rawRoutes ?? []
+  const { useCases, identify, rateLimit, admission, tracing, rawRoutes = [] } = deps
   const hasDocs = rawRoutes.some(({ path }) => path === '/docs')
   const match = createRouter<AnyRoute>([...ROUTES, ...publicRoutes(deps.ready, hasDocs), ...rawRoutes])
   const textOf = createTextOf()
