@@ -9,11 +9,7 @@ export type Asset = (request: ApiRequest) => ApiResponse
 const TAKES_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i
 const zip = promisify(gzip)
 
-export const assetOf = async (
-  type: string,
-  content: string | Uint8Array,
-  ownHeaders: Headers = {},
-): Promise<Asset> => {
+export const assetOf = async (ownHeaders: Headers, content: string | Uint8Array): Promise<Asset> => {
   const plain = Buffer.from(content)
   const zipped = await zip(plain)
   const tag = createHash('sha256').update(plain).digest('base64url')
@@ -21,8 +17,7 @@ export const assetOf = async (
     const isZipped = TAKES_GZIP.test(headerOf(request, 'accept-encoding') ?? '')
     const etag = isZipped ? `"${tag}-gzip"` : `"${tag}"`
     // `no-cache`: browsers revalidate each time, so an upgrade is seen at once; a 304 has no body.
-    const caching = { 'cache-control': 'no-cache', vary: 'accept-encoding', etag }
-    const headers = { 'content-type': type, ...caching, ...ownHeaders }
+    const headers = { ...ownHeaders, 'cache-control': 'no-cache', vary: 'accept-encoding', etag }
     const known = (headerOf(request, 'if-none-match') ?? '').split(',').map((one) => one.trim())
     // A proxy that compresses answers makes the tag weak.
     if (known.some((one) => one === etag || one === `W/${etag}` || one === '*'))

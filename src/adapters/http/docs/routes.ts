@@ -3,9 +3,13 @@ import { type RawRoute, rawRoute } from '../public-routes.ts'
 import { type Asset, assetOf } from './assets.ts'
 import { CONTENT_SECURITY_POLICY, LOOK, PAGE, PLAIN_PAGE, START } from './page.ts'
 
-const HTML = 'text/html; charset=utf-8'
-const CSS = 'text/css; charset=utf-8'
-const SCRIPT = 'text/javascript; charset=utf-8'
+const HTML = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': CONTENT_SECURITY_POLICY,
+  'referrer-policy': 'no-referrer',
+}
+const CSS = { 'content-type': 'text/css; charset=utf-8' }
+const SCRIPT = { 'content-type': 'text/javascript; charset=utf-8' }
 
 /** The folder of the optional dependency `swagger-ui-dist`; null if it is not installed. */
 const libraryFolder = (): URL | null => {
@@ -21,12 +25,7 @@ const libraryFolder = (): URL | null => {
  * links the OpenAPI document. Files are read once, at first use.
  */
 export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawRoute[] => {
-  const page = routeOf('/docs', () =>
-    assetOf(HTML, library === null ? PLAIN_PAGE : PAGE, {
-      'content-security-policy': CONTENT_SECURITY_POLICY,
-      'referrer-policy': 'no-referrer',
-    }),
-  )
+  const page = routeOf('/docs', () => assetOf(HTML, library === null ? PLAIN_PAGE : PAGE))
   if (library === null) return [page, BESIDES]
   const file = (name: string) => readFile(new URL(name, library))
   return [
