@@ -59,8 +59,7 @@ export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
 /** The whole HTTP interface as a function: a request in, a response out, no socket needed. */
 export const createApi = (deps: Deps): Api => {
-  const { useCases, identify, rateLimit, admission, tracing } = deps
-  const rawRoutes = deps.rawRoutes ?? []
+  const { useCases, identify, rateLimit, admission, tracing, rawRoutes = [] } = deps
   const hasDocs = rawRoutes.some(({ path }) => path === '/docs')
   const match = createRouter<AnyRoute>([...ROUTES, ...publicRoutes(deps.ready, hasDocs), ...rawRoutes])
   const textOf = createTextOf()
@@ -156,10 +155,7 @@ const createTextOf = () => {
 }
 
 const methodsOf = ({ routes }: Match<AnyRoute>): string =>
-  [...routes.keys()]
-    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-    .join(', ')
-    .concat(', OPTIONS')
+  [...routes.keys(), 'OPTIONS'].join(', ').replace('GET', 'GET, HEAD')
 
 const refuseMethod = (allow: string): never =>
   refuse('method_not_allowed', `Method not allowed. Allowed methods: ${allow}.`, { allow })

@@ -5,7 +5,7 @@ import { membersOf, NESTING_MAX } from '../../json/raw-json.ts'
 import { checkShape } from '../../shapes/check.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { idempotencyKey } from '../../shapes/prospect-log.ts'
-import { type ApiRequest, headerOf } from './requests.ts'
+import { type ApiRequest, headerOf, percentDecoded } from './requests.ts'
 import type { CheckedRequest, Route } from './routes.ts'
 
 /** What is known once the body is read. */
@@ -61,13 +61,7 @@ const parseQuery = (shape: QueryShape, query: string, faults: Fault[]): unknown 
   return checked.output
 }
 
-const decodeQuery = (text: string): string | null => {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return null
-  }
-}
+const decodeQuery = (text: string) => percentDecoded(text.replaceAll('+', ' '))
 
 const IdempotencyKey = idempotencyKey()
 

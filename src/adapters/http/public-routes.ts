@@ -10,32 +10,29 @@ export type RawRoute = {
   readonly path: string
   readonly raw: (request: ApiRequest, params: Match<never>['params']) => Promise<ApiResponse>
 }
-const route = (path: string, raw: RawRoute['raw']): RawRoute => ({ method: 'GET', path, raw })
+export const rawRoute = (path: string, raw: RawRoute['raw']): RawRoute => ({ method: 'GET', path, raw })
 
 /** `ready` refuses `unavailable` while the service cannot answer. */
 export const publicRoutes = (ready: () => Promise<void>, hasDocs: boolean): readonly RawRoute[] => {
   const document = jsonLine(openapi)
   const documentUnder = (url: string) =>
     jsonLine({ ...openapi, servers: openapi.servers.map((server) => ({ ...server, url })) })
-  const links = (base = '') =>
-    jsonLine({
-      name: 'prospect-pages',
-      ...(hasDocs && { docs: `${base}/docs` }),
-      openapi: `${base}/openapi.json`,
-      health: `${base}/healthz`,
-    })
   return [
-    route('/', async ({ basePath }) => json(200, links(basePath))),
-    route('/healthz', async () => json(200, '{"status":"ok"}\n')),
-    route('/readyz', () => ready().then(() => json(200, '{"status":"ready"}\n'))),
-    route('/openapi.json', async ({ basePath }) => json(200, basePath ? documentUnder(basePath) : document)),
-    route('/problems/{code}', async ({ basePath }, { code = '' }) =>
-      json(200, explanationOf(code, basePath)),
+    rawRoute('/', async ({ basePath: base = '' }) => {
+      const docs = hasDocs ? `${base}/docs` : undefined
+      const links = { docs, openapi: `${base}/openapi.json`, health: `${base}/healthz` }
+      return json(200, jsonLine({ name: 'prospect-pages', ...links }))
+    }),
+    rawRoute('/healthz', async () => json(200, '{"status":"ok"}\n')),
+    rawRoute('/readyz', () => ready().then(() => json(200, '{"status":"ready"}\n'))),
+    rawRoute('/openapi.json', async ({ basePath }) =>
+      json(200, basePath ? documentUnder(basePath) : document),
     ),
+    rawRoute('/problems/{code}', async ({ basePath }, { code }) => json(200, explanationOf(code, basePath))),
   ]
 }
 
-const explanationOf = (code: string, basePath = ''): string => {
+const explanationOf = (code = '', basePath = ''): string => {
   if (!Object.hasOwn(PROBLEMS, code)) return refuse('not_found', 'Unknown problem code.')
   const { status, title, explanation } = PROBLEMS[code as keyof typeof PROBLEMS]
   return jsonLine({ type: `${basePath}/problems/${code}`, code, title, status, explanation })
@@ -43,7 +40,7 @@ const explanationOf = (code: string, basePath = ''): string => {
 
 /** Metrics in the text format of Prometheus. Needs no key: the network decides who may reach it. */
 export const metricsRoute = (text: () => Promise<string>): RawRoute =>
-  route('/metrics', async () => ({
+  rawRoute('/metrics', async () => ({
     status: 200,
     headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
     body: await text(),

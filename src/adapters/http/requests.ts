@@ -59,6 +59,15 @@ export const splitTarget = (target: string): { path: string; query: string } => 
   return mark < 0 ? { path: whole, query: '' } : { path: whole.slice(0, mark), query: whole.slice(mark + 1) }
 }
 
+/** Null where the percent-encoding is malformed. */
+export const percentDecoded = (text: string): string | null => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
+
 export const tooLarge = (bytesMax: number) =>
   new DomainFailure('payload_too_large', `The body is larger than ${bytesMax} bytes.`)
 
@@ -90,9 +99,8 @@ export const ALWAYS: Headers = {
   'x-content-type-options': 'nosniff',
 }
 
-/** The whole answer. `alwaysSent` becomes its headers; those of `draft` win. */
-export const responseOf = (draft: ApiResponse, alwaysSent: Headers): ApiResponse => {
-  const { status, headers, body, tenantId } = draft
+/** The whole answer. `alwaysSent` becomes its headers; those of the answer win. */
+export const responseOf = ({ status, headers, body, tenantId }: ApiResponse, alwaysSent: Headers) => {
   Object.assign(alwaysSent, headers)
   if (status !== 204 && status !== 304) alwaysSent['content-length'] = String(Buffer.byteLength(body))
   return { status, headers: alwaysSent, body, tenantId }

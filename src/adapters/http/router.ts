@@ -1,4 +1,5 @@
 import { isStorable } from '../../shapes/text.ts'
+import { percentDecoded } from './requests.ts'
 
 export type Match<Route> = {
   /** The path as the routes have it. */
@@ -40,9 +41,6 @@ const paramsOf = (segments: readonly string[], given: readonly string[]) => {
 
 /** A segment that cannot be decoded or stored is no resource's id: unchanged or empty, it matches none. */
 const decode = (segment: string): string => {
-  let text = segment
-  try {
-    if (segment.includes('%')) text = decodeURIComponent(segment)
-  } catch {}
+  const text = segment.includes('%') ? (percentDecoded(segment) ?? segment) : segment
   return isStorable(text) ? text : ''
 }

@@ -2,16 +2,9 @@
  * The page may only load files from this server and call it. swagger-ui takes its icons from `data:` URLs in its style
  * sheet and sets styles by script, so inline styles need not be allowed.
  */
-export const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+export const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const HEAD = `<!doctype html>
 <html lang="en">
@@ -99,41 +92,46 @@ fetch('openapi.json').then((response) => response.json()).then(show)
 /** Adds what swagger-ui's style sheet lacks: a phone layout, contrast in dark mode, a visible focus. */
 export const LOOK = `body { margin: 0 }
 #reference > p { font: 1em/1.5 sans-serif; margin: 2em }
+.swagger-ui {
+  :focus-visible { outline: 2px solid #2f7fd6 !important; outline-offset: 2px }
+  .info { margin: 30px 0 }
+  .scheme-container { padding: 20px 0 }
+  textarea.body-param__text { min-height: 200px }
+  .live-responses-table .highlight-code > pre { padding-bottom: 48px !important }
+  .json-schema-2020-12-expand-deep-button { color: #666 }
+  summary { cursor: pointer; padding: 6px 2px }
+  summary :is(div, p) { display: inline; margin: 0 0 0 .4em }
+  details tr.response > td { padding-top: 8px }
+  details :is(.response-col_status, .response-col_description__inner) { display: none }
+  .response-col_links, .responses-inner > table > thead { display: none }
+  .opblock-description-wrapper {
+    table { margin-bottom: 24px }
+    :is(th, td) { padding: 4px 16px 4px 0 !important; vertical-align: baseline }
+    td:first-child { font-weight: bold }
+  }
+  table.headers tbody tr td { vertical-align: top; padding: 4px 8px 4px 0 }
+  table.headers td:nth-child(2), table.headers td:nth-child(2) p { font: 13px/1.4 sans-serif; margin: 0 }
+}
 .dark-mode body { background: #1c2022 }
-.swagger-ui :focus-visible { outline: 2px solid #2f7fd6 !important; outline-offset: 2px }
-.swagger-ui .info { margin: 30px 0 }
-.swagger-ui .scheme-container { padding: 20px 0 }
-.swagger-ui .response-col_links { display: none }
-.swagger-ui textarea.body-param__text { min-height: 200px }
-.swagger-ui .live-responses-table .highlight-code > pre { padding-bottom: 48px !important }
-.swagger-ui details tr.response > td { padding-top: 8px }
-.swagger-ui details :is(.response-col_status, .response-col_description__inner), .swagger-ui .responses-inner > table > thead { display: none }
-.swagger-ui summary { cursor: pointer; padding: 6px 2px }
-.swagger-ui summary :is(div, p) { display: inline; margin: 0 0 0 .4em }
-.swagger-ui .opblock-description-wrapper table { margin-bottom: 24px }
-.swagger-ui .opblock-description-wrapper :is(th, td) { padding: 4px 16px 4px 0 !important; vertical-align: baseline }
-.swagger-ui .opblock-description-wrapper td:first-child { font-weight: bold }
-.swagger-ui table.headers tbody tr td { vertical-align: top; padding: 4px 8px 4px 0 }
-.swagger-ui table.headers td:nth-child(2), .swagger-ui table.headers td:nth-child(2) p { font: 13px/1.4 sans-serif; margin: 0 }
-.swagger-ui .json-schema-2020-12-expand-deep-button { color: #666 }
-.dark-mode .swagger-ui .json-schema-2020-12-expand-deep-button { color: #b5bdc1 }
-.dark-mode .swagger-ui .examples__section-header, .dark-mode .swagger-ui .examples-select__section-label,
-.dark-mode .swagger-ui :is(table.headers, .opblock-description-wrapper, details) td, .dark-mode .swagger-ui .header-col { color: #e4e6e6 }
+.dark-mode .swagger-ui {
+  .json-schema-2020-12-expand-deep-button { color: #b5bdc1 }
+  .examples__section-header, .examples-select__section-label, .header-col { color: #e4e6e6 }
+  :is(table.headers, .opblock-description-wrapper, details) td { color: #e4e6e6 }
+}
 @media (max-width: 640px) {
-  .swagger-ui .opblock-body .opblock-section table.parameters,
-  .swagger-ui table.parameters thead, .swagger-ui table.parameters tbody,
-  .swagger-ui table.parameters tr, .swagger-ui table.parameters td { display: block; width: auto }
-  .swagger-ui .opblock-description-wrapper :is(tbody, tr, td) { display: block; max-width: none }
-  .swagger-ui .opblock-description-wrapper thead, .swagger-ui table.parameters thead { display: none }
-  .swagger-ui .parameters-col_description { margin-bottom: 1em }
-  .swagger-ui .parameters-col_description input { width: 100%; max-width: none }
-  .swagger-ui .response-controls { display: block }
-  .swagger-ui .response-control-media-type, .swagger-ui .response-control-examples { margin-bottom: 8px; padding: 0 }
-  .swagger-ui .opblock .opblock-section-header, .swagger-ui .responses-inner, .swagger-ui .opblock-description-wrapper,
-  .swagger-ui .table-container { padding-left: 12px; padding-right: 12px }
-  .swagger-ui .wrapper { padding: 0 10px }
-  .swagger-ui table.responses-table, .swagger-ui table.headers { table-layout: fixed; width: 100% }
-  .swagger-ui .response-col_status { width: 3.5em }
-  .swagger-ui table.headers :is(th, td):nth-child(3) { width: 4em }
+  .swagger-ui {
+    .opblock-body .opblock-section table.parameters, table.parameters :is(tbody, tr, td) { display: block; width: auto }
+    .opblock-description-wrapper :is(tbody, tr, td) { display: block; max-width: none }
+    .opblock-description-wrapper thead, table.parameters thead { display: none }
+    .parameters-col_description { margin-bottom: 1em }
+    .parameters-col_description input { width: 100%; max-width: none }
+    .response-controls { display: block }
+    .response-control-media-type, .response-control-examples { margin-bottom: 8px; padding: 0 }
+    .opblock .opblock-section-header, .responses-inner, .opblock-description-wrapper, .table-container { padding-inline: 12px }
+    .wrapper { padding: 0 10px }
+    table.responses-table, table.headers { table-layout: fixed; width: 100% }
+    .response-col_status { width: 3.5em }
+    table.headers :is(th, td):nth-child(3) { width: 4em }
+  }
 }
 `

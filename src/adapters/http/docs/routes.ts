@@ -1,12 +1,15 @@
 import { readFile } from 'node:fs/promises'
-import type { RawRoute } from '../public-routes.ts'
-import type { ApiResponse } from '../requests.ts'
-import { type Asset, answerAsset, assetOf } from './assets.ts'
+import { type RawRoute, rawRoute } from '../public-routes.ts'
+import { type Asset, assetOf } from './assets.ts'
 import { CONTENT_SECURITY_POLICY, LOOK, PAGE, PLAIN_PAGE, START } from './page.ts'
 
-const HTML = 'text/html; charset=utf-8'
-const CSS = 'text/css; charset=utf-8'
-const SCRIPT = 'text/javascript; charset=utf-8'
+const HTML = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': CONTENT_SECURITY_POLICY,
+  'referrer-policy': 'no-referrer',
+}
+const CSS = { 'content-type': 'text/css; charset=utf-8' }
+const SCRIPT = { 'content-type': 'text/javascript; charset=utf-8' }
 
 /** The folder of the optional dependency `swagger-ui-dist`; null if it is not installed. */
 const libraryFolder = (): URL | null => {
@@ -22,12 +25,7 @@ const libraryFolder = (): URL | null => {
  * links the OpenAPI document. Files are read once, at first use.
  */
 export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawRoute[] => {
-  const page = routeOf('/docs', () =>
-    assetOf(HTML, library === null ? PLAIN_PAGE : PAGE, {
-      'content-security-policy': CONTENT_SECURITY_POLICY,
-      'referrer-policy': 'no-referrer',
-    }),
-  )
+  const page = routeOf('/docs', () => assetOf(HTML, library === null ? PLAIN_PAGE : PAGE))
   if (library === null) return [page, BESIDES]
   const file = (name: string) => readFile(new URL(name, library))
   return [
@@ -41,25 +39,12 @@ export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawR
 }
 
 const routeOf = (path: string, load: () => Promise<Asset>): RawRoute => {
-  const asset = once(load)
-  return { method: 'GET', path, raw: async (request) => answerAsset(await asset(), request) }
+  let answer: Asset | undefined
+  return rawRoute(path, async (request) => {
+    answer ??= await load()
+    return answer(request)
+  })
 }
 
 /** The links of the page are relative, so that it works under any prefix. They need the path without the slash. */
-const BESIDES: RawRoute = {
-  method: 'GET',
-  path: '/docs/',
-  raw: async (): Promise<ApiResponse> => ({ status: 308, headers: { location: '../docs' }, body: '' }),
-}
-
-/** Caches the first result. A failure is not cached. */
-const once = <Made>(make: () => Promise<Made>): (() => Promise<Made>) => {
-  let made: Promise<Made> | undefined
-  return () => {
-    made ??= make().catch((error) => {
-      made = undefined
-      throw error
-    })
-    return made
-  }
-}
+const BESIDES = rawRoute('/docs/', async () => ({ status: 308, headers: { location: '../docs' }, body: '' }))

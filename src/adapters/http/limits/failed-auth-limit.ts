@@ -25,34 +25,33 @@ export const limitFailedAuth = ({ identify, isKnown, perMinute, stopwatch }: Dep
   const takeFailure = createTokenBuckets(perMinute, stopwatch)
   const lookupsOf = new Map<string, Lookups>()
 
-  const acquire = async (network: string): Promise<void> => {
+  /** Resolves to the function that releases. */
+  const acquire = async (network: string): Promise<() => void> => {
     const lookups = lookupsOf.get(network) ?? { inFlight: 0, waiting: [] }
     lookupsOf.set(network, lookups)
     if (lookups.inFlight < LOOKUPS_MAX) lookups.inFlight++
     else await new Promise<void>((resolve) => lookups.waiting.push(resolve))
-  }
-  const release = (network: string): void => {
-    const lookups = lookupsOf.get(network)
-    const next = lookups?.waiting.shift()
-    if (next !== undefined) next()
-    else if (lookups !== undefined && --lookups.inFlight === 0) lookupsOf.delete(network)
+    return () => {
+      const next = lookups.waiting.shift()
+      if (next !== undefined) next()
+      else if (--lookups.inFlight === 0) lookupsOf.delete(network)
+    }
   }
 
   return async (apiKey: string | undefined, address: string | undefined): Promise<Caller> => {
     if (!apiKey || address === undefined || isKnown(apiKey)) return identify(apiKey)
     const network = networkOf(address)
-    await acquire(network)
+    const release = await acquire(network)
     try {
       return await identify(apiKey)
     } catch (failure) {
       if (!(failure instanceof DomainFailure) || failure.kind !== 'invalid_api_key') throw failure
       const { isTaken, waitS } = takeFailure(network)
       if (isTaken) throw failure
-      return refuse('rate_limited', 'This address has sent too many invalid API keys.', {
-        retryAfterS: waitS,
-      })
+      const detail = 'This address has sent too many invalid API keys.'
+      return refuse('rate_limited', detail, { retryAfterS: waitS })
     } finally {
-      release(network)
+      release()
     }
   }
 }

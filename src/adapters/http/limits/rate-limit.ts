@@ -19,20 +19,21 @@ export const createRateLimit = (perMinute: number | null, stopwatch: () => numbe
 }
 
 const MINUTE_MS = 60_000
+const NAMES_MAX = 100_000
 
 type Bucket = { readonly left: number; readonly atMs: number }
 
 /**
- * A bucket of `perMinute` tokens for each name, refilled evenly. Full buckets are forgotten; past `namesMax` in a minute
+ * A bucket of `perMinute` tokens for each name, refilled evenly. Full buckets are forgotten; past `NAMES_MAX` in a minute
  * all are. `stopwatch`: monotonic milliseconds.
  */
-export const createTokenBuckets = (perMinute: number, stopwatch: () => number, namesMax = 100_000) => {
+export const createTokenBuckets = (perMinute: number, stopwatch: () => number) => {
   const buckets = new Map<string, Bucket>()
   const msPerToken = MINUTE_MS / perMinute
   let sweptMs = stopwatch()
 
   const sweep = (nowMs: number) => {
-    if (buckets.size >= namesMax) buckets.clear()
+    if (buckets.size >= NAMES_MAX) buckets.clear()
     if (nowMs - sweptMs < MINUTE_MS) return
     sweptMs = nowMs
     for (const [name, { atMs }] of buckets) if (nowMs - atMs >= MINUTE_MS) buckets.delete(name)

@@ -1,29 +1,23 @@
+import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { DomainFailure } from '../../../core/failures.ts'
-import { type RequestBody, tooLarge } from '../requests.ts'
+import { tooLarge } from '../requests.ts'
 
 const DISCARD_MS_MAX = 1_000
-
-export type MessageBody = RequestBody & {
-  /** Drops what has arrived and what still comes. Closing on a sender that still sends would cost it the answer. */
-  readonly discard: () => Promise<void>
-}
 
 /** Not by its version: an HTTP/1 message may claim any. */
 export const isHttp2 = (req: IncomingMessage): boolean => 'stream' in req
 
 /** The body of a message. Undefined if it has none; HTTP/2 shows that only at the end. */
-export const bodyOf = (
-  req: IncomingMessage,
-  bytesMax: number,
-  beforeRead?: () => void,
-): MessageBody | undefined => {
+export const bodyOf = (req: IncomingMessage, bytesMax: number, beforeRead?: () => void) => {
   const { 'content-length': length, 'transfer-encoding': coding } = req.headers
   if (!isHttp2(req) && length === undefined && coding === undefined) return undefined
   let chunks: Buffer[] = []
 
-  const readNow = () =>
+  const read = () =>
     new Promise<Uint8Array>((resolve, reject) => {
+      if (req.readableDidRead) return resolve(bytesReadBefore(req, bytesMax))
+      beforeRead?.()
       // A stream that has ended, or whose sender is gone, emits nothing any more.
       if (req.readableEnded) return resolve(new Uint8Array())
       if (req.destroyed) return reject(endedEarly())
@@ -44,22 +38,14 @@ export const bodyOf = (
     })
   return {
     bytesMax,
-    read: async () => {
-      if (req.readableDidRead) return bytesReadBefore(req, bytesMax)
-      beforeRead?.()
-      return readNow()
+    read,
+    /** Drops what has arrived and what still comes. Closing on a sender that still sends would cost it the answer. */
+    discard: async () => {
+      chunks = []
+      req.removeAllListeners('data').resume()
+      if (!req.closed)
+        await once(req, 'close', { signal: AbortSignal.timeout(DISCARD_MS_MAX) }).catch(() => {})
     },
-    discard: () =>
-      new Promise((resolve) => {
-        chunks = []
-        if (req.closed) return resolve()
-        const timer = setTimeout(resolve, DISCARD_MS_MAX)
-        req.once('close', () => {
-          clearTimeout(timer)
-          resolve()
-        })
-        req.removeAllListeners('data').resume()
-      }),
   }
 }
 

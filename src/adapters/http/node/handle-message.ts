@@ -24,18 +24,15 @@ type Received = {
   readonly target: string
   readonly basePath?: string
   /** Why the message is refused without asking the API, besides faults of its HTTP. */
-  readonly refused: DomainFailure | null
+  readonly refused?: DomainFailure | null
   readonly beforeRead?: (() => void) | undefined
 }
 
 /** Passes a message of `node:http` to the API and writes its answer, for the server and the handler. Never rejects. */
 export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDraining }: Deps) => {
   const limitPending = limitPendingWrites(limits.unsentBytesMax, stalledMsMax)
-  const handle = async (
-    req: IncomingMessage,
-    res: ServerResponse,
-    { target, basePath, refused, beforeRead }: Received,
-  ): Promise<void> => {
+  const handle = async (req: IncomingMessage, res: ServerResponse, received: Received): Promise<void> => {
+    const { target, basePath, refused, beforeRead } = received
     const isHttp1 = !isHttp2(req)
     const repeatedHeaders = repeatedIn(req)
     const fault = refused ?? (isHttp1 ? faultOf(req, repeatedHeaders) : null)
@@ -74,24 +71,16 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDra
 }
 
 /** Headers that are ambiguous when repeated. Node joins them or silently drops one. */
-const ONCE = new Set(['host', 'content-type', 'content-length', 'content-encoding', 'idempotency-key'])
+const ONCE = ['host', 'content-type', 'content-length', 'content-encoding', 'idempotency-key']
 const repeatedIn = ({ headers, rawHeaders }: IncomingMessage): readonly string[] => {
   if (Object.keys(headers).length * 2 === rawHeaders.length) return []
-  const seen = new Set<string>()
-  return rawHeaders.flatMap((header, i) => {
-    const name = header.toLowerCase()
-    if (i % 2 === 1 || !ONCE.has(name)) return []
-    if (seen.has(name)) return [name]
-    seen.add(name)
-    return []
-  })
+  const names = rawHeaders.filter((_, i) => i % 2 === 0)
+  const sent = Map.groupBy(names, (name) => name.toLowerCase())
+  return ONCE.filter((name) => (sent.get(name)?.length ?? 0) > 1)
 }
 
 /** What HTTP forbids and Node accepts. */
-const faultOf = (
-  { httpVersion, headers }: IncomingMessage,
-  repeated: readonly string[],
-): DomainFailure | null => {
+const faultOf = ({ httpVersion, headers }: IncomingMessage, repeated: readonly string[]) => {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return malformed('The request line has no HTTP version.')
   if (repeated.includes('host') || repeated.includes('content-length'))

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { DomainFailure } from '../../../core/failures.ts'
+import type { DomainFailure } from '../../../core/failures.ts'
 import type { Api } from '../api.ts'
 import { refusal } from '../problems.ts'
 import { type MessageLimits, messageHandler } from './handle-message.ts'
@@ -24,9 +24,9 @@ export const createHandler = ({ api, basePath, limits, newRequestId }: Deps): Ha
   return (req: Mounted, res, next) => {
     const { url = '', originalUrl = url } = req
     const target = basePath === '' ? url : targetUnder(basePath, originalUrl)
-    const refused = target === null ? new DomainFailure('not_found', 'Unknown path.') : null
-    if (refused !== null && next !== undefined) next()
-    else handleMessage(req, res, { target: target ?? '', basePath: mountOf(req), refused })
+    if (target === null && next !== undefined) next()
+    // No route has an empty target.
+    else handleMessage(req, res, { target: target ?? '', basePath: mountOf(req) })
   }
 }
 

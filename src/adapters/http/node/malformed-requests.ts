@@ -12,15 +12,11 @@ export const answerMalformed = (
   socket: Duplex,
   refuseMessage: (failure: DomainFailure) => ApiResponse,
 ): void => {
-  if (code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
+  if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const failure = MALFORMED[code] ?? malformed('The message is not well-formed HTTP.')
   const { status, headers, body } = refuseMessage(failure)
-  const lines = Object.entries({ ...headers, connection: 'close' }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
-  )
+  const sent = Object.entries({ ...headers, connection: 'close' })
+  const lines = sent.map(([name, value]) => `${name}: ${value}\r\n`)
   // With unread input the system would reset the connection before the sender has read its answer.
   socket.on('error', () => {}).on('data', () => {})
   setTimeout(() => socket.destroy(), GRACE_MS).unref()

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { DomainFailure } from '../../../core/failures.ts'
+import { unavailable } from '../../../core/failures.ts'
 
 /** More than any client sends before it has read an answer. Node bounds it only by what fits into a packet. */
 const PIPELINED_MAX = 32
@@ -41,7 +41,7 @@ export const createPipelining = () => {
       })
       state.isFull = ++state.unanswered > PIPELINED_MAX
       return {
-        overflow: state.isFull ? tooMany() : null,
+        overflow: state.isFull ? unavailable('Too many unanswered requests on this connection.') : null,
         answered: () => void state.unanswered--,
       }
     },
@@ -62,6 +62,3 @@ export const createPipelining = () => {
     },
   }
 }
-
-const tooMany = () =>
-  new DomainFailure('unavailable', 'Too many unanswered requests on this connection.', { retryAfterS: 1 })

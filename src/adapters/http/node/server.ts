@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server as Listener } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -81,14 +82,11 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
      * Resolves with the port: the one asked for, or a free one for 0. Other processes may listen on a shared port at the
      * same time, and the system spreads the connections.
      */
-    listen: (host: string, port: number, isShared = false): Promise<number> =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen({ host, port, backlog: BACKLOG, ...(isShared && SHARED) }, () => {
-          server.off('error', reject)
-          resolve((server.address() as AddressInfo).port)
-        })
-      }),
+    listen: async (host: string, port: number, isShared = false): Promise<number> => {
+      server.listen({ host, port, backlog: BACKLOG, ...(isShared && SHARED) })
+      await once(server, 'listening')
+      return (server.address() as AddressInfo).port
+    },
     /** Accepts no new connection, answers what is in flight, and closes what is left after `msMax`. */
     drain: async (msMax: number): Promise<void> => {
       draining = true

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-type Tenant = { bytes: number; readonly pending: Map<ServerResponse, number> }
+type Tenant = { readonly id: string; bytes: number; readonly pending: Map<ServerResponse, number> }
 
 /**
  * Bounds the bytes of answers that their callers do not read. Past `bytesMax` in all, the tenant that has most of them
@@ -10,20 +10,18 @@ export const limitPendingWrites = (bytesMax: number, stalledMsMax?: number) => {
   const tenants = new Map<string, Tenant>()
   let total = 0
 
-  const forget = (tenantId: string, tenant: Tenant, res: ServerResponse) => {
+  const forget = (tenant: Tenant, res: ServerResponse) => {
     const bytes = tenant.pending.get(res) ?? 0
     if (!tenant.pending.delete(res)) return
     total -= bytes
     tenant.bytes -= bytes
-    if (tenant.pending.size === 0) tenants.delete(tenantId)
+    if (tenant.pending.size === 0) tenants.delete(tenant.id)
   }
   const dropOldestOfLargest = () => {
-    const [largest] = [...tenants].sort(([, a], [, b]) => b.bytes - a.bytes)
-    if (largest === undefined) return
-    const [tenantId, tenant] = largest
-    const [oldest] = tenant.pending.keys()
-    if (oldest === undefined) return
-    forget(tenantId, tenant, oldest)
+    const [largest] = [...tenants.values()].sort((a, b) => b.bytes - a.bytes)
+    const [oldest] = largest?.pending.keys() ?? []
+    if (largest === undefined || oldest === undefined) return
+    forget(largest, oldest)
     oldest.destroy()
     // An answer that waits behind another one is only freed with its connection.
     if (oldest.socket === null) oldest.req.socket.destroy()
@@ -32,13 +30,13 @@ export const limitPendingWrites = (bytesMax: number, stalledMsMax?: number) => {
   return (res: ServerResponse, tenantId = ''): void => {
     const bytes = res.writableLength
     if (bytes === 0 || res.destroyed) return
-    const tenant = tenants.get(tenantId) ?? { bytes: 0, pending: new Map() }
+    const tenant = tenants.get(tenantId) ?? { id: tenantId, bytes: 0, pending: new Map() }
     tenants.set(tenantId, tenant)
     tenant.pending.set(res, bytes)
     tenant.bytes += bytes
     total += bytes
     // Emitted once the system has taken the last byte, and when the connection ends.
-    res.once('close', () => forget(tenantId, tenant, res))
+    res.once('close', () => forget(tenant, res))
     if (stalledMsMax !== undefined) res.setTimeout(stalledMsMax, () => res.destroy())
     while (total > bytesMax) dropOldestOfLargest()
   }
