@@ -1,5 +1,5 @@
 import type postgres from 'postgres'
-import { unavailable } from '../../core/failures.ts'
+import { DomainFailure, unavailable } from '../../core/failures.ts'
 
 /** The code of PostgreSQL or of the driver. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
@@ -14,13 +14,14 @@ const isFromServer = (error: unknown): error is postgres.PostgresError =>
   error instanceof Error && error.name === 'PostgresError'
 
 /**
- * PostgreSQL itself rejected the statement for its content, so it changed nothing. After any other error, such as a lost
- * connection, nobody knows.
+ * Throws the error itself if PostgreSQL rejected the statement for its content, so that it changed nothing. After any
+ * other error, such as a lost connection, nobody knows.
  */
-const rejectedByServer = (error: unknown): boolean =>
-  isFromServer(error) && !isTransient(error) && !NOT_NOW_CODES.has(codeOf(error))
-export const unavailableUnlessRejected = (error: unknown): unknown =>
-  rejectedByServer(error) ? error : unavailable('The database cannot answer now.', error)
+export const unavailableUnlessRejected = (error: unknown): never => {
+  const isRejected = isFromServer(error) && !isTransient(error) && !NOT_NOW_CODES.has(codeOf(error))
+  if (isRejected || error instanceof DomainFailure) throw error
+  throw unavailable('The database cannot answer now.', error)
+}
 /** Lock not available, a standby, no such database, a wrong password, completion unknown, an internal error. */
 const NOT_NOW_CODES = new Set(['55P03', '25006', '3D000', '28P01', '40003', 'XX000'])
 /** 08 connection, 53 out of resources, 57 stopped by a limit or an operator, 58 system error. */

@@ -4,6 +4,7 @@ import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { COLUMNS, NEW_PAGE_COLUMNS, newPageRow, type PageRow, storedPage, storedVersion } from '../rows.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
+import { pagesCount } from './page-groups.ts'
 import { columns, listsByTenant, recordedUnlessOvertaken } from './statements.ts'
 
 type RecallRow =
@@ -31,9 +32,7 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
   recall: async ({ groups, keys }) => {
     const rows = await ask(
       (sql) => sql<RecallRow[]>`
-        select g.tenant_id, g.page_group_id, g.status, g.title,
-          (select c.pages_count::int from page_counts c
-            where c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id) as pages_count,
+        select g.tenant_id, g.page_group_id, g.status, g.title, ${pagesCount(sql)},
           null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
         from ${BY_GROUP.from(sql, groups)}
           join page_groups g on g.tenant_id = want.tenant_id

@@ -12,21 +12,18 @@ export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) 
   const waiting = new Set<() => void>()
   let inFlight = 0
 
+  /** Hands its place to the first of those waiting. */
   const release = () => {
-    inFlight--
     const [admitFirst] = waiting
-    admitFirst?.()
-  }
-  const acquireNow = (): Release => {
-    inFlight++
-    return release
+    if (admitFirst === undefined) inFlight--
+    else admitFirst()
   }
   const wait = (): Promise<Release> =>
     new Promise((resolve, reject) => {
       const admit = () => {
         clearTimeout(timer)
         waiting.delete(admit)
-        resolve(acquireNow())
+        resolve(release)
       }
       const timer = setTimeout(() => {
         waiting.delete(admit)
@@ -37,9 +34,10 @@ export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) 
 
   return {
     acquire: async (): Promise<Release> => {
-      if (inFlight < inFlightMax) return acquireNow()
-      if (waiting.size >= waitingMax) throw tooMany()
-      return wait()
+      if (inFlight >= inFlightMax && waiting.size >= waitingMax) throw tooMany()
+      if (inFlight >= inFlightMax) return wait()
+      inFlight++
+      return release
     },
     counts: (): PoolCounts => ({ inFlight, waiting: waiting.size }),
   }

@@ -36,7 +36,7 @@ export const postgresStore = (
     ready: () => refuseUnusable().then(ports.ready),
     migrate: async () => {
       await refuseUnusable()
-      return migratePostgres(directUrl ?? url, migrations, warn, directUrl === null ? { prepare: false } : {})
+      return migratePostgres(directUrl ?? url, migrations, warn)
     },
     watch,
     close: async () => {
