@@ -5,10 +5,10 @@ import { DomainFailure, unavailable } from '../../core/failures.ts'
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
 /** Errors of the connection, and those by which PostgreSQL says that it cannot answer now. */
-export const isTransient = (error: unknown): boolean => {
-  const code = codeOf(error)
-  return AWAY_CLASSES.has(code.slice(0, 2)) || CONNECTION_CODES.test(code)
-}
+export const isTransient = (error: unknown): boolean => TRANSIENT.test(codeOf(error))
+/** 08 connection, 53 out of resources, 57 stopped by a limit or an operator, 58 system error; then the driver's. */
+const TRANSIENT = /^(08|53|57|58|CONNECT|ECONN|EPIPE|ENOENT|EAI_|ENOTFOUND|ETIMEDOUT|EHOST|ENET)/
+
 /** By name: an embedder's instance may come from another copy of the driver, with another class. */
 const isFromServer = (error: unknown): error is postgres.PostgresError =>
   error instanceof Error && error.name === 'PostgresError'
@@ -24,9 +24,6 @@ export const unavailableUnlessRejected = (error: unknown): never => {
 }
 /** Lock not available, a standby, no such database, a wrong password, completion unknown, an internal error. */
 const NOT_NOW_CODES = new Set(['55P03', '25006', '3D000', '28P01', '40003', 'XX000'])
-/** 08 connection, 53 out of resources, 57 stopped by a limit or an operator, 58 system error. */
-const AWAY_CLASSES = new Set(['08', '53', '57', '58'])
-const CONNECTION_CODES = /^(CONNECT|CONNECTION_|ECONN|EPIPE|ENOENT|EAI_|ENOTFOUND|ETIMEDOUT|EHOST|ENET)/
 
 /** The connection was lost under the statement: it had been made, and this is no ordinary error of PostgreSQL. */
 export const isConnectionFatal = (error: unknown): boolean =>

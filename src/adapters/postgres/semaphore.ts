@@ -2,7 +2,6 @@ import { unavailable } from '../../core/failures.ts'
 
 type Limits = { readonly inFlightMax: number; readonly waitingMax: number; readonly waitMsMax: number }
 export type PoolCounts = { readonly inFlight: number; readonly waiting: number }
-type Release = () => void
 
 /**
  * At most `inFlightMax` hold it at a time; up to `waitingMax` wait in order, none longer than `waitMsMax`.
@@ -18,26 +17,26 @@ export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) 
     if (admitFirst === undefined) inFlight--
     else admitFirst()
   }
-  const wait = (): Promise<Release> =>
-    new Promise((resolve, reject) => {
-      const admit = () => {
-        clearTimeout(timer)
-        waiting.delete(admit)
-        resolve(release)
-      }
-      const timer = setTimeout(() => {
-        waiting.delete(admit)
-        reject(tooMany())
-      }, waitMsMax)
-      waiting.add(admit)
-    })
 
   return {
-    acquire: async (): Promise<Release> => {
-      if (inFlight >= inFlightMax && waiting.size >= waitingMax) throw tooMany()
-      if (inFlight >= inFlightMax) return wait()
-      inFlight++
-      return release
+    acquire: async (): Promise<() => void> => {
+      if (inFlight < inFlightMax) {
+        inFlight++
+        return release
+      }
+      if (waiting.size >= waitingMax) throw tooMany()
+      return new Promise((resolve, reject) => {
+        const admit = () => {
+          clearTimeout(timer)
+          waiting.delete(admit)
+          resolve(release)
+        }
+        const timer = setTimeout(() => {
+          waiting.delete(admit)
+          reject(tooMany())
+        }, waitMsMax)
+        waiting.add(admit)
+      })
     },
     counts: (): PoolCounts => ({ inFlight, waiting: waiting.size }),
   }

@@ -71,7 +71,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   const get = <Row>(sql: string, ...values: SQLInputValue[]): Row | undefined =>
     withMappedErrors(() => {
       const row = prepared(sql).get(...values)
-      return row === undefined ? undefined : camel<Row>(row)
+      return row && camel<Row>(row)
     })
   /** What `take` makes of the rows, each read when it is taken. */
   const from = <Row, Answer>(
