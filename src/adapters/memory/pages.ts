@@ -38,11 +38,8 @@ export const memoryPages = (added: () => void) => {
 
   const pageGroups: PageGroups = {
     list: async (wants) => wants.map((want) => takeSlice(listed(want), want.limit)),
-    find: async (pageGroupId) => {
-      for (const group of groups.values())
-        if (group.pageGroupId === pageGroupId) return structuredClone(group)
-      return null
-    },
+    find: async (pageGroupId) =>
+      structuredClone([...groups.values()].find((group) => group.pageGroupId === pageGroupId) ?? null),
     add: async (group) => {
       const kept = structuredClone(group)
       groups.set(keyOf(group.tenantId, group.pageGroupId), kept)

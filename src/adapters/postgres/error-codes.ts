@@ -25,7 +25,7 @@ export const unavailableUnlessRejected = (error: unknown): never => {
 /** Lock not available, a standby, no such database, a wrong password, completion unknown, an internal error. */
 const NOT_NOW_CODES = new Set(['55P03', '25006', '3D000', '28P01', '40003', 'XX000'])
 
-/** The connection was lost under the statement: it had been made, and this is no ordinary error of PostgreSQL. */
+/** The connection was lost or silent under the statement: it had been made, and PostgreSQL sent no ordinary error. */
 export const isConnectionFatal = (error: unknown): boolean =>
   isFromServer(error)
     ? error.severity === 'FATAL' || error.severity === 'PANIC'
