@@ -7,9 +7,9 @@ import { sortedLists } from './sorted-lists.ts'
 
 type GroupKey = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
 type KeptGroup = StoredPageGroup & { pagesCount: number }
-type KeptVersion = StoredVersion & { readonly attempts: number; readonly claimableAt: string }
+type KeptVersion = StoredVersion & { attempts: number; claimableAt: string }
 /** No operation adds a second version to a page. */
-type KeptPage = NewPageRow & { version: KeptVersion }
+type KeptPage = NewPageRow & { readonly version: KeptVersion }
 
 /** Page groups, pages and versions in maps. Calls `added` after pages were recorded. */
 export const memoryPages = (added: () => void) => {
@@ -33,24 +33,22 @@ export const memoryPages = (added: () => void) => {
 
   const listed = function* ({ tenantId, status, beforeId }: PageGroupsWant) {
     for (const group of groupsOf.backFrom(tenantId, beforeId))
-      if (status === null ? group.status !== 'deleted' : group.status === status) yield copied(group)
+      if (status === null ? group.status !== 'deleted' : group.status === status) yield structuredClone(group)
   }
 
   const pageGroups: PageGroups = {
     list: async (wants) => wants.map((want) => takeSlice(listed(want), want.limit)),
-    find: async (pageGroupId) => {
-      for (const group of groups.values()) if (group.pageGroupId === pageGroupId) return copied(group)
-      return null
-    },
+    find: async (pageGroupId) =>
+      structuredClone([...groups.values()].find((group) => group.pageGroupId === pageGroupId) ?? null),
     add: async (group) => {
-      const kept = copied(group)
+      const kept = structuredClone(group)
       groups.set(keyOf(group.tenantId, group.pageGroupId), kept)
       groupsOf.add(group.tenantId, kept)
     },
     change: async (group, lastUpdatedAt) => {
       const kept = groupOf(group)
       if (kept?.updatedAt !== lastUpdatedAt) return 'overtaken'
-      Object.assign(kept, copied(group), { pagesCount: kept.pagesCount })
+      Object.assign(kept, structuredClone(group), { pagesCount: kept.pagesCount })
       return 'recorded'
     },
   }
@@ -111,11 +109,9 @@ export const memoryPages = (added: () => void) => {
     if (page?.tenantId !== tenantId || page.version.attempts !== done.attempt) return false
     const { status, publishedAt, failureReason, claimableAt, ...row } = settledRow(tenantId, done)
     const { version } = page
-    page.version = {
-      ...version,
-      ...{ status, publishedAt, failureReason, claimableAt: claimableAt ?? version.claimableAt },
-      attempts: version.attempts - row.uncounted,
-    }
+    Object.assign(version, { status, publishedAt, failureReason })
+    version.claimableAt = claimableAt ?? version.claimableAt
+    version.attempts -= row.uncounted
     if (status !== 'processing') processing.delete(done.versionId)
     if (publishedAt !== null)
       Object.assign(page, { updatedAt: publishedAt, computedName: row.computedName ?? page.computedName })
@@ -133,11 +129,9 @@ export const memoryPages = (added: () => void) => {
           (a, b) => compare(a.tenantId, b.tenantId) || compare(a.version.claimableAt, b.version.claimableAt),
         )
         .slice(0, max)
-        .map((page) => {
-          const attempt = page.version.attempts + 1
-          page.version = { ...page.version, attempts: attempt, claimableAt: until }
-          const { tenantId, pageGroupId, pageId, versionId } = page
-          return { tenantId, pageGroupId, pageId, versionId, attempt }
+        .map(({ tenantId, pageGroupId, pageId, versionId, version }) => {
+          version.claimableAt = until
+          return { tenantId, pageGroupId, pageId, versionId, attempt: ++version.attempts }
         }),
     context: async (want) => {
       const [page, group] = [pageOf(want), groupOf(want)]
@@ -158,10 +152,3 @@ export const memoryPages = (added: () => void) => {
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-
-const copied = (group: StoredPageGroup): StoredPageGroup => ({
-  ...group,
-  actions: { ...group.actions },
-  footerLinks: { ...group.footerLinks },
-  scripts: { ...group.scripts },
-})

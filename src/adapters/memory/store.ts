@@ -18,12 +18,10 @@ export const memoryStore = (): MemoryStore => {
   const { activities, keptProspects, keptLogs } = memoryActivities()
   const tenants = new Map<string, NewTenant>()
   const keys = new Map<string, StoredApiKey>()
-  const change = (apiKeyId: string, fields: Partial<StoredApiKey>) => {
-    const key = keys.get(apiKeyId)
-    if (key !== undefined) keys.set(apiKeyId, { ...key, ...fields })
-  }
+  const change = (apiKeyId: string, fields: Partial<StoredApiKey>): void =>
+    void Object.assign(keys.get(apiKeyId) ?? {}, fields)
   const keysWhere = (isWanted: (key: StoredApiKey) => boolean): StoredApiKey[] =>
-    [...keys.values()].filter(isWanted).map(copied)
+    [...keys.values()].filter(isWanted).map((key) => structuredClone(key))
 
   return {
     activities,
@@ -35,7 +33,7 @@ export const memoryStore = (): MemoryStore => {
         keysWhere((key) => key.tenantId === tenantId).sort((a, b) => (a.apiKeyId < b.apiKeyId ? -1 : 1)),
       isEmpty: async () => keys.size === 0,
       add: async (key) => {
-        keys.set(key.apiKeyId, copied(key))
+        keys.set(key.apiKeyId, structuredClone(key))
       },
       end: async (apiKeyId, when) => {
         change(apiKeyId, when)
@@ -71,5 +69,3 @@ export const memoryStore = (): MemoryStore => {
     kept: { prospects: keptProspects, logs: keptLogs },
   }
 }
-
-const copied = (key: StoredApiKey): StoredApiKey => ({ ...key, scopes: [...key.scopes] })

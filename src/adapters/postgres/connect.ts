@@ -1,5 +1,5 @@
 import type postgres from 'postgres'
-import { DomainFailure, unavailable } from '../../core/failures.ts'
+import { unavailable } from '../../core/failures.ts'
 import { isConnectionFatal, unavailableUnlessRejected } from './error-codes.ts'
 import { endPool, ONE_PLAN, openPostgres, type Pool, type Sql } from './open.ts'
 import { createSemaphore, type PoolCounts } from './semaphore.ts'
@@ -84,9 +84,8 @@ export const connect = (settings: PostgresSettings) => {
       outcome = 'answered'
       return rows
     } catch (error) {
-      const isLate = error instanceof DomainFailure
-      isLost = isLate || isConnectionFatal(error)
-      throw isLate ? error : unavailableUnlessRejected(error)
+      isLost = isConnectionFatal(error)
+      return unavailableUnlessRejected(error)
     } finally {
       settings.observer?.statement(performance.now() - beganMs, outcome)
       if (isLost) discard(connection)

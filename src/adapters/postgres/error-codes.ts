@@ -1,33 +1,31 @@
 import type postgres from 'postgres'
-import { unavailable } from '../../core/failures.ts'
+import { DomainFailure, unavailable } from '../../core/failures.ts'
 
 /** The code of PostgreSQL or of the driver. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
 /** Errors of the connection, and those by which PostgreSQL says that it cannot answer now. */
-export const isTransient = (error: unknown): boolean => {
-  const code = codeOf(error)
-  return AWAY_CLASSES.has(code.slice(0, 2)) || CONNECTION_CODES.test(code)
-}
+export const isTransient = (error: unknown): boolean => TRANSIENT.test(codeOf(error))
+/** 08 connection, 53 out of resources, 57 stopped by a limit or an operator, 58 system error; then the driver's. */
+const TRANSIENT = /^(08|53|57|58|CONNECT|ECONN|EPIPE|ENOENT|EAI_|ENOTFOUND|ETIMEDOUT|EHOST|ENET)/
+
 /** By name: an embedder's instance may come from another copy of the driver, with another class. */
 const isFromServer = (error: unknown): error is postgres.PostgresError =>
   error instanceof Error && error.name === 'PostgresError'
 
 /**
- * PostgreSQL itself rejected the statement for its content, so it changed nothing. After any other error, such as a lost
- * connection, nobody knows.
+ * Throws the error itself if PostgreSQL rejected the statement for its content, so that it changed nothing. After any
+ * other error, such as a lost connection, nobody knows.
  */
-const rejectedByServer = (error: unknown): boolean =>
-  isFromServer(error) && !isTransient(error) && !NOT_NOW_CODES.has(codeOf(error))
-export const unavailableUnlessRejected = (error: unknown): unknown =>
-  rejectedByServer(error) ? error : unavailable('The database cannot answer now.', error)
+export const unavailableUnlessRejected = (error: unknown): never => {
+  const isRejected = isFromServer(error) && !isTransient(error) && !NOT_NOW_CODES.has(codeOf(error))
+  if (isRejected || error instanceof DomainFailure) throw error
+  throw unavailable('The database cannot answer now.', error)
+}
 /** Lock not available, a standby, no such database, a wrong password, completion unknown, an internal error. */
 const NOT_NOW_CODES = new Set(['55P03', '25006', '3D000', '28P01', '40003', 'XX000'])
-/** 08 connection, 53 out of resources, 57 stopped by a limit or an operator, 58 system error. */
-const AWAY_CLASSES = new Set(['08', '53', '57', '58'])
-const CONNECTION_CODES = /^(CONNECT|CONNECTION_|ECONN|EPIPE|ENOENT|EAI_|ENOTFOUND|ETIMEDOUT|EHOST|ENET)/
 
-/** The connection was lost under the statement: it had been made, and this is no ordinary error of PostgreSQL. */
+/** The connection was lost or silent under the statement: it had been made, and PostgreSQL sent no ordinary error. */
 export const isConnectionFatal = (error: unknown): boolean =>
   isFromServer(error)
     ? error.severity === 'FATAL' || error.severity === 'PANIC'

@@ -32,13 +32,13 @@ export const migrateInstance = async (
 ): Promise<readonly string[]> => {
   if (!('reserve' in sql)) throw new Error('Migrate with the instance itself, not within a transaction.')
   if (await isUpToDate(normalizeInstance(sql), migrations, process.emitWarning)) return []
-  const reserved = await sql.reserve().catch(toUnavailable)
+  const reserved = await sql.reserve().catch(unavailableUnlessRejected)
   return migrateOn(reserved, normalizeInstance(reserved), migrations)
 }
 
 const askOver = (sql: PostgresInstance): Ask => {
   const ask = 'savepoint' in sql ? oneAfterAnother(sql as postgres.TransactionSql) : normalizeInstance(sql)
-  return (statement) => ask(statement).catch(toUnavailable)
+  return (statement) => ask(statement).catch(unavailableUnlessRejected)
 }
 
 /**
@@ -52,10 +52,6 @@ const oneAfterAnother = (sql: postgres.TransactionSql): Ask => {
     last = next.catch(() => {})
     return next as Promise<never>
   }
-}
-
-const toUnavailable = (error: unknown): never => {
-  throw unavailableUnlessRejected(error)
 }
 
 /** Sends statements so that their rows are the same whatever the `transform` and `types` of the instance. */

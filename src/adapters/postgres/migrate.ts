@@ -10,6 +10,15 @@ import { withTimeout } from './with-timeout.ts'
 const LOCK = 7_238_114_005
 /** To connect, and to look whether anything must be done. */
 const LOOK_MS_MAX = 5_000
+/** A migration takes as long as it takes, and so does another process that migrates at the same time. */
+const BEGIN = `
+  begin;
+  set local statement_timeout = 0;
+  set local lock_timeout = 0;
+  select pg_advisory_xact_lock(${LOCK});
+  create table if not exists schema_migrations (
+    number integer primary key, name text not null, applied_at timestamptz(3) not null default now()
+  )`
 
 export type Warn = (message: string) => void
 
@@ -17,15 +26,14 @@ export type Warn = (message: string) => void
  * Brings the schema up to date, in one transaction under a lock, so that several processes may start at once. Answers
  * the names of the migrations that it applied.
  * Refuses a newer database and a PostgreSQL older than 14; warns of settings that can lose a committed write.
- * Works through a pooler too, with `prepare: false`.
+ * Prepares no statement, so it works through a pooler too.
  */
 export const migratePostgres = async (
   url: string,
   migrations: readonly Migration[],
   warn: Warn,
-  options: { readonly prepare?: boolean } = {},
 ): Promise<readonly string[]> => {
-  const sql = openPostgres(url, { max: 1, ...options })
+  const sql = openPostgres(url, { max: 1, prepare: false })
   try {
     if (await withTimeout(isUpToDate(askOn(sql), migrations, warn), LOOK_MS_MAX)) return []
     const connection = await withTimeout(sql.reserve(), LOOK_MS_MAX).catch(notYetOr)
@@ -46,17 +54,7 @@ export const migrateOn = async (
 ): Promise<readonly string[]> => {
   let isLost = false
   try {
-    await ask((sql) => sql`begin`)
-    // A migration takes as long as it takes, and so does another process that migrates at the same time.
-    await ask((sql) => sql`set local statement_timeout = 0`)
-    await ask((sql) => sql`set local lock_timeout = 0`)
-    await ask((sql) => sql`select pg_advisory_xact_lock(${LOCK})`)
-    await ask(
-      (sql) => sql`
-        create table if not exists schema_migrations (
-          number integer primary key, name text not null, applied_at timestamptz(3) not null default now()
-        )`,
-    )
+    await ask((sql) => sql.unsafe(BEGIN))
     const missing = missingMigrations(migrations, await lastMigration(ask))
     for (const { number, name, sql: text } of missing) {
       await ask((sql) => sql.unsafe(text))
@@ -80,8 +78,9 @@ const notYetOr = (error: unknown): never => {
 
 /** So that a role that may not change the schema can start if there is nothing to change. */
 export const isUpToDate = async (ask: Ask, migrations: readonly Migration[], warn: Warn) => {
-  await checkServer(ask, warn).catch(notYetOr)
-  const last = await lastMigration(ask).catch(notYetOr)
+  const last = await checkServer(ask, warn)
+    .then(() => lastMigration(ask))
+    .catch(notYetOr)
   return last > 0 && missingMigrations(migrations, last).length === 0
 }
 

@@ -84,6 +84,6 @@ const listed = (sql: Sql, tenantId: string, wants: object[], newest: typeof open
   order by want.number, g.page_group_id desc`
 
 // A look-up for each row, which no planner turns into a walk over all the counts, as it does with a join.
-const pagesCount = (sql: Sql) => sql`
+export const pagesCount = (sql: Sql) => sql`
   (select c.pages_count::int from page_counts c
     where c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id) as pages_count`

@@ -1,9 +1,9 @@
-import { keyOf } from '../../core/keys.ts'
 import type { FoundPage, KnownPages, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
-import { COLUMNS, NEW_PAGE_COLUMNS, newPageRow, type PageRow, storedPage, storedVersion } from '../rows.ts'
+import { NEW_PAGE_COLUMNS, newPageRow, type PageRow, storedPage, storedVersion } from '../rows.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
+import { pagesCount } from './page-groups.ts'
 import { columns, listsByTenant, recordedUnlessOvertaken } from './statements.ts'
 
 type RecallRow =
@@ -19,7 +19,6 @@ const BY_KEY = columns('want', 'tenant_id, page_group_id, idempotency_key')
 const LISTED = columns('want', 'number int, page_group_id, before_id, rows_max int')
 const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
 const PAGES = columns('page', NEW_PAGE_COLUMNS)
-const COUNTS = columns('count', COLUMNS.page_counts)
 const NEW_PAGES = columns('page', { ...NEW_PAGE_COLUMNS, version_number: 'int' })
 
 /**
@@ -31,9 +30,7 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
   recall: async ({ groups, keys }) => {
     const rows = await ask(
       (sql) => sql<RecallRow[]>`
-        select g.tenant_id, g.page_group_id, g.status, g.title,
-          (select c.pages_count::int from page_counts c
-            where c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id) as pages_count,
+        select g.tenant_id, g.page_group_id, g.status, g.title, ${pagesCount(sql)},
           null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
         from ${BY_GROUP.from(sql, groups)}
           join page_groups g on g.tenant_id = want.tenant_id
@@ -56,11 +53,11 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
         ), counted as (
           insert into page_counts as c (tenant_id, page_group_id, pages_count)
           select tenant_id, page_group_id, (
-            select count.pages_count from page_groups g
-            where g.tenant_id = count.tenant_id
-              and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || count.page_group_id
+            select added.pages_count from page_groups g
+            where g.tenant_id = added.tenant_id
+              and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || added.page_group_id
           )
-          from ${COUNTS.from(sql, countsOf(pages))}
+          from (select tenant_id, page_group_id, count(*) as pages_count from page group by 1, 2) as added
           order by tenant_id, page_group_id
           on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
         ), versioned as (
@@ -140,11 +137,6 @@ const foundPage = (rows: readonly FoundRow[]): FoundPage => {
     latest: version(latestVersionId),
   }
 }
-
-const countsOf = (pages: readonly StoredPage[]) =>
-  [...Map.groupBy(pages, ({ tenantId, pageGroupId }) => keyOf(tenantId, pageGroupId)).values()].map(
-    (group) => ({ ...(group[0] as StoredPage), pagesCount: group.length }),
-  )
 
 const andByKey = (sql: Sql, keys: readonly object[]) => sql`
   union all

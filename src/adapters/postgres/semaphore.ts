@@ -2,7 +2,6 @@ import { unavailable } from '../../core/failures.ts'
 
 type Limits = { readonly inFlightMax: number; readonly waitingMax: number; readonly waitMsMax: number }
 export type PoolCounts = { readonly inFlight: number; readonly waiting: number }
-type Release = () => void
 
 /**
  * At most `inFlightMax` hold it at a time; up to `waitingMax` wait in order, none longer than `waitMsMax`.
@@ -12,34 +11,32 @@ export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) 
   const waiting = new Set<() => void>()
   let inFlight = 0
 
+  /** Hands its place to the first of those waiting. */
   const release = () => {
-    inFlight--
     const [admitFirst] = waiting
-    admitFirst?.()
+    if (admitFirst === undefined) inFlight--
+    else admitFirst()
   }
-  const acquireNow = (): Release => {
-    inFlight++
-    return release
-  }
-  const wait = (): Promise<Release> =>
-    new Promise((resolve, reject) => {
-      const admit = () => {
-        clearTimeout(timer)
-        waiting.delete(admit)
-        resolve(acquireNow())
-      }
-      const timer = setTimeout(() => {
-        waiting.delete(admit)
-        reject(tooMany())
-      }, waitMsMax)
-      waiting.add(admit)
-    })
 
   return {
-    acquire: async (): Promise<Release> => {
-      if (inFlight < inFlightMax) return acquireNow()
+    acquire: async (): Promise<() => void> => {
+      if (inFlight < inFlightMax) {
+        inFlight++
+        return release
+      }
       if (waiting.size >= waitingMax) throw tooMany()
-      return wait()
+      return new Promise((resolve, reject) => {
+        const admit = () => {
+          clearTimeout(timer)
+          waiting.delete(admit)
+          resolve(release)
+        }
+        const timer = setTimeout(() => {
+          waiting.delete(admit)
+          reject(tooMany())
+        }, waitMsMax)
+        waiting.add(admit)
+      })
     },
     counts: (): PoolCounts => ({ inFlight, waiting: waiting.size }),
   }

@@ -31,13 +31,6 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
       isLost = true
       fail()
     }
-    /** Not a race with one long promise, which would keep something of every heartbeat. */
-    const unlessLost = <Answer>(asked: PromiseLike<Answer>): Promise<Answer> =>
-      new Promise((resolve, reject) => {
-        fail = () => reject(new Error('The listening connection is lost.'))
-        asked.then(resolve, reject)
-        if (isLost) fail()
-      })
     closing.signal.addEventListener('abort', lose)
     const sql = openPostgres(address, {
       max: 1,
@@ -47,15 +40,20 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
       onclose: lose,
     })
     const answered = async (asked: PromiseLike<unknown>): Promise<void> => {
+      // Not a race with one long promise, which would keep something of every heartbeat.
+      const answer = new Promise((resolve, reject) => {
+        fail = () => reject(new Error('The listening connection is lost.'))
+        asked.then(resolve, reject)
+      })
       const unsure = setInterval(listeners.emitAll, HEARTBEAT_MS)
-      await withTimeout(unlessLost(asked), ANSWER_MS_MAX).finally(() => clearInterval(unsure))
+      await withTimeout(answer, ANSWER_MS_MAX).finally(() => clearInterval(unsure))
     }
     try {
       await answered(sql`listen prospect_pages`)
       listeners.emitAll()
-      for (;;) {
-        await unlessLost(beat())
+      while (!isLost) {
         await answered(sql`select 1`)
+        await beat()
       }
     } finally {
       closing.signal.removeEventListener('abort', lose)
@@ -71,23 +69,22 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
     }
   }
 
-  /** Once for all that happens meanwhile: commits with a NOTIFY wait for each other. */
-  const notifyOthersLater = (signal: Signal) => {
-    notifying ??= setTimeout(() => {
-      notifying = undefined
-      ask((sql) => sql`select pg_notify('prospect_pages', ${signal})`).catch(() => {})
-    }, NOTIFY_PAUSE_MS)
-  }
-
   return {
     watch: (listener: SignalListener): void => {
       listeners.add(listener)
       running ??= run()
     },
-    /** This process at once. The statement that ends a key notifies the others itself. */
+    /**
+     * Notifies this process at once, and the others once for all that happens meanwhile: commits with a NOTIFY wait for
+     * each other. The statement that ends a key notifies them itself.
+     */
     notify: (signal: Signal): void => {
       listeners.emit(signal)
-      if (signal === 'versions') notifyOthersLater(signal)
+      if (signal === 'keys') return
+      notifying ??= setTimeout(() => {
+        notifying = undefined
+        ask((sql) => sql`select pg_notify('prospect_pages', ${signal})`).catch(() => {})
+      }, NOTIFY_PAUSE_MS)
     },
     close: async (): Promise<void> => {
       listeners.clear()

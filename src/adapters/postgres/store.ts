@@ -34,15 +34,9 @@ export const postgresStore = (
     ...ports,
     backlog: postgresBacklog(ask),
     ready: () => refuseUnusable().then(ports.ready),
-    migrate: async () => {
-      await refuseUnusable()
-      return migratePostgres(directUrl ?? url, migrations, warn, directUrl === null ? { prepare: false } : {})
-    },
+    migrate: () => refuseUnusable().then(() => migratePostgres(directUrl ?? url, migrations, warn)),
     watch,
-    close: async () => {
-      await closeSignals()
-      await close()
-    },
+    close: () => closeSignals().then(close),
   }
 }
 

@@ -22,7 +22,6 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
   const refuseMoved = watchPlace(file, place)
-  let isOpen = true
   const statements = new Map<string, StatementSync>()
 
   const prepared = (sql: string): StatementSync => {
@@ -72,7 +71,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   const get = <Row>(sql: string, ...values: SQLInputValue[]): Row | undefined =>
     withMappedErrors(() => {
       const row = prepared(sql).get(...values)
-      return row === undefined ? undefined : camel<Row>(row)
+      return row && camel<Row>(row)
     })
   /** What `take` makes of the rows, each read when it is taken. */
   const from = <Row, Answer>(
@@ -89,11 +88,8 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       from((rows: Iterable<Row>) => [...rows], sql, ...values),
     from,
     /** Within `write`. */
-    run: (sql: string, ...values: SQLInputValue[]): void =>
-      withMappedErrors(() => {
-        prepared(sql).run(...values)
-      }),
-    exec: (sql: string): void => withMappedErrors(() => file.exec(sql)),
+    run: (sql: string, ...values: SQLInputValue[]): void => void prepared(sql).run(...values),
+    exec: (sql: string): void => file.exec(sql),
     write,
     /** Saves all of `work`, or nothing if another writer was faster: see the same on PostgreSQL. */
     record: (work: () => Recorded): Promise<Recorded> =>
@@ -105,10 +101,9 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     /** Refuses `unavailable` while the path does not name the file that is open. */
     refuseMoved,
     close: (): void => {
-      if (!isOpen) return
       orNull(refuseMoved)
-      file.close()
-      isOpen = false
+      // It may be closed already.
+      orNull(() => file.close())
     },
   }
 }

@@ -32,9 +32,8 @@ export const sqliteStore = (
     let seen = dataVersion(database)
     return setInterval(() => {
       const now = dataVersion(database)
-      if (now === seen) return
+      if (now !== seen) listeners.emitAll()
       seen = now
-      listeners.emitAll()
     }, LOOK_EVERY_MS).unref()
   }
 
