@@ -16,11 +16,8 @@ export { issueApiKey } from '../core/issue-api-key.ts'
 export { listApiKeys } from '../core/list-api-keys.ts'
 export { listPageGroups } from '../core/list-page-groups.ts'
 export { listPages } from '../core/list-pages.ts'
-export {
-  type LoggedActivity,
-  logProspectActivities,
-  type NewActivity,
-} from '../core/log-prospect-activity.ts'
+export { type LoggedActivity, logProspectActivities } from '../core/log-prospect-activity.ts'
+export type { NewActivity } from '../core/new-log.ts'
 export type { Outcome } from '../core/outcome.ts'
 export type * from '../core/ports/activities.ts'
 export type * from '../core/ports/api-keys.ts'

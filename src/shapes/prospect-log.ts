@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { anyObject } from './json.ts'
-import { boundedText, described, id, text, timestamp } from './text.ts'
+import { boundedText, dateTime, described, id, text, timestamp } from './text.ts'
 
 export const idempotencyKey = () => boundedText(1, 255)
 
@@ -12,6 +12,9 @@ export const NewProspectLog = v.object({
   prospectId: v.optional(described(id('prospect'), 'The id of an existing prospect.')),
   email: v.optional(
     described(text(), 'Finds or creates the prospect. Compared after trimming and lowercasing.'),
+  ),
+  occurredAt: v.optional(
+    described(dateTime(), 'When it happened, at most 24 hours ahead. By default when it is stored.'),
   ),
   idempotencyKey: v.optional(
     described(

@@ -64,3 +64,25 @@ export const timestamp = () =>
     v.custom<string>((given) => typeof given === 'string'),
     { type: 'string', format: 'date-time' },
   )
+
+const DATE_TIME = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
+
+/** RFC 3339 with an offset, from 1970 on, as UTC with milliseconds. */
+export const dateTime = () =>
+  v.pipe(
+    documented(
+      v.custom<string>(
+        (given) => typeof given === 'string' && isDateTime(given),
+        'must be an RFC 3339 date-time with an offset, from 1970 on',
+      ),
+      { type: 'string', format: 'date-time' },
+    ),
+    v.transform((given) => new Date(given).toISOString()),
+  )
+
+/** `Date` takes 30 February for 2 March, so the day is compared. */
+const isDateTime = (given: string): boolean => {
+  const [, day] = DATE_TIME.exec(given) ?? []
+  const noon = new Date(`${given.slice(0, 10)}T12:00Z`)
+  return noon.getUTCDate() === Number(day) && Date.parse(given) >= 0
+}

@@ -1,11 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { createPageGroup } from '../../src/core/create-page-group.ts'
 import { DomainFailure } from '../../src/core/failures.ts'
-import {
-  type LoggedActivity,
-  logProspectActivities,
-  type NewActivity,
-} from '../../src/core/log-prospect-activity.ts'
+import { type LoggedActivity, logProspectActivities } from '../../src/core/log-prospect-activity.ts'
+import type { NewActivity } from '../../src/core/new-log.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import type { Settlement } from '../../src/core/ports/versions.ts'
 import { publishVersions } from '../../src/core/publish-versions.ts'
@@ -258,7 +255,7 @@ const LOG_HUNDRED = `
   const [kind, address, tenantId, first] = process.argv.slice(1)
   const config = readConfig({ DATABASE_URL: kind === 'sqlite' ? 'sqlite:' + address : address })
   const world = createRuntime(config, createLog('silent'))
-  const { logProspectActivity } = composeUseCases({ ...world, requireIdentity: false, listsInFlightMax: 1 })
+  const { logProspectActivity } = composeUseCases({ ...world, requireIdentity: false, prospectsRememberedMax: 3, listsInFlightMax: 1 })
   let replays = 0
   for (let i = 0; i < 100; i++) {
     const n = (i + Number(first) * 33) % 100

@@ -6,7 +6,13 @@ import { composeUseCases } from '../../src/compose/use-cases.ts'
 import { createPageGroup } from '../../src/core/create-page-group.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { DomainFailure } from '../../src/core/failures.ts'
+import { gather } from '../../src/core/gather.ts'
+import { type LoggedActivity, logProspectActivities } from '../../src/core/log-prospect-activity.ts'
+import type { NewActivity } from '../../src/core/new-log.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import type { Needs } from '../../src/core/ports/store.ts'
 import { publishVersions } from '../../src/core/publish-versions.ts'
+import { rememberProspects } from '../../src/core/remember-prospects.ts'
 import { isoTime } from '../../src/core/times.ts'
 import { updatePageGroup } from '../../src/core/update-page-group.ts'
 import { type Random, randomBy } from '../support/random.ts'
@@ -60,6 +66,7 @@ const EXPECTED = [
   'log activities: replayed',
   'log activities: idempotency_key_reused',
   'log activities: prospect_not_found',
+  'log activities: invalid_request',
   'create pages: answered',
   'create pages: replayed',
   'create pages: idempotency_key_reused',
@@ -90,7 +97,15 @@ const worldOf = ({ store }: TestedStore) => {
   })
   return {
     ...world,
-    calls: composeUseCases({ ...world, requireIdentity: false, listsInFlightMax: 1 }),
+    calls: {
+      ...composeUseCases({
+        ...world,
+        requireIdentity: false,
+        prospectsRememberedMax: 0,
+        listsInFlightMax: 1,
+      }),
+      logProspectActivity: gather(logger(world), { listLengthMax: CALLS_MAX, listsInFlightMax: 1 }),
+    },
     createGroup: createPageGroup(world),
     updateGroup: updatePageGroup(world),
     publish: async () => {
@@ -103,6 +118,18 @@ const worldOf = ({ store }: TestedStore) => {
       )
       return claimed.toSorted((a, b) => (a.versionId < b.versionId ? -1 : 1))
     },
+  }
+}
+
+/** With a memory of three: activities of remembered prospects first, then the others, so that ids count alike. */
+const logger = (world: Needs<'activities'>) => {
+  const remembered = rememberProspects(3, () => 0)
+  const logAll = logProspectActivities({ ...world, remembered })
+  return async (inputs: readonly NewActivity[]) => {
+    const isKnown = inputs.map((input) => remembered.find(input) !== undefined)
+    const known = (await logAll(inputs.filter((_, i) => isKnown[i]))).values()
+    const others = (await logAll(inputs.filter((_, i) => !isKnown[i]))).values()
+    return isKnown.map((is) => (is ? known : others).next().value as Outcome<LoggedActivity>)
   }
 }
 
@@ -171,6 +198,8 @@ const PAYLOADS = [
 ]
 const KEYS = ['1', '2', '3', 'key', 'Key', 'key ', 'NULL', '"\\{,}']
 
+const TIMES = ['1970-01-01T00:00:00.000Z', '2026-01-01T23:00:00.000Z', '2999-12-31T23:59:59.999Z']
+
 const maybe = <Value>(chance: Random, value: () => Value): Value | undefined =>
   chance.onceIn(2) ? value() : undefined
 
@@ -184,6 +213,7 @@ const logActivities = (chance: Random, seen: Seen): Step =>
     name: maybe(chance, () => chance.oneOf(['Ada', 'Grace', 'NULL', '\\'])),
     // Few enough that some come again, for another request.
     idempotencyKey: chance.onceIn(3) ? `${chance.oneOf(KEYS)}${chance.below(100)}` : undefined,
+    occurredAt: chance.onceIn(4) ? chance.oneOf(TIMES) : undefined,
     ...(chance.onceIn(4) && prospectFrom(chance, seen)),
   }))
 

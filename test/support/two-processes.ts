@@ -10,7 +10,15 @@ export const twoProcesses = async (t: Test, kind: StoreKind) => {
   const clock = stoppedClock()
   const start = async () => {
     const world = { store: await tested.another(), clock, newId: createNewId() }
-    return { ...world, ...composeUseCases({ ...world, requireIdentity: false, listsInFlightMax: 2 }) }
+    return {
+      ...world,
+      ...composeUseCases({
+        ...world,
+        requireIdentity: false,
+        prospectsRememberedMax: 3,
+        listsInFlightMax: 2,
+      }),
+    }
   }
   const processes = [await start(), await start()] as const
   return { ...tested, clock, processes, turnOf: (i: number) => processes[i % 2 === 0 ? 0 : 1] }

@@ -60,6 +60,14 @@ export const VERBS = {
       },
       toStrangers: 'recorded',
     },
+    recordLogs: {
+      serves: 'callers',
+      ask: ({ activities }, { tenantId }, { prospect, log }) =>
+        activities.recordLogs([
+          someLog({ ...prospect, tenantId }, { ...keyFields(String(log.idempotencyKey)) }),
+        ]),
+      toStrangers: [],
+    },
   },
   pageGroups: {
     list: {

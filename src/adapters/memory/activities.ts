@@ -53,6 +53,11 @@ export const memoryActivities = () => {
       changes.logs.forEach(add)
       return 'recorded'
     },
+    recordLogs: async (logs) => {
+      const skipped = logs.filter(isLogged)
+      for (const log of logs) if (!skipped.includes(log)) add(log)
+      return skipped.map(({ prospectLogId }) => prospectLogId)
+    },
   }
   return { activities, keptProspects: () => [...prospects.values()], keptLogs: () => [...logs] }
 }

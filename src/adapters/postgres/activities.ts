@@ -1,8 +1,9 @@
-import type { Activities, ActivityChanges, KnownActivities } from '../../core/ports/activities.ts'
+import { keyOf } from '../../core/keys.ts'
+import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../../core/ports/activities.ts'
 import { COLUMNS } from '../rows.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
-import { columns, recordedUnlessOvertaken } from './statements.ts'
+import { columns, isOvertaken, recordedUnlessOvertaken } from './statements.ts'
 
 type RecallRow =
   | (KnownActivities['prospects'][number] & { readonly prospectLogId: null })
@@ -42,11 +43,31 @@ export const postgresActivities = (ask: Ask): Activities => ({
       ask,
       (sql) => sql`
         ${prospects.length === 0 ? sql`` : withSaved(sql, prospects)}
-        insert into prospect_logs ${LOGS.into(sql, changes.logs)}
-        order by tenant_id, source, idempotency_key, prospect_log_id`,
+        insert into prospect_logs ${LOGS.into(sql, inKeyOrder(changes.logs))}`,
     )
   },
+
+  recordLogs: async (logs) => {
+    const added = await ask(
+      (sql) => sql<{ prospectLogId: string }[]>`
+        insert into prospect_logs ${LOGS.into(sql, inKeyOrder(logs))}
+        on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
+        returning prospect_log_id`,
+    ).catch((error) => {
+      if (isOvertaken(error)) return []
+      throw error
+    })
+    if (added.length === logs.length) return []
+    const addedIds = new Set(added.map(({ prospectLogId }) => prospectLogId))
+    return logs.map(({ prospectLogId }) => prospectLogId).filter((id) => !addedIds.has(id))
+  },
 })
+
+/** Idempotency keys are locked in the order in which they are sent: in one order everywhere, nothing can deadlock. */
+const inKeyOrder = (logs: readonly NewLog[]): readonly NewLog[] => {
+  const keyed = logs.map((log) => ({ log, key: keyOf(log.tenantId, log.source, log.idempotencyKey ?? '') }))
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ log }) => log)
+}
 
 const prospectsWanted = (sql: Sql, wants: ReturnType<typeof BY_ID.from>) => sql`
   select p.tenant_id, p.prospect_id, p.email_hash, p.name, null as prospect_log_id, null as source,

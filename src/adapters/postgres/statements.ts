@@ -19,9 +19,13 @@ export const textArray = (values: readonly (string | number | boolean | null)[])
 const needsEscape = /["\\]/
 const escapes = /["\\]/g
 
+/** One row as `values` takes two thirds of the time that it takes as arrays; from 8 rows on arrays cost Node less. */
+const VALUES_ROWS_MAX = 7
+
 /**
- * The columns of rows that a statement gets as one array each, named once. The member `pageId` of a row is the column
- * `page_id`. Texts are the same for any number of rows, so they are prepared once. `selected` has JSON as text.
+ * The columns of rows that a statement gets, named once: as one array each, whose text is the same for any number of
+ * rows, so that it is prepared once; short lists to insert as `values`. The member `pageId` of a row is the column
+ * `page_id`. `selected` has JSON as text.
  */
 export const columns = (alias: string, list: Columns | string) => {
   const types = typeof list === 'string' ? columnsOf(list) : list
@@ -37,6 +41,13 @@ export const columns = (alias: string, list: Columns | string) => {
   const [namesText, selectedText] = [template([names]), template([selected.join(', ')])]
   const fromText = template(['unnest(', ...from])
   const intoText = template([`(${names}) select * from unnest(`, ...from])
+  const rowCasts = entries.map(([, type]) => (type === 'text' ? '::text' : `::text::${type}`))
+  const valuesTexts: TemplateStringsArray[] = []
+  const valuesText = (rowsCount: number) => {
+    const row = [...rowCasts.slice(0, -1).map((cast) => `${cast}, `), `${rowCasts.at(-1)})`]
+    const others = Array.from({ length: rowsCount - 1 }, () => [...row.slice(0, -1), `${row.at(-1)}, (`])
+    return template([`(${names}) values (`, ...others.flat(), ...row])
+  }
   const copiedText = template([`(${names}) select ${names} from ${alias}`])
   const filled = (sql: Sql, text: TemplateStringsArray, rows: readonly object[]) => {
     const values = rows.map((row) => valuesOf(row, members))
@@ -46,7 +57,14 @@ export const columns = (alias: string, list: Columns | string) => {
     names: (sql: Sql) => sql(namesText),
     selected: (sql: Sql) => sql(selectedText),
     from: (sql: Sql, rows: readonly object[]) => filled(sql, fromText, rows),
-    into: (sql: Sql, rows: readonly object[]) => filled(sql, intoText, rows),
+    into: (sql: Sql, rows: readonly object[]) => {
+      if (rows.length > VALUES_ROWS_MAX) return filled(sql, intoText, rows)
+      valuesTexts[rows.length] ??= valuesText(rows.length)
+      return sql(
+        valuesTexts[rows.length] as TemplateStringsArray,
+        ...rows.flatMap((row) => valuesOf(row, members)),
+      )
+    },
     copied: (sql: Sql) => sql(copiedText),
   }
 }
@@ -59,7 +77,7 @@ const template = (parts: readonly string[]): TemplateStringsArray => Object.assi
  * (40P01, 40001), a blank email was filled (23514, by that one constraint), or a page group was archived (23502, in that
  * one table). Nothing was saved.
  */
-const isOvertaken = (error: unknown): boolean => {
+export const isOvertaken = (error: unknown): boolean => {
   const { constraint_name, table_name } = error as { constraint_name?: string; table_name?: string }
   const code = codeOf(error)
   if (code === '23514') return constraint_name === 'prospects_email_hash_is_one'

@@ -84,11 +84,9 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     all: <Row>(sql: string, ...values: SQLInputValue[]): Row[] =>
       from((rows: Iterable<Row>) => [...rows], sql, ...values),
     from,
-    /** Within `write`. */
-    run: (sql: string, ...values: SQLInputValue[]): void =>
-      withMappedErrors(() => {
-        prepared(sql).run(...values)
-      }),
+    /** Within `write`. Answers the number of rows that changed. */
+    run: (sql: string, ...values: SQLInputValue[]): number =>
+      withMappedErrors(() => Number(prepared(sql).run(...values).changes)),
     exec: (sql: string): void => withMappedErrors(() => file.exec(sql)),
     write,
     /** Saves all of `work`, or nothing if another writer was faster: see the same on PostgreSQL. */
@@ -178,5 +176,5 @@ export const insertInto = (table: string, columns: Columns, onConflict = '') => 
   const names = Object.keys(columns)
   const sql = `insert into ${table} (${names}) values (${names.map(() => '?')}) ${onConflict}`
   const values = boundTo(columns)
-  return (database: Database, row: object): void => database.run(sql, ...values(row))
+  return (database: Database, row: object): number => database.run(sql, ...values(row))
 }

@@ -35,6 +35,7 @@ export type NewLog = {
   readonly idempotencyKey: string | null
   readonly requestHash: string | null
   readonly createdProspect: boolean
+  readonly occurredAt: Timestamp
   readonly createdAt: Timestamp
 }
 export type ActivityChanges = {
@@ -44,4 +45,9 @@ export type ActivityChanges = {
 export type Activities = {
   recall(wants: ActivityWants): Promise<KnownActivities>
   record(changes: ActivityChanges): Promise<Recorded>
+  /**
+   * Adds logs of prospects that exist, each under a different idempotency key or none. Skips those whose key is taken,
+   * or all of them if another writer was faster, and answers the log ids of what it skipped.
+   */
+  recordLogs(logs: readonly NewLog[]): Promise<readonly string[]>
 }
