@@ -90,7 +90,8 @@ const prospectIdsOf = (
 ): readonly string[] | undefined => {
   const prospectIds = activities.flatMap((activity) => remembered.find(activity) ?? [])
   const keys = activities.flatMap(({ key }) => key ?? [])
-  return prospectIds.length === activities.length &&
+  return prospectIds.length > 0 &&
+    prospectIds.length === activities.length &&
     new Set(keys).size === keys.length &&
     activities.every((activity) => isInTime(activity, now))
     ? prospectIds

@@ -22,10 +22,14 @@ export const postgresActivities = (ask: Ask): Activities => ({
       // Only what is wanted: for a single caller, an empty part would cost a tenth of the statement.
       const selects = [
         ...(prospects.length > 0
-          ? [sql`${prospectsWanted(sql, BY_ID.from(sql, prospects))} and p.prospect_id = want.prospect_id`]
+          ? [
+              sql`${prospectsWanted(sql, BY_ID.fromShortest(sql, prospects))} and p.prospect_id = want.prospect_id`,
+            ]
           : []),
         ...(emails.length > 0
-          ? [sql`${prospectsWanted(sql, BY_EMAIL.from(sql, emails))} and p.email_hash = want.email_hash`]
+          ? [
+              sql`${prospectsWanted(sql, BY_EMAIL.fromShortest(sql, emails))} and p.email_hash = want.email_hash`,
+            ]
           : []),
         ...(keys.length > 0 ? [logsByKey(sql, keys)] : []),
       ]
@@ -79,7 +83,7 @@ const prospectsWanted = (sql: Sql, wants: ReturnType<typeof BY_ID.from>) => sql`
 const logsByKey = (sql: Sql, wants: readonly object[]) => sql`
   select l.tenant_id, l.prospect_id, null as email_hash, null as name, l.prospect_log_id, l.source,
     l.idempotency_key, l.request_hash, l.type, l.created_prospect, l.created_at
-  from ${BY_KEY.from(sql, wants)}
+  from ${BY_KEY.fromShortest(sql, wants)}
     join prospect_logs l on l.tenant_id = want.tenant_id and l.source = want.source
       and l.idempotency_key = want.idempotency_key`
 

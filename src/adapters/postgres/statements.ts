@@ -23,48 +23,49 @@ const escapes = /["\\]/g
 const VALUES_ROWS_MAX = 7
 
 /**
- * The columns of rows that a statement gets, named once: as one array each, whose text is the same for any number of
- * rows, so that it is prepared once; short lists to insert as `values`. The member `pageId` of a row is the column
- * `page_id`. `selected` has JSON as text.
+ * The columns of rows that a statement gets, named once: short lists as `values`, longer ones as one array for each
+ * column, whose text is the same for any number of rows, so that it is prepared once. The member `pageId` of a row is
+ * the column `page_id`. `selected` has JSON as text.
  */
 export const columns = (alias: string, list: Columns | string) => {
   const types = typeof list === 'string' ? columnsOf(list) : list
   const entries = Object.entries(types)
   const members = Object.keys(types).map(camelCase)
   const names = Object.keys(types).join(', ')
-  // The driver would encode an array of JSON a second time. A parameter stands before each cast.
-  const casts = entries.map(([, type]) => (type === 'json' ? '::text[]::json[]' : `::${type}[]`))
-  const from = [...casts.slice(0, -1).map((cast) => `${cast}, `), `${casts.at(-1)}) as ${alias} (${names})`]
   const selected = entries.map(([name, type]) =>
     type === 'json' ? `${alias}.${name}::text as ${name}` : `${alias}.${name}`,
   )
   const [namesText, selectedText] = [template([names]), template([selected.join(', ')])]
-  const fromText = template(['unnest(', ...from])
-  const intoText = template([`(${names}) select * from unnest(`, ...from])
-  const rowCasts = entries.map(([, type]) => (type === 'text' ? '::text' : `::text::${type}`))
-  const valuesTexts: TemplateStringsArray[] = []
-  const valuesText = (rowsCount: number) => {
-    const row = [...rowCasts.slice(0, -1).map((cast) => `${cast}, `), `${rowCasts.at(-1)})`]
-    const others = Array.from({ length: rowsCount - 1 }, () => [...row.slice(0, -1), `${row.at(-1)}, (`])
-    return template([`(${names}) values (`, ...others.flat(), ...row])
-  }
+  const intoText = template([`(${names}) select * from `, ''])
   const copiedText = template([`(${names}) select ${names} from ${alias}`])
-  const filled = (sql: Sql, text: TemplateStringsArray, rows: readonly object[]) => {
+
+  // Without the cast to text the driver would encode JSON a second time.
+  const arrays = entries.map(([, type]) => (type === 'json' ? '?::text[]::json[]' : `?::${type}[]`))
+  const arraysText = template(`unnest(${arrays.join(', ')}) as ${alias} (${names})`.split('?'))
+  const row = `(${entries.map(([, type]) => (type === 'text' ? '?::text' : `?::text::${type}`)).join(', ')})`
+  const valuesText = (rowsCount: number) =>
+    template(`(values ${Array(rowsCount).fill(row).join(', ')}) as ${alias} (${names})`.split('?'))
+  const valuesTexts: TemplateStringsArray[] = []
+  const fromArrays = (sql: Sql, rows: readonly object[]) => {
     const values = rows.map((row) => valuesOf(row, members))
-    return sql(text, ...members.map((_, i) => textArray(values.map((row) => row[i] ?? null))))
+    return sql(arraysText, ...members.map((_, i) => textArray(values.map((row) => row[i] ?? null))))
+  }
+  const fromShortest = (sql: Sql, rows: readonly object[]) => {
+    if (rows.length === 0 || rows.length > VALUES_ROWS_MAX) return fromArrays(sql, rows)
+    valuesTexts[rows.length] ??= valuesText(rows.length)
+    return sql(
+      valuesTexts[rows.length] as TemplateStringsArray,
+      ...rows.flatMap((row) => valuesOf(row, members)),
+    )
   }
   return {
     names: (sql: Sql) => sql(namesText),
     selected: (sql: Sql) => sql(selectedText),
-    from: (sql: Sql, rows: readonly object[]) => filled(sql, fromText, rows),
-    into: (sql: Sql, rows: readonly object[]) => {
-      if (rows.length > VALUES_ROWS_MAX) return filled(sql, intoText, rows)
-      valuesTexts[rows.length] ??= valuesText(rows.length)
-      return sql(
-        valuesTexts[rows.length] as TemplateStringsArray,
-        ...rows.flatMap((row) => valuesOf(row, members)),
-      )
-    },
+    /** For reads that walk an index: PostgreSQL plans them alike whatever the list. */
+    from: fromArrays,
+    /** For look-ups by a whole key. */
+    fromShortest,
+    into: (sql: Sql, rows: readonly object[]) => sql(intoText, fromShortest(sql, rows)),
     copied: (sql: Sql) => sql(copiedText),
   }
 }
