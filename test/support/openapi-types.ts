@@ -118,6 +118,8 @@ export interface components {
             prospectId?: string;
             /** @description Finds or creates the prospect. Compared after trimming and lowercasing. */
             email?: string;
+            /** Format: date-time */
+            occurredAt?: string;
             /** @description Identifies this request within its source, so that it can be retried safely. */
             idempotencyKey?: string;
             /** @description Sets the name of the prospect if it has none. */
