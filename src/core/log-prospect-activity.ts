@@ -90,12 +90,9 @@ const prospectIdsOf = (
 ): readonly string[] | undefined => {
   const prospectIds = activities.flatMap((activity) => remembered.find(activity) ?? [])
   const keys = activities.flatMap(({ key }) => key ?? [])
-  return prospectIds.length > 0 &&
-    prospectIds.length === activities.length &&
-    new Set(keys).size === keys.length &&
-    activities.every((activity) => isInTime(activity, now))
-    ? prospectIds
-    : undefined
+  if (prospectIds.length === 0 || prospectIds.length < activities.length) return undefined
+  if (new Set(keys).size < keys.length) return undefined
+  return activities.every((activity) => isInTime(activity, now)) ? prospectIds : undefined
 }
 
 type Activity = ReturnType<typeof withEmail>
@@ -143,7 +140,8 @@ const decide = (
     const { prospect, isNew } = prospectFor(activity)
     const log = newLog(activity, prospect.prospectId, isNew, now, newId)
     logs.push(log)
-    seen.push([activity, prospect])
+    // Without an id or an email that matches, each activity has a prospect of its own.
+    if (activity.prospectId !== undefined || activity.matchable !== null) seen.push([activity, prospect])
     earlier.add(activity.key, log)
     return { receipt: receiptOf(log), replayed: false }
   }

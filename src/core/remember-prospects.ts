@@ -1,4 +1,5 @@
 import { keyOf } from './keys.ts'
+import type { NewActivity } from './new-log.ts'
 import type { StoredProspect } from './ports/activities.ts'
 
 /** A longer text would make the memory grow with what callers send. */
@@ -7,12 +8,7 @@ const EMAIL_LENGTH_MAX = 255
 const MS_MAX = 60_000
 
 /** How an activity names its prospect, and what it could fill in. */
-type Identity = {
-  readonly tenantId: string
-  readonly prospectId?: string | undefined
-  readonly email?: string | undefined
-  readonly name?: string | undefined
-}
+type Identity = Pick<NewActivity, 'tenantId' | 'prospectId' | 'email' | 'name'>
 type Entry = {
   readonly prospectId: string
   readonly hasEmail: boolean
@@ -53,7 +49,7 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
     /** `seenMs`: when the database was asked, by the stopwatch. */
     add: (identity: Identity, prospect: StoredProspect, seenMs: number): void => {
       const { prospectId, emailHash, name } = prospect
-      if (identity.prospectId === undefined && !isShort(identity.email)) return
+      if ((identity.email?.length ?? 0) > EMAIL_LENGTH_MAX) return
       const until = Math.floor(seenMs) + MS_MAX
       keep(keyOfIdentity(identity), {
         prospectId,
@@ -64,9 +60,6 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
     },
   }
 }
-
-/** And not missing: an activity without any identity has a prospect of its own. */
-const isShort = (email = ''): boolean => email !== '' && email.length <= EMAIL_LENGTH_MAX
 
 const keyOfIdentity = ({ tenantId, prospectId, email = '' }: Identity): string =>
   prospectId === undefined ? keyOf(tenantId, 'email', email) : keyOf(tenantId, 'id', prospectId)

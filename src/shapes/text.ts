@@ -65,7 +65,7 @@ export const timestamp = () =>
     { type: 'string', format: 'date-time' },
   )
 
-const DATE_TIME = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
+const DATE_TIME = /^(\d{4}-\d\d-(\d\d))T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 
 /** RFC 3339 with an offset, from 1970 on, as UTC with milliseconds. */
 export const dateTime = () =>
@@ -80,9 +80,8 @@ export const dateTime = () =>
     v.transform((given) => new Date(given).toISOString()),
   )
 
-/** `Date` takes 30 February for 2 March, so the day is compared. */
 const isDateTime = (given: string): boolean => {
-  const [, day] = DATE_TIME.exec(given) ?? []
-  const noon = new Date(`${given.slice(0, 10)}T12:00Z`)
-  return noon.getUTCDate() === Number(day) && Date.parse(given) >= 0
+  const [, date, day] = DATE_TIME.exec(given) ?? []
+  // `Date` takes 30 February for 2 March.
+  return new Date(`${date}T12:00Z`).getUTCDate() === Number(day) && Date.parse(given) >= 0
 }

@@ -87,6 +87,13 @@ overStores(async (t, kind) => {
     t.match(await prospectsOf(tenantId), [{ name: 'Ada' }])
   })
 
+  t.test('an email that matches nobody has a new prospect each time', async (t) => {
+    const tenantId = newId('tenant')
+    const { logAll } = processOn(store)
+    for (const email of ['n/a', 'n/a', undefined, undefined, ' ', ' '])
+      t.match(await answered(logAll([{ ...someActivity(tenantId), email }])), { createdProspect: true })
+  })
+
   for (const [memory, entriesMax, ms] of [
     ['remembered', 1_000, 0],
     ['evicted', 1, 0],

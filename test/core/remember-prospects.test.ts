@@ -65,12 +65,8 @@ t.test('past the bound the least recently used go first', async (t) => {
   t.ok(kept.length >= 2 && kept.length <= 4, `${kept.length} of 4`)
 })
 
-t.test('no email, a blank one and a very long one are not remembered', async (t) => {
+t.test('a very long email is not remembered', async (t) => {
   const { find, add } = setting()
-  for (const email of ['', 'x'.repeat(256)]) {
-    add(byEmail(email), prospect(1), 0)
-    t.equal(find(byEmail(email)), undefined)
-  }
-  add({ tenantId: TENANT }, prospect(1), 0)
-  t.equal(find({ tenantId: TENANT }), undefined)
+  add(byEmail('x'.repeat(256)), prospect(1), 0)
+  t.equal(find(byEmail('x'.repeat(256))), undefined)
 })
