@@ -48,10 +48,7 @@ export const composeUseCases = ({
     dedupeKey: JSON.stringify,
     answersAtOnceMax,
   })
-  const remembered =
-    prospectsRememberedMax === 0
-      ? undefined
-      : rememberProspects(prospectsRememberedMax, () => performance.now())
+  const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
   const logAll = logProspectActivities({ store, clock, newId, requireIdentity, remembered })
   const gatherLogs = () =>
     gather(logAll, {
@@ -61,8 +58,7 @@ export const composeUseCases = ({
   // Apart, so that no activity of a remembered prospect waits for the look-up of another one.
   const [logAtOnce, logWithLookup] = [gatherLogs(), gatherLogs()]
   return {
-    logProspectActivity: (activity) =>
-      remembered?.find(activity) === undefined ? logWithLookup(activity) : logAtOnce(activity),
+    logProspectActivity: (activity) => (remembered.find(activity) ? logAtOnce : logWithLookup)(activity),
     listPageGroups: gather(
       listPageGroups({ store }),
       read('listPageGroups', READ_SLICES_MAX, SLICES_AT_ONCE_MAX),

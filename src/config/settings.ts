@@ -83,11 +83,7 @@ export const SETTINGS = {
   NAMER_API_KEY: ['', nullable(headerValue), 'API key for that server'],
   NAMER_MS_MAX: ['10000', whole(1, 600_000), 'time limit of one naming call'],
   NAMER_CALLS_MAX: ['4', whole(1, 1_000), 'naming calls in flight'],
-  PROSPECTS_REMEMBERED_MAX: [
-    '50000',
-    whole(0, 10_000_000),
-    'prospects kept in memory, so that their activities need no look-up; 0: none',
-  ],
+  PROSPECTS_REMEMBERED_MAX: ['50000', whole(0, 10_000_000), 'prospects that need no look-up; 0: none'],
   REQUIRE_IDENTITY: ['false', flag, 'refuse activities with neither prospectId nor email: true, false'],
   RATE_LIMIT_PER_MINUTE: [
     '',

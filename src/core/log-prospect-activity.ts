@@ -70,14 +70,13 @@ export const logProspectActivities = (deps: Deps) => {
     if (known === undefined) return decideAndSave(activities.map(withEmail), storyAt(now))
 
     const logs = activities.map((activity, i) => newLog(activity, known[i] as string, false, now, newId))
-    const skipped = new Set(await store.activities.recordLogs(logs))
-    const rest = activities.filter((_, i) => skipped.has(logs[i]?.prospectLogId ?? ''))
-    const decided = rest.length === 0 ? [] : await decideAndSaveRest(rest.map(withEmail), storyAt(now))
-    const next = decided.values()
+    const added = new Set(await store.activities.recordLogs(logs))
+    const skipped = activities.filter((_, i) => !added.has(logs[i]?.prospectLogId ?? ''))
+    const decided = (await decideAndSaveRest(skipped.map(withEmail), storyAt(now))).values()
     return logs.map((log) =>
-      skipped.has(log.prospectLogId)
-        ? (next.next().value as Outcome<LoggedActivity>)
-        : { receipt: receiptOf(log), replayed: false },
+      added.has(log.prospectLogId)
+        ? { receipt: receiptOf(log), replayed: false }
+        : (decided.next().value as Outcome<LoggedActivity>),
     )
   }
 }

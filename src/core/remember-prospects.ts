@@ -28,6 +28,7 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
   let older: typeof recent = new Map()
 
   const keep = (key: string, entry: Entry): void => {
+    if (halfMax === 0) return
     if (recent.size >= halfMax) [recent, older] = [new Map(), recent]
     recent.set(key, entry)
   }

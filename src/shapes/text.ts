@@ -67,21 +67,18 @@ export const timestamp = () =>
 
 const DATE_TIME = /^(\d{4}-\d\d-(\d\d))T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 
-/** RFC 3339 with an offset, from 1970 on, as UTC with milliseconds. */
-export const dateTime = () =>
-  v.pipe(
-    documented(
-      v.custom<string>(
-        (given) => typeof given === 'string' && isDateTime(given),
-        'must be an RFC 3339 date-time with an offset, from 1970 on',
-      ),
-      { type: 'string', format: 'date-time' },
-    ),
-    v.transform((given) => new Date(given).toISOString()),
-  )
-
 const isDateTime = (given: string): boolean => {
   const [, date, day] = DATE_TIME.exec(given) ?? []
   // `Date` takes 30 February for 2 March.
   return new Date(`${date}T12:00Z`).getUTCDate() === Number(day) && Date.parse(given) >= 0
 }
+
+/** RFC 3339 with an offset, from 1970 on, as UTC with milliseconds. */
+export const dateTime = () =>
+  v.pipe(
+    v.string(),
+    documented(v.check(isDateTime, 'must be an RFC 3339 date-time with an offset, from 1970 on'), {
+      format: 'date-time',
+    }),
+    v.transform((given) => new Date(given).toISOString()),
+  )

@@ -62,11 +62,11 @@ export const VERBS = {
     },
     recordLogs: {
       serves: 'callers',
-      ask: ({ activities }, { tenantId }, { prospect, log }) =>
-        activities.recordLogs([
-          someLog({ ...prospect, tenantId }, { ...keyFields(String(log.idempotencyKey)) }),
-        ]),
-      toStrangers: [],
+      ask: async ({ activities }, { tenantId }, { prospect, log }) => {
+        const theirs = someLog({ ...prospect, tenantId }, keyFields(String(log.idempotencyKey)))
+        return (await activities.recordLogs([theirs])).length
+      },
+      toStrangers: 1,
     },
   },
   pageGroups: {

@@ -54,9 +54,9 @@ export const memoryActivities = () => {
       return 'recorded'
     },
     recordLogs: async (logs) => {
-      const skipped = logs.filter(isLogged)
-      for (const log of logs) if (!skipped.includes(log)) add(log)
-      return skipped.map(({ prospectLogId }) => prospectLogId)
+      const added = logs.filter((log) => !isLogged(log))
+      added.forEach(add)
+      return added.map(({ prospectLogId }) => prospectLogId)
     },
   }
   return { activities, keptProspects: () => [...prospects.values()], keptLogs: () => [...logs] }

@@ -1,5 +1,4 @@
-import { keyOf } from '../../core/keys.ts'
-import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../../core/ports/activities.ts'
+import type { Activities, ActivityChanges, KnownActivities } from '../../core/ports/activities.ts'
 import { COLUMNS } from '../rows.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
@@ -42,36 +41,30 @@ export const postgresActivities = (ask: Ask): Activities => ({
   },
 
   record: (changes) => {
-    const prospects = inLockOrder(changes)
+    const prospects = prospectsInLockOrder(changes)
     return recordedUnlessOvertaken(
       ask,
       (sql) => sql`
         ${prospects.length === 0 ? sql`` : withSaved(sql, prospects)}
-        insert into prospect_logs ${LOGS.into(sql, inKeyOrder(changes.logs))}`,
+        insert into prospect_logs ${LOGS.into(sql, changes.logs)} ${inLockOrder(sql)}`,
     )
   },
 
   recordLogs: async (logs) => {
     const added = await ask(
       (sql) => sql<{ prospectLogId: string }[]>`
-        insert into prospect_logs ${LOGS.into(sql, inKeyOrder(logs))}
+        insert into prospect_logs ${LOGS.into(sql, logs)} ${inLockOrder(sql)}
         on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
         returning prospect_log_id`,
     ).catch((error) => {
       if (isOvertaken(error)) return []
       throw error
     })
-    if (added.length === logs.length) return []
-    const addedIds = new Set(added.map(({ prospectLogId }) => prospectLogId))
-    return logs.map(({ prospectLogId }) => prospectLogId).filter((id) => !addedIds.has(id))
+    return added.map(({ prospectLogId }) => prospectLogId)
   },
 })
 
-/** Idempotency keys are locked in the order in which they are sent: in one order everywhere, nothing can deadlock. */
-const inKeyOrder = (logs: readonly NewLog[]): readonly NewLog[] => {
-  const keyed = logs.map((log) => ({ log, key: keyOf(log.tenantId, log.source, log.idempotencyKey ?? '') }))
-  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ log }) => log)
-}
+const inLockOrder = (sql: Sql) => sql`order by tenant_id, source, idempotency_key, prospect_log_id`
 
 const prospectsWanted = (sql: Sql, wants: ReturnType<typeof BY_ID.from>) => sql`
   select p.tenant_id, p.prospect_id, p.email_hash, p.name, null as prospect_log_id, null as source,
@@ -107,7 +100,7 @@ const withSaved = (sql: Sql, prospects: readonly object[]) => sql`
  * Rows are locked in the order in which they are sent. Two lists that change the same prospects, or add the same
  * emails, do so in the same order, so that they cannot deadlock: first existing prospects by id, then new ones by email.
  */
-const inLockOrder = ({ prospects, logs }: ActivityChanges) => {
+const prospectsInLockOrder = ({ prospects, logs }: ActivityChanges) => {
   const added = new Set(logs.flatMap((log) => (log.createdProspect ? [log.prospectId] : [])))
   const rankOf = ({ prospectId, emailHash }: (typeof prospects)[number]) =>
     added.has(prospectId) ? `2${emailHash ?? ''}` : `1${prospectId}`

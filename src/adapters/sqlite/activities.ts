@@ -53,6 +53,6 @@ export const sqliteActivities = (database: Database): Activities => ({
 
   recordLogs: (logs) =>
     database.write(() =>
-      logs.flatMap((log) => (insertLogUnlessKnown(database, log) === 0 ? log.prospectLogId : [])),
+      logs.flatMap((log) => (insertLogUnlessKnown(database, log) === 0 ? [] : log.prospectLogId)),
     ),
 })

@@ -46,8 +46,8 @@ export type Activities = {
   recall(wants: ActivityWants): Promise<KnownActivities>
   record(changes: ActivityChanges): Promise<Recorded>
   /**
-   * Adds logs of prospects that exist, each under a different idempotency key or none. Skips those whose key is taken,
-   * or all of them if another writer was faster, and answers the log ids of what it skipped.
+   * Adds logs of prospects that exist, each under an idempotency key of its own or none, and answers their ids. Skips
+   * those whose key is taken, and may skip all if another writer was faster.
    */
   recordLogs(logs: readonly NewLog[]): Promise<readonly string[]>
 }
