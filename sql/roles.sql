@@ -27,6 +27,7 @@ grant select, insert, update (status, published_at, failure_reason, attempts, cl
 -- password of the serving role can create an API key.
 
 grant select, insert on tenants, brands to prospect_pages;
+grant update (name) on tenants to prospect_pages;
 
 -- A key can expire or be revoked; its hash, tenant and scopes cannot change.
 grant insert, update (expires_at, revoked_at) on api_keys to prospect_pages;

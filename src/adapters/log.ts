@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { readable } from './readable-log.ts'
 
 export type Log = pino.Logger
 
@@ -7,10 +8,16 @@ const BUFFER_LINES_MAX = 256
 /** Of lines that stderr has not accepted yet. Past it new lines are dropped and counted. */
 const PENDING_BYTES_MAX = 16_777_216
 
-/** JSON lines on stderr. With `soon` lines are buffered, so that no request waits for a write: `flush` before exit. */
+/**
+ * JSON lines on stderr, readable ones if that is a terminal. With `soon` lines are buffered, so that no request waits for
+ * a write: `flush` before exit.
+ */
 export const createLog = (level: string, written: 'at once' | 'soon' = 'soon'): Log => {
   const stderr = pino.destination({ dest: 2, sync: written === 'at once', maxLength: PENDING_BYTES_MAX })
-  const stream = written === 'at once' || level === 'silent' ? stderr : buffered(stderr)
+  const lines = written === 'at once' || level === 'silent' ? stderr : buffered(stderr)
+  const stream = process.stderr.isTTY
+    ? { write: (line: string) => lines.write(readable(line)), flush: lines.flush.bind(lines) }
+    : lines
   const timestamp = pino.stdTimeFunctions.isoTime
   const log = pino({ level, timestamp, serializers: { err: loggable } }, stream)
   let dropped = 0

@@ -28,5 +28,6 @@ export const missingMigrations = (ours: readonly Migration[], applied: number): 
 
 /** Refuses `unavailable` unless a database has exactly our migrations. */
 export const refuseUnmigrated = (ours: readonly Migration[], applied: number): void => {
-  if (applied !== ours.length) refuse('unavailable', 'The database is not migrated.', { retryAfterS: 5 })
+  const state = applied > ours.length ? 'newer than this program' : 'not migrated'
+  if (applied !== ours.length) refuse('unavailable', `The database is ${state}.`, { retryAfterS: 5 })
 }

@@ -36,12 +36,11 @@ export type Command = {
   /** By what they do: shell lines that work as pasted once `TENANT`, `KEY_ID` and `GROUP` are set to ids. */
   readonly examples: Readonly<Record<string, string>>
   readonly format?: TableFormat
-  /**
-   * Answers one object, several one by one, or null for nothing to print. `open` opens and migrates the database: check
-   * the input first.
-   */
-  readonly run: (input: Input, open: () => Promise<CommandDeps>, progress: Progress) => Answers
+  /** Answers one object, several one by one, or null for nothing to print. Check the input before `open`. */
+  readonly run: (input: Input, open: Open, progress: Progress) => Answers
 }
+/** Opens the database. It must have this program's schema, unless the command migrates it. */
+export type Open = (migrates?: 'migrates') => Promise<CommandDeps>
 export type Answers = Promise<object | null> | AsyncIterable<object>
 
 export const COMMON_OPTIONS: Readonly<Record<string, Option>> = {

@@ -1,24 +1,46 @@
+import type { Config } from '../config/config.ts'
 import { createPageGroup } from '../core/create-page-group.ts'
 import { createTenant } from '../core/create-tenant.ts'
 import { issueApiKey } from '../core/issue-api-key.ts'
+import { SCOPES } from '../core/ports/api-keys.ts'
 import type { CommandDeps } from './command.ts'
 import { inPairs, paint } from './output.ts'
 
+/** The text to print at a start: where the reference is, and how to get a key. Empty if PostgreSQL has a key. */
+export const greeting = async (deps: CommandDeps, config: Config, url: string): Promise<string> => {
+  const isEmbedded = config.database.kind !== 'postgres'
+  const isNew = await deps.store.apiKeys.isEmpty()
+  const reference = config.docs ? ` The API reference is at ${url}/docs.` : ''
+  if (isNew && isEmbedded) return firstRun(deps, url, reference)
+  if (!isNew && !isEmbedded) return ''
+  // On PostgreSQL the role that serves need not be allowed to read tenants.
+  const [tenant, another] = isNew ? [] : await deps.store.tenants.list('', 2)
+  const tenantId = tenant && !another ? tenant.tenantId : 'TENANT_ID'
+  const first = another ? ['tenants list'] : tenant ? [] : ['tenants create --name Acme']
+  // npm finds the command of a checkout, a shell does not.
+  const program = process.env['npm_lifecycle_event'] === undefined ? 'prospect-pages' : 'npx prospect-pages'
+  const commands = [...first, `keys create --tenant ${tenantId}`].map(
+    (command) => `  ${program} ${command}\n`,
+  )
+  const tenants = another ? 'several tenants' : tenant ? 'one tenant' : 'no API key'
+  return `\nThis database has ${tenants}.${reference}\nTo create an API key:\n${commands.join('')}\n`
+}
+
 /**
  * Fills a database without any key with a tenant, a page group and, last, a key, so that an interrupted run starts over.
- * Answers the text to print: the key, shown only once, and calls to paste. Null if the database has a key.
+ * Answers the text to print: the key, shown only once, and calls to paste.
  */
-export const firstRun = async (deps: CommandDeps, url: string): Promise<string | null> => {
-  if (!(await deps.store.apiKeys.isEmpty())) return null
+const firstRun = async (deps: CommandDeps, url: string, reference: string): Promise<string> => {
   const { tenantId } = await createTenant(deps)({ name: 'First tenant' })
   const { pageGroupId } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
-  const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: [], lifeMs: null })
+  const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: SCOPES, lifeMs: null })
   const created = { tenant: tenantId, 'page group': pageGroupId, key: apiKey }
   return `
 ${paint('bold', 'This database had no API key, so a tenant, a page group and a key were created.')}
 
 ${inPairs(Object.entries(created).map(([name, value]) => [`  ${name}`, value]))}
-The key is shown only once. ${paint('bold', 'Paste these lines to try it:')}
+The key is shown only once.${reference}
+${paint('bold', 'Paste these lines to try it:')}
 
 URL=${url}
 KEY=${apiKey}

@@ -26,7 +26,7 @@ ${paint('bold', 'Commands')}
 ${listOf(commands)}
 prospect-pages COMMAND --help describes one command, with examples. --version prints the version.
 
-A pipe or a file gets JSON, a terminal gets a table; --json prints JSON there too.
+A pipe or a file gets JSON, one line for each answer; a terminal gets a table, or JSON with --json.
 Refusals go to stderr. Exit codes: 0 success, 1 refused, 2 incorrect use. NO_COLOR turns colours off.
 
 ${paint('bold', 'Settings, from the environment [default]')}

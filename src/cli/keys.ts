@@ -1,6 +1,6 @@
 import { issueApiKey } from '../core/issue-api-key.ts'
 import { listApiKeys } from '../core/list-api-keys.ts'
-import { SCOPES, type Scope } from '../core/ports/api-keys.ts'
+import { DEFAULT_SCOPES, SCOPES, type Scope } from '../core/ports/api-keys.ts'
 import { revokeApiKey } from '../core/revoke-api-key.ts'
 import { rotateApiKey } from '../core/rotate-api-key.ts'
 import {
@@ -24,7 +24,9 @@ export const keyCommands: readonly Command[] = [
     options: {
       tenant: TENANT,
       name: valued('N', 'a name for people to recognise the key by'),
-      scope: valued('S', `repeat for several; all by default: ${SCOPES.join(', ')}`, { multiple: true }),
+      scope: valued('S', `repeat for several; all by default: ${DEFAULT_SCOPES.join(', ')}`, {
+        multiple: true,
+      }),
       expires: valued('90d', 'lifetime in days, hours (24h) or minutes (15m); never expires by default'),
     },
     examples: {
@@ -47,12 +49,12 @@ export const keyCommands: readonly Command[] = [
     options: { tenant: TENANT },
     examples: { 'all keys, even revoked ones': 'prospect-pages keys list --tenant "$TENANT"' },
     format: {
-      list: 'apiKeys',
+      list: true,
       columns: ['apiKeyId', 'start', 'name', 'scopes', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'],
     },
-    run: async ({ values }, open) => {
+    async *run({ values }, open) {
       const tenantId = requiredName(values, 'tenant')
-      return { apiKeys: await listApiKeys(await open())(tenantId) }
+      yield* await listApiKeys(await open())(tenantId)
     },
   },
   {
@@ -81,9 +83,9 @@ export const keyCommands: readonly Command[] = [
   },
 ]
 
-const scopesOf = (values: Values): Scope[] => {
+const scopesOf = (values: Values): readonly Scope[] => {
   const scopes = [values['scope'] ?? []].flat() as Scope[]
   const unknown = scopes.find((scope) => !SCOPES.includes(scope))
   if (unknown !== undefined) wrongUse(`unknown scope ${unknown}: must be one of ${SCOPES.join(', ')}`)
-  return [...new Set(scopes)]
+  return scopes.length === 0 ? DEFAULT_SCOPES : [...new Set(scopes)]
 }

@@ -1,15 +1,19 @@
-import { readFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { createLog } from '../adapters/log.ts'
+import { readMigrations, refuseUnmigrated } from '../adapters/migrations.ts'
+import { lastMigration } from '../adapters/sqlite/open.ts'
 import { createRuntime } from '../compose/service.ts'
 import { readConfig } from '../config/config.ts'
 import type { Store } from '../core/ports/store.ts'
-import { type Command, type CommandDeps, WrongUse, wrongUse } from './command.ts'
+import { openReadOnly } from '../operations/read-only.ts'
+import { type Command, type Open, type Values, WrongUse, wrongUse } from './command.ts'
 import { commandHelp, listOf, programHelp, usageHint } from './help.ts'
 import { keyCommands } from './keys.ts'
 import { operationCommands } from './operations.ts'
-import { printAnswers, refusalText, reportProgress, wrongUseText } from './output.ts'
+import { printAnswers, reportProgress } from './output.ts'
 import { pageGroupCommands } from './page-groups.ts'
 import { commandIn, groupIn, parse, unknownCommand } from './parse.ts'
+import { databaseNames, refusalText } from './refusals.ts'
 import { tenantCommands } from './tenants.ts'
 
 export const COMMANDS = [operationCommands, tenantCommands, keyCommands, pageGroupCommands].flat()
@@ -23,16 +27,22 @@ export const main = async (argv: readonly string[]): Promise<void> => {
     })
   const args = argv[0] === undefined || argv[0].startsWith('-') ? ['serve', ...argv] : argv
   const command = commandIn(args, COMMANDS)
+  let values: Values = {}
   try {
     if (argv.includes('--help') || argv.includes('-h') || argv[0] === 'help')
       process.stdout.write(helpFor(argv))
-    else if (argv.includes('--version')) process.stdout.write(`${version()}\n`)
-    else await run(command ?? unknownCommand(args, COMMANDS), args)
+    else {
+      const known = command ?? unknownCommand(args, COMMANDS)
+      const input = parse(known, args)
+      values = input.values
+      if (values['version'] === true) process.stdout.write(`${version()}\n`)
+      else await run(known, input)
+    }
   } catch (error) {
-    const isWrongUse = error instanceof WrongUse
     const isJson = argv.includes('--json') || !process.stderr.isTTY
-    const text = isWrongUse ? wrongUseText(error.message, usageHint(command)) : refusalText(error, isJson)
-    process.stderr.write(text)
+    const isWrongUse = error instanceof WrongUse
+    const database = isWrongUse ? undefined : databaseNames(values, process.env)
+    process.stderr.write(refusalText(error, isJson, usageHint(command), database))
     process.exitCode = isWrongUse ? 2 : 1
   }
 }
@@ -46,16 +56,17 @@ const helpFor = (argv: readonly string[]): string => {
   return group.length > 0 ? listOf(group) : unknownCommand(words, COMMANDS)
 }
 
-const run = async (command: Command, args: readonly string[]): Promise<void> => {
-  const input = { ...parse(command, args), env: process.env }
+const run = async (command: Command, given: ReturnType<typeof parse>): Promise<void> => {
+  const input = { ...given, env: process.env }
   const isJson = input.values['json'] === true || !process.stdout.isTTY
   let store: Store | undefined
-  const open = async (): Promise<CommandDeps> => {
+  const open: Open = async (migrates) => {
     const config = readConfig(process.env)
     if (config.database.kind === 'memory') wrongUse('DATABASE_URL is memory: nothing would be kept')
+    if (!migrates && config.database.kind === 'sqlite') refuseUnready(config.database.path)
     const world = createRuntime(config, createLog('warn', 'at once'))
     store = world.store
-    await store.migrate()
+    if (!migrates) await store.ready()
     return world
   }
   try {
@@ -64,6 +75,17 @@ const run = async (command: Command, args: readonly string[]): Promise<void> => 
     await store?.close()
     // A connection that the driver still holds must not keep the process alive.
     if (store !== undefined) setTimeout(() => process.exit(), 5_000).unref()
+  }
+}
+
+/** Before anything that would create the file or change it. */
+const refuseUnready = (path: string): void => {
+  const file = openReadOnly(path)
+  try {
+    accessSync(path, constants.W_OK)
+    refuseUnmigrated(readMigrations('sqlite'), lastMigration(file))
+  } finally {
+    file.close()
   }
 }
 

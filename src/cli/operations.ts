@@ -5,7 +5,10 @@ import { diagnose } from '../operations/doctor.ts'
 import { moveToPostgres, type Progress } from '../operations/move.ts'
 import { type Command, textOf, type Values, valued, wrongUse } from './command.ts'
 import { everySecond } from './output.ts'
+import { databaseNames } from './refusals.ts'
 import { serve } from './serve.ts'
+
+const FORMS = { from: 'sqlite:PATH', to: 'postgres://…' }
 
 /** What an operator runs: the service itself, and the care of its database. */
 export const operationCommands: readonly Command[] = [
@@ -16,6 +19,7 @@ export const operationCommands: readonly Command[] = [
       'An embedded or memory database without any key first gets a tenant, a key and a page group;',
       'the key is printed together with calls to paste. Everything else is a setting.',
     ],
+    options: { version: { type: 'boolean', short: 'v', help: 'print the version' } },
     examples: {
       'with an embedded database, on port 8080': 'prospect-pages serve',
       'with PostgreSQL, reachable from other machines':
@@ -34,9 +38,10 @@ export const operationCommands: readonly Command[] = [
     words: 'migrate',
     help: 'brings the database to the schema of this program',
     examples: { 'before the first server of a new release starts': 'prospect-pages migrate' },
-    run: async (_input, open) => {
-      await open()
-      return { migrated: true }
+    run: async ({ env }, open) => {
+      const applied = await (await open('migrates')).store.migrate()
+      const detail = applied.length > 0 ? 'migrated' : 'nothing to do: the schema is up to date'
+      return { database: databaseNames({}, env), applied, detail }
     },
   },
   {
@@ -69,8 +74,8 @@ export const operationCommands: readonly Command[] = [
     help: 'copies an embedded database into an empty PostgreSQL database',
     details: ['Stop the server first. If the move is interrupted, run it again.'],
     options: {
-      from: valued('sqlite:PATH', 'the embedded database', { required: true }),
-      to: valued('postgres://…', 'an empty database, as a role that may create tables', { required: true }),
+      from: valued(FORMS.from, 'the embedded database', { required: true }),
+      to: valued(FORMS.to, 'an empty database, as a role that may create tables', { required: true }),
     },
     examples: {
       'move to PostgreSQL, with both addresses set':
@@ -79,20 +84,20 @@ export const operationCommands: readonly Command[] = [
     run: async ({ values }) => {
       const from = addressOf(values, 'from')
       const to = addressOf(values, 'to')
-      if (from.kind !== 'sqlite') return wrongUse('--from must be sqlite:PATH')
-      if (to.kind !== 'postgres') return wrongUse('--to must be postgres://…')
+      if (from.kind !== 'sqlite') return wrongUse(`--from must be ${FORMS.from}`)
+      if (to.kind !== 'postgres') return wrongUse(`--to must be ${FORMS.to}`)
       const warn = (warning: string) => writeLine({ warning })
       return { moved: true, ...(await moveToPostgres(from.path, to.url, reportMove(), warn)) }
     },
   },
 ]
 
-const addressOf = (values: Values, option: string) => {
+const addressOf = (values: Values, option: keyof typeof FORMS) => {
   const address = textOf(values, option) ?? wrongUse(`--${option} is required`)
   try {
     return database(address)
   } catch (error) {
-    return wrongUse(`--${option} ${(error as Error).message}`)
+    return wrongUse(`--${option} ${(error as Error).message.replace(/postgres.*?memory:/, FORMS[option])}`)
   }
 }
 

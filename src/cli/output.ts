@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { styleText } from 'node:util'
-import { DomainFailure } from '../core/failures.ts'
 import { writeJson } from '../json/write-json.ts'
 import type { Answers } from './command.ts'
 
@@ -10,8 +9,8 @@ type Row = Readonly<Record<string, unknown>>
 export type TableFormat = {
   /** The columns of a table; all by default. A single answer always shows every member. */
   readonly columns?: readonly string[]
-  /** The member whose items are the rows. */
-  readonly list?: string
+  /** The answers are rows, even one or none; or the member whose items are the rows. */
+  readonly list?: true | string
   /** A sentence below the answer. */
   readonly note?: string
 }
@@ -22,7 +21,7 @@ export const paint = (style: Style, text: string, stream: NodeJS.WritableStream 
   styleText(style, text, { stream })
 
 /** Escapes what would control the terminal or reverse the writing direction: a name may contain anything. */
-const escaped = (text: string): string =>
+export const escaped = (text: string): string =>
   text.replace(
     /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -44,7 +43,7 @@ export const inPairs = (pairs: readonly (readonly string[])[], stream?: NodeJS.W
 
 /** One answer as pairs; several as a table, or as pairs one after the other if the terminal is too narrow. */
 export const asText = (answers: readonly object[], { columns, list, note }: TableFormat = {}): string => {
-  const rows = answers.flatMap((answer) => (list === undefined ? answer : (answer as Row)[list])) as Row[]
+  const rows = answers.flatMap((row) => (typeof list === 'string' ? (row as Row)[list] : row)) as Row[]
   const isSingle = list === undefined && rows.length === 1
   const text = isSingle ? rows.map((row) => recordOf(row)).join('') : tableOf(rows, columns)
   return note === undefined ? text : `${text}\n${note}\n`
@@ -89,7 +88,8 @@ export const printAnswers = async (answers: Answers, format: TableFormat | undef
     for await (const answer of Symbol.asyncIterator in answers ? answers : [answers]) {
       if (answer === null) break
       if (process.listenerCount('SIGINT') === 0) process.once('SIGINT', interrupt)
-      if (isJson) process.stdout.write(`${writeJson(answer)}\n`)
+      // A slow reader slows the command down, which else would hold all that is not read yet.
+      if (isJson) await new Promise((done) => process.stdout.write(`${writeJson(answer)}\n`, done))
       else collected.push(answer)
       // The embedded database works synchronously: without a pause no signal would be handled before the end.
       await nextTurn()
@@ -99,6 +99,7 @@ export const printAnswers = async (answers: Answers, format: TableFormat | undef
     process.off('SIGINT', interrupt)
     if (collected.length > 0) process.stdout.write(asText(collected, format))
   }
+  if (!isJson && format?.list === true && collected.length === 0) process.stdout.write(asText([], format))
 }
 
 /** Called after each part of long work. */
@@ -121,26 +122,3 @@ export const reportProgress = (): Progress => {
     if (process.stderr.isTTY && isDue()) process.stderr.write(`${done} of ${total}\n`)
   }
 }
-
-const DATABASE_HINT = 'Check that the database in DATABASE_URL is running, then retry.'
-const SETTINGS_HINT = 'prospect-pages --help lists every setting.'
-
-/** A refusal for stderr: one JSON object, or sentences on a terminal. */
-export const refusalText = (error: unknown, isJson: boolean): string => {
-  const failure = error instanceof DomainFailure ? error : undefined
-  const code = failure?.kind ?? 'refused'
-  const detail = error instanceof Error ? error.message : String(error)
-  const cause = failure?.cause instanceof Error ? failure.cause.message : undefined
-  const { errors = [] } = failure?.facts ?? {}
-  const settingsHint = errors.some(({ parameter }) => parameter !== undefined) ? SETTINGS_HINT : undefined
-  const hint = code === 'unavailable' ? DATABASE_HINT : settingsHint
-  if (isJson) return `${JSON.stringify({ code, detail, cause, ...failure?.facts, hint })}\n`
-  const faults = errors.map((fault) => [`  ${fault.parameter ?? fault.pointer}`, fault.detail].map(escaped))
-  const sentences = [cause, hint].flatMap((text) => (text === undefined ? [] : `${escaped(text)}\n`))
-  const first = `${paint('red', 'refused:', process.stderr)} ${escaped(detail)} (${code})\n`
-  return first + inPairs(faults, process.stderr) + sentences.join('')
-}
-
-/** Incorrect use, for stderr: always sentences. */
-export const wrongUseText = (message: string, hint: string): string =>
-  `${paint('red', 'prospect-pages:', process.stderr)} ${escaped(message)}\n${hint}\n`

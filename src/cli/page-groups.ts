@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { createPageGroup, type PageGroupFields } from '../core/create-page-group.ts'
 import { refuse } from '../core/failures.ts'
+import { findPageGroup } from '../core/find-page-group.ts'
+import { listAllPageGroups } from '../core/list-page-groups.ts'
 import { updatePageGroup } from '../core/update-page-group.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkPageGroup, PAGE_GROUP_STATUSES, type PageGroupStatus } from '../shapes/page-group.ts'
@@ -16,12 +18,15 @@ import {
   wrongUse,
 } from './command.ts'
 
+const STATUSES = PAGE_GROUP_STATUSES.join(', ')
+const COLUMNS = ['pageGroupId', 'name', 'title', 'status', 'pagesCount']
+
 const FIELD_OPTIONS: Readonly<Record<string, Option>> = {
   name: valued('N', 'name, 1 to 255 characters'),
   title: valued('T', 'title, 1 to 255 characters'),
   brand: valued('B', "brand id; the tenant's first brand by default"),
   'page-context': valued('C', 'what all pages of the group are about'),
-  status: valued('S', PAGE_GROUP_STATUSES.join(', ')),
+  status: valued('S', STATUSES),
   file: valued('F', 'a JSON file with the fields, - for stdin; options override it'),
 }
 const FILE_DETAILS = [
@@ -54,7 +59,7 @@ export const pageGroupCommands: readonly Command[] = [
       'one page group': 'prospect-pages page-groups create --tenant "$TENANT" --name offers --title Offers',
       'two, from JSON lines': `printf '%s\\n' '{"name":"spring","title":"Spring"}' '{"name":"autumn","title":"Autumn"}' | prospect-pages page-groups create --tenant "$TENANT" --file -`,
     },
-    format: { columns: ['pageGroupId', 'name', 'title', 'status'] },
+    format: { columns: COLUMNS },
     async *run({ values }, open, progress) {
       const tenantId = requiredName(values, 'tenant')
       const groups = groupsIn(values).map((fields, i) => {
@@ -69,6 +74,29 @@ export const pageGroupCommands: readonly Command[] = [
         progress(i + 1, groups.length)
       }
     },
+  },
+  {
+    words: 'page-groups list',
+    help: 'lists the page groups of a tenant, newest first',
+    options: { tenant: TENANT, status: valued('S', `${STATUSES}; all but deleted ones by default`) },
+    examples: {
+      'all but the deleted ones': 'prospect-pages page-groups list --tenant "$TENANT"',
+      'those that can be restored': 'prospect-pages page-groups list --tenant "$TENANT" --status deleted',
+    },
+    format: { list: true, columns: COLUMNS },
+    async *run({ values }, open) {
+      const tenantId = requiredName(values, 'tenant')
+      const status = PAGE_GROUP_STATUSES.find((status) => status === values['status'])
+      if (status === undefined && 'status' in values) wrongUse(`--status must be one of ${STATUSES}`)
+      yield* listAllPageGroups(await open())({ tenantId, status })
+    },
+  },
+  {
+    words: 'page-groups show',
+    help: 'shows a page group, even a deleted one',
+    operands: ['ID'],
+    examples: { 'all fields': 'prospect-pages page-groups show "$GROUP"' },
+    run: async ({ operands: [pageGroupId = ''] }, open) => findPageGroup(await open())(pageGroupId),
   },
   {
     words: 'page-groups update',

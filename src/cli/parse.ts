@@ -12,7 +12,8 @@ export const groupIn = ([word, ...more]: readonly string[], commands: readonly C
 export const unknownCommand = (args: readonly string[], commands: readonly Command[]): never => {
   const verbs = groupIn(args, commands).map(({ words }) => words.split(' ')[1])
   if (verbs.length > 0) wrongUse(`${args[0]} needs one of: ${verbs.join(', ')}`)
-  return wrongUse(`unknown command: ${args.slice(0, 2).join(' ')}`)
+  const [known, words] = [commands.map(({ words }) => words), args.slice(0, 2).join(' ')]
+  return wrongUse(`unknown command: ${words}${suggestion(words, known) || suggestion(args[0], known)}`)
 }
 
 /** The options and arguments that follow the words of a command. Refuses incorrect use. */
@@ -20,16 +21,21 @@ export const parse = (
   { words, options, operands: names = [] }: Command,
   args: readonly string[],
 ): { values: Values; operands: readonly string[] } => {
-  const { values, positionals: operands } = parsed({
+  const known = { ...options, ...COMMON_OPTIONS }
+  const { values, positionals, tokens } = parsed({
     args: args.slice(words.split(' ').length),
-    options: { ...options, ...COMMON_OPTIONS },
+    options: known,
     allowPositionals: true,
+    tokens: true,
   })
-  const unexpected = operands.slice(names.length)
+  const given = tokens.flatMap((token) => (token.kind === 'option' ? token.name : []))
+  const repeated = given.find((name, i) => given.indexOf(name) < i && !known[name]?.multiple)
+  if (repeated !== undefined) wrongUse(`--${repeated} can be given only once`)
+  const unexpected = positionals.slice(names.length)
   if (unexpected.length > 0) wrongUse(`unexpected argument: ${unexpected.join(' ')}`)
-  const missing = names[operands.length]
+  const missing = names[positionals.length]
   if (missing !== undefined) wrongUse(`${missing} is required`)
-  return { values, operands }
+  return { values, operands: positionals }
 }
 
 /** `parseArgs` with shorter messages. */
@@ -39,8 +45,24 @@ const parsed: typeof parseArgs = (config) => {
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
     const option = /'(-[^\s']*)/.exec(message)?.[1] ?? ''
-    if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') wrongUse(`unknown option ${option}`)
+    const known = Object.keys(config?.options ?? {}).map((name) => `--${name}`)
+    if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
+      wrongUse(`unknown option ${option}${suggestion(option, known)}`)
     if (code !== 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') throw error
     return wrongUse(`${option} ${message.includes('does not take') ? 'takes no' : 'needs a'} value`)
   }
+}
+
+const suggestion = (word = '', known: readonly string[]): string => {
+  const near = known.find((other) => isNear(word, other, word.length > 4 ? 2 : 1))
+  return near === undefined ? '' : `; did you mean ${near}?`
+}
+
+/** Whether adding, removing or replacing at most so many letters makes them equal. */
+const isNear = (a: string, b: string, edits: number): boolean => {
+  if (edits < 0) return false
+  if (a === '' || b === '') return a.length + b.length <= edits
+  const [moreA, moreB] = [a.slice(1), b.slice(1)]
+  if (a[0] === b[0]) return isNear(moreA, moreB, edits)
+  return isNear(moreA, moreB, edits - 1) || isNear(moreA, b, edits - 1) || isNear(a, moreB, edits - 1)
 }

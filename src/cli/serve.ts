@@ -5,7 +5,7 @@ import { compose, createRuntime } from '../compose/service.ts'
 import { loadTelemetry } from '../compose/telemetry.ts'
 import type { Config } from '../config/config.ts'
 import { DomainFailure } from '../core/failures.ts'
-import { firstRun } from './first-run.ts'
+import { greeting } from './first-run.ts'
 import { type Role, standaloneRole, urlOf } from './role.ts'
 import { superviseWorkers } from './supervise-workers.ts'
 import { runWorker } from './worker.ts'
@@ -54,9 +54,10 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   if (!(await retried(service.start, stop.signal, log))) return
   role.started()
   const greet = async () => {
-    process.stdout.write((await firstRun(world, url)) ?? '')
+    process.stdout.write(await greeting(world, config, url))
   }
-  if (config.database.kind !== 'postgres') await retried(greet, stop.signal, log)
+  // The first of several workers does it for all.
+  if ((cluster.worker?.id ?? 1) === 1) await retried(greet, stop.signal, log)
 }
 
 /** Retries until the database is available; meanwhile the service answers 503. False if it was stopped before. */

@@ -1,4 +1,6 @@
 import { createTenant } from '../core/create-tenant.ts'
+import { listTenants } from '../core/list-tenants.ts'
+import { updateTenant } from '../core/update-tenant.ts'
 import { type Command, requiredName, valued } from './command.ts'
 
 export const tenantCommands: readonly Command[] = [
@@ -13,6 +15,26 @@ export const tenantCommands: readonly Command[] = [
     run: async ({ values }, open) => {
       const name = requiredName(values, 'name')
       return createTenant(await open())({ name })
+    },
+  },
+  {
+    words: 'tenants list',
+    help: 'lists all tenants, oldest first',
+    examples: { 'all tenants': 'prospect-pages tenants list' },
+    format: { list: true },
+    async *run(_input, open) {
+      yield* listTenants(await open())()
+    },
+  },
+  {
+    words: 'tenants update',
+    help: 'renames a tenant; its brands keep their names',
+    operands: ['ID'],
+    options: { name: valued('N', 'new name of the tenant', { required: true }) },
+    examples: { 'another name': 'prospect-pages tenants update "$TENANT" --name "Acme Ltd"' },
+    run: async ({ values, operands: [tenantId = ''] }, open) => {
+      const name = requiredName(values, 'name')
+      return updateTenant(await open())(tenantId, { name })
     },
   },
 ]

@@ -82,7 +82,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     rawRoutes: [...(config.docs ? docsRoutes() : []), ...(scrape ? [metricsRoute(scrape)] : [])],
   })
   const http = createHttpServer({ api, limits: config, newRequestId: randomUUID, onMalformed })
-  const namer = config.namer && chatCompletionsNamer({ ...config.namer, msMax: config.namerMsMax })
+  const namer = config.namer && chatCompletionsNamer(config.namer)
   const publisher = composePublisher({
     ...publishing,
     store,

@@ -4,6 +4,7 @@ import type { Metrics } from '../adapters/metrics/metrics.ts'
 import type { OpenTelemetry } from '../adapters/open-telemetry.ts'
 import type { Config } from '../config/config.ts'
 import type { DomainFailure } from '../core/failures.ts'
+import { reasonOf } from '../core/name-patiently.ts'
 import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
 
 /** What observes the service besides the log. */
@@ -49,9 +50,10 @@ export const observe = ({
   measuredNamer: (namer: Namer | null): Namer | null =>
     metrics && namer ? metrics.timedNamer(namer) : namer,
   publishing: {
-    onFailedAttempt: ({ versionId, attempt }: ClaimedVersion, why: unknown) => {
+    onFailedAttempt: ({ versionId }: ClaimedVersion, why: unknown, retryInMs: number | null) => {
       metrics?.namingFailed()
-      log.warn({ versionId, attempt, err: why }, 'naming failed')
+      const next = retryInMs === null ? 'published under its built-in name' : `retried in ${retryInMs} ms`
+      log.warn({ versionId, reason: reasonOf(why), next }, 'naming failed')
     },
     onError: (error: unknown) => {
       metrics?.publishingFailed()

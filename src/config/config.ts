@@ -30,9 +30,9 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   const values = Object.fromEntries(names.map((name) => [camelCaseOf(name), parse(name)])) as Values
   errors.push(...contradictionsIn(values))
   if (errors.length > 0) refuse('invalid_request', 'The settings are not right.', { errors })
-  const { databaseUrl, namerUrl, namerModel, namerApiKey, ...others } = values
-  const apiKey = namerApiKey ?? undefined
-  const namer = namerUrl && namerModel ? { url: namerUrl, model: namerModel, apiKey } : null
+  const { databaseUrl, namerUrl, namerModel, namerApiKey, namerExtraBody, ...others } = values
+  const server = { apiKey: namerApiKey ?? undefined, extraBody: namerExtraBody ?? undefined }
+  const namer = namerUrl && namerModel ? { url: namerUrl, model: namerModel, ...server } : null
   return { ...others, database: databaseUrl, namer }
 }
 

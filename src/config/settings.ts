@@ -20,6 +20,13 @@ const headerValue = (given: string): string => {
   if (!/^[!-~]*$/.test(given)) throw new Error('must be visible ASCII characters')
   return given
 }
+/** The parser's own message would quote the text. */
+const jsonObject = (given: string): Readonly<Record<string, unknown>> => {
+  try {
+    if (/^\s*\{/.test(given)) return JSON.parse(given)
+  } catch {}
+  throw new Error('must be a JSON object')
+}
 const httpUrl = (given: string): string => {
   if (!/^https?:\/\/[^\s/@]+(\/[^\s@]*)?$/.test(given) || !URL.canParse(given))
     throw new Error('must be an http or https URL without a user name or password')
@@ -81,7 +88,8 @@ export const SETTINGS = {
   NAMER_URL: ['', nullable(httpUrl), 'base URL of a chat-completions server; empty: the built-in namer'],
   NAMER_MODEL: ['', nullable(text), 'model to request from that server'],
   NAMER_API_KEY: ['', nullable(headerValue), 'API key for that server'],
-  NAMER_MS_MAX: ['10000', whole(1, 600_000), 'time limit of one naming call'],
+  NAMER_EXTRA_BODY: ['', nullable(jsonObject), 'JSON object merged into each request to that server'],
+  NAMER_PATIENCE_MS: ['10000', whole(1, 600_000), 'how long naming may delay a version, retries included'],
   NAMER_CALLS_MAX: ['4', whole(1, 1_000), 'naming calls in flight'],
   PROSPECTS_REMEMBERED_MAX: ['50000', whole(0, 10_000_000), 'prospects that need no look-up; 0: none'],
   REQUIRE_IDENTITY: ['false', flag, 'refuse activities with neither prospectId nor email: true, false'],

@@ -10,11 +10,12 @@ import { isoTime } from './times.ts'
 export type PageGroupFields = Partial<
   Omit<StoredPageGroup, 'tenantId' | 'pageGroupId' | 'pagesCount' | 'createdAt' | 'updatedAt' | 'deletedAt'>
 >
+/** A page group to create. Only its tenant, name and title are required. */
 export type NewPageGroup = PageGroupFields & Pick<StoredPageGroup, 'tenantId' | 'name' | 'title'>
 
 const EMPTY = { rawJson: '[]' }
 
-/** Creates a page group, by default in the tenant's first brand. Refuses `not_found`: the tenant or the brand. */
+/** Creates a page group, by default in the tenant's first brand. Refuses `not_found`: the tenant or the brand. Fields are not checked. */
 export const createPageGroup =
   ({ store, clock, newId }: Needs<'pageGroups' | 'tenants'>) =>
   async (wanted: NewPageGroup): Promise<PageGroup> => {

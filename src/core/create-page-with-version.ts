@@ -10,6 +10,7 @@ import type { Needs } from './ports/store.ts'
 import type { NewId } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
+/** A page to create in a group. */
 export type PageToCreate = NewPage & {
   readonly tenantId: string
   readonly pageGroupId: string
@@ -19,8 +20,8 @@ export type PageToCreate = NewPage & {
 export type PageCreation = { readonly page: CreatedPage; readonly replayed: boolean }
 
 /**
- * Creates pages, many at once, each with a version 1 in `processing` for a publisher to claim
- * (specification 4.5). The page has a computed name from the first moment.
+ * Creates pages, many at once, each with a version 1 in `processing` for a publisher to claim.
+ * The page has a computed name from the first moment. Its texts are not checked: `createService` does that.
  *
  * Refuses, per page: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`.
  */

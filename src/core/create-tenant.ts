@@ -3,7 +3,7 @@ import type { Needs, Store } from './ports/store.ts'
 import type { NewTenant } from './ports/tenants.ts'
 import { isoTime } from './times.ts'
 
-/** Creates a tenant with its first brand of the same name. */
+/** Creates a tenant with its first brand of the same name. The name is not checked. */
 export const createTenant =
   ({ store, clock, newId }: Needs<'tenants'>) =>
   async ({ name }: { readonly name: string }): Promise<Pick<NewTenant, 'tenantId' | 'brandId'>> => {

@@ -1,4 +1,4 @@
-/** Every expected failure, by kind. `adapters/http/problems.ts` maps each kind to HTTP. */
+/** Every expected failure, by kind. Over HTTP the kind is the `code` of the problem. */
 export type FailureKind =
   // refused by the use cases
   | 'page_group_not_found'

@@ -1,6 +1,7 @@
 import { DomainFailure } from './failures.ts'
 import type { Outcome } from './outcome.ts'
 
+/** How calls are gathered into lists. */
 export type GatherOptions<Input> = {
   readonly listLengthMax: number
   readonly listsInFlightMax: number

@@ -6,8 +6,8 @@ import type { FoundPage, PageWant, StoredVersion } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 
 /**
- * Reads pages, many at once, each with its published version, which is null until something is published
- * (specification 4.4). `latestVersion` shows why. Refuses, per page: `page_group_not_found`, `page_not_found`.
+ * Reads pages, many at once, each with its published version, which is null until something is published.
+ * `latestVersion` shows why. Refuses, per page: `page_group_not_found`, `page_not_found`.
  */
 export const getPages =
   ({ store }: Pick<Needs<'pages'>, 'store'>) =>

@@ -4,6 +4,7 @@ import type { ApiKeys, Scope, StoredApiKey } from './ports/api-keys.ts'
 import type { Clock } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
+/** Who calls: the tenant of an API key, and what the key may do. */
 export type Caller = Pick<StoredApiKey, 'tenantId' | 'apiKeyId' | 'scopes'>
 
 type Deps = { readonly apiKeys: Pick<ApiKeys, 'findByHash' | 'markUsed'>; readonly clock: Clock }
@@ -12,7 +13,7 @@ const MARKED_KEYS_MAX = 10_000
 const NEVER = '1970-01-01T00:00:00.000Z'
 
 /**
- * Finds who calls: the tenant and scopes of an API key (specification 5).
+ * Finds who calls: the tenant and scopes of an API key.
  * Refuses `missing_api_key` and `invalid_api_key`: not a key, unknown, expired or revoked.
  */
 export const identify = ({ apiKeys, clock }: Deps) => {
@@ -43,6 +44,7 @@ export const identify = ({ apiKeys, clock }: Deps) => {
 const hasEnded = ({ revokedAt, expiresAt }: StoredApiKey, now: number): boolean =>
   revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= now)
 
+/** Refuses `insufficient_scope` unless the key of the caller has this scope. */
 export const requireScope = (caller: Caller, scope: Scope): void => {
   if (!caller.scopes.includes(scope))
     refuse('insufficient_scope', `The API key lacks the scope ${scope}.`, { requiredScope: scope })

@@ -1,5 +1,6 @@
 import { apiKeyHash, apiKeyStart, newApiKeyText } from './api-key-text.ts'
 import { brandsOf } from './create-tenant.ts'
+import { refuse } from './failures.ts'
 import { SCOPES, type Scope, type StoredApiKey } from './ports/api-keys.ts'
 import type { Needs } from './ports/store.ts'
 import { isoTime } from './times.ts'
@@ -9,17 +10,27 @@ export type ListedApiKey = Omit<StoredApiKey, 'keyHash'>
 /** The only time that the key itself is shown. */
 export type IssuedApiKey = ListedApiKey & { readonly apiKey: string }
 
+/** A key to issue. */
 export type NewApiKey = {
   readonly tenantId: string
+  /** For people to recognise the key by. */
   readonly name: string | null
+  /** What the key may do: at least one scope. */
   readonly scopes: readonly Scope[]
+  /** Milliseconds until the key expires; null for a key that never does. */
   readonly lifeMs: number | null
 }
 
-/** Issues a key to a tenant: all scopes if none is named, never expiring if `lifeMs` is null. */
+const SCOPES_NEEDED = `must be one or more of ${SCOPES.join(', ')}`
+
+/** Issues a key to a tenant. Refuses `not_found`: the tenant; `invalid_request`: no scopes, or one that does not exist. */
 export const issueApiKey =
   (deps: Needs<'apiKeys' | 'tenants'>) =>
   async (wanted: NewApiKey): Promise<IssuedApiKey> => {
+    if (!wanted.scopes?.length || wanted.scopes.some((scope) => !SCOPES.includes(scope)))
+      refuse('invalid_request', 'An API key needs at least one scope, and only scopes that exist.', {
+        errors: [{ detail: SCOPES_NEEDED, pointer: '/scopes' }],
+      })
     await brandsOf(deps.store, wanted.tenantId)
     return issueAt(deps, wanted, deps.clock())
   }
@@ -36,7 +47,7 @@ export const issueAt = async (
     keyHash: apiKeyHash(apiKey),
     start: apiKeyStart(apiKey),
     name: wanted.name,
-    scopes: wanted.scopes.length === 0 ? SCOPES : wanted.scopes,
+    scopes: wanted.scopes,
     createdAt: isoTime(now),
     expiresAt: wanted.lifeMs === null ? null : isoTime(now + wanted.lifeMs),
     revokedAt: null,

@@ -1,15 +1,17 @@
 import type { PageGroup, PageGroupQuery, PageGroupSlice } from '../shapes/page-group.ts'
+import { brandsOf } from './create-tenant.ts'
 import { DomainFailure } from './failures.ts'
 import type { Outcome } from './outcome.ts'
 import type { StoredPageGroup } from './ports/page-groups.ts'
 import type { Needs } from './ports/store.ts'
 import { slicesOf } from './slices.ts'
 
+/** Which slice of the page groups of a tenant to list. */
 export type PageGroupListing = PageGroupQuery & { readonly tenantId: string }
 
 /**
- * Lists tenants' page groups, newest first, many lists at once (specification 4.2). Without a status: all but the
- * deleted ones. Refuses, per list: `invalid_cursor`.
+ * Lists tenants' page groups, newest first, many lists at once. Without a status: all but the deleted ones.
+ * Refuses, per list: `invalid_cursor`. Checks nothing else.
  */
 export const listPageGroups =
   ({ store }: Pick<Needs<'pageGroups'>, 'store'>) =>
@@ -25,7 +27,20 @@ export const listPageGroups =
     )
   }
 
-/** A page group as callers see it (specification 2.3). */
+/** Every page group of a tenant, newest first, in constant memory. Refuses `not_found`: the tenant. */
+export const listAllPageGroups = ({ store }: Pick<Needs<'pageGroups' | 'tenants'>, 'store'>) =>
+  async function* (filter: Pick<PageGroupListing, 'tenantId' | 'status'>): AsyncGenerator<PageGroup> {
+    await brandsOf(store, filter.tenantId)
+    let cursor: string | undefined
+    do {
+      const [slice] = await listPageGroups({ store })([{ ...filter, cursor, limit: 100 }])
+      if (slice === undefined || slice instanceof DomainFailure) throw slice
+      yield* slice.items
+      cursor = slice.nextCursor
+    } while (cursor !== undefined)
+  }
+
+/** A page group as callers see it. */
 export const pageGroupOf = (group: StoredPageGroup): PageGroup => ({
   pageGroupId: group.pageGroupId,
   tenantId: group.tenantId,

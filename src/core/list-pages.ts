@@ -6,11 +6,12 @@ import type { StoredPage } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import { slicesOf } from './slices.ts'
 
+/** Which slice of the pages of a group to list. */
 export type PageListing = SliceQuery & { readonly tenantId: string; readonly pageGroupId: string }
 
 /**
- * Lists the pages of groups, newest first, many lists at once (specification 4.3).
- * Refuses, per list: `page_group_not_found`, `invalid_cursor`.
+ * Lists the pages of groups, newest first, many lists at once.
+ * Refuses, per list: `page_group_not_found`, `invalid_cursor`. Checks nothing else.
  */
 export const listPages =
   ({ store }: Pick<Needs<'pages'>, 'store'>) =>
@@ -23,7 +24,7 @@ export const listPages =
       itemOf: pageOf,
     })
 
-/** A page as callers see it (specification 2.5). */
+/** A page as callers see it. */
 const pageOf = (page: StoredPage): Page => ({
   pageId: page.pageId,
   pageGroupId: page.pageGroupId,
@@ -35,6 +36,6 @@ const pageOf = (page: StoredPage): Page => ({
   computedName: page.computedName,
 })
 
-/** The custom name if it is set and not blank, else the computed name (specification 2.5). */
+/** The custom name if it is set and not blank, else the computed name. */
 export const effectiveName = ({ customName, computedName }: StoredPage): string =>
   customName === null || customName.trim() === '' ? computedName : customName

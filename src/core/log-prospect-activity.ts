@@ -38,7 +38,8 @@ type Deps = Needs<'activities'> & {
 }
 
 /**
- * Logs what prospects did, many at once, each in the order given (specification 4.1).
+ * Logs what prospects did, many at once, each in the order given. Checks neither the tenant nor any field:
+ * what it is given is stored. `createService` checks.
  *
  * The prospect is the one named by `prospectId`, else the one with this email, else a new one. The activity's email and
  * name fill its blanks; nothing is overwritten. A request repeated under its idempotency key gets its first answer.

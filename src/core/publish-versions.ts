@@ -1,16 +1,15 @@
-import { callHook } from './call-hook.ts'
-import { oneLine } from './first-words.ts'
+import type { PatientNamer } from './name-patiently.ts'
 import type { Store } from './ports/store.ts'
-import type { ClaimedVersion, Namer, Settlement } from './ports/versions.ts'
+import type { ClaimedVersion, Settlement } from './ports/versions.ts'
 import type { Clock } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 export const ATTEMPTS_MAX = 5
-/** How long a version rests after its first, second, … failed attempt. */
-const RESTS_MS = [1_000, 5_000, 20_000, 60_000]
+/** How long a version rests if the store could not answer what its namer needs to know. */
+const REST_MS = 1_000
 /**
  * A version that would wait longer than a lease and this got its time from a clock that was far ahead, and is claimed at
- * once. It exceeds every lease (NAMER_MS_MAX and a margin), because another process's may be longer than this one's.
+ * once. It exceeds every lease (NAMER_PATIENCE_MS and a margin), because another process's may be longer than this one's.
  */
 const CLOCK_AHEAD_MS_MAX = 15 * 60_000
 
@@ -18,13 +17,11 @@ type Deps = {
   readonly store: Pick<Store, 'versions'>
   readonly clock: Clock
   /** Without one the name that the page was created with stays. */
-  readonly namer: Namer | null
+  readonly namer: PatientNamer | null
   /** Versions in progress at a time. */
   readonly claimMax: number
   /** Longer than the namer may take. */
   readonly leaseMs: number
-  /** Gets every attempt that failed, with the reason. */
-  readonly onFailedAttempt?: (version: ClaimedVersion, why: unknown) => void
 }
 
 type Ended = ClaimedVersion & Settlement
@@ -36,15 +33,15 @@ type Ended = ClaimedVersion & Settlement
  * resolves, and saves what has ended. It answers false once nothing is waiting or in progress. Tenants take turns:
  * each claim starts with the tenant after the last one served.
  *
- * The namer is called outside of any write. If it fails the version rests and is tried again, five times at most; then
- * it is published under its built-in name. An attempt that `stop` ended does not count, and after `stop` nothing more
- * is claimed. A version whose attempts all ended without a result, because their publishers died, is `failed`. Nothing
- * is published twice: a publisher that was too slow has lost its claim, and what it saves is ignored.
+ * The namer is called outside of any write, and retried within the same attempt: see name-patiently.ts. An attempt that
+ * `stop` ended does not count, and after `stop` nothing more is claimed. A version whose attempts all ended without a
+ * result, because their publishers died, is `failed`. Nothing is published twice: a publisher that was too slow has lost
+ * its claim, and what it saves is ignored.
  */
-export const publishVersions = ({ store, clock, namer, claimMax, leaseMs, onFailedAttempt }: Deps) => {
+export const publishVersions = ({ store, clock, namer, claimMax, leaseMs }: Deps) => {
   const inProgress = new Set<Promise<void>>()
   const ended: Ended[] = []
-  /** Of the store or of a hook; thrown once the others have been saved. */
+  /** Of the store; thrown once the others have been saved. */
   const errors: unknown[] = []
   const keepError = (error: unknown) => void errors.push(error)
   let lastTenantId = ''
@@ -67,7 +64,7 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs, onFail
   }
 
   const attemptAt = async (version: ClaimedVersion, stop: AbortSignal): Promise<Ended> => {
-    const { pageId, attempt } = version
+    const { attempt } = version
     const publishedAs = (computedName: string | null) =>
       ({ ...version, status: 'published', at: isoTime(clock()), computedName }) as const
     const waitingFor = (ms: number, counts: boolean) =>
@@ -77,13 +74,11 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs, onFail
     if (namer === null) return publishedAs(null)
     try {
       const context = await store.versions.context(version)
-      if (context === null) throw new Error(`${pageId} is missing`)
-      return publishedAs(nameFrom(await namer(context, stop)))
-    } catch (why) {
+      return publishedAs(context && (await namer(context, stop, version)))
+    } catch (error) {
       if (stop.aborted) return waitingFor(0, false)
-      callHook(() => onFailedAttempt?.(version, why))
-      const restMs = RESTS_MS[attempt - 1]
-      return restMs === undefined ? publishedAs(null) : waitingFor(restMs, true)
+      keepError(error)
+      return attempt < ATTEMPTS_MAX ? waitingFor(REST_MS, true) : publishedAs(null)
     }
   }
 
@@ -109,11 +104,4 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs, onFail
     if (errors.length > 0) throw errors.splice(0)[0]
     return true
   }
-}
-
-/** What a namer answered, as a name that a page can have. */
-export const nameFrom = (answer: string): string => {
-  const name = oneLine(answer)
-  if (name === '') throw new Error('the namer answered no name')
-  return name
 }

@@ -15,6 +15,7 @@ type Entry = {
   readonly hasName: boolean
   readonly until: number
 }
+/** What `rememberProspects` returns. */
 export type RememberedProspects = ReturnType<typeof rememberProspects>
 
 /**

@@ -8,7 +8,8 @@ import type { Needs } from './ports/store.ts'
 import { isoTime } from './times.ts'
 
 /**
- * Changes the given fields of a page group. An archived group accepts no new pages; a deleted one is gone for callers.
+ * Changes the given fields of a page group. An archived group accepts no new pages; a deleted one is gone for callers. The
+ * fields are not checked.
  * Refuses `page_group_not_found`, and `not_found`: the brand.
  */
 export const updatePageGroup =

@@ -1,6 +1,7 @@
 /** The HTTP interface for programs that bring their own server. */
 import { randomUUID } from 'node:crypto'
 import type { Answered, Api } from '../adapters/http/api.ts'
+import { docsRoutes } from '../adapters/http/docs/routes.ts'
 import { createHandler as createHandlerOver, type Handler } from '../adapters/http/node/handler.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { type ApiSettings, composeApi } from '../compose/api.ts'
@@ -17,9 +18,11 @@ const KEYS_REMEMBERED_MS_MAX = 1_000
 
 type Optional<Settings> = { readonly [Name in keyof Settings]?: Settings[Name] | undefined }
 
-/** What an API needs. Omitted settings have the defaults of the service; docs/settings.md explains them. */
+/** What an API needs. Only the store is required: the other settings have the defaults of the service. */
 export type ApiOptions = Optional<ApiSettings> & {
   readonly store: Store
+  /** Serve the interactive API reference at `/docs`. It loads the optional package `swagger-ui-dist`. */
+  readonly docs?: boolean | undefined
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
   /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
@@ -38,6 +41,7 @@ export const createApi = ({
   store,
   clock = Date.now,
   newId = createNewId(),
+  docs = false,
   listsInFlightMax = 1,
   onAnswered = () => {},
   onError = (error, requestId) => console.error(requestId, error),
@@ -51,6 +55,7 @@ export const createApi = ({
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     listsInFlightMax,
     ready: () => store.ready(),
+    rawRoutes: docs ? docsRoutes() : [],
     onAnswered,
     onError,
   }).api
@@ -61,9 +66,13 @@ const withDefaults = <Settings extends object>(given: Settings) => {
   return { ...readConfig({}), ...Object.fromEntries(Object.entries(given).filter(isGiven)) }
 }
 
+/** Where the API is mounted, and the limits of its requests. */
 export type HandlerOptions = {
-  /** What the paths of this server have before `/v0`, such as `/prospects`, unless your server has removed it. */
-  readonly prefix?: string | undefined
+  /**
+   * Where the API is mounted: the whole path before `/v0`, such as `/prospects`. Links in answers begin with it. In
+   * Express it may be left out: the handler takes it from `app.use`.
+   */
+  readonly basePath?: string | undefined
   /** Largest request body. */
   readonly bodyBytesMax?: number | undefined
   /** Bytes of answers that callers have not read; past it the slowest connections are closed. */
@@ -71,15 +80,22 @@ export type HandlerOptions = {
 }
 
 /**
- * The API as a listener `(req, res)` for `node:http`, Express, and Fastify with `reply.hijack()`. It never throws.
+ * The API as a listener `(req, res)` for `node:http`, Express, NestJS, Hono and Fastify. It never throws.
  *
  * Mount it before any body parser: a payload is stored byte for byte, and a parsed body has lost its bytes. A body that
  * was read but not parsed is fine, as `req.rawBody` or as a Buffer in `req.body`.
+ *
+ * Fastify parses bodies before its route handlers run, so take the requests in a hook:
+ *
+ * ```js
+ * const handler = createHandler(createApi({ store }), { basePath: '/prospects' })
+ * app.addHook('onRequest', (request, reply, done) => handler(request.raw, reply.raw, done))
+ * ```
  */
-export const createHandler = (api: Api, { prefix = '', ...limits }: HandlerOptions = {}): Handler =>
+export const createHandler = (api: Api, { basePath = '', ...limits }: HandlerOptions = {}): Handler =>
   createHandlerOver({
     api,
-    prefix: prefix.replace(/^\/*(?=.)/, '/').replace(/\/+$/, ''),
+    basePath: basePath.replace(/^\/*(?=.)/, '/').replace(/\/+$/, ''),
     limits: withDefaults(limits),
     newRequestId: randomUUID,
   })

@@ -1,35 +1,40 @@
-/** What embedders may use: the use cases, their shapes and failures, and a store to try them with. */
+/**
+ * What embedders may use: `createService`, the use cases beneath it, their shapes and failures, and a store in memory.
+ * Use cases check nothing that they are given: prefer `createService`, or check it first with the shapes.
+ */
 export { createNewId } from '../adapters/ids.ts'
 export { type MemoryStore, memoryStore } from '../adapters/memory/store.ts'
-export { createPageGroup } from '../core/create-page-group.ts'
+export type * from '../compose/create-service.ts'
+export { createService } from '../compose/create-service.ts'
+export { createPageGroup, type NewPageGroup, type PageGroupFields } from '../core/create-page-group.ts'
 export {
   createPagesWithVersion,
   type PageCreation,
   type PageToCreate,
 } from '../core/create-page-with-version.ts'
 export { createTenant } from '../core/create-tenant.ts'
-export { DomainFailure, type FailureKind, type Fault } from '../core/failures.ts'
+export { DomainFailure, type FailureFacts, type FailureKind, type Fault } from '../core/failures.ts'
 export { type GatherObserver, type GatherOptions, gather } from '../core/gather.ts'
 export { getPages } from '../core/get-page.ts'
 export { type Caller, identify, requireScope } from '../core/identify.ts'
-export { issueApiKey } from '../core/issue-api-key.ts'
+export { type IssuedApiKey, issueApiKey, type ListedApiKey, type NewApiKey } from '../core/issue-api-key.ts'
 export { listApiKeys } from '../core/list-api-keys.ts'
-export { listPageGroups } from '../core/list-page-groups.ts'
-export { listPages } from '../core/list-pages.ts'
+export { listPageGroups, type PageGroupListing } from '../core/list-page-groups.ts'
+export { listPages, type PageListing } from '../core/list-pages.ts'
 export { type LoggedActivity, logProspectActivities } from '../core/log-prospect-activity.ts'
 export type { NewActivity } from '../core/new-log.ts'
 export type { Outcome } from '../core/outcome.ts'
 export type * from '../core/ports/activities.ts'
 export type * from '../core/ports/api-keys.ts'
-export { SCOPES } from '../core/ports/api-keys.ts'
+export { DEFAULT_SCOPES, SCOPES } from '../core/ports/api-keys.ts'
 export type * from '../core/ports/page-groups.ts'
 export type * from '../core/ports/pages.ts'
 export type * from '../core/ports/store.ts'
 export type * from '../core/ports/tenants.ts'
 export type * from '../core/ports/versions.ts'
 export type * from '../core/ports/world.ts'
-export type * from '../core/ports/world.ts'
 export { publishVersions } from '../core/publish-versions.ts'
+export { type RememberedProspects, rememberProspects } from '../core/remember-prospects.ts'
 export { revokeApiKey } from '../core/revoke-api-key.ts'
 export { rotateApiKey } from '../core/rotate-api-key.ts'
 export { updatePageGroup } from '../core/update-page-group.ts'

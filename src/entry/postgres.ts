@@ -25,5 +25,5 @@ export const postgresStore = <Types extends Record<string, unknown>>(sql: Postgr
   storeOver(sql as unknown as PostgresInstance, readMigrations('postgres'))
 
 /** Creates or updates the tables, in one transaction under a lock; the same as `migrate` of a store. */
-export const migrate = <Types extends Record<string, unknown>>(sql: PostgresInstance<Types>): Promise<void> =>
+export const migrate = <Types extends Record<string, unknown>>(sql: PostgresInstance<Types>) =>
   migrateInstance(sql as unknown as PostgresInstance, readMigrations('postgres'))

@@ -2,7 +2,7 @@
 import { composePublisher } from '../compose/publisher.ts'
 import { readConfig } from '../config/config.ts'
 import type { Store } from '../core/ports/store.ts'
-import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
+import type { Namer, OnFailedAttempt } from '../core/ports/versions.ts'
 import type { Clock } from '../core/ports/world.ts'
 
 /** What a publisher needs. Omitted settings have the defaults of the service. */
@@ -11,14 +11,14 @@ export type PublisherOptions = {
   readonly clock?: Clock | undefined
   /** Names pages, like that of `prospect-pages/naming`; without one, pages keep their built-in names. */
   readonly namer?: Namer | null | undefined
-  /** Time limit of one call to the namer. After it, and a margin, another publisher may claim the version. */
-  readonly namerMsMax?: number | undefined
+  /** How long naming may delay a version, retries included; then it keeps its built-in name. */
+  readonly namerPatienceMs?: number | undefined
   /** Calls to the namer at a time. */
   readonly namerCallsMax?: number | undefined
   /** How often it polls for versions that no signal announced. */
   readonly pollMs?: number | undefined
-  /** Called for each failed call to the namer, which is retried. */
-  readonly onFailedAttempt?: ((version: ClaimedVersion, why: unknown) => void) | undefined
+  /** Called for each failed call to the namer. */
+  readonly onFailedAttempt?: OnFailedAttempt | undefined
   /** Called for every other error, mostly of the database; publishing goes on. By default prints it to stderr. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
@@ -33,7 +33,7 @@ export const createPublisher = ({ store, ...options }: PublisherOptions): Publis
     clock: options.clock ?? Date.now,
     namer: options.namer ?? null,
     settings: {
-      namerMsMax: options.namerMsMax ?? defaults.namerMsMax,
+      namerPatienceMs: options.namerPatienceMs ?? defaults.namerPatienceMs,
       namerCallsMax: options.namerCallsMax ?? defaults.namerCallsMax,
       publisherPollMs: options.pollMs ?? defaults.publisherPollMs,
     },

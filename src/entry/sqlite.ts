@@ -3,6 +3,7 @@ import { readMigrations } from '../adapters/migrations.ts'
 import { sqliteStore as storeOver } from '../adapters/sqlite/store.ts'
 import type { Store } from '../core/ports/store.ts'
 
+/** Which file holds the data. */
 export type SqliteOptions = {
   /** A file, created with its folder if missing; `:memory:` keeps nothing. */
   readonly path: string

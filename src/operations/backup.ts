@@ -17,6 +17,7 @@ export const backUp = (database: Config['database'], file: string): BackedUp => 
     throw new Error('DATABASE_URL is PostgreSQL. Back it up with pg_dump; the documentation shows how.')
   if (database.kind === 'memory') throw new Error('DATABASE_URL is memory:, which keeps nothing to back up.')
   refuseExisting(file)
+  if (!existsSync(dirname(file))) throw new Error(`The folder ${dirname(file)} does not exist.`)
   const unfinished = `${file}.unfinished-${randomUUID()}`
   const source = openReadOnly(database.path)
   try {

@@ -2,7 +2,7 @@ import { readMigrations } from '../adapters/migrations.ts'
 import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { DomainFailure } from '../core/failures.ts'
-import { nameFrom } from '../core/publish-versions.ts'
+import { nameFrom, reasonOf } from '../core/name-patiently.ts'
 import { type Check, failed, passed } from './check.ts'
 import { examinePostgres } from './examine-postgres.ts'
 import { examineSqlite } from './examine-sqlite.ts'
@@ -23,7 +23,7 @@ export const diagnose = async (
   const checks = [
     passed('settings', 'each setting is valid'),
     ...(await checkDatabase(config, thorough)),
-    ...(config.namer === null ? [] : [await checkNamer({ ...config.namer, msMax: config.namerMsMax })]),
+    ...(config.namer === null ? [] : [await checkNamer(config.namer, config.namerPatienceMs)]),
   ]
   return { ok: checks.every(({ ok }) => ok), checks }
 }
@@ -66,14 +66,12 @@ const checkMigrations = (applied: number, known: number): Check => {
 const PAGE = { groupTitle: 'Offers', pageContext: null, supplementaryContext: 'The spring sale' }
 
 /** Asks for the name of a page, as the publisher does. */
-const checkNamer = async (settings: Parameters<typeof chatCompletionsNamer>[0]): Promise<Check> => {
+const checkNamer = async (namer: NonNullable<Config['namer']>, msMax: number): Promise<Check> => {
   try {
-    nameFrom(await chatCompletionsNamer(settings)(PAGE, new AbortController().signal))
-    return passed('namer', `${settings.model} named a page`)
+    nameFrom(await chatCompletionsNamer(namer)(PAGE, AbortSignal.timeout(msMax)))
+    return passed('namer', `${namer.model} named a page`)
   } catch (error) {
-    const { message, cause } = error as Error
-    const detail = cause instanceof Error ? `${message}: ${cause.message}` : message
     const remedy = 'check NAMER_URL, NAMER_MODEL and NAMER_API_KEY; until then pages get their built-in names'
-    return failed('namer', detail, remedy)
+    return failed('namer', reasonOf(error), remedy)
   }
 }

@@ -1,5 +1,6 @@
 import { askOn } from '../adapters/postgres/connect.ts'
 import { lastMigration } from '../adapters/postgres/migrate.ts'
+import { findObstacle } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres, type Sql } from '../adapters/postgres/open.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import { type Check, type Examined, failed, passed } from './check.ts'
@@ -22,7 +23,7 @@ export const examinePostgres = async (settings: Settings): Promise<Examined> => 
     ...(isPooler ? { prepare: false } : { connection: { statement_timeout: statementMsMax, ...ONE_PLAN } }),
   })
   try {
-    return await withTimeout(examine(sql, settings.clock), MS_MAX)
+    return await withTimeout(examine(sql, settings), MS_MAX)
   } catch (error) {
     return { checks: [unreachable((error as Error).message)], applied: null }
   } finally {
@@ -34,12 +35,13 @@ const unreachable = (detail: string): Check =>
   failed(
     'database',
     detail,
-    detail.includes('unsupported startup parameter')
-      ? 'DATABASE_URL is a pooler: set DATABASE_POOLER=true'
-      : 'check that PostgreSQL is running, and the address, database, role and password in DATABASE_URL',
+    'check that PostgreSQL is running, and the address, database, role and password in DATABASE_URL',
   )
 
-const examine = async (sql: Sql, clock: () => number): Promise<Examined> => {
+const examine = async (sql: Sql, { isPooler, clock }: Settings): Promise<Examined> => {
+  const obstacle = await findObstacle(askOn(sql), isPooler)
+  if (obstacle !== null)
+    return { checks: [failed('database', 'the service refuses to start', obstacle)], applied: null }
   const beforeMs = clock()
   const [found] = await sql<[Found]>`
     select current_setting('server_version') as version, current_setting('server_version_num')::int as version_number,

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/open.ts'
+import { orNull } from '../adapters/sqlite/place.ts'
 import { type Check, type Examined, failed, passed } from './check.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 
@@ -26,7 +27,7 @@ export const examineSqlite = (configuredPath: string, thorough: boolean): Examin
     const { size } = statSync(path)
     const database = passed('database', `SQLite ${version}, ${path}, ${size} bytes`)
     const isRead = thorough || size <= QUICK_BYTES_MAX
-    return { checks: [database, ...places, integrity(file, isRead)], applied }
+    return { checks: [database, ...places, privacy(path), integrity(file, isRead)], applied }
   } catch (error) {
     const detail = `${path} could not be read: ${(error as Error).message}`
     const remedy =
@@ -52,14 +53,13 @@ const writeAccess = (path: string, folder: string): Check => {
   return failed('write access', `this user cannot write to ${readOnly.join(', ')}`, remedy)
 }
 
-const isWritable = (place: string): boolean => {
-  try {
-    accessSync(place, constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
+const privacy = (path: string): Check => {
+  const open = [path, `${path}-wal`].filter((file) => existsSync(file) && statSync(file).mode & 0o077)
+  if (open.length === 0) return passed('privacy', 'only the owner of the file can read it')
+  return failed('privacy', `other users can read ${open.join(', ')}`, `run chmod 600 ${open.join(' ')}`)
 }
+
+const isWritable = (place: string): boolean => orNull(() => accessSync(place, constants.W_OK)) !== null
 
 const disk = (folder: string): Check => {
   const { bavail, bsize } = statfsSync(folder)

@@ -1,6 +1,7 @@
 import type { ColumnType } from '../adapters/columns.ts'
 import type { Migration } from '../adapters/migrations.ts'
 import { migratePostgres, type Warn } from '../adapters/postgres/migrate.ts'
+import { MOVE_MARK } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres, type Sql } from '../adapters/postgres/open.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import type { Target } from './move.ts'
@@ -25,6 +26,11 @@ export const postgresTarget = (url: string, migrations: readonly Migration[], wa
     prepare: async () => {
       await withTimeout(refuseServed(sql), CONNECT_MS_MAX)
       await migratePostgres(url, migrations, warn)
+    },
+    mark: async (isUnfinished) => {
+      await sql.unsafe(
+        isUnfinished ? `create table if not exists ${MOVE_MARK} ()` : `drop table ${MOVE_MARK}`,
+      )
     },
     count: (table) => countBy(`select count(*)::int as rows from ${table.name}`),
     add: async (table, rows) => {

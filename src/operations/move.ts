@@ -17,6 +17,8 @@ export type Target = {
   /** Migrates. Refuses a database that a server has open. */
   readonly prepare: () => Promise<void>
   readonly count: (table: Table) => Promise<number>
+  /** No server starts on a target that is marked as unfinished. */
+  readonly mark: (isUnfinished: boolean) => Promise<void>
   /** Adds the rows whose key is missing. */
   readonly add: (table: Table, rows: readonly Row[]) => Promise<void>
   /** How many of these rows the target has, equal in every column. */
@@ -89,6 +91,7 @@ export const move = async (
         `The target contains other data: ${found - equal} of its ${found} rows in ${table.name} are not in the source. Nothing was copied. Move into an empty database.`,
       )
   }
+  await target.mark(true)
   for (const table of TABLES) await inBatches(table, 'copying', (rows) => target.add(table, rows))
   const tables: Record<string, number> = {}
   for (const table of TABLES) {
@@ -101,6 +104,7 @@ export const move = async (
       )
     tables[table.name] = wanted
   }
+  await target.mark(false)
   return { rows: Object.values(tables).reduce((sum, rows) => sum + rows, 0), tables }
 }
 

@@ -7,7 +7,7 @@ export const PAGE_GROUP_STATUSES = ['active', 'archived', 'deleted'] as const
 const status = () => v.picklist(PAGE_GROUP_STATUSES, `must be one of ${PAGE_GROUP_STATUSES.join(', ')}`)
 export type PageGroupStatus = (typeof PAGE_GROUP_STATUSES)[number]
 
-/** Item of the page group list, specification 2.3. Every field is always present; `headerActionId` comes last. */
+/** A page group as callers see it. Every field is always present; `headerActionId` comes last. */
 export const PageGroup = v.object({
   pageGroupId: described(id('pagegroup'), 'The id of the page group.'),
   tenantId: described(id('tenant'), 'The tenant that the API key belongs to.'),
@@ -33,8 +33,8 @@ export const PageGroup = v.object({
 })
 export type PageGroup = v.InferOutput<typeof PageGroup>
 
-/** The fields of a page group that the command line accepts, except its tenant. */
-const PageGroupInput = v.object({
+/** The fields of a page group that a person sets, except its tenant. */
+export const PageGroupInput = v.object({
   brandId: v.exactOptional(id('brand')),
   name: v.exactOptional(boundedText(1, 255)),
   title: v.exactOptional(boundedText(1, 255)),
@@ -57,7 +57,7 @@ export const checkPageGroup = (given: unknown) => {
   return { fields, faults }
 }
 
-/** Query of `GET /v0/page_groups`, specification 4.2. */
+/** Query of `GET /v0/page_groups`. */
 export const PageGroupQuery = v.object({
   ...sliceQuery,
   status: v.optional(
@@ -66,7 +66,7 @@ export const PageGroupQuery = v.object({
 })
 export type PageGroupQuery = v.InferOutput<typeof PageGroupQuery>
 
-/** Answer of `GET /v0/page_groups`, specification 4.2. */
+/** Answer of `GET /v0/page_groups`. */
 export const PageGroupSlice = v.object({
   ...sliceOf(PageGroup),
   limit: described(v.pipe(whole(1), v.maxValue(100)), 'The requested limit, or 20 by default.'),

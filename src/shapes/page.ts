@@ -20,7 +20,7 @@ const names = {
   computedName: described(v.string(), 'The generated name. Never blank.'),
 }
 
-/** Item of the page list, specification 2.4. */
+/** A page as lists show it. */
 export const Page = v.object({
   ...ids,
   updatedAt: described(timestamp(), 'When the page was last changed, in UTC.'),
@@ -28,7 +28,7 @@ export const Page = v.object({
 })
 export type Page = v.InferOutput<typeof Page>
 
-/** Answer of `GET /v0/page_groups/{page_group_id}/pages`, specification 4.3. */
+/** Answer of `GET /v0/page_groups/{page_group_id}/pages`. */
 export const PageSlice = v.object(sliceOf(Page))
 export type PageSlice = v.InferOutput<typeof PageSlice>
 
@@ -40,42 +40,47 @@ const version = {
   versionNumber: described(whole(1), 'The number of the version within its page, starting at 1.'),
 }
 
-/** Answer of `GET /v0/page_groups/{page_group_id}/pages/{page_id}`, specification 2.5 and 2.6. */
+export const PublishedVersion = v.object({
+  ...version,
+  publishedAt: described(timestamp(), 'When it was published, in UTC.'),
+})
+
+export const LatestVersion = described(
+  v.object({
+    ...version,
+    status: described(
+      v.picklist(VERSION_STATUSES),
+      'Starts as `processing` and ends as `published` or `failed`.',
+    ),
+    failureReason: described(
+      v.nullable(v.string()),
+      'Why the version failed. Null unless `status` is `failed`.',
+    ),
+  }),
+  'The newest version. Its status explains why nothing is published yet.',
+)
+
+/** Answer of `GET /v0/page_groups/{page_group_id}/pages/{page_id}`. */
 export const PageWithVersion = v.object({
   ...ids,
   ...names,
   supplementaryContext: described(v.nullable(v.string()), ABOUT),
   publishedVersion: described(
-    v.nullable(
-      v.object({ ...version, publishedAt: described(timestamp(), 'When it was published, in UTC.') }),
-    ),
+    v.nullable(PublishedVersion),
     'The version that readers see. Null until a version is published.',
   ),
-  latestVersion: described(
-    v.object({
-      ...version,
-      status: described(
-        v.picklist(VERSION_STATUSES),
-        'Starts as `processing` and ends as `published` or `failed`.',
-      ),
-      failureReason: described(
-        v.nullable(v.string()),
-        'Why the version failed. Null unless `status` is `failed`.',
-      ),
-    }),
-    'The newest version. Its status explains why nothing is published yet.',
-  ),
+  latestVersion: LatestVersion,
 })
 export type PageWithVersion = v.InferOutput<typeof PageWithVersion>
 
-/** Body of `POST /v0/page_groups/{page_group_id}/pages`, specification 4.5. */
+/** Body of `POST /v0/page_groups/{page_group_id}/pages`. */
 export const NewPage = v.object({
   supplementaryContext: v.optional(described(text(), ABOUT)),
   customName: v.optional(described(text(), 'Used instead of the computed name unless blank.')),
 })
 export type NewPage = v.InferOutput<typeof NewPage>
 
-/** Answer of `POST /v0/page_groups/{page_group_id}/pages`, specification 2.7. */
+/** Answer of `POST /v0/page_groups/{page_group_id}/pages`. */
 export const CreatedPage = v.object({
   ...ids,
   status: described(

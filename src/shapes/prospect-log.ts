@@ -4,14 +4,17 @@ import { boundedText, dateTime, described, id, text, timestamp } from './text.ts
 
 export const idempotencyKey = () => boundedText(1, 255)
 
-/** Body of `POST /v0/prospect_logs`, specification 2.1. */
+/** Body of `POST /v0/prospect_logs`. */
 export const NewProspectLog = v.object({
   source: described(boundedText(1, 100), 'The system that sends the activity.'),
   type: v.optional(described(boundedText(1, 100), 'The kind of activity.'), 'webhook'),
   payload: anyObject('Any JSON object, nested at most 512 levels deep. Stored byte for byte as sent.'),
   prospectId: v.optional(described(id('prospect'), 'The id of an existing prospect.')),
   email: v.optional(
-    described(text(), 'Finds or creates the prospect. Compared after trimming and lowercasing.'),
+    described(
+      text(),
+      'Finds or creates the prospect. Compared after trimming and lowercasing. Any string is accepted, so that no activity is lost because of a malformed address. Placeholders such as `null`, `n/a` or `unknown` identify nobody.',
+    ),
   ),
   occurredAt: v.optional(
     described(dateTime(), 'When it happened, at most 24 hours ahead. By default when it is stored.'),
@@ -26,7 +29,7 @@ export const NewProspectLog = v.object({
 })
 export type NewProspectLog = v.InferOutput<typeof NewProspectLog>
 
-/** Answer of `POST /v0/prospect_logs`, specification 2.2. */
+/** Answer of `POST /v0/prospect_logs`. */
 export const ProspectLogReceipt = v.object({
   prospectId: described(id('prospect'), 'The prospect that the activity belongs to.'),
   prospectLogId: described(id('prospectlog'), 'The id of the stored entry.'),

@@ -16,7 +16,7 @@ const limit = () =>
     v.transform(Number),
   )
 
-/** Query of every list, specification 4.2 and 4.3. */
+/** Query of every list. */
 export const sliceQuery = {
   cursor: v.optional(
     described(v.string(), 'The `nextCursor` of the previous slice, unchanged and with the same filter.'),

@@ -27,8 +27,11 @@ const codePointsIn = (text: string): number => {
 /** PostgreSQL cannot store NUL in a text, and UTF-8 cannot encode a lone surrogate. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
+/** The pattern excludes NUL only: no pattern for surrogates means the same in every regular-expression dialect. */
 const storable = () =>
-  documented(v.check(isStorable, 'must not contain a NUL character or an unpaired surrogate'), {})
+  documented(v.check(isStorable, 'must not contain a NUL character or an unpaired surrogate'), {
+    pattern: '^[^\\x00]*$',
+  })
 
 /** Any text that can be stored. */
 export const text = () => v.pipe(v.string(), storable())
@@ -45,7 +48,8 @@ export const boundedText = (min: number, max: number) =>
   )
 
 /** A whole number, at least `min`. */
-export const whole = (min: number) => v.pipe(v.number(), v.integer(), v.minValue(min))
+export const whole = (min: number) =>
+  v.pipe(v.number(), v.integer('must be whole'), v.minValue(min, `must be ${min} or more`))
 
 /** An id of this service: a prefix and 26 lowercase characters or digits. */
 export const id = (prefix: string) =>

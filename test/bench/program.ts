@@ -21,6 +21,7 @@ export const createOwner = async (databaseUrl: string): Promise<Owner> => {
     JSON.parse(
       await run(process.execPath, [BIN, ...args], { env: { DATABASE_URL: databaseUrl }, msMax: 60_000 }),
     )
+  await ask('migrate')
   const { tenantId, brandId } = await ask('tenants', 'create', '--name', 'Bench')
   const { apiKey } = await ask('keys', 'create', '--tenant', tenantId)
   return { tenantId, brandId, apiKey }

@@ -4,6 +4,9 @@ import { commandHelp, programHelp, usageHint } from '../../src/cli/help.ts'
 import { COMMANDS } from '../../src/cli/main.ts'
 import { asText, type TableFormat } from '../../src/cli/output.ts'
 import { commandIn, parse, unknownCommand } from '../../src/cli/parse.ts'
+import { refusalText } from '../../src/cli/refusals.ts'
+import { unavailable } from '../../src/core/failures.ts'
+import { runChild, sourceUrl } from '../support/children.ts'
 
 for (const command of COMMANDS)
   t.test(`the help of ${command.words} has its usage, each option and examples`, async (t) => {
@@ -13,7 +16,7 @@ for (const command of COMMANDS)
     for (const [name, { help: meaning, default: fallback, required }] of Object.entries(
       command.options ?? {},
     )) {
-      const line = help.split('\n').find((line) => line.startsWith(`  --${name} `)) ?? ''
+      const line = help.split('\n').find((line) => /^ {2}--[\w-]+/.exec(line)?.[0] === `  --${name}`) ?? ''
       t.ok(line.includes(meaning), name)
       t.equal(line.includes('(required)'), required === true)
       if (fallback !== undefined) t.ok(line.endsWith(`[${fallback}]`))
@@ -40,6 +43,8 @@ const refusalOf = async (line: string): Promise<string> => {
 t.test('incorrect use is refused with what is wrong', async (t) => {
   const uses: Readonly<Record<string, string>> = {
     sing: 'unknown command: sing',
+    sevre: 'unknown command: sevre; did you mean serve?',
+    'keys creat --tenant t': 'unknown command: keys creat; did you mean keys create?',
     'keys sing x': 'unknown command: keys sing',
     keys: 'keys needs one of: create, list, revoke, rotate',
     'migrate now': 'unexpected argument: now',
@@ -47,8 +52,11 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'keys revoke a b': 'unexpected argument: b',
     'keys create': '--tenant is required',
     'keys create --tenant': '--tenant needs a value',
-    'keys create --tennant t': 'unknown option --tennant',
-    'keys create --tennant=t': 'unknown option --tennant',
+    'keys create --tennant t': 'unknown option --tennant; did you mean --tenant?',
+    'keys create --tennant=t': 'unknown option --tennant; did you mean --tenant?',
+    'serve --port 80': 'unknown option --port',
+    'serve --verison': 'unknown option --verison; did you mean --version?',
+    'tenants create --name a --name b': '--name can be given only once',
     'keys create -x': 'unknown option -x',
     'keys create --json=yes': '--json takes no value',
     'keys create --tenant t --scope pages:eat':
@@ -56,6 +64,10 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'keys create --tenant t --expires soon': '--expires must be a duration such as 90d, 24h or 15m',
     'keys create --tenant t --expires 0d': '--expires must be more than 0',
     'keys create --tenant t --expires -1d': '--expires needs a value',
+    'page-groups list --tenant t --status gone': '--status must be one of active, archived, deleted',
+    'move --from old.db --to postgres://h': '--from must be sqlite:PATH',
+    'move --from memory: --to postgres://h': '--from must be sqlite:PATH',
+    'move --from sqlite:old.db --to db': '--to must be postgres://…',
     'page-groups create --tenant t --name n': 'page group 1 needs a name and a title',
     'page-groups update a': 'nothing to change: no field is given',
     [`tenants create --name ${'x'.repeat(256)}`]: '--name must be text of at most 255 characters',
@@ -87,6 +99,7 @@ t.test('several answers are a table without the columns that have no value', asy
   t.equal(shown([{ ok: true, keys: KEYS }], { list: 'keys' }), table, 'or one answer with a list')
   t.equal(shown(KEYS, { columns: ['name', 'id'] }), 'name  id\ncrm   k1\n-     k22\n')
   t.equal(shown([{ keys: [] }], { list: 'keys' }), 'none\n')
+  t.equal(shown([{ id: 'k1' }], { list: true }), 'id\nk1\n', 'a list of one is a table, too')
 })
 
 t.test('a single answer shows all of its members, and a note', async (t) => {
@@ -103,4 +116,55 @@ t.test('a name cannot control the terminal', async (t) => {
     shown([{ names: [name], other: [{ name: '\u001b[2J' }] }]),
     'names  \\u001b]0;title\\u0007\\u000a\\u202egnp.exe \\u009b2J Größe 日本語 👩‍👩‍👧\nother  [{"name":"\\u001b[2J"}]\n',
   )
+})
+
+/** Takes answers until 20 are written, by a stdout of which every second one cannot be; answers which were taken when. */
+const PRINT_20 = `
+  const { printAnswers } = await import('${sourceUrl('cli/output.ts')}')
+  const { stdout } = process
+  const write = stdout.write.bind(stdout)
+  const seen = []
+  let taken = 0
+  stdout.write = (text, done) => {
+    seen.push(taken)
+    setImmediate(() => {
+      if (seen.length === 20) write(JSON.stringify(seen), () => process.exit())
+      else done(seen.length % 2 ? new Error('EPIPE') : undefined)
+    })
+    return false
+  }
+  await printAnswers((async function* () { for (;;) yield { n: ++taken } })(), undefined, true)`
+
+t.test('no answer is taken before the one before it is written, so none pile up', async (t) => {
+  const oneByOne = Array.from({ length: 20 }, (_, i) => i + 1)
+  t.strictSame(JSON.parse(await runChild(PRINT_20)), oneByOne)
+})
+
+t.test('a refusal says in words what is wrong, and what to do', async (t) => {
+  const refused = (error: unknown) => JSON.parse(refusalText(error, true, 'usage', 'sqlite:/x.db'))
+  const causes: Readonly<Record<string, readonly [text: string, remedy: RegExp]>> = {
+    'listen EACCES: permission denied 0.0.0.0:80': ['This user may not listen on 0.0.0.0:80.', /1024/],
+    'listen EADDRNOTAVAIL: address not available 10.1.2.3:1': [
+      '10.1.2.3:1 is not an address of this machine.',
+      /HOST/,
+    ],
+    'getaddrinfo ENOTFOUND db.example': ['The host db.example is unknown.', /DATABASE_URL/],
+    'connect ECONNREFUSED 127.0.0.1:1': ['No connection to 127.0.0.1:1 (ECONNREFUSED).', /PostgreSQL/],
+    'permission denied for table api_keys': ['permission denied for table api_keys', /sql\/roles\.sql/],
+    'role "x" does not exist': ['role "x" does not exist', /role/],
+    'database "x" does not exist': ['database "x" does not exist', /createdb/],
+    "EACCES: permission denied, access '/x.db'": ['/x.db: permission denied.', /permissions/],
+    'unsupported startup parameter: statement_timeout': [
+      'unsupported startup parameter: statement_timeout',
+      /DATABASE_POOLER=true/,
+    ],
+  }
+  for (const [message, [text, remedy]] of Object.entries(causes)) {
+    const why = new Error(message)
+    t.match(refused(why), { code: 'refused', detail: text, database: 'sqlite:/x.db', remedy })
+    t.match(refused(unavailable('The database cannot answer now.', why)), { cause: text, remedy })
+  }
+  const each = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), new Error('another')])
+  t.match(refused(each), { detail: 'No connection to ::1:1 (ECONNREFUSED).' })
+  t.match(refused(unavailable('The database did not answer in time.')), { remedy: /running/ })
 })

@@ -6,7 +6,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
 
 t.test('a service that is stopped while it migrates opens nothing more', async (t) => {
-  const migration = Promise.withResolvers<void>()
+  const migration = Promise.withResolvers<readonly string[]>()
   let watched = false
   const store = {
     ...memoryStore(),
@@ -19,7 +19,7 @@ t.test('a service that is stopped while it migrates opens nothing more', async (
   const service = compose(readConfig({ DATABASE_URL: 'memory:' }), world)
   const started = service.start()
   await service.close()
-  migration.resolve()
+  migration.resolve([])
   await started
   t.notOk(watched, 'nobody would close it')
 })

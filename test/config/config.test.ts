@@ -149,9 +149,18 @@ t.test('a namer needs an address and a model', async (t) => {
     url: NAMER_URL,
     model: 'm',
     apiKey: undefined,
+    extraBody: undefined,
   })
   t.match(readConfig({ NAMER_URL, NAMER_MODEL: 'm', NAMER_API_KEY: 'k' }).namer, { apiKey: 'k' })
   t.equal(readConfig({ NAMER_MODEL: 'm', NAMER_API_KEY: 'k' }).namer, null)
+  const NAMER_EXTRA_BODY = ' {"max_tokens":null}'
+  t.match(readConfig({ NAMER_URL, NAMER_MODEL: 'm', NAMER_EXTRA_BODY }).namer, {
+    extraBody: { max_tokens: null },
+  })
+  for (const bad of ['null', '[]', '1', '"x"', '{"a":secret}', '{'])
+    t.strictSame(faultsOf({ NAMER_EXTRA_BODY: bad }), [
+      { parameter: 'NAMER_EXTRA_BODY', detail: 'must be a JSON object' },
+    ])
   t.strictSame(namesOf(faultsOf({ NAMER_URL })), ['NAMER_MODEL'])
   for (const bad of ['localhost', '/v1', 'https://', 'ftp://localhost', 'http:///v1', 'http://a b'])
     t.strictSame(namesOf(faultsOf({ NAMER_URL: bad, NAMER_MODEL: 'm' })), ['NAMER_URL'], bad)

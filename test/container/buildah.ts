@@ -32,9 +32,14 @@ export const buildah: Way = {
     return {
       user: image.config.User,
       healthCheck: image.config.Healthcheck.Test.slice(1),
+      labels: image.config.Labels,
+      run: (args) => ended('buildah', runArgs([...image.config.Entrypoint, ...args], {})),
       start: async () => {
         const env = { HOST: '127.0.0.1', PORT: '0' }
-        const child = spawn('buildah', runArgs(image.config.Cmd, env), { stdio: ['ignore', 'pipe', 'pipe'] })
+        const { Entrypoint, Cmd } = image.config
+        const child = spawn('buildah', runArgs([...Entrypoint, ...Cmd], env), {
+          stdio: ['ignore', 'pipe', 'pipe'],
+        })
         const { pid, port, stdout, code } = await listening(child)
         return {
           url: `http://127.0.0.1:${port}`,

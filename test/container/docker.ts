@@ -25,6 +25,8 @@ export const docker = (tool: 'docker' | 'podman'): Way => ({
     return {
       user: image.Config.User,
       healthCheck: healthcheck.Test.slice(1),
+      labels: image.Config.Labels,
+      run: (args) => ended(tool, ['run', '--rm', ...SHUT, TAG, ...args]),
       start: async () => {
         const id = await done(tool, ['run', '-d', ...SHUT, '-p', '127.0.0.1::8080', TAG])
         const address = (await done(tool, ['port', id, '8080/tcp'])).split('\n')[0]

@@ -16,6 +16,9 @@ export type Image = {
   /** As the image says it. */
   readonly user: string
   readonly healthCheck: readonly string[]
+  readonly labels: Readonly<Record<string, string>>
+  /** What the image does with these arguments: its entry point in a container of its own, to its end. */
+  readonly run: (args: readonly string[]) => Promise<Ended>
   readonly start: () => Promise<Running>
   readonly remove: () => Promise<void>
 }

@@ -20,15 +20,17 @@ type Stage = {
   at: string
   env: Env
   user: string
+  entryPoint: string[]
   command: string[]
   healthCheck: string[]
+  labels: Record<string, string>
 }
 
 const asRoot = process.getuid?.() === 0
 
 /**
  * The Containerfile's own instructions in clean folders: the same copies, commands and user, on the machine's own system
- * instead of the base image. Paths that begin with `/data` or `/app` are those below the folder.
+ * instead of the base image. Paths that begin with `/data`, `/app` or `/usr/local` are those below the folder.
  */
 export const replay: Way = {
   name: 'a replay of the steps',
@@ -50,8 +52,9 @@ export const replay: Way = {
         stages.set(name, stage)
       } else await follow(stage, word, rest, stages, { PATH: path, HOME: String(process.env['HOME']) })
     }
-    const { root, at, env, user, command, healthCheck } = stage
-    const own = { ...env, PATH: path, DATABASE_URL: `sqlite:${root}/data/prospect-pages.db` }
+    const { root, at, env, user, entryPoint, command, healthCheck, labels } = stage
+    const PATH = `${join(root, 'usr/local/bin')}${delimiter}${path}`
+    const own = { ...env, PATH, DATABASE_URL: `sqlite:${root}/data/prospect-pages.db` }
     const [program = '', args] = as(user)
     const options = (more: Env = {}) => ({
       cwd: join(root, at),
@@ -60,8 +63,10 @@ export const replay: Way = {
     return {
       user,
       healthCheck,
+      labels,
+      run: (words) => ended(program, [...args, ...entryPoint, ...words], options()),
       start: async () => {
-        const child = spawn(program, [...args, ...command], {
+        const child = spawn(program, [...args, ...entryPoint, ...command], {
           ...options(),
           stdio: ['ignore', 'pipe', 'pipe'],
         })
@@ -92,8 +97,8 @@ const as = (user: string): [program: string, args: string[]] => {
 
 const newStage = (folder: string, name: string): Stage => {
   const root = join(folder, name)
-  mkdirSync(root)
-  return { root, at: '/', env: {}, user: '0:0', command: [], healthCheck: [] }
+  mkdirSync(join(root, 'usr/local/bin'), { recursive: true })
+  return { root, at: '/', env: {}, user: '0:0', entryPoint: [], command: [], healthCheck: [], labels: {} }
 }
 
 /** Lines that end in a backslash go on in the next. */
@@ -131,10 +136,13 @@ const follow = async (
       cpSync(source, to.endsWith('/') ? join(within(to), basename(name)) : within(to), { recursive: true })
     }
   } else if (word === 'RUN') {
-    const command = rest.replaceAll(/ \/(data|app)\b/g, ` ${root}/$1`)
+    const command = rest.replaceAll(/ \/(data|app|usr\/local)\b/g, ` ${root}/$1`)
     const owned = asRoot ? command : command.replaceAll(/chown \d+:\d+/g, 'true')
     await done('sh', ['-c', owned], { cwd: within('.'), env: { ...env, ...stage.env } })
   } else if (word === 'USER') stage.user = rest
+  else if (word === 'LABEL')
+    for (const [, name = '', value = ''] of rest.matchAll(/(\S+?)="([^"]*)"/g)) stage.labels[name] = value
+  else if (word === 'ENTRYPOINT') stage.entryPoint = JSON.parse(rest)
   else if (word === 'CMD') stage.command = JSON.parse(rest)
   else if (word === 'HEALTHCHECK') stage.healthCheck = JSON.parse(rest.slice(rest.indexOf('[')))
   else if (!['ARG', 'VOLUME', 'EXPOSE'].includes(word)) throw new Error(`a new instruction: ${word}`)

@@ -2,10 +2,11 @@
 // its user, and looks at what it does. `node test/container/run.ts`, or with the name of one way: docker, podman,
 // buildah, replay. `CONTAINER_BASE` names another base image.
 import { strict as assert } from 'node:assert'
+import { readFileSync } from 'node:fs'
 import type { Check } from '../../src/operations/check.ts'
 import { buildah } from './buildah.ts'
 import { docker } from './docker.ts'
-import type { Image, Running, Way } from './image.ts'
+import { type Image, ROOT, type Running, type Way } from './image.ts'
 import { replay } from './replay.ts'
 
 const ADDED_BYTES_MAX = 20 * 1_048_576
@@ -26,6 +27,10 @@ const wayHere = (): Way => {
 const look = async (image: Image): Promise<void> => {
   assert.equal(image.user, '1000:1000')
   assert.equal(image.healthCheck[0], 'node', 'a health check that needs nothing else')
+  const { name, description, version, license } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
+  for (const [label, value] of Object.entries({ title: name, description, version, licenses: license }))
+    assert.equal(image.labels[`org.opencontainers.image.${label}`], value)
+  assert.match((await image.run(['--version'])).stdout, new RegExp(version), 'its arguments are a command')
   const running = await image.start()
   try {
     await lookInto(running, image.healthCheck)
@@ -70,7 +75,7 @@ const lookInto = async (running: Running, healthCheck: readonly string[]): Promi
     body: '{"source":"crm","payload":{}}',
   })
   assert.equal(logged.status, 201)
-  const doctor = await exec(['node', 'dist/cli/bin.js', 'doctor'])
+  const doctor = await exec(['prospect-pages', 'doctor'])
   const wrong = JSON.parse(doctor.stdout).checks.filter(({ ok }: Check) => !ok)
   assert.deepEqual(wrong, [])
 }

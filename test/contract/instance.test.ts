@@ -7,11 +7,13 @@ import { createTenant } from '../../src/core/create-tenant.ts'
 import { DomainFailure } from '../../src/core/failures.ts'
 import { logProspectActivities } from '../../src/core/log-prospect-activity.ts'
 import { migrate, postgresStore } from '../../src/entry/postgres.ts'
+import { testContractOn } from '../support/contract.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { newId } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'
 
 t.setTimeout(0)
+testContractOn('instance')
 
 t.test(
   'over an instance of postgres.js that belongs to somebody else',

@@ -5,12 +5,10 @@ import { readMigrations } from '../../src/adapters/migrations.ts'
 import { openPostgres, parseAddress } from '../../src/adapters/postgres/open.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import type { Signal, Store } from '../../src/core/ports/store.ts'
+import { endSomeKey, watching as watchingAtOnce } from '../store-contract/signals.ts'
 import { until } from '../support/program.ts'
 import { addTenant, at, newId, someGroup, someKey, somePage } from '../support/rows.ts'
-import { EVERY_STORE, opened, overStores, POSTGRES_SETTINGS, type StoreKind } from '../support/stores.ts'
-
-/** A signal that never comes fails the test after this; nothing else waits for it. */
-const LOST_MS = 15_000
+import { opened, overStores, POSTGRES_SETTINGS, type StoreKind } from '../support/stores.ts'
 
 overStores(async (t, kind) => {
   t.test('a key revoked through one store reaches another', async (t) => {
@@ -182,47 +180,6 @@ overStores(async (t, kind) => {
   )
 })
 
-overStores(async (t, kind) => {
-  t.test('each of several listeners gets every signal', async (t) => {
-    const { store } = await opened(t, kind)
-    const group = someGroup(await addTenant(store))
-    await store.pageGroups.add(group)
-    const watchers = [await watching(store, kind), await watching(store, kind), await watching(store, kind)]
-    const signals = watchers.flatMap(({ next }) => [next('versions'), next('keys')])
-    await store.pages.record([somePage(group)])
-    await endSomeKey(store, group.tenantId)
-    await t.resolves(Promise.all(signals))
-  })
-
-  t.test('a listener that throws is reported, and harms neither the write nor other listeners', async (t) => {
-    const { store } = await opened(t, kind)
-    const group = someGroup(await addTenant(store))
-    await store.pageGroups.add(group)
-    const reports = t.capture(console, 'error').args
-    store.watch(() => {
-      throw new Error('a listener threw')
-    })
-    store.watch(async () => {
-      throw new Error('a listener rejected')
-    })
-    const watcher = await watching(store, kind)
-    const signals = [watcher.next('versions'), watcher.next('keys')]
-    t.equal(await store.pages.record([somePage(group)]), 'recorded')
-    await t.resolves(endSomeKey(store, group.tenantId))
-    await t.resolves(Promise.all(signals))
-    const { groups } = await store.pages.recall({ groups: [group], keys: [] })
-    t.equal(groups[0]?.pagesCount, 1, 'it is stored once')
-    const messages = new Set(reports().map(([error]) => (error as Error).message))
-    t.strictSame([...messages].sort(), ['a listener rejected', 'a listener threw'])
-  })
-}, EVERY_STORE)
-
-const endSomeKey = async ({ apiKeys }: Store, tenantId: string): Promise<void> => {
-  const key = someKey(tenantId)
-  await apiKeys.add(key)
-  await apiKeys.end(key.apiKeyId, { expiresAt: at(1) })
-}
-
 /** Stands before PostgreSQL on its socket. */
 const startProxy = async (t: Test, address: string) => {
   const { host } = parseAddress(address).server
@@ -254,35 +211,12 @@ const startProxy = async (t: Test, address: string) => {
   }
 }
 
-/** Watches a store, counts its signals, and waits for them. */
+/** Watches a store that already listens. */
 const watching = async (store: Store, { name }: StoreKind) => {
-  const counts: Record<Signal, number> = { keys: 0, versions: 0 }
-  const waiting = new Set<{ readonly signal: Signal; readonly resolve: () => void }>()
-  store.watch((signal) => {
-    counts[signal]++
-    for (const one of waiting)
-      if (one.signal === signal) {
-        waiting.delete(one)
-        one.resolve()
-      }
-  })
-  const next = (signal: Signal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const lost = setTimeout(() => reject(new Error(`no signal of ${signal}`)), LOST_MS)
-      waiting.add({
-        signal,
-        resolve: () => {
-          clearTimeout(lost)
-          resolve()
-        },
-      })
-    })
+  const watcher = watchingAtOnce(store)
   // On PostgreSQL every signal is emitted once when listening begins.
-  if (name === 'postgres' && !listening.has(store)) await next('keys')
+  if (name === 'postgres' && !listening.has(store)) await watcher.next('keys')
   listening.add(store)
-  return {
-    next,
-    count: (signal: Signal) => counts[signal],
-  }
+  return watcher
 }
 const listening = new WeakSet<Store>()

@@ -2,11 +2,12 @@ import type { Test } from 'tap'
 import { createPageGroup } from '../../src/core/create-page-group.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { issueApiKey } from '../../src/core/issue-api-key.ts'
+import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { updatePageGroup } from '../../src/core/update-page-group.ts'
+import { verbs } from '../store-contract/verbs.ts'
 import { type Answer, openScene, type Sent } from '../support/api.ts'
 import { opened, overStores, type StoreKind } from '../support/stores.ts'
-import { verbs } from '../support/verbs.ts'
 
 /** What a request can name: somebody's things, or things that nobody has. */
 type Named = {
@@ -76,7 +77,7 @@ const openService = async (t: Test, kind: StoreKind) => {
 
   const newTenant = async (name: string) => {
     const { tenantId } = await createTenant(deps)({ name })
-    const { apiKey } = await issueApiKey(deps)({ tenantId, name: null, scopes: [], lifeMs: null })
+    const { apiKey } = await issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
     const call = (...[operation, sent = {}]: Request) => scene.call(operation, { ...sent, key: apiKey })
     const newGroup = async (title: string) =>
       (await createPageGroup(deps)({ tenantId, name, title })).pageGroupId

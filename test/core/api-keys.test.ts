@@ -3,7 +3,7 @@ import { apiKeyHash, isApiKeyText } from '../../src/core/api-key-text.ts'
 import { identify } from '../../src/core/identify.ts'
 import { issueApiKey } from '../../src/core/issue-api-key.ts'
 import { listApiKeys } from '../../src/core/list-api-keys.ts'
-import type { Scope } from '../../src/core/ports/api-keys.ts'
+import { SCOPES, type Scope } from '../../src/core/ports/api-keys.ts'
 import { revokeApiKey } from '../../src/core/revoke-api-key.ts'
 import { rotateApiKey } from '../../src/core/rotate-api-key.ts'
 import { idOf } from '../support/setting.ts'
@@ -11,7 +11,12 @@ import { noOf, scene } from './scene.ts'
 
 const setting = async () => {
   const it = await scene()
-  const wanted = { tenantId: it.tenantId, name: 'crm', scopes: [] as Scope[], lifeMs: null as number | null }
+  const wanted = {
+    tenantId: it.tenantId,
+    name: 'crm',
+    scopes: SCOPES as readonly Scope[],
+    lifeMs: null as number | null,
+  }
   return {
     ...it,
     wanted,
@@ -23,7 +28,7 @@ const setting = async () => {
   }
 }
 
-t.test('an issued key has all scopes and never expires by default', async (t) => {
+t.test('an issued key has the scopes that were asked for, and need not expire', async (t) => {
   const { issue, tenantId } = await setting()
   const issued = await issue()
   t.strictSame(issued, {
@@ -40,6 +45,15 @@ t.test('an issued key has all scopes and never expires by default', async (t) =>
   })
   t.match(issued.apiKeyId, /^apikey_[a-z0-9]{26}$/)
   t.ok(isApiKeyText(issued.apiKey))
+})
+
+t.test('a key without scopes, or with one that does not exist, is refused', async (t) => {
+  const { issue, list, tenantId } = await setting()
+  for (const scopes of [[], undefined, ['pages:eat']] as unknown as Scope[][]) {
+    const no = await noOf(issue({ scopes }))
+    t.match(no, { kind: 'invalid_request', facts: { errors: [{ pointer: '/scopes' }] } })
+  }
+  t.strictSame(await list(tenantId), [])
 })
 
 t.test('a key can have some scopes and an end', async (t) => {

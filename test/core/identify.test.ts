@@ -2,14 +2,14 @@ import t from 'tap'
 import { newApiKeyText } from '../../src/core/api-key-text.ts'
 import { type Caller, identify, requireScope } from '../../src/core/identify.ts'
 import { issueApiKey } from '../../src/core/issue-api-key.ts'
-import type { Scope } from '../../src/core/ports/api-keys.ts'
+import { SCOPES, type Scope } from '../../src/core/ports/api-keys.ts'
 import { revokeApiKey } from '../../src/core/revoke-api-key.ts'
 import { noOf, scene } from './scene.ts'
 
 const HOUR_MS = 3_600_000
 
 /** A tenant with a key, and how often the store was asked for one. */
-const setting = async ({ lifeMs = null as number | null, scopes = [] as Scope[] } = {}) => {
+const setting = async ({ lifeMs = null as number | null, scopes = SCOPES as readonly Scope[] } = {}) => {
   const it = await scene()
   const issued = await issueApiKey(it)({ tenantId: it.tenantId, name: null, scopes, lifeMs })
   let lookUps = 0
@@ -51,7 +51,7 @@ t.test('an unknown, a revoked and an expired key are refused alike', async (t) =
   const { apiKey: brief } = await issueApiKey({ ...it, clock })({
     ...it,
     name: null,
-    scopes: [],
+    scopes: SCOPES,
     lifeMs: 1_000,
   })
   clock.advance(1_000)

@@ -139,6 +139,14 @@ t.test('a backup does not overwrite a file', async (t) => {
   )
 })
 
+t.test('a backup into a folder that does not exist names the folder', async (t) => {
+  const { folder, path } = await filled(t)
+  t.match(await refusal(join(folder, 'missing', 'one.db'), urlOf(path)), {
+    code: 1,
+    detail: `The folder ${folder}/missing does not exist.`,
+  })
+})
+
 t.test('a source that is missing, damaged or not a database of ours is refused', async (t) => {
   const { folder, path } = await filled(t)
   const other = join(folder, 'other.db')

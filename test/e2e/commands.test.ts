@@ -1,8 +1,12 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { readMigrations } from '../../src/adapters/migrations.ts'
 import { COMMANDS } from '../../src/cli/main.ts'
 import { settingsHelp } from '../../src/config/settings.ts'
+import type { ListedApiKey } from '../../src/core/issue-api-key.ts'
 import {
   answerOf,
   caller,
@@ -19,6 +23,7 @@ import {
 t.setTimeout(180_000)
 // Every command is a process, and starting them takes most of the time: two databases at a time.
 t.jobs = 2
+type Refusal = { readonly code: string; readonly database?: string; readonly remedy?: string }
 const DAY_MS = 86_400_000
 const SCOPES = ['prospect_logs:write', 'page_groups:read', 'pages:read', 'pages:write']
 /** A number that no double holds, and spellings that a parsed and rewritten value would lose. */
@@ -35,24 +40,44 @@ for (const kind of databaseKinds())
     const { env, rows } = database
     const answer = (args: string, ...more: string[]) => answerOf([...args.split(' '), ...more], env)
 
-    t.test('commands that start together on a new database all succeed', async (t) => {
-      const { env } = await kind.open(t)
-      const names = ['a', 'b', 'c', 'd']
-      const ran = await Promise.all(
-        names.map((name) => runCommand(['tenants', 'create', '--name', name], env)),
-      )
-      t.strictSame(
-        ran.filter(({ code }) => code !== 0).map(({ stderr }) => stderr),
-        [],
-      )
+    t.test('only migrate creates a database; other commands refuse and name it', async (t) => {
+      const folder = newFolder(t)
+      const missing = join(folder, 'not', 'there.db')
+      const url =
+        kind.name === 'sqlite' ? `sqlite:${missing}` : String((await kind.open(t)).env['DATABASE_URL'])
+      const lines = ['tenants create --name x', 'keys list --tenant t', 'page-groups show g']
+      await inFours(lines, async (line) => {
+        const { code, stdout, stderr } = await runCommand(line.split(' '), { DATABASE_URL: url })
+        const refusal = linesOf<Refusal>(stderr).at(-1)
+        t.match({ code, stdout, refusal }, { code: 1, stdout: '', refusal: { database: url } }, line)
+        t.match(refusal?.remedy, /prospect-pages migrate/)
+      })
+      t.strictSame(readdirSync(folder), [], 'not even a folder appears')
     })
 
-    t.test('a new database is migrated', async (t) => {
-      t.strictSame(await answer('migrate'), { migrated: true })
+    t.test('migrations that start together on a new database all succeed; one applies them', async (t) => {
+      const { env } = await kind.open(t)
+      const answers = await Promise.all([1, 2, 3, 4].map(() => answerOf(['migrate'], env)))
+      t.strictSame(
+        answers.flatMap(({ applied }) => applied),
+        readMigrations(kind.name).map(({ name }) => name),
+      )
+      const idle = { database: env['DATABASE_URL'], applied: [], detail: /^nothing to do/ }
+      t.match(await answerOf(['migrate'], env), idle)
     })
+
+    await answer('migrate')
 
     const { tenantId, brandId } = await answer('tenants create --name', 'A tenant')
     t.match({ tenantId, brandId }, { tenantId: /^tenant_[a-z0-9]{26}$/, brandId: /^brand_[a-z0-9]{26}$/ })
+    const rowsOf = async <Row>(args: string) => linesOf<Row>((await runCommand(args.split(' '), env)).stdout)
+
+    t.test('tenants are listed, one on each line, and renamed', async (t) => {
+      const second = await answer('tenants create --name Second')
+      const renamed = await answer(`tenants update ${second.tenantId} --name Third`)
+      t.match(renamed, { tenantId: second.tenantId, name: 'Third', createdAt: /Z$/ })
+      t.match(await rowsOf('tenants list'), [{ tenantId, name: 'A tenant' }, renamed])
+    })
 
     t.test('a key is shown once, and is not stored', async (t) => {
       const issued = await answer(`keys create --tenant ${tenantId} --name`, 'of the shop')
@@ -63,8 +88,11 @@ for (const kind of databaseKinds())
       })
       t.match(issued, { tenantId, scopes: SCOPES, expiresAt: null, revokedAt: null })
       const { apiKey, ...rest } = issued
-      const { apiKeys } = await answer(`keys list --tenant ${tenantId}`)
-      t.strictSame(apiKeys, [rest], 'the list has everything but the key')
+      t.strictSame(
+        await rowsOf(`keys list --tenant ${tenantId}`),
+        [rest],
+        'the list has everything but the key',
+      )
       t.ok(apiKey.startsWith(rest.start) && rest.start.length < 12)
       for (const bytes of await storedBytes(database)) t.notOk(bytes.includes(apiKey.slice(12)))
     })
@@ -87,9 +115,8 @@ for (const kind of databaseKinds())
         t.not(second.apiKey, first.apiKey)
         t.equal(msBetween(second.createdAt, second.expiresAt), 30 * DAY_MS)
         const third = await answer(`keys rotate ${second.apiKeyId}`)
-        const { apiKeys } = await answer(`keys list --tenant ${tenantId}`)
-        const endOf = (id: string) =>
-          apiKeys.find(({ apiKeyId }: { apiKeyId: string }) => apiKeyId === id).expiresAt
+        const keys = await rowsOf<ListedApiKey>(`keys list --tenant ${tenantId}`)
+        const endOf = (id: string) => String(keys.find(({ apiKeyId }) => apiKeyId === id)?.expiresAt)
         t.equal(msBetween(second.createdAt, endOf(first.apiKeyId)), DAY_MS / 12)
         t.equal(msBetween(third.createdAt, endOf(second.apiKeyId)), DAY_MS, 'a day by default')
       },
@@ -206,10 +233,31 @@ for (const kind of databaseKinds())
       })
     })
 
+    t.test('all page groups of a tenant are listed, newest first, and each is shown', async (t) => {
+      const { tenantId } = await answer('tenants create --name lists')
+      const input = Array.from({ length: 105 }, (_, i) => `{"name":"g${i}","title":"t","actions":${EXACT}}`)
+      const create = ['page-groups', 'create', '--tenant', tenantId, '--file', '-']
+      const created = linesOf<{ pageGroupId: string }>(
+        (await runCommand(create, env, input.join('\n'))).stdout,
+      )
+      const { pageGroupId } = created[0] as (typeof created)[0]
+      const deleted = await answer(`page-groups delete ${pageGroupId}`)
+      const list = `page-groups list --tenant ${tenantId}`
+      t.strictSame(await rowsOf(list), created.slice(1).reverse(), 'all but the deleted ones')
+      t.strictSame(await rowsOf(`${list} --status deleted`), [deleted])
+      t.strictSame(await rowsOf(`${list} --status archived`), [])
+      const shown = await runCommand(['page-groups', 'show', pageGroupId], env)
+      t.strictSame(JSON.parse(shown.stdout), deleted)
+      t.ok(shown.stdout.includes(`"actions":${EXACT}`), 'digit by digit')
+    })
+
     t.test('a refused command ends with 1 and explains itself in JSON on stderr', async (t) => {
       const refusals = [
         [`keys create --tenant ${unknown('tenant')}`, 'not_found'],
         [`keys revoke ${unknown('apikey')}`, 'not_found'],
+        [`tenants update ${unknown('tenant')} --name n`, 'not_found'],
+        [`page-groups list --tenant ${unknown('tenant')}`, 'not_found'],
+        [`page-groups show ${unknown('pagegroup')}`, 'page_group_not_found'],
         [`page-groups create --tenant ${unknown('tenant')} --name n --title t`, 'not_found'],
         [
           `page-groups create --tenant ${tenantId} --name n --title t --brand ${unknown('brand')}`,
@@ -223,7 +271,8 @@ for (const kind of databaseKinds())
       const refused = async ([args, reason]: (typeof refusals)[number]) => {
         const { code, stdout, stderr } = await runCommand(args.split(' '), env)
         t.match({ code, stdout }, { code: 1, stdout: '' }, args)
-        t.equal(linesOf<{ code: string }>(stderr).at(-1)?.code, reason, args)
+        const refusal = linesOf<Refusal>(stderr).at(-1)
+        t.match(refusal, { code: reason, database: env['DATABASE_URL'] }, args)
       }
       await inFours(refusals, refused)
     })
@@ -231,7 +280,7 @@ for (const kind of databaseKinds())
     t.test('commands work while a server runs, and take effect there at once', async (t) => {
       const { env } = await kind.open(t)
       const answer = (args: string) => answerOf(args.split(' '), env)
-      const { tenantId, apiKey: firstKey, pageGroupId } = await seed(env)
+      const { tenantId, apiKey: firstKey, apiKeyId, pageGroupId } = await seed(env)
       const server = await startProgram(t, env)
       await server.ready()
       const firstCall = caller(server.url, firstKey)
@@ -262,8 +311,7 @@ for (const kind of databaseKinds())
       const third = await answer(`keys rotate ${second.apiKeyId} --overlap 0m`)
       t.equal((await caller(server.url, third.apiKey)('GET', '/v0/page_groups')).status, 200)
       await refusedSoon(call)
-      const { apiKeys } = await answer(`keys list --tenant ${tenantId}`)
-      await answer(`keys revoke ${apiKeys[0].apiKeyId}`)
+      await answer(`keys revoke ${apiKeyId}`)
       await refusedSoon(firstCall)
     })
   })
@@ -280,19 +328,23 @@ const storedBytes = async ({ env, rows }: TestedDatabase): Promise<Buffer[]> => 
   return readdirSync(dirname(path)).map((name) => readFileSync(join(dirname(path), name)))
 }
 
-t.test('incorrect use ends with 2, and names the help', async (t) => {
+t.test('incorrect use ends with 2 and one JSON object on stderr, which names the help', async (t) => {
   const env = { DATABASE_URL: `sqlite:${join(newFolder(t), 'test.db')}` }
-  const wrong = async ([args, stderr]: readonly [string, RegExp]) =>
-    t.match(await runCommand(args.split(' '), env), { code: 2, stdout: '', stderr }, args)
-  await Promise.all(
-    (
-      [
-        ['help sing', /^prospect-pages: unknown command: sing\nprospect-pages --help lists the commands\n$/],
-        ['--port 80', /^prospect-pages: unknown option --port\nusage: prospect-pages serve\n.*--help/],
-        ['keys revoke a b', /unexpected argument: b\nusage: prospect-pages keys revoke ID\n.*--help/],
-      ] as const
-    ).map(wrong),
-  )
+  const uses = [
+    ['help sing', 'unknown command: sing', /^prospect-pages --help lists the commands$/],
+    [
+      '--verison',
+      'unknown option --verison; did you mean --version?',
+      /^usage: prospect-pages serve .*--help/s,
+    ],
+    ['keys revoke a b', 'unexpected argument: b', /^usage: prospect-pages keys revoke ID\n.*--help/],
+  ] as const
+  const wrong = async ([args, detail, remedy]: (typeof uses)[number]) => {
+    const { code, stdout, stderr } = await runCommand(args.split(' '), env)
+    t.match({ code, stdout }, { code: 2, stdout: '' }, args)
+    t.match(JSON.parse(stderr), { code: 'wrong_use', detail, remedy }, args)
+  }
+  await Promise.all(uses.map(wrong))
   t.notOk(existsSync(env.DATABASE_URL.slice('sqlite:'.length)), 'and opens no database')
 })
 
@@ -305,11 +357,47 @@ t.test('a command on memory is incorrect use: nothing would be kept', async (t) 
 })
 
 t.test('a command whose database is down is refused at once', async (t) => {
-  const DATABASE_URL = `postgres://somebody:secret@localhost/db?host=${newFolder(t)}`
-  const { code, stdout, stderr } = await runCommand(['migrate'], { DATABASE_URL })
-  t.match({ code, stdout }, { code: 1, stdout: '' })
-  t.equal(JSON.parse(stderr).code, 'unavailable')
-  t.notMatch(stderr, /secret/)
+  const DATABASE_URL = `postgres://somebody:secret@localhost/db?host=${newFolder(t)}&password=secret`
+  for (const args of [['migrate'], ['tenants', 'list']]) {
+    const { code, stdout, stderr } = await runCommand(args, { DATABASE_URL })
+    t.match({ code, stdout }, { code: 1, stdout: '' })
+    t.match(JSON.parse(stderr), {
+      code: 'unavailable',
+      cause: /^No connection to/,
+      database: DATABASE_URL.replace(':secret', '').replace('secret', '…'),
+      remedy: /start PostgreSQL/,
+    })
+    t.notMatch(stderr, /secret/)
+  }
+})
+
+t.test('a refusal names the file or the address, and the remedy', async (t) => {
+  const folder = newFolder(t)
+  const [empty, garbage] = [join(folder, 'empty.db'), join(folder, 'garbage.db')]
+  writeFileSync(empty, '')
+  writeFileSync(garbage, 'This is not a database.\n'.repeat(100))
+  const server = createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const uses = [
+    ['tenants list', empty, 'The database is not migrated.', /migrate/],
+    ['tenants list', garbage, 'file is not a database', /restore a backup/],
+    ['serve', garbage, 'file is not a database', /restore a backup/],
+    ['tenants list', folder, /./, /must name a file/],
+    ['migrate', folder, 'unable to open database file', /must name a file/],
+    ['migrate', join(garbage, 'x.db'), `${garbage}: file already exists.`, /permissions/],
+    ['backup missing/copy.db', garbage, 'missing/copy.db: no such file or directory.', /folder/],
+    ['serve', join(folder, 'new.db'), `127.0.0.1:${port} is already in use.`, /PORT/],
+  ] as const
+  const refused = async ([args, path, detail, remedy]: (typeof uses)[number]) => {
+    const DATABASE_URL = `sqlite:${path}`
+    const { code, stdout, stderr } = await runCommand(args.split(' '), { DATABASE_URL, PORT: `${port}` })
+    t.match({ code, stdout }, { code: 1, stdout: '' }, args)
+    t.match(JSON.parse(stderr), { detail, database: DATABASE_URL, remedy }, args)
+  }
+  await inFours(uses, refused)
+  t.equal(statSync(empty).size, 0, 'what is no database is not made one')
 })
 
 t.test('invalid settings end every command with 1, with all faults on stderr', async (t) => {
@@ -335,5 +423,6 @@ t.test('help lists every command, and every setting with its default', async (t)
 
 t.test('the version is the one of the package', async (t) => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  t.match(await runCommand(['--version']), { code: 0, stdout: `${version}\n`, stderr: '' })
+  for (const args of [['--version'], ['-v'], ['serve', '--version']])
+    t.match(await runCommand(args), { code: 0, stdout: `${version}\n`, stderr: '' })
 })

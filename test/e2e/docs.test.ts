@@ -88,6 +88,29 @@ t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {
     t.strictSame(wrong, [])
   })
 
+  t.test('an opened operation shows the fields of its body, and folds its responses', async (t) => {
+    const { page, wrong } = await open(t, browser, server.url, { viewport: PHONE })
+    const block = page.locator('.opblock[id$="-logProspectActivity"]')
+    await block.locator('.opblock-summary-control').click()
+    await block.getByRole('textbox', { name: 'Request body' }).waitFor()
+    const rowOf = (field: string) => block.getByRole('row').filter({ hasText: field })
+    t.match(await rowOf('The kind of activity').innerText(), /type\s.*1 to 100 characters, default: webhook/s)
+    t.match(await rowOf('system that sends').innerText(), /source\s+string, required/)
+    const folded = block.locator('details', { hasText: 'missing_api_key' })
+    const example = folded.locator('.highlight-code')
+    t.notOk(await example.isVisible())
+    await folded.locator('summary').click()
+    await example.waitFor()
+    t.match(await page.locator('h1, h2, h3').allTextContents(), [
+      /prospect-pages/,
+      'Operations',
+      /Prospects/,
+      /Pages/,
+    ])
+    t.ok(await fits(page))
+    t.strictSame(wrong, [])
+  })
+
   for (const [name, viewport] of Object.entries({ 'in a wide window': WIDE, 'on a phone': PHONE }))
     t.test(`${name}, in the dark: shows five operations, and calls with a key`, async (t) => {
       const { page, wrong } = await openPage(t, viewport, 'dark')
@@ -115,7 +138,8 @@ t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {
       t.fail(`the tab key never reaches ${what}`)
     }
     await tabTo('.btn.authorize')
-    t.equal(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'), 'solid', 'seen')
+    const outline = () => page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
+    t.equal(await outline(), 'solid', 'seen')
     await page.keyboard.press('Enter')
     await page.locator('.modal-ux input').waitFor()
     if (!(await focused('.modal-ux input'))) await tabTo('.modal-ux input')
@@ -126,6 +150,7 @@ t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {
     await page.locator('.modal-ux').waitFor({ state: 'detached' })
 
     await tabTo('[id$="-listPageGroups"] .opblock-summary-control')
+    t.equal(await outline(), 'solid', 'seen')
     await page.keyboard.press('Enter')
     await page.locator('.btn.execute').waitFor()
     await tabTo('.btn.execute')

@@ -32,7 +32,7 @@ t.test('a sound embedded database passes every check, and doctor does not change
   const before = readFileSync(path)
   const { names, failed } = await diagnosed(t, env)
   t.strictSame(failed, [])
-  t.strictSame(names, ['settings', 'database', 'write access', 'disk', 'integrity', 'migrations'])
+  t.strictSame(names, ['settings', 'database', 'write access', 'disk', 'privacy', 'integrity', 'migrations'])
   t.ok(before.equals(readFileSync(path)))
   t.strictSame((await diagnosed(t, env, '--thorough')).failed, [])
 })
@@ -87,6 +87,16 @@ t.test('a damaged file is reported, and so is one that is not a database', async
   ])
 })
 
+t.test('a file that other users can read is reported', async (t) => {
+  const { path, env } = await filled(t)
+  for (const mode of [0o604, 0o640]) {
+    chmodSync(path, mode)
+    t.match((await diagnosed(t, env)).failed, [
+      { name: 'privacy', detail: path, remedy: `chmod 600 ${path}` },
+    ])
+  }
+})
+
 t.test('a file or a folder that the user cannot write to is reported', async (t) => {
   const { folder, path } = await filled(t)
   const look = async (): Promise<Check[]> => {
@@ -94,7 +104,7 @@ t.test('a file or a folder that the user cannot write to is reported', async (t)
       const { examineSqlite } = await import(process.argv[1])
       if (process.getuid() === 0) process.setuid(${UNPRIVILEGED})
       const { checks } = examineSqlite(process.argv[2], false)
-      process.stdout.write(JSON.stringify(checks.filter(({ ok }) => !ok)))`
+      process.stdout.write(JSON.stringify(checks.filter(({ name, ok }) => !ok && name !== 'privacy')))`
     return JSON.parse(await runChild(script, sourceUrl('operations/examine-sqlite.ts'), path))
   }
   chmodSync(path, 0o444)

@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -62,6 +63,17 @@ for (const { words, examples } of COMMANDS.filter(({ words }) => words !== 'serv
       }
     },
   )
+
+t.test('the examples of the command-line page work as pasted', { skip, buffered: true }, async (t) => {
+  const page = readFileSync(new URL('../../docs/command-line.md', import.meta.url), 'utf8')
+  const examples = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, example = '']) => example)
+  t.ok(examples.length > 0)
+  for (const example of examples) {
+    const env = { DATABASE_URL: `sqlite:${join(newFolder(t), 'test.db')}` }
+    await seed(env)
+    t.match(await paste(example, env), { code: 0, stdout: /./, stderr: '' }, example)
+  }
+})
 
 t.test('a reader that leaves early does not stop a command', { skip }, async (t) => {
   const env = { DATABASE_URL: `sqlite:${join(newFolder(t), 'test.db')}` }

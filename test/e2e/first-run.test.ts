@@ -1,17 +1,20 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { createLog } from '../../src/adapters/log.ts'
-import { firstRun } from '../../src/cli/first-run.ts'
+import { greeting } from '../../src/cli/first-run.ts'
 import { createRuntime } from '../../src/compose/service.ts'
 import { readConfig } from '../../src/config/config.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import {
+  BIN,
   caller,
   databaseKinds,
   type Environment,
   inherited,
+  linesOf,
   newFolder,
   type Program,
   startProgram,
@@ -42,14 +45,8 @@ const paste = async (lines: string): Promise<string> => {
   return output
 }
 
-/** curl prints its answers without line ends; the shell echoes the page id on a line. */
-const answersIn = (output: string): unknown[] =>
-  output
-    .replaceAll('}{', '}\n{')
-    .replace(/(page_[a-z0-9]{26})\n/, '\n"$1"\n')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line))
+/** Each answer is a line, and the shell echoes the page id on another. */
+const answersIn = (output: string): unknown[] => linesOf(output.replace(/^page_[a-z0-9]{26}$/m, '"$&"'))
 
 const databases: Readonly<Record<string, (folder: string) => Environment>> = {
   'an embedded': (folder) => ({ DATABASE_URL: `sqlite:${join(folder, 'new', 'test.db')}` }),
@@ -65,6 +62,7 @@ for (const [name, envIn] of Object.entries(databases))
     const pageGroupId = settingOf('GROUP')
     t.equal(settingOf('URL'), server.url)
     t.match(greeting, `  key         ${settingOf('KEY')}\n`)
+    t.match(greeting, ` ${server.url}/docs.\n`)
 
     const output = await paste(greeting.slice(greeting.indexOf('URL=')))
     const [receipt, groups, pageId, pages, page, ...more] = answersIn(output)
@@ -83,7 +81,7 @@ for (const [name, envIn] of Object.entries(databases))
   })
 
 t.test(
-  'without settings, the embedded database is created in ./data and the greeting is printed once',
+  'without settings, the embedded database is created in ./data, and the next start prints how to get another key',
   async (t) => {
     const folder = newFolder(t)
     const first = await startProgram(t, {}, folder)
@@ -96,18 +94,47 @@ t.test(
     const second = await startProgram(t, {}, folder)
     await second.ready()
     t.equal((await caller(second.url, key)('GET', '/v0/page_groups')).status, 200, 'the key still works')
+    const text = await until('it greets again', () => /^This .*?\n\n/ms.exec(second.stdout())?.[0])
+    const [tenantId = ''] = /tenant_[a-z0-9]{26}/.exec(greeting) ?? []
+    t.equal(
+      text,
+      `This database has one tenant. The API reference is at ${second.url}/docs.\nTo create an API key:\n` +
+        `  prospect-pages keys create --tenant ${tenantId}\n\n`,
+    )
     t.equal(await second.stop(), 0)
-    t.equal(second.stdout(), '', 'and nothing is printed again')
   },
 )
 
+t.test('npm start passes SIGTERM on: the server stops in order and frees its port', async (t) => {
+  const folder = newFolder(t)
+  const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  mkdirSync(join(folder, 'dist/cli'), { recursive: true })
+  writeFileSync(join(folder, 'dist/cli/bin.js'), `import '${pathToFileURL(BIN)}'`)
+  writeFileSync(
+    join(folder, 'package.json'),
+    JSON.stringify({ type: 'module', scripts: { start: scripts.start } }),
+  )
+  const server = await startProgram(t, { DATABASE_URL: 'memory:' }, folder, ['npm', 'start'])
+  const [, pid] = await until('it has logged', () => /"pid":(\d+)/.exec(server.stderr()))
+  t.not(Number(pid), server.pid, 'npm is another process')
+  void server.stop()
+  const isStopped = () => server.stderr().includes('"msg":"stopped"')
+  t.ok(
+    await until('the server has stopped', isStopped).catch(
+      () => process.kill(Number(pid), 'SIGKILL') && false,
+    ),
+  )
+  await t.rejects(fetch(server.url), { cause: { code: 'ECONNREFUSED' } })
+})
+
 /** A first run that fails at one of its writes. */
 const endedFirstRun = async (env: Environment, port: 'tenants' | 'pageGroups' | 'apiKeys') => {
-  const world = createRuntime(readConfig(env), createLog('silent'))
+  const config = readConfig(env)
+  const world = createRuntime(config, createLog('silent'))
   await world.store.migrate()
   const ended = new Error('the process died')
   const store: Store = { ...world.store, [port]: { ...world.store[port], add: () => Promise.reject(ended) } }
-  await firstRun({ ...world, store }, '').catch((why) => {
+  await greeting({ ...world, store }, config, '').catch((why) => {
     if (why !== ended) throw why
   })
   await world.store.close()
@@ -126,15 +153,21 @@ for (const port of ['tenants', 'pageGroups', 'apiKeys'] as const)
 
 for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
   t.test(
-    'on an empty PostgreSQL database nothing is created or printed',
+    'on an empty PostgreSQL database nothing is created, and what to type next is printed once',
     { skip: kind.skip ?? false },
     async (t) => {
       t.teardown(kind.end)
       const { env, rows } = await kind.open(t)
-      const server = await startProgram(t, env)
-      await server.ready()
-      t.equal(await server.stop(), 0)
-      t.equal(server.stdout(), '')
+      for (const more of [{}, { WORKERS: '2' }]) {
+        const server = await startProgram(t, { ...env, ...more, DOCS: 'off' })
+        await until('it greets', () => server.stdout().endsWith('TENANT_ID\n\n'))
+        t.equal(await server.stop(), 0)
+        t.equal(
+          server.stdout(),
+          '\nThis database has no API key.\nTo create an API key:\n' +
+            '  prospect-pages tenants create --name Acme\n  prospect-pages keys create --tenant TENANT_ID\n\n',
+        )
+      }
       t.strictSame(await rows('select tenant_id from tenants'), [])
     },
   )

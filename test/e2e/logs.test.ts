@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { sourceUrl } from '../support/children.ts'
 import { FAULTS } from '../support/faulty.ts'
+import { heldRequest } from '../support/held-request.ts'
 import {
   caller,
   databaseKinds,
@@ -142,7 +143,10 @@ t.test('a namer that fails leaves neither its key nor its address nor its words 
       /KEY=(.*)\nGROUP=(.*)\n/.exec(server.stdout()),
     )
     await caller(server.url, key)('POST', `/v0/page_groups/${group}/pages`, { supplementaryContext: EMAIL })
-    await until('naming has failed', () => server.logs().some(({ msg }) => msg === 'naming failed'))
+    const failed = () => server.logs().find(({ msg }) => msg === 'naming failed')
+    const next = 'published under its built-in name'
+    t.match(await until('naming has failed', failed), { reason: /did not answer JSON/, next })
+    t.notMatch(server.stderr(), /"stack"/)
     t.equal(await server.stop(), 0)
     for (const secret of [SECRET, EMAIL]) t.notOk(server.stderr().includes(secret), `${NAMER_URL}: ${secret}`)
   }
@@ -153,6 +157,22 @@ t.test('a namer that fails leaves neither its key nor its address nor its words 
   ] as const
   await Promise.all(named.map(failsQuietly))
 })
+
+t.test(
+  'a request that the drain cuts off is logged as unavailable, before the server has stopped',
+  async (t) => {
+    const server = await startProgram(t, { DATABASE_URL: 'memory:', DRAIN_MS_MAX: '1' })
+    const [, key = ''] = await until('it has greeted', () => /^KEY=(.*)$/m.exec(server.stdout()))
+    const { status } = await heldRequest(server.url, key)
+    t.equal(await server.stop(), 0)
+    t.equal(await status, undefined)
+    t.match(server.logs().slice(1), [
+      { msg: 'stopping' },
+      { msg: 'answered', status: 503, code: 'unavailable' },
+      { msg: 'stopped' },
+    ])
+  },
+)
 
 t.test('the lines are as loud as LOG_LEVEL', async (t) => {
   const levelsAt = async (LOG_LEVEL: string) => {

@@ -9,6 +9,7 @@ import { type Moved, move, type Row, type Source, type Target } from '../../src/
 import { sqliteSource } from '../../src/operations/move-from-sqlite.ts'
 import { TABLES } from '../../src/operations/move-tables.ts'
 import { postgresTarget } from '../../src/operations/move-to-postgres.ts'
+import { diagnosed } from '../support/doctor.ts'
 import { fillSource, postgresRows, sqliteRows } from '../support/moving.ts'
 import {
   answerOf,
@@ -54,9 +55,11 @@ const moveHere = async ({ source, target }: ReturnType<typeof opened>): Promise<
     await target.close()
   }
 }
-const refusal = async (args: readonly string[]) => {
-  const { code, stdout, stderr } = await runCommand(args)
-  return { stdout, detail: linesOf<{ detail?: string }>(stderr).at(-1)?.detail, code }
+const detailIn = (stderr: string) =>
+  linesOf<{ detail?: string }>(stderr).find(({ detail }) => detail !== undefined)?.detail
+const refusal = async (args: readonly string[], env = {}) => {
+  const { code, stdout, stderr } = await runCommand(args, env)
+  return { stdout, detail: detailIn(stderr), code }
 }
 
 t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
@@ -170,7 +173,17 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
     })
     t.ok((await count('prospects')) > 0, 'some rows were copied')
     t.ok((await count('prospect_logs')) < 12_000, 'and some were not')
+    const target = { DATABASE_URL: url, PORT: '0' }
+    const remedy = /move .* is not complete\. Run the same prospect-pages move again/
+    for (const use of [['serve'], ['migrate'], ['tenants', 'create', '--name', 'One']])
+      t.match(
+        await refusal(use, target),
+        { code: 1, stdout: '', detail: remedy },
+        'nothing uses it meanwhile',
+      )
+    t.match((await diagnosed(t, { DATABASE_URL: url })).failed, [{ name: 'database', remedy }])
     t.equal((await runCommand(args)).code, 0)
+    t.strictSame((await diagnosed(t, { DATABASE_URL: url })).named('role')?.ok, true, 'it can be used')
     t.strictSame(await postgresRows(url), await sqliteRows(path))
   })
 
@@ -203,6 +216,7 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
 
   t.test('a target that contains other data is refused, and nothing is written', async (t) => {
     const { args, url, count } = await setting(t)
+    await answerOf(['migrate'], { DATABASE_URL: url })
     await answerOf(['tenants', 'create', '--name', 'Somebody'], { DATABASE_URL: url })
     t.match(await refusal(args), {
       code: 1,
@@ -330,6 +344,7 @@ t.test('a batch is bounded in rows and in size', async (t) => {
   const source: Source = { lock: () => {}, count: () => 0, rows: () => many, close: () => {} }
   const target: Target = {
     prepare: async () => {},
+    mark: async () => {},
     count: async () => 0,
     countEqual: async () => 0,
     add: async (_table, rows) => {

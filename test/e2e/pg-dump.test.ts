@@ -61,7 +61,7 @@ t.test(
       if (program === 'pg_dump') await rows('drop owned by somewhere_else; drop role somewhere_else')
     }
     t.strictSame(await postgresRows(NEW_DATABASE_URL), await postgresRows(DATABASE_URL))
-    t.strictSame(await answerOf(['migrate'], { DATABASE_URL: NEW_DATABASE_URL }), { migrated: true })
+    t.match(await answerOf(['migrate'], { DATABASE_URL: NEW_DATABASE_URL }), { applied: [] })
     const { code, stdout } = await runCommand(['doctor'], { DATABASE_URL: NEW_DATABASE_URL })
     const checks: Check[] = JSON.parse(stdout).checks
     t.ok(checks.find(({ name }) => name === 'migrations')?.ok, `${code}`)

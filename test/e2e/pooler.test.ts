@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { diagnosed } from '../support/doctor.ts'
 import { SERVER_CONNECTIONS, startPgbouncer, whyNoPgbouncer } from '../support/pgbouncer.ts'
 import {
   answerOf,
   caller,
   databaseKinds,
   type Environment,
+  runCommand,
   seedByCommands,
   startProgram,
   until,
@@ -45,9 +47,28 @@ const setting = async (t: Test, knowsDirect: boolean) => {
   return { ...seeded, env, rows, server, pagesPath, call: caller(server.url, seeded.apiKey) }
 }
 
+/** PgBouncer refuses what it does not know for a session, or drops it. */
+const DROPPING =
+  'ignore_startup_parameters = statement_timeout, lock_timeout, plan_cache_mode, enable_seqscan, enable_hashjoin, enable_mergejoin, jit'
+
 t.test('behind a pooler in transaction mode', { skip: why ?? false }, async (t) => {
   t.equal(ROLE_SETTINGS.length, 6)
   t.teardown(kind.end)
+  t.test('a pooler that no setting names is refused at start, with the remedy', async (t) => {
+    for (const more of ['', DROPPING]) {
+      const directUrl = String((await kind.open(t)).env['DATABASE_URL'])
+      await answerOf(['migrate'], { DATABASE_URL: directUrl })
+      const pooler = await startPgbouncer(new URL(directUrl).searchParams.get('host') ?? '', more)
+      t.teardown(pooler.stop)
+      const env = { DATABASE_URL: pooler.urlOf(directUrl), PORT: '0' }
+      const remedy = /is a connection pooler. Set DATABASE_POOLER=true/
+      for (const args of [['serve'], ['migrate'], ['tenants', 'create', '--name', 'One']])
+        t.match(await runCommand(args, env), { code: 1, stdout: '', stderr: remedy })
+      t.match(await runCommand(['serve'], { ...env, WORKERS: '2' }), { code: 1, stderr: remedy })
+      t.match((await diagnosed(t, { DATABASE_URL: env.DATABASE_URL })).failed, [{ name: 'database', remedy }])
+    }
+  })
+
   for (const knowsDirect of [true, false])
     t.test(`${knowsDirect ? 'with' : 'without'} an address of PostgreSQL itself`, async (t) => {
       const { call, server, rows, env, pagesPath, pageGroupId, apiKeyId } = await setting(t, knowsDirect)

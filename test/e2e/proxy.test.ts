@@ -1,10 +1,11 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
+import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import { newFolder, seed, startProgram, until } from '../support/program.ts'
-import { proxyKinds } from '../support/proxies.ts'
+import { type Answered, proxyKinds } from '../support/proxies.ts'
 
 t.setTimeout(120_000)
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -35,6 +36,14 @@ const echo = async (t: Test) => {
 }
 const valuesOf = (headers: readonly string[] | undefined, name: string): string[] =>
   (headers ?? []).filter((_, i, all) => i % 2 === 1 && all[i - 1]?.toLowerCase() === name)
+
+const mustBeProblem = (t: Test, { headers, text }: Answered, status: number, code: ProblemCode): void => {
+  t.equal(headers['content-type'], 'application/problem+json')
+  const problem = JSON.parse(text)
+  t.match(problem, { type: `/problems/${code}`, status, code, title: /./, detail: /./ })
+  t.equal(problem.title, PROBLEMS[code].title)
+  t.equal(problem.instance, headers['x-request-id'])
+}
 
 for (const kind of proxyKinds()) {
   if (kind.skip !== null) process.stderr.write(`${kind.skip}\n`)
@@ -123,10 +132,52 @@ for (const kind of proxyKinds()) {
         status: 503,
         headers: { 'content-type': 'application/problem+json', 'retry-after': '1' },
       })
-      t.match(JSON.parse(away.text), { status: 503, code: 'unavailable' })
+      mustBeProblem(t, away, 503, 'unavailable')
     })
 
-    if (kind.name === 'nginx')
+    t.test('what the proxy refuses itself is a problem like those of the service', async (t) => {
+      const { port } = await echo(t)
+      const { ask } = await kind.start(t, port)
+      mustBeProblem(t, await ask('/metrics'), 404, 'not_found')
+      const headers = { 'x-request-id': 'order-7.1' }
+      const body = 'x'.repeat(3_000_000)
+      const large = await ask('/v0/prospect_logs', { method: 'POST', headers, body, expectsContinue: true })
+      mustBeProblem(t, large, 413, 'payload_too_large')
+      t.equal(large.headers['x-request-id'], 'order-7.1')
+      // Caddy allows headers of 1 MiB, and its answers to what is not HTTP cannot be changed.
+      if (kind.name === 'caddy') return
+      mustBeProblem(t, await ask(`/${'x'.repeat(10_000)}`), 431, 'headers_too_large')
+      mustBeProblem(t, await ask('/', { headers: { x: 'x'.repeat(10_000) } }), 431, 'headers_too_large')
+      mustBeProblem(t, await ask('/', { headers: { host: ['a', 'b'] } }), 400, 'invalid_request')
+      mustBeProblem(t, await ask('/', { method: 'TRACE' }), 405, 'method_not_allowed')
+    })
+
+    if (kind.name === 'nginx') {
+      t.test('40 connections of one address may send as much as they can', async (t) => {
+        const { port } = await echo(t)
+        const { ask } = await kind.start(t, port)
+        const connections = Array.from({ length: 40 }, async () => {
+          for (let n = 0; n < 10; n++) t.equal((await ask('/')).text, 'reached')
+        })
+        await Promise.all(connections)
+      })
+
+      t.test('an address with 200 requests in flight is refused the next', async (t) => {
+        const held: ServerResponse[] = []
+        const server = createServer((_, response) => void held.push(response))
+        await once(server.listen(0, '127.0.0.1'), 'listening')
+        t.teardown(() => server.close())
+        const { ask } = await kind.start(t, (server.address() as AddressInfo).port)
+        const asked = Array.from({ length: 201 }, () => ask('/'))
+        const refused = await Promise.race(asked)
+        mustBeProblem(t, refused, 429, 'rate_limited')
+        t.equal(refused.headers['retry-after'], '1')
+        await until('the others reached the service', () => held.length === 200)
+        for (const response of held) response.end()
+        const statuses = (await Promise.all(asked)).map(({ status }) => status)
+        t.equal(statuses.filter((status) => status === 200).length, 200)
+      })
+
       t.test('a body that arrives slowly waits at the proxy', async (t) => {
         const { port, reached } = await echo(t)
         const { ask, socket } = await kind.start(t, port)
@@ -143,5 +194,6 @@ for (const kind of proxyKinds()) {
         await until('it is whole', () => reached.length === 2)
         t.match(reached[1], { target: '/slow', body: '1234567890' })
       })
+    }
   })
 }

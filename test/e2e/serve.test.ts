@@ -112,7 +112,7 @@ for (const kind of databaseKinds())
         publishedVersion: { versionNumber: 1 },
         latestVersion: { status: 'published' },
       })
-      t.equal(server.stdout(), '', 'nothing is printed for a database that is not empty')
+      t.notMatch(server.stdout(), 'pp_', 'no key is created for a database that has one')
     })
 
     t.test('health, readiness, the API description and problem pages need no key', async (t) => {
@@ -264,7 +264,7 @@ t.test('a port in use, or a database that cannot be opened, ends the server with
   const { url } = await startProgram(t, { DATABASE_URL: 'memory:' })
   const folder = newFolder(t)
   const refusals = [
-    [{ DATABASE_URL: 'memory:', PORT: new URL(url).port }, /EADDRINUSE/],
+    [{ DATABASE_URL: 'memory:', PORT: new URL(url).port }, /already in use/],
     [{ DATABASE_URL: `sqlite:${folder}`, PORT: '0' }, /unable to open/],
   ] as const
   for (const [env, detail] of refusals) {

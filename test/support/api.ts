@@ -14,7 +14,7 @@ import { createTenant } from '../../src/core/create-tenant.ts'
 import { DomainFailure } from '../../src/core/failures.ts'
 import { identify } from '../../src/core/identify.ts'
 import { issueApiKey } from '../../src/core/issue-api-key.ts'
-import type { Scope } from '../../src/core/ports/api-keys.ts'
+import { SCOPES, type Scope } from '../../src/core/ports/api-keys.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { publishVersions } from '../../src/core/publish-versions.ts'
 import type { CreatedPage, NewPage } from '../../src/shapes/page.ts'
@@ -109,7 +109,7 @@ export const openScene = async ({
     }),
   )
 
-  const newKey = async (tenantId: string, scopes: readonly Scope[] = [], lifeMs: number | null = null) =>
+  const newKey = async (tenantId: string, scopes: readonly Scope[] = SCOPES, lifeMs: number | null = null) =>
     issueApiKey(deps)({ tenantId, name: null, scopes, lifeMs })
   const newTenant = async () => {
     const tenant = await createTenant(deps)({ name: 'a tenant' })
@@ -129,7 +129,7 @@ export const openScene = async ({
     newTenant,
     /** A key of the owner's tenant with these scopes alone. */
     keyWith: async (...scopes: Scope[]) => (await newKey(owner.tenantId, scopes)).apiKey,
-    keyFor: async (lifeMs: number) => newKey(owner.tenantId, [], lifeMs),
+    keyFor: async (lifeMs: number) => newKey(owner.tenantId, SCOPES, lifeMs),
     newGroup: async (fields: PageGroupFields = {}, tenantId = owner.tenantId) =>
       createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields }),
     newPage: async (pageGroupId: string, json: NewPage = {}) =>

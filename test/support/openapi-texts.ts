@@ -25,6 +25,12 @@ not have happened: retry it with the same key.
 **Errors** are RFC 9457 problem documents (\`application/problem+json\`). Programs should branch on \`code\`;
 \`/problems/{code}\` explains each one.
 
+**Text.** Strings are Unicode. One with a NUL character (U+0000) or an unpaired surrogate is refused with 400. \`payload\` is exempt:
+it is stored byte for byte.
+
+**Tracing.** Every request may carry two headers: \`X-Request-Id\`, an id of 1 to 128 letters, digits, \`.\`, \`_\` or \`-\`, and
+\`traceparent\` (W3C Trace Context). An invalid value is ignored. Every response has an \`X-Request-Id\`.
+
 **Compatibility.** Clients must ignore unknown members. \`/v0\` may gain operations and members at any time. Breaking changes are
 announced with \`Deprecation\` and \`Sunset\` headers at least 90 days in advance.`
 

@@ -116,7 +116,7 @@ export interface components {
             };
             /** @description The id of an existing prospect. */
             prospectId?: string;
-            /** @description Finds or creates the prospect. Compared after trimming and lowercasing. */
+            /** @description Finds or creates the prospect. Compared after trimming and lowercasing. Any string is accepted, so that no activity is lost because of a malformed address. Placeholders such as `null`, `n/a` or `unknown` identify nobody. */
             email?: string;
             /** Format: date-time */
             occurredAt?: string;
@@ -270,31 +270,33 @@ export interface components {
             /** @description What this page is about, in addition to the context of its group. */
             supplementaryContext: string | null;
             /** @description The version that readers see. Null until a version is published. */
-            publishedVersion: {
-                /** @description The id of the version. */
-                versionId: string;
-                /** @description The number of the version within its page, starting at 1. */
-                versionNumber: number;
-                /**
-                 * Format: date-time
-                 * @description When it was published, in UTC.
-                 */
-                publishedAt: string;
-            } | null;
-            /** @description The newest version. Its status explains why nothing is published yet. */
-            latestVersion: {
-                /** @description The id of the version. */
-                versionId: string;
-                /** @description The number of the version within its page, starting at 1. */
-                versionNumber: number;
-                /**
-                 * @description Starts as `processing` and ends as `published` or `failed`.
-                 * @enum {string}
-                 */
-                status: "processing" | "published" | "failed";
-                /** @description Why the version failed. Null unless `status` is `failed`. */
-                failureReason: string | null;
-            };
+            publishedVersion: components["schemas"]["PublishedVersion"] | null;
+            latestVersion: components["schemas"]["LatestVersion"];
+        };
+        PublishedVersion: {
+            /** @description The id of the version. */
+            versionId: string;
+            /** @description The number of the version within its page, starting at 1. */
+            versionNumber: number;
+            /**
+             * Format: date-time
+             * @description When it was published, in UTC.
+             */
+            publishedAt: string;
+        };
+        /** @description The newest version. Its status explains why nothing is published yet. */
+        LatestVersion: {
+            /** @description The id of the version. */
+            versionId: string;
+            /** @description The number of the version within its page, starting at 1. */
+            versionNumber: number;
+            /**
+             * @description Starts as `processing` and ends as `published` or `failed`.
+             * @enum {string}
+             */
+            status: "processing" | "published" | "failed";
+            /** @description Why the version failed. Null unless `status` is `failed`. */
+            failureReason: string | null;
         };
         /** @description A problem document (RFC 9457). Clients must ignore unknown members. */
         Problem: {
@@ -311,14 +313,7 @@ export interface components {
             /** @description A stable, machine-readable code for the kind of problem. */
             code: string;
             /** @description Every fault of the request, each with a `pointer` into the body or the name of a `parameter`. */
-            errors?: {
-                /** @description What is wrong. */
-                detail: string;
-                /** @description A JSON pointer into the body. */
-                pointer?: string;
-                /** @description The name of the query parameter or header. */
-                parameter?: string;
-            }[];
+            errors?: components["schemas"]["Fault"][];
             /** @description The log entry that was first created with the idempotency key. */
             prospectLogId?: string;
             /** @description The page that was first created with the idempotency key. */
@@ -326,19 +321,143 @@ export interface components {
             /** @description The scope that the API key lacks. */
             requiredScope?: string;
         };
+        /** @description One fault of a request. */
+        Fault: {
+            /** @description What is wrong. */
+            detail: string;
+            /** @description A JSON pointer into the body. */
+            pointer?: string;
+            /** @description The name of the query parameter or header. */
+            parameter?: string;
+        };
+        /** @description Each entry of `errors` describes one fault. `pointer` locates it in the body; `parameter` names a query parameter or header. */
+        InvalidRequestProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 400;
+            /** @constant */
+            code?: "invalid_request";
+        };
+        /** @description Send the API key in the `x-api-key` header. */
+        MissingApiKeyProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 401;
+            /** @constant */
+            code?: "missing_api_key";
+        };
+        /** @description The key is malformed, unknown, expired or revoked, or the header was sent more than once. */
+        InvalidApiKeyProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 401;
+            /** @constant */
+            code?: "invalid_api_key";
+        };
+        /** @description Use an API key that has the scope named in `requiredScope`. */
+        InsufficientScopeProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 403;
+            /** @constant */
+            code?: "insufficient_scope";
+        };
+        /** @description Retry after the number of seconds given in the `Retry-After` header. */
+        RateLimitedProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 429;
+            /** @constant */
+            code?: "rate_limited";
+        };
+        /** @description Send fewer or shorter headers. */
+        HeadersTooLargeProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 431;
+            /** @constant */
+            code?: "headers_too_large";
+        };
+        /** @description An unexpected error occurred in the service. `instance` is the id of the request in the server logs. */
+        InternalErrorProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 500;
+            /** @constant */
+            code?: "internal_error";
+        };
+        /** @description The service is overloaded, starting, stopping or cannot reach its database. The request may or may not have been carried out. Retry it with the same idempotency key after `Retry-After` seconds. */
+        UnavailableProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 503;
+            /** @constant */
+            code?: "unavailable";
+        };
+        /** @description Send one JSON object in UTF-8, nested at most 512 levels deep. */
+        InvalidJsonProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 400;
+            /** @constant */
+            code?: "invalid_json";
+        };
+        /** @description Send a smaller body. The limit is 1 MiB unless the server sets another. */
+        PayloadTooLargeProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 413;
+            /** @constant */
+            code?: "payload_too_large";
+        };
+        /** @description Send `Content-Type: application/json`, in UTF-8 and without a content encoding. */
+        UnsupportedMediaTypeProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 415;
+            /** @constant */
+            code?: "unsupported_media_type";
+        };
+        /** @description The tenant of this API key has no prospect with this id. Omit `prospectId` to find or create one by email. */
+        ProspectNotFoundProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 404;
+            /** @constant */
+            code?: "prospect_not_found";
+        };
+        /** @description This key was already used with a different request. Nothing was written. `prospectLogId` or `pageId` identifies the result of the first request. Use a new key for a new request. */
+        IdempotencyKeyReusedProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 422;
+            /** @constant */
+            code?: "idempotency_key_reused";
+        };
+        /** @description Pass `nextCursor` unchanged, to the same list with the same filter, or start again without a cursor. */
+        InvalidCursorProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 400;
+            /** @constant */
+            code?: "invalid_cursor";
+        };
+        /** @description The tenant of this API key has no page group with this id, or the group was deleted. */
+        PageGroupNotFoundProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 404;
+            /** @constant */
+            code?: "page_group_not_found";
+        };
+        /** @description The page group has no page with this id. */
+        PageNotFoundProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 404;
+            /** @constant */
+            code?: "page_not_found";
+        };
+        /** @description The page group is archived and accepts no new pages. Its existing pages can still be read. */
+        PageGroupNotActiveProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 409;
+            /** @constant */
+            code?: "page_group_not_active";
+        };
     };
     responses: never;
     parameters: {
         /** @description Makes the request safe to retry: a retry with the same key returns the first answer. */
         IdempotencyKey: string;
-        /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
-        XRequestId: string;
-        /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
-        Traceparent: string;
     };
     requestBodies: never;
     headers: {
-        /** @description The id of the request, as in the server logs. */
+        /** @description The id of the request, as in the server logs: the one that was sent in this header, if valid, otherwise a generated one. */
         "X-Request-Id": string;
         /** @description How many seconds to wait before retrying. */
         "Retry-After": number;
@@ -361,10 +480,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to retry: a retry with the same key returns the first answer. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
-                "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
-                traceparent?: components["parameters"]["Traceparent"];
             };
             path?: never;
             cookie?: never;
@@ -398,12 +513,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "invalid_request" | "invalid_json";
-                    };
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
             /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
@@ -414,12 +524,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 401;
-                        /** @enum {unknown} */
-                        code?: "missing_api_key" | "invalid_api_key";
-                    };
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
                 };
             };
             /** @description Insufficient scope (`insufficient_scope`). */
@@ -431,12 +536,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 403;
-                        /** @enum {unknown} */
-                        code?: "insufficient_scope";
-                    };
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
             /** @description Prospect not found (`prospect_not_found`). */
@@ -448,12 +548,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 404;
-                        /** @enum {unknown} */
-                        code?: "prospect_not_found";
-                    };
+                    "application/problem+json": components["schemas"]["ProspectNotFoundProblem"];
                 };
             };
             /** @description Payload too large (`payload_too_large`). */
@@ -465,12 +560,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 413;
-                        /** @enum {unknown} */
-                        code?: "payload_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
                 };
             };
             /** @description Unsupported content type (`unsupported_media_type`). */
@@ -482,12 +572,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 415;
-                        /** @enum {unknown} */
-                        code?: "unsupported_media_type";
-                    };
+                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
                 };
             };
             /** @description Idempotency key reused (`idempotency_key_reused`). */
@@ -499,12 +584,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 422;
-                        /** @enum {unknown} */
-                        code?: "idempotency_key_reused";
-                    };
+                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"];
                 };
             };
             /** @description Too many requests (`rate_limited`). */
@@ -517,12 +597,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 429;
-                        /** @enum {unknown} */
-                        code?: "rate_limited";
-                    };
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
                 };
             };
             /** @description Headers too large (`headers_too_large`). */
@@ -532,12 +607,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
                 };
             };
             /** @description Internal error (`internal_error`). */
@@ -549,12 +619,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal_error";
-                    };
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
                 };
             };
             /** @description Service unavailable (`unavailable`). */
@@ -567,12 +632,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "unavailable";
-                    };
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
                 };
             };
         };
@@ -587,12 +647,7 @@ export interface operations {
                 /** @description Return only groups with this status. By default, all groups except deleted ones. */
                 status?: "active" | "archived" | "deleted";
             };
-            header?: {
-                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
-                "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
-                traceparent?: components["parameters"]["Traceparent"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -619,12 +674,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "invalid_request" | "invalid_cursor";
-                    };
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
                 };
             };
             /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
@@ -635,12 +685,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 401;
-                        /** @enum {unknown} */
-                        code?: "missing_api_key" | "invalid_api_key";
-                    };
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
                 };
             };
             /** @description Insufficient scope (`insufficient_scope`). */
@@ -652,12 +697,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 403;
-                        /** @enum {unknown} */
-                        code?: "insufficient_scope";
-                    };
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
             /** @description Too many requests (`rate_limited`). */
@@ -670,12 +710,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 429;
-                        /** @enum {unknown} */
-                        code?: "rate_limited";
-                    };
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
                 };
             };
             /** @description Headers too large (`headers_too_large`). */
@@ -685,12 +720,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
                 };
             };
             /** @description Internal error (`internal_error`). */
@@ -702,12 +732,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal_error";
-                    };
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
                 };
             };
             /** @description Service unavailable (`unavailable`). */
@@ -720,12 +745,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "unavailable";
-                    };
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
                 };
             };
         };
@@ -738,12 +758,7 @@ export interface operations {
                 /** @description The maximum number of items to return. A slice may hold fewer while `hasMore` is true. */
                 limit?: number;
             };
-            header?: {
-                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
-                "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
-                traceparent?: components["parameters"]["Traceparent"];
-            };
+            header?: never;
             path: {
                 /** @description The id of the page group. */
                 page_group_id: string;
@@ -773,12 +788,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "invalid_request" | "invalid_cursor";
-                    };
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
                 };
             };
             /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
@@ -789,12 +799,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 401;
-                        /** @enum {unknown} */
-                        code?: "missing_api_key" | "invalid_api_key";
-                    };
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
                 };
             };
             /** @description Insufficient scope (`insufficient_scope`). */
@@ -806,12 +811,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 403;
-                        /** @enum {unknown} */
-                        code?: "insufficient_scope";
-                    };
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
             /** @description Page group not found (`page_group_not_found`). */
@@ -823,12 +823,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 404;
-                        /** @enum {unknown} */
-                        code?: "page_group_not_found";
-                    };
+                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"];
                 };
             };
             /** @description Too many requests (`rate_limited`). */
@@ -841,12 +836,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 429;
-                        /** @enum {unknown} */
-                        code?: "rate_limited";
-                    };
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
                 };
             };
             /** @description Headers too large (`headers_too_large`). */
@@ -856,12 +846,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
                 };
             };
             /** @description Internal error (`internal_error`). */
@@ -873,12 +858,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal_error";
-                    };
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
                 };
             };
             /** @description Service unavailable (`unavailable`). */
@@ -891,12 +871,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "unavailable";
-                    };
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
                 };
             };
         };
@@ -907,10 +882,6 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to retry: a retry with the same key returns the first answer. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
-                "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
-                traceparent?: components["parameters"]["Traceparent"];
             };
             path: {
                 /** @description The id of the page group. */
@@ -947,12 +918,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "invalid_request" | "invalid_json";
-                    };
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
             /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
@@ -963,12 +929,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 401;
-                        /** @enum {unknown} */
-                        code?: "missing_api_key" | "invalid_api_key";
-                    };
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
                 };
             };
             /** @description Insufficient scope (`insufficient_scope`). */
@@ -980,12 +941,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 403;
-                        /** @enum {unknown} */
-                        code?: "insufficient_scope";
-                    };
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
             /** @description Page group not found (`page_group_not_found`). */
@@ -997,12 +953,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 404;
-                        /** @enum {unknown} */
-                        code?: "page_group_not_found";
-                    };
+                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"];
                 };
             };
             /** @description Page group not active (`page_group_not_active`). */
@@ -1014,12 +965,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 409;
-                        /** @enum {unknown} */
-                        code?: "page_group_not_active";
-                    };
+                    "application/problem+json": components["schemas"]["PageGroupNotActiveProblem"];
                 };
             };
             /** @description Payload too large (`payload_too_large`). */
@@ -1031,12 +977,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 413;
-                        /** @enum {unknown} */
-                        code?: "payload_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
                 };
             };
             /** @description Unsupported content type (`unsupported_media_type`). */
@@ -1048,12 +989,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 415;
-                        /** @enum {unknown} */
-                        code?: "unsupported_media_type";
-                    };
+                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
                 };
             };
             /** @description Idempotency key reused (`idempotency_key_reused`). */
@@ -1065,12 +1001,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 422;
-                        /** @enum {unknown} */
-                        code?: "idempotency_key_reused";
-                    };
+                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"];
                 };
             };
             /** @description Too many requests (`rate_limited`). */
@@ -1083,12 +1014,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 429;
-                        /** @enum {unknown} */
-                        code?: "rate_limited";
-                    };
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
                 };
             };
             /** @description Headers too large (`headers_too_large`). */
@@ -1098,12 +1024,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
                 };
             };
             /** @description Internal error (`internal_error`). */
@@ -1115,12 +1036,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal_error";
-                    };
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
                 };
             };
             /** @description Service unavailable (`unavailable`). */
@@ -1133,12 +1049,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "unavailable";
-                    };
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
                 };
             };
         };
@@ -1146,12 +1057,7 @@ export interface operations {
     getPage: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated. */
-                "X-Request-Id"?: components["parameters"]["XRequestId"];
-                /** @description The trace that this request belongs to (W3C Trace Context). An invalid value is ignored. */
-                traceparent?: components["parameters"]["Traceparent"];
-            };
+            header?: never;
             path: {
                 /** @description The id of the page group. */
                 page_group_id: string;
@@ -1183,12 +1089,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "invalid_request";
-                    };
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
                 };
             };
             /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
@@ -1199,12 +1100,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 401;
-                        /** @enum {unknown} */
-                        code?: "missing_api_key" | "invalid_api_key";
-                    };
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
                 };
             };
             /** @description Insufficient scope (`insufficient_scope`). */
@@ -1216,12 +1112,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 403;
-                        /** @enum {unknown} */
-                        code?: "insufficient_scope";
-                    };
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
             /** @description Page group not found (`page_group_not_found`). Page not found (`page_not_found`). */
@@ -1233,12 +1124,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 404;
-                        /** @enum {unknown} */
-                        code?: "page_group_not_found" | "page_not_found";
-                    };
+                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"] | components["schemas"]["PageNotFoundProblem"];
                 };
             };
             /** @description Too many requests (`rate_limited`). */
@@ -1251,12 +1137,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 429;
-                        /** @enum {unknown} */
-                        code?: "rate_limited";
-                    };
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
                 };
             };
             /** @description Headers too large (`headers_too_large`). */
@@ -1266,12 +1147,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
                 };
             };
             /** @description Internal error (`internal_error`). */
@@ -1283,12 +1159,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal_error";
-                    };
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
                 };
             };
             /** @description Service unavailable (`unavailable`). */
@@ -1301,12 +1172,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "unavailable";
-                    };
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
                 };
             };
         };

@@ -4,7 +4,15 @@ import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/
 import type * as v from 'valibot'
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import { ROUTES, type Route } from '../../src/adapters/http/routes.ts'
-import { CreatedPage, NewPage, Page, PageSlice, PageWithVersion } from '../../src/shapes/page.ts'
+import {
+  CreatedPage,
+  LatestVersion,
+  NewPage,
+  Page,
+  PageSlice,
+  PageWithVersion,
+  PublishedVersion,
+} from '../../src/shapes/page.ts'
 import { PageGroup, PageGroupSlice } from '../../src/shapes/page-group.ts'
 import { NewProspectLog, ProspectLogReceipt } from '../../src/shapes/prospect-log.ts'
 import type { Documented } from '../../src/shapes/text.ts'
@@ -28,6 +36,8 @@ const SHAPES = {
   Page,
   PageSlice,
   PageWithVersion,
+  PublishedVersion,
+  LatestVersion,
 }
 
 const CONVERSION = {
@@ -76,9 +86,14 @@ const EVERY: readonly ProblemCode[] = [
 ]
 const WITH_BODY: readonly ProblemCode[] = ['invalid_json', 'payload_too_large', 'unsupported_media_type']
 
+const codesOf = ({ body, problems }: Route): ProblemCode[] => [
+  ...EVERY,
+  ...(body ? WITH_BODY : []),
+  ...problems,
+]
+
 const problemResponses = (route: Route): Json => {
-  const codes = [...EVERY, ...(route.body ? WITH_BODY : []), ...route.problems]
-  const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status)
+  const byStatus = Map.groupBy(codesOf(route), (code) => PROBLEMS[code].status)
   return Object.fromEntries(
     [...byStatus]
       .sort(([a], [b]) => a - b)
@@ -97,17 +112,30 @@ const HEADERS_BY_STATUS: Readonly<Record<number, readonly string[]>> = {
 const headersFor = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-const problemResponse = (route: Route, status: number, codes: readonly ProblemCode[]): Json => ({
+/** The schema of one kind of problem, named so that generated clients have readable types. */
+const nameOfKind = (code: ProblemCode): string =>
+  `${code.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Problem`
+const kindOf = (code: ProblemCode): Json => ({ $ref: `#/components/schemas/${nameOfKind(code)}` })
+const kindsOfProblem = (): Json =>
+  Object.fromEntries(
+    [...new Set(ROUTES.flatMap(codesOf))].map((code) => [
+      nameOfKind(code),
+      {
+        description: PROBLEMS[code].explanation,
+        allOf: [
+          { $ref: '#/components/schemas/Problem' },
+          { properties: { status: { const: PROBLEMS[code].status }, code: { const: code } } },
+        ],
+      },
+    ]),
+  )
+
+const problemResponse = (route: Route, status: number, codes: ProblemCode[]): Json => ({
   description: codes.map((code) => `${PROBLEMS[code].title} (\`${code}\`).`).join(' '),
   headers: headersFor(['X-Request-Id', ...(HEADERS_BY_STATUS[status] ?? LIMITS)]),
   content: {
     'application/problem+json': {
-      schema: {
-        allOf: [
-          { $ref: '#/components/schemas/Problem' },
-          { properties: { status: { const: status }, code: { enum: codes } } },
-        ],
-      },
+      schema: codes.length > 1 ? { oneOf: codes.map(kindOf) } : kindOf(codes[0] as ProblemCode),
       examples: Object.fromEntries(
         codes.map((code) => [code, { summary: PROBLEMS[code].title, value: exampleOf(code, route) }]),
       ),
@@ -162,8 +190,6 @@ const operationOf = (route: Route): Json => ({
     ...pathParameters(route),
     ...queryParameters(route),
     ...(route.body ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
-    { $ref: '#/components/parameters/XRequestId' },
-    { $ref: '#/components/parameters/Traceparent' },
   ],
   ...(route.body && {
     requestBody: {
@@ -192,6 +218,17 @@ const operationOf = (route: Route): Json => ({
   },
 })
 
+const FAULT: Json = {
+  type: 'object',
+  description: 'One fault of a request.',
+  required: ['detail'],
+  properties: {
+    detail: { type: 'string', description: 'What is wrong.' },
+    pointer: { type: 'string', description: 'A JSON pointer into the body.' },
+    parameter: { type: 'string', description: 'The name of the query parameter or header.' },
+  },
+}
+
 const PROBLEM: Json = {
   type: 'object',
   description: 'A problem document (RFC 9457). Clients must ignore unknown members.',
@@ -208,15 +245,7 @@ const PROBLEM: Json = {
       maxItems: 20,
       description:
         'Every fault of the request, each with a `pointer` into the body or the name of a `parameter`.',
-      items: {
-        type: 'object',
-        required: ['detail'],
-        properties: {
-          detail: { type: 'string', description: 'What is wrong.' },
-          pointer: { type: 'string', description: 'A JSON pointer into the body.' },
-          parameter: { type: 'string', description: 'The name of the query parameter or header.' },
-        },
-      },
+      items: { $ref: '#/components/schemas/Fault' },
     },
     prospectLogId: {
       type: 'string',
@@ -234,6 +263,7 @@ export const createOpenApi = (): Json => ({
     version: JSON.parse(readFileSync(PACKAGE, 'utf8')).version,
     summary: "Log prospects' activities, keep pages in groups, publish them in the background.",
     description: ABOUT,
+    contact: { name: 'the prospect-pages authors' },
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/', description: 'This server.' }],
@@ -265,27 +295,11 @@ export const createOpenApi = (): Json => ({
         description: 'Makes the request safe to retry: a retry with the same key returns the first answer.',
         schema: { type: 'string', minLength: 1, maxLength: 255, examples: ['crm-4711'] },
       },
-      // No patterns: an invalid value is ignored, not refused.
-      XRequestId: {
-        name: 'X-Request-Id',
-        in: 'header',
-        required: false,
-        description:
-          'An id for this request: 1 to 128 letters, digits, `.`, `_` or `-`. Any other value is ignored and an id is generated.',
-        schema: { type: 'string', examples: [REQUEST_ID] },
-      },
-      Traceparent: {
-        name: 'traceparent',
-        in: 'header',
-        required: false,
-        description:
-          'The trace that this request belongs to (W3C Trace Context). An invalid value is ignored.',
-        schema: { type: 'string', examples: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'] },
-      },
     },
     headers: {
       'X-Request-Id': {
-        description: 'The id of the request, as in the server logs.',
+        description:
+          'The id of the request, as in the server logs: the one that was sent in this header, if valid, otherwise a generated one.',
         schema: { type: 'string', examples: [REQUEST_ID] },
       },
       'Retry-After': {
@@ -311,7 +325,7 @@ export const createOpenApi = (): Json => ({
         schema: { type: 'string', examples: ['"per-minute";r=599;t=0'] },
       },
     },
-    schemas: { ...namedSchemas(), Problem: PROBLEM },
+    schemas: { ...namedSchemas(), Problem: PROBLEM, Fault: FAULT, ...kindsOfProblem() },
   },
 })
 

@@ -1,4 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import {
   cpSync,
   mkdirSync,
@@ -10,8 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { outputOf } from './children.ts'
 import { inherited } from './program.ts'
@@ -19,7 +19,10 @@ import { inherited } from './program.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const INSTALLED = join(ROOT, 'node_modules')
 /** What the package is made from; the rest of the checkout is not needed for it. */
-const SOURCES = ['package.json', 'tsconfig.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'src', 'sql']
+const SOURCES = [
+  ...['package.json', 'tsconfig.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'bin', 'src', 'sql'],
+  'test/store-contract',
+]
 
 type Owner = { readonly teardown: (end: () => void) => void }
 
@@ -58,11 +61,45 @@ export const install = async (t: Owner, archive: string, packages: readonly stri
 export const dependencies = (): readonly string[] =>
   Object.keys(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).dependencies)
 
-export const examplesIn = (folder: string): void =>
-  cpSync(join(ROOT, 'test/examples'), folder, { recursive: true })
+/** A program that a document shows as a block of JavaScript or TypeScript. */
+export type Program = { readonly name: string; readonly text: string; readonly imports: readonly string[] }
 
-/** The compiler of the checkout over the folder; throws what it finds. */
-export const compile = (folder: string): Promise<string> => run(join(INSTALLED, '.bin/tsc'), ['-p', folder])
+/** The programs of the documents that embedders read. The first line of each names its file: `// server.mjs`. */
+export const programs = (): readonly Program[] =>
+  ['README.md', 'docs/library.md'].flatMap((document) => {
+    const blocks = readFileSync(join(ROOT, document), 'utf8').matchAll(
+      /^```[cm]?(js|ts)\b.*\n([\s\S]*?)^```$/gm,
+    )
+    return [...blocks].map(([, kind = '', text = ''], i) => {
+      const unnamed = `${basename(document, '.md')}-${i + 1}.m${kind}`
+      const [, name = unnamed] = /^\/\/ ([\w-]+\.[cm]?[jt]s)$/m.exec(text) ?? []
+      const imports = [...text.matchAll(/(?:\bfrom |\bimport |\brequire\()'([^']+)'/g)].map(
+        ([, from = '']) => from,
+      )
+      return { name, text, imports }
+    })
+  })
+
+/** Their servers listen on port 3000. */
+export const saveProgram = (folder: string, { name, text }: Program, port = 3_000): void =>
+  writeFileSync(join(folder, name), text.replaceAll('3000', String(port)))
+
+/** The compiler of the checkout over the programs in the folder; throws what it finds. */
+export const compile = (folder: string): Promise<string> => {
+  const options = {
+    target: 'es2023',
+    module: 'nodenext',
+    types: ['node'],
+    allowJs: true,
+    checkJs: true,
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    noEmit: true,
+  }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include: ['.'] }))
+  return run(join(INSTALLED, '.bin/tsc'), ['-p', folder])
+}
 
 type Surroundings = { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> }
 
@@ -70,22 +107,48 @@ const start = (command: string, args: readonly string[], { cwd, env }: Surroundi
   spawn(command, args, { cwd, env: { ...inherited(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
 
 /** Runs a command to its end: its stdout; throws what it said where it fails. */
-const run = (command: string, args: readonly string[], surroundings: Surroundings = {}): Promise<string> =>
-  outputOf(start(command, args, surroundings))
+export const run = (
+  command: string,
+  args: readonly string[],
+  surroundings: Surroundings = {},
+): Promise<string> => outputOf(start(command, args, surroundings))
 
 /** Runs a program of the folder to its end; the JSON that it printed. */
 export const answerOf = async (folder: string, program: string, env = {}): Promise<unknown> =>
   JSON.parse(await run(process.execPath, [program], { cwd: folder, env }))
 
-/** What a server of the folder printed once it served. It is ended with the test. */
-export const serverOf = async <Printed>(t: Owner, folder: string, program: string): Promise<Printed> => {
-  const child: ChildProcess = start(process.execPath, [program], { cwd: folder, env: { PORT: '0' } })
+/** A port that no socket gets unless it asks for it by number. */
+export const unusedPort = (): number => 20_000 + randomInt(12_000)
+
+type Outcome = { readonly stdout: string; readonly url: string | null }
+
+/**
+ * Runs a program with `command` until it ends, or until it prints the address that it serves; ends it with the test. Throws
+ * what it printed if it fails.
+ */
+export const runProgram = async (
+  t: Owner,
+  command: readonly string[],
+  port: number,
+  surroundings: Surroundings,
+) => {
+  const [executable = '', ...args] = command
+  const child = start(executable, args, surroundings)
   t.teardown(() => child.kill('SIGKILL'))
-  let said = ''
-  child.stderr?.on('data', (chunk) => {
-    said += chunk
+  let [stdout, stderr] = ['', '']
+  return new Promise<Outcome>((resolve, reject) => {
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk
+    })
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk
+      const [url] = new RegExp(`http://127.0.0.1:${port}[\\w/]*(?=\\n)`).exec(stdout) ?? []
+      if (url !== undefined) resolve({ stdout, url: url.replace(/\/docs$/, '') })
+    })
+    child.on('error', reject)
+    child.on('close', (code) => {
+      if (code === 0) resolve({ stdout, url: null })
+      else reject(new Error(`${command.join(' ')} ended with ${code}: ${stderr}`))
+    })
   })
-  if (child.stdout === null) throw new Error('no stdout')
-  for await (const line of createInterface(child.stdout)) return JSON.parse(line)
-  throw new Error(said)
 }

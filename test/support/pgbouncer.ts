@@ -28,8 +28,8 @@ export const whyNoPgbouncer = (): string | null => {
   return 'NO PGBOUNCER HERE: nothing was tested through a pooler'
 }
 
-/** Stands before the PostgreSQL on the socket in that folder. */
-export const startPgbouncer = async (postgresFolder: string): Promise<ThrowawayPooler> => {
+/** Stands before the PostgreSQL on the socket in that folder. `more` are lines of its settings. */
+export const startPgbouncer = async (postgresFolder: string, more = ''): Promise<ThrowawayPooler> => {
   const bin = pgbouncerBin()
   if (bin === null) throw new Error('there is no PgBouncer here')
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'prospect-pages-'))
@@ -45,6 +45,7 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = ${SERVER_CONNECTIONS}
 max_client_conn = 500
+${more}
 `,
   )
   // PgBouncer refuses to run as root, and PostgreSQL's socket belongs to this same user.

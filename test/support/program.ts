@@ -12,6 +12,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { createPageGroup } from '../../src/core/create-page-group.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { issueApiKey } from '../../src/core/issue-api-key.ts'
+import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from './postgres.ts'
 
 /**
@@ -40,8 +41,8 @@ export type Program = {
 }
 type Owner = { readonly teardown: (end: () => Promise<void>) => void }
 
-const run = (args: readonly string[], env: Environment, cwd?: string) => {
-  const child = spawn(NODE, [BIN, ...args], {
+const run = ([file = '', ...args]: readonly string[], env: Environment, cwd?: string) => {
+  const child = spawn(file, args, {
     cwd,
     env: { ...inherited(), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -68,15 +69,20 @@ export const inherited = (): Environment =>
 
 /** Runs a command to its end, with `input` on stdin. */
 export const runCommand = async (args: readonly string[], env: Environment = {}, input = '') => {
-  const { child, said, ended } = run(args, env)
+  const { child, said, ended } = run([NODE, BIN, ...args], env)
   child.stdin.end(input)
   const code = await ended
   return { code, ...said }
 }
 
 /** Starts the server and waits until it listens; whatever becomes of the test, its process ends with it. */
-export const startProgram = async (t: Owner, env: Environment, cwd?: string): Promise<Program> => {
-  const { child, said, ended } = run(['serve'], { HOST: '127.0.0.1', PORT: '0', ...env }, cwd)
+export const startProgram = async (
+  t: Owner,
+  env: Environment,
+  cwd?: string,
+  line: readonly string[] = [NODE, BIN, 'serve'],
+): Promise<Program> => {
+  const { child, said, ended } = run(line, { HOST: '127.0.0.1', PORT: '0', ...env }, cwd)
   child.stdin.end()
   const kill = async () => {
     child.kill('SIGKILL')
@@ -161,7 +167,7 @@ export const seed = async (env: Environment) => {
   try {
     await world.store.migrate()
     const { tenantId, brandId } = await createTenant(world)({ name: 'Tenant' })
-    const key = await issueApiKey(world)({ tenantId, name: null, scopes: [], lifeMs: null })
+    const key = await issueApiKey(world)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
     const { pageGroupId } = await createPageGroup(world)({ tenantId, name: 'offers', title: 'Offers' })
     return { tenantId, brandId, apiKey: key.apiKey, apiKeyId: key.apiKeyId, pageGroupId }
   } finally {
@@ -171,6 +177,7 @@ export const seed = async (env: Environment) => {
 
 /** The same, made by the command line. */
 export const seedByCommands: typeof seed = async (env) => {
+  await answerOf(['migrate'], env)
   const { tenantId, brandId } = await answerOf(['tenants', 'create', '--name', 'Tenant'], env)
   const [{ apiKey, apiKeyId }, { pageGroupId }] = await Promise.all([
     answerOf(['keys', 'create', '--tenant', tenantId], env),

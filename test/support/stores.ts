@@ -31,12 +31,12 @@ export type TestedStore = {
   readonly close: () => Promise<void>
 }
 export type Sent = { readonly text: string; readonly parameters: readonly unknown[] }
-/** One of the kinds; `instance` is PostgreSQL through an embedder's own instance of the driver. `open` makes a new, empty, migrated one each time. */
+/** One of the kinds; `instance` is PostgreSQL through an embedder's own instance of the driver. `open` makes a new, empty, migrated one each time; on PostgreSQL it can empty the database of a closed one instead, which is faster. */
 export type StoreKind = {
   readonly name: 'memory' | 'sqlite' | 'postgres' | 'instance'
   /** Why it cannot be tested here, or null. */
   readonly skip: string | null
-  readonly open: () => Promise<TestedStore>
+  readonly open: (emptied?: string | null) => Promise<TestedStore>
   /** Ends what the kind itself started. */
   readonly end: () => Promise<void>
 }
@@ -153,9 +153,10 @@ const postgresKind = (name: 'postgres' | 'instance'): StoreKind => {
   return {
     name,
     skip: whyNoPostgres(),
-    open: async () => {
+    open: async (emptied = null) => {
       server ??= startPostgres()
-      const url = await (await server).newDatabase()
+      const url = emptied ?? (await (await server).newDatabase())
+      if (emptied !== null) await empty(emptied)
       const stores: Store[] = []
       const sent: Sent[] = []
       const another = async () => {
@@ -199,6 +200,14 @@ const postgresKind = (name: 'postgres' | 'instance'): StoreKind => {
     },
     end: async () => (await server)?.stop(),
   }
+}
+
+const empty = async (url: string): Promise<void> => {
+  const sql = openPostgres(url, { max: 1 })
+  await sql.unsafe(`do $$ begin execute (
+    select 'truncate ' || string_agg(tablename, ', ') from pg_tables
+    where schemaname = 'public' and tablename <> 'schema_migrations'); end $$`)
+  await sql.end()
 }
 
 /** An instance of the driver as the store itself would never open it. */

@@ -14,6 +14,7 @@ import {
   type Headers,
   headerOf,
   json,
+  jsonLine,
   requestIdIn,
   responseOf,
   splitTarget,
@@ -53,12 +54,15 @@ type Deps = {
 }
 type AnyRoute = Route | RawRoute
 
+/** The API as a function: a request in, a response out. It never rejects. */
 export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
 /** The whole HTTP interface as a function: a request in, a response out, no socket needed. */
 export const createApi = (deps: Deps): Api => {
   const { useCases, identify, rateLimit, admission, tracing } = deps
-  const match = createRouter<AnyRoute>([...ROUTES, ...publicRoutes(deps.ready), ...(deps.rawRoutes ?? [])])
+  const rawRoutes = deps.rawRoutes ?? []
+  const hasDocs = rawRoutes.some(({ path }) => path === '/docs')
+  const match = createRouter<AnyRoute>([...ROUTES, ...publicRoutes(deps.ready, hasDocs), ...rawRoutes])
   const textOf = createTextOf()
 
   /** The steps of a request, in order. From each step on, `headers` are part of the answer, whatever it is. */
@@ -86,7 +90,7 @@ export const createApi = (deps: Deps): Api => {
       const checked = parseRequest(route, request, { tenantId, params: matched.params, query, bytes })
       const { body, replayed } = await route.run(useCases, checked)
       if (replayed) headers['idempotent-replayed'] = 'true'
-      const text = route.method === 'GET' ? textOf(body, route) : JSON.stringify(body)
+      const text = route.method === 'GET' ? textOf(body, route) : jsonLine(body)
       return { ...json(route.status, text), tenantId }
     } finally {
       admission.leave(place)
@@ -127,7 +131,7 @@ export const createApi = (deps: Deps): Api => {
       if (failure === null || failure.cause !== undefined)
         callHook(() => deps.onError(failure?.cause ?? error, requestId, trace))
       code = failure?.kind ?? 'internal_error'
-      draft = problem(code, requestId, failure)
+      draft = problem(code, requestId, failure, request.basePath)
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null
@@ -144,7 +148,7 @@ const createTextOf = () => {
   let text = ''
   return (answer: object, { write = JSON.stringify }: Route): string => {
     if (answer !== last) {
-      text = write(answer)
+      text = `${write(answer)}\n`
       last = answer
     }
     return text

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import * as v from 'valibot'
 import { type Fault, refuse } from '../../core/failures.ts'
 import { membersOf, NESTING_MAX } from '../../json/raw-json.ts'
+import { checkShape, pointerTo } from '../../shapes/check.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { idempotencyKey } from '../../shapes/prospect-log.ts'
 import { type ApiRequest, headerOf } from './requests.ts'
@@ -31,11 +32,13 @@ export const parseRequest = (
   const query = (route.query && parseQuery(route.query, rawQuery, faults)) as never
   const { body, members, idempotencyKey } =
     route.body === undefined ? NO_BODY : parseBody(route.body, textOf(bytes, route), request, faults)
-  if (faults.length > 0)
-    refuse('invalid_request', 'The request is invalid. See `errors`.', {
-      errors: faults.slice(0, FAULTS_MAX),
-    })
+  refuseFaults(faults, 'The request is invalid. See `errors`.')
   return { tenantId, params, query, body: body as never, members, idempotencyKey }
+}
+
+/** Refuses `invalid_request` if there are any. */
+export const refuseFaults = (faults: readonly Fault[], detail: string): void => {
+  if (faults.length > 0) refuse('invalid_request', detail, { errors: faults.slice(0, FAULTS_MAX) })
 }
 
 const NO_BODY = { body: undefined, members: new Map<string, RawJson>(), idempotencyKey: undefined }
@@ -53,10 +56,9 @@ const parseQuery = (shape: QueryShape, query: string, faults: Fault[]): unknown 
     else if (Object.hasOwn(given, parameter)) faults.push({ detail: ONCE, parameter })
     else given[parameter] = value
   }
-  const result = v.safeParse(shape, given)
-  for (const issue of result.issues ?? [])
-    faults.push({ detail: detailOf(issue), parameter: String(issue.path?.[0]?.key ?? '') })
-  return result.output
+  const { output, issues } = checkShape(shape, given)
+  for (const { detail, path } of issues) faults.push({ detail, parameter: path[0] ?? '' })
+  return output
 }
 
 const decodeQuery = (text: string): string | null => {
@@ -86,11 +88,10 @@ const parseBody = (shape: v.GenericSchema, text: string, request: ApiRequest, fa
   const idempotencyKey = parseIdempotencyKey(request, faults)
   const value = parseJson(text)
   const { members, depth } = membersOf(text)
-  if (depth > NESTING_MAX) refuse('invalid_json', `The body is nested deeper than ${NESTING_MAX} levels.`)
-  // valibot takes an array for an object without members.
-  const result = v.safeParse(shape, Array.isArray(value) ? null : value)
-  for (const issue of result.issues ?? []) faults.push({ detail: detailOf(issue), pointer: pointerOf(issue) })
-  return { body: result.output, members, idempotencyKey }
+  refuseDeep(depth)
+  const { output, issues } = checkShape(shape, value)
+  for (const { detail, path } of issues) faults.push({ detail, pointer: pointerTo(path) })
+  return { body: output, members, idempotencyKey }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -104,27 +105,19 @@ const textOf = (bytes: Uint8Array | undefined, { bodyOptional }: Route): string 
   }
 }
 
-const parseJson = (text: string): unknown => {
+export const parseJson = (text: string, subject = 'The body'): unknown => {
   try {
     return JSON.parse(text)
   } catch (error) {
     const [, position] = /at position (\d+)/.exec(String(error)) ?? []
     const where = position === undefined ? '' : ` at position ${position}`
-    return refuse('invalid_json', `The body is not well-formed JSON${where}.`)
+    return refuse('invalid_json', `${subject} is not well-formed JSON${where}.`)
   }
 }
 
-/** valibot's own messages quote the value, which may be somebody's email. */
-const detailOf = (issue: v.BaseIssue<unknown>): string => {
-  if (issue.kind === 'validation' || issue.type === 'custom' || issue.type === 'picklist')
-    return issue.message
-  if (issue.received === 'undefined') return 'is required'
-  const kind = issue.expected === 'Object' ? 'object' : issue.expected
-  return `must be ${/^[aeio]/i.test(kind ?? '') ? 'an' : 'a'} ${kind}`
+export const refuseDeep = (depth: number, subject = 'The body'): void => {
+  if (depth > NESTING_MAX) refuse('invalid_json', `${subject} is nested deeper than ${NESTING_MAX} levels.`)
 }
-
-const pointerOf = (issue: v.BaseIssue<unknown>): string =>
-  (issue.path ?? []).map(({ key }) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
 const MEDIA_TYPE = /^application\/json\s*(;.*)?$/i
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i

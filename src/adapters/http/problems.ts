@@ -1,5 +1,5 @@
 import type { DomainFailure, FailureKind } from '../../core/failures.ts'
-import { ALWAYS, type ApiResponse, responseOf } from './requests.ts'
+import { ALWAYS, type ApiResponse, jsonLine, responseOf } from './requests.ts'
 
 export type ProblemCode = FailureKind | 'internal_error'
 type Problem = { readonly status: number; readonly title: string; readonly explanation: string }
@@ -82,10 +82,15 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
 }
 
 /** A problem document as defined by RFC 9457. `instance` is the request id. */
-export const problem = (code: ProblemCode, instance: string, failure: DomainFailure | null): ApiResponse => {
+export const problem = (
+  code: ProblemCode,
+  instance: string,
+  failure: DomainFailure | null,
+  basePath = '',
+): ApiResponse => {
   const { status, title, explanation } = PROBLEMS[code]
   const { errors, prospectLogId, pageId, requiredScope, allow, retryAfterS } = failure?.facts ?? {}
-  const type = `/problems/${code}`
+  const type = `${basePath}/problems/${code}`
   const detail = failure?.message ?? explanation
   const facts = { errors, prospectLogId, pageId, requiredScope }
   return {
@@ -96,10 +101,10 @@ export const problem = (code: ProblemCode, instance: string, failure: DomainFail
       ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
       ...(status === 401 && { 'www-authenticate': 'ApiKey realm="prospect-pages", header="x-api-key"' }),
     },
-    body: JSON.stringify({ type, title, status, detail, instance, code, ...facts }),
+    body: jsonLine({ type, title, status, detail, instance, code, ...facts }),
   }
 }
 
 /** The answer to a message that does not reach the API. */
-export const refusal = (requestId: string, failure: DomainFailure): ApiResponse =>
-  responseOf(problem(failure.kind, requestId, failure), { 'x-request-id': requestId, ...ALWAYS })
+export const refusal = (requestId: string, failure: DomainFailure, basePath?: string): ApiResponse =>
+  responseOf(problem(failure.kind, requestId, failure, basePath), { 'x-request-id': requestId, ...ALWAYS })

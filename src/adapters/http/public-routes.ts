@@ -1,7 +1,7 @@
 import { refuse } from '../../core/failures.ts'
 import openapi from './openapi.json' with { type: 'json' }
 import { PROBLEMS } from './problems.ts'
-import { type ApiRequest, type ApiResponse, json } from './requests.ts'
+import { type ApiRequest, type ApiResponse, json, jsonLine } from './requests.ts'
 import type { Match } from './router.ts'
 
 /** A route that needs no key and answers anything. */
@@ -13,20 +13,32 @@ export type RawRoute = {
 const route = (path: string, raw: RawRoute['raw']): RawRoute => ({ method: 'GET', path, raw })
 
 /** `ready` refuses `unavailable` while the service cannot answer. */
-export const publicRoutes = (ready: () => Promise<void>): readonly RawRoute[] => {
-  const document = JSON.stringify(openapi)
+export const publicRoutes = (ready: () => Promise<void>, hasDocs: boolean): readonly RawRoute[] => {
+  const document = jsonLine(openapi)
+  const documentUnder = (url: string) =>
+    jsonLine({ ...openapi, servers: openapi.servers.map((server) => ({ ...server, url })) })
+  const links = (base = '') =>
+    jsonLine({
+      name: 'prospect-pages',
+      ...(hasDocs && { docs: `${base}/docs` }),
+      openapi: `${base}/openapi.json`,
+      health: `${base}/healthz`,
+    })
   return [
-    route('/healthz', async () => json(200, '{"status":"ok"}')),
-    route('/readyz', () => ready().then(() => json(200, '{"status":"ready"}'))),
-    route('/openapi.json', async () => json(200, document)),
-    route('/problems/{code}', async (_request, { code = '' }) => json(200, explanationOf(code))),
+    route('/', async ({ basePath }) => json(200, links(basePath))),
+    route('/healthz', async () => json(200, '{"status":"ok"}\n')),
+    route('/readyz', () => ready().then(() => json(200, '{"status":"ready"}\n'))),
+    route('/openapi.json', async ({ basePath }) => json(200, basePath ? documentUnder(basePath) : document)),
+    route('/problems/{code}', async ({ basePath }, { code = '' }) =>
+      json(200, explanationOf(code, basePath)),
+    ),
   ]
 }
 
-const explanationOf = (code: string): string => {
+const explanationOf = (code: string, basePath = ''): string => {
   if (!Object.hasOwn(PROBLEMS, code)) return refuse('not_found', 'Unknown problem code.')
   const { status, title, explanation } = PROBLEMS[code as keyof typeof PROBLEMS]
-  return JSON.stringify({ type: `/problems/${code}`, code, title, status, explanation })
+  return jsonLine({ type: `${basePath}/problems/${code}`, code, title, status, explanation })
 }
 
 /** Metrics in the text format of Prometheus. Needs no key: the network decides who may reach it. */

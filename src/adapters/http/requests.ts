@@ -5,6 +5,8 @@ export type ApiRequest = {
   readonly method: string
   /** As in the request line: path and query, not decoded. */
   readonly target: string
+  /** Where the API is mounted, such as `/prospects`, for its links. It is not part of `target`. */
+  readonly basePath?: string | undefined
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** Names of headers that were sent more than once and must not be. */
@@ -19,6 +21,7 @@ export type RequestBody = {
   readonly read: () => Promise<Uint8Array>
 }
 export type Headers = Record<string, string>
+/** A response without its socket. */
 export type ApiResponse = {
   readonly status: number
   readonly headers: Readonly<Headers>
@@ -77,6 +80,8 @@ export const traceIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | un
 }
 
 const JSON_HEADERS: Headers = { 'content-type': 'application/json' }
+/** Ends like a line, so that the prompt of a shell does not follow on the same one. */
+export const jsonLine = (value: object): string => `${JSON.stringify(value)}\n`
 export const json = (status: number, body: string): ApiResponse => ({ status, headers: JSON_HEADERS, body })
 
 export const ALWAYS: Headers = {

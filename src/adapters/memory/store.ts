@@ -12,6 +12,7 @@ export type MemoryStore = Store & {
   readonly kept: { readonly prospects: () => ProspectChange[]; readonly logs: () => NewLog[] }
 }
 
+/** A new, empty store in memory. It needs no `migrate`. */
 export const memoryStore = (): MemoryStore => {
   const listeners = createListeners()
   const { activities, keptProspects, keptLogs } = memoryActivities()
@@ -46,12 +47,24 @@ export const memoryStore = (): MemoryStore => {
       add: async (tenant) => {
         tenants.set(tenant.tenantId, { ...tenant })
       },
+      update: async (tenantId, { name }) => {
+        const tenant = tenants.get(tenantId)
+        if (tenant === undefined) return null
+        tenants.set(tenantId, { ...tenant, name })
+        return { tenantId, name, createdAt: tenant.createdAt }
+      },
+      list: async (afterId, limit) =>
+        [...tenants.values()]
+          .filter(({ tenantId }) => tenantId > afterId)
+          .sort((a, b) => (a.tenantId < b.tenantId ? -1 : 1))
+          .slice(0, limit)
+          .map(({ tenantId, name, createdAt }) => ({ tenantId, name, createdAt })),
       brands: async (tenantId) => {
         const tenant = tenants.get(tenantId)
         return tenant === undefined ? null : [tenant.brandId]
       },
     },
-    migrate: async () => {},
+    migrate: async () => [],
     ready: async () => {},
     watch: listeners.add,
     close: async () => listeners.clear(),

@@ -1,11 +1,14 @@
+import { namingFailure } from '../../core/name-patiently.ts'
 import type { Namer } from '../../core/ports/versions.ts'
 
+/** Which server names pages, and how long it may take. */
 export type ChatCompletionsSettings = {
   /** The base of the API, such as `http://127.0.0.1:11434/v1`, or its full address. */
   readonly url: string
   readonly model: string
-  readonly apiKey: string | undefined
-  readonly msMax: number
+  readonly apiKey?: string | undefined
+  /** Members that each request has in addition or instead: null removes one. */
+  readonly extraBody?: Readonly<Record<string, unknown>> | undefined
 }
 
 const ANSWER_BYTES_MAX = 65_536
@@ -14,12 +17,15 @@ const INSTRUCTION =
   'You name web pages. Answer with one short name for the page that is described: at most eight words, one line, no quotes, nothing else.'
 
 /** Asks any server that speaks the chat-completions protocol for a page's name. */
-export const chatCompletionsNamer = ({ url, model, apiKey, msMax }: ChatCompletionsSettings): Namer => {
+export const chatCompletionsNamer = (settings: ChatCompletionsSettings): Namer => {
+  const { url, model, apiKey, extraBody = {} } = settings
   const address = url.endsWith('/chat/completions') ? url : `${url.replace(/\/+$/, '')}/chat/completions`
   const headers = {
     'content-type': 'application/json',
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
   }
+  // JSON leaves out what is undefined.
+  const extra = Object.fromEntries(Object.entries(extraBody).map(([key, value]) => [key, value ?? undefined]))
   return async ({ groupTitle, pageContext, supplementaryContext }, stop) => {
     const description = [`Group: ${groupTitle}`, pageContext, supplementaryContext]
       .filter((part) => part !== null)
@@ -29,30 +35,38 @@ export const chatCompletionsNamer = ({ url, model, apiKey, msMax }: ChatCompleti
       method: 'POST',
       headers,
       redirect: 'error',
-      signal: AbortSignal.any([stop, AbortSignal.timeout(msMax)]),
+      signal: stop,
       body: JSON.stringify({
         model,
-        max_tokens: 60,
+        // A reasoning model thinks before it answers.
+        max_tokens: 2_000,
         messages: [
           { role: 'system', content: INSTRUCTION },
           { role: 'user', content: description },
         ],
+        ...extra,
       }),
     })
-    const text = await readAtMost(response, ANSWER_BYTES_MAX)
-    if (!response.ok) throw new Error(`the naming server answered ${response.status}`)
-    const content = contentOf(text)
-    if (typeof content !== 'string') throw new Error('the naming server answered no message')
+    if (!response.ok)
+      throw namingFailure(`the naming server answered ${response.status}`, retryAfterMsOf(response))
+    const choice = choiceOf(await readAtMost(response, ANSWER_BYTES_MAX))
+    if (choice?.finish_reason === 'length') throw namingFailure('the answer was truncated: raise max_tokens')
+    const content = choice?.message?.content
+    if (typeof content !== 'string') throw namingFailure('the naming server answered no message')
     return content
   }
 }
 
+/** A refusal lasts, except with these. */
+const retryAfterMsOf = ({ status, headers }: Response): number | undefined =>
+  status >= 500 || status === 429 || status === 408 ? 1_000 * Number(headers.get('retry-after')) : undefined
+
 /** V8's message would quote the answer, which may quote the page. */
-const contentOf = (text: string): unknown => {
+const choiceOf = (text: string) => {
   try {
-    return JSON.parse(text)?.choices?.[0]?.message?.content
+    return JSON.parse(text)?.choices?.[0]
   } catch {
-    throw new Error('the naming server did not answer JSON')
+    throw namingFailure('the naming server did not answer JSON')
   }
 }
 
@@ -61,7 +75,7 @@ const readAtMost = async (response: Response, bytesMax: number): Promise<string>
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
-    if (bytes > bytesMax) throw new Error(`the naming server answered more than ${bytesMax} bytes`)
+    if (bytes > bytesMax) throw namingFailure(`the naming server answered more than ${bytesMax} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -29,11 +29,11 @@ export const postgresStore = (sql: PostgresInstance, migrations: readonly Migrat
 export const migrateInstance = async (
   sql: PostgresInstance,
   migrations: readonly Migration[],
-): Promise<void> => {
+): Promise<readonly string[]> => {
   if (!('reserve' in sql)) throw new Error('Migrate with the instance itself, not within a transaction.')
-  if (await isUpToDate(normalizeInstance(sql), migrations, process.emitWarning)) return
+  if (await isUpToDate(normalizeInstance(sql), migrations, process.emitWarning)) return []
   const reserved = await sql.reserve().catch(toUnavailable)
-  await migrateOn(reserved, normalizeInstance(reserved), migrations)
+  return migrateOn(reserved, normalizeInstance(reserved), migrations)
 }
 
 const askOver = (sql: PostgresInstance): Ask => {

@@ -14,7 +14,8 @@ const LOOK_MS_MAX = 5_000
 export type Warn = (message: string) => void
 
 /**
- * Brings the schema up to date, in one transaction under a lock, so that several processes may start at once.
+ * Brings the schema up to date, in one transaction under a lock, so that several processes may start at once. Answers
+ * the names of the migrations that it applied.
  * Refuses a newer database and a PostgreSQL older than 14; warns of settings that can lose a committed write.
  * Works through a pooler too, with `prepare: false`.
  */
@@ -23,12 +24,12 @@ export const migratePostgres = async (
   migrations: readonly Migration[],
   warn: Warn,
   options: { readonly prepare?: boolean } = {},
-): Promise<void> => {
+): Promise<readonly string[]> => {
   const sql = openPostgres(url, { max: 1, ...options })
   try {
-    if (await withTimeout(isUpToDate(askOn(sql), migrations, warn), LOOK_MS_MAX)) return
+    if (await withTimeout(isUpToDate(askOn(sql), migrations, warn), LOOK_MS_MAX)) return []
     const connection = await withTimeout(sql.reserve(), LOOK_MS_MAX).catch(notYetOr)
-    await migrateOn(connection, askOn(connection), migrations)
+    return await migrateOn(connection, askOn(connection), migrations)
   } finally {
     await endPool(sql, 1)
   }
@@ -42,7 +43,7 @@ export const migrateOn = async (
   connection: postgres.ReservedSql,
   ask: Ask,
   migrations: readonly Migration[],
-): Promise<void> => {
+): Promise<readonly string[]> => {
   let isLost = false
   try {
     await ask((sql) => sql`begin`)
@@ -56,16 +57,18 @@ export const migrateOn = async (
           number integer primary key, name text not null, applied_at timestamptz(3) not null default now()
         )`,
     )
-    for (const { number, name, sql: text } of missingMigrations(migrations, await lastMigration(ask))) {
+    const missing = missingMigrations(migrations, await lastMigration(ask))
+    for (const { number, name, sql: text } of missing) {
       await ask((sql) => sql.unsafe(text))
       await ask((sql) => sql`insert into schema_migrations (number, name) values (${number}, ${name})`)
     }
     await ask((sql) => sql`commit`)
+    return missing.map(({ name }) => name)
   } catch (error) {
     // The driver has taken a lost connection back, and would crash over anything that is done with it.
     isLost = isTransient(error) && isConnectionFatal(error)
     if (!isLost) await ask((sql) => sql`rollback`).catch(() => {})
-    notYetOr(error)
+    return notYetOr(error)
   } finally {
     if (!isLost) connection.release()
   }

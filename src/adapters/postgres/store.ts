@@ -3,6 +3,7 @@ import { type Migration, refuseUnmigrated } from '../migrations.ts'
 import { postgresActivities } from './activities.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { lastMigration, migratePostgres, type Warn } from './migrate.ts'
+import { findObstacle } from './obstacle.ts'
 import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
 import { postgresSignals } from './signals.ts'
@@ -20,11 +21,23 @@ export const postgresStore = (
   const directUrl = pooler === undefined ? url : pooler.directUrl
   const { watch, notify, close: closeSignals } = postgresSignals(directUrl, ask)
 
+  const ports = portsOver(ask, migrations, notify)
+  let isUsable = false
+  /** Looks once. */
+  const refuseUnusable = async (): Promise<void> => {
+    const obstacle = isUsable ? null : await findObstacle(ask, pooler !== undefined)
+    if (obstacle !== null) throw new Error(obstacle)
+    isUsable = true
+  }
+
   return {
-    ...portsOver(ask, migrations, notify),
+    ...ports,
     backlog: postgresBacklog(ask),
-    migrate: () =>
-      migratePostgres(directUrl ?? url, migrations, warn, directUrl === null ? { prepare: false } : {}),
+    ready: () => refuseUnusable().then(ports.ready),
+    migrate: async () => {
+      await refuseUnusable()
+      return migratePostgres(directUrl ?? url, migrations, warn, directUrl === null ? { prepare: false } : {})
+    },
     watch,
     close: async () => {
       await closeSignals()

@@ -1,9 +1,11 @@
 import type { ApiKeys, StoredApiKey } from '../../core/ports/api-keys.ts'
-import type { Tenants } from '../../core/ports/tenants.ts'
+import type { Tenant, Tenants } from '../../core/ports/tenants.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../rows.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
 import { columns, textArray } from './statements.ts'
+
+const TENANT = columns('tenant', COLUMNS.tenants)
 
 export const postgresTenants = (ask: Ask): Tenants => ({
   add: async ({ tenantId, brandId, name, createdAt }) => {
@@ -16,6 +18,20 @@ export const postgresTenants = (ask: Ask): Tenants => ({
         values (${tenantId}, ${brandId}, ${name}, ${createdAt})`,
     )
   },
+
+  update: async (tenantId, { name }) => {
+    const [tenant] = await ask(
+      (sql) => sql<Tenant[]>`
+        update tenants set name = ${name} where tenant_id = ${tenantId} returning ${TENANT.names(sql)}`,
+    )
+    return tenant ?? null
+  },
+
+  list: (afterId, limit) =>
+    ask(
+      (sql) => sql<Tenant[]>`
+        select ${TENANT.names(sql)} from tenants where tenant_id > ${afterId} order by tenant_id limit ${limit}`,
+    ),
 
   brands: async (tenantId) => {
     const rows = await ask(

@@ -1,10 +1,10 @@
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { resolve } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { unavailable } from '../../core/failures.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, valuesOf } from '../columns.ts'
+import { orNull, prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>
@@ -15,14 +15,13 @@ const NO_WAIT = 'pragma busy_timeout = 0'
 const AGAIN_MS = 5
 
 export const openDatabase = (path: string, busyMsMax: number) => {
-  // Nobody else may read what is stored.
-  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  // SQLite opens a file that it may not write without an error, and would not write to it later, once it may.
-  if (existsSync(path)) accessSync(path, constants.W_OK)
-  const file = new DatabaseSync(path)
+  const place = path === ':memory:' ? path : resolve(path)
+  if (place !== ':memory:') prepareFile(place)
+  const file = new DatabaseSync(place)
   file.exec(`pragma busy_timeout = ${busyMsMax}; pragma synchronous = full`)
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
+  const refuseMoved = watchPlace(file, place)
   let isOpen = true
   const statements = new Map<string, StatementSync>()
 
@@ -42,9 +41,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       return answer
     } catch (error) {
       // After a failed commit SQLite may already have rolled back.
-      try {
-        prepared('rollback').run()
-      } catch {}
+      orNull(() => prepared('rollback').run())
       throw error
     } finally {
       prepared(READ_WAIT).run()
@@ -53,12 +50,19 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   /**
    * One short transaction: all of `work` is on disk when this resolves, or nothing. It retries while another process
    * writes, without blocking the event loop.
+   *
+   * The look before keeps refused writes out of a file that was moved. The look after makes sure that what is acknowledged
+   * was committed before a move. So the moved file has it, unless the process is killed before the next look, at most
+   * 200 ms later: then the last writes are still in the journal at the old place.
    */
   const write = async <Answer>(work: () => Answer): Promise<Answer> => {
     const giveUpAt = performance.now() + busyMsMax
     for (;;) {
       try {
-        return transaction(work)
+        refuseMoved()
+        const answer = transaction(work)
+        refuseMoved()
+        return answer
       } catch (error) {
         if (primaryCode(error) !== BUSY || performance.now() >= giveUpAt) throw toDomainFailure(error)
       }
@@ -96,8 +100,12 @@ export const openDatabase = (path: string, busyMsMax: number) => {
         throw error
       }),
     lastMigration: (): number => withMappedErrors(() => lastMigration(file)),
+    /** Refuses `unavailable` while the path does not name the file that is open. */
+    refuseMoved,
     close: (): void => {
-      if (isOpen) file.close()
+      if (!isOpen) return
+      orNull(refuseMoved)
+      file.close()
       isOpen = false
     },
   }
@@ -119,7 +127,8 @@ const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
   const giveUpAt = performance.now() + busyMsMax
   for (;;) {
     try {
-      file.exec('pragma journal_mode = wal')
+      // The second is a read, which creates the journal.
+      file.exec('pragma journal_mode = wal; pragma data_version')
       return
     } catch (error) {
       if (primaryCode(error) !== BUSY || performance.now() >= giveUpAt) throw error

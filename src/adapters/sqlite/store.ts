@@ -5,6 +5,7 @@ import { sqliteActivities } from './activities.ts'
 import { type Database, openDatabase } from './open.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
+import { orNull } from './place.ts'
 import { sqliteApiKeys, sqliteTenants } from './tenants.ts'
 import { sqliteBacklog, sqliteVersions } from './versions.ts'
 
@@ -46,7 +47,10 @@ export const sqliteStore = (
     tenants: sqliteTenants(database),
     backlog: sqliteBacklog(database),
     migrate: async () => migrate(database, migrations),
-    ready: async () => refuseUnmigrated(migrations, database.lastMigration()),
+    ready: async () => {
+      database.refuseMoved()
+      refuseUnmigrated(migrations, database.lastMigration())
+    },
     watch: (listener) => {
       listeners.add(listener)
       looking ??= look()
@@ -59,26 +63,26 @@ export const sqliteStore = (
   }
 }
 
-/** Null while the file cannot be read. */
-const dataVersion = (database: Database): number | null => {
-  try {
-    return database.get<{ dataVersion: number }>('pragma data_version')?.dataVersion ?? null
-  } catch {
-    return null
-  }
-}
+/** Null while the file cannot be read, or was moved. */
+const dataVersion = (database: Database) =>
+  orNull(() => {
+    database.refuseMoved()
+    return database.get<{ dataVersion: number }>('pragma data_version')?.dataVersion
+  })
 
 const ADD_MIGRATION =
   "insert into schema_migrations (number, name, applied_at) values (?, ?, strftime('%FT%H:%M:%fZ'))"
 /** In one transaction that nobody else can write in, so that several processes may start at once. */
-const migrate = (database: Database, migrations: readonly Migration[]): Promise<void> =>
+const migrate = (database: Database, migrations: readonly Migration[]): Promise<readonly string[]> =>
   database.write(() => {
     database.exec(`
       create table if not exists schema_migrations (
         number integer primary key, name text not null, applied_at text not null
       ) strict`)
-    for (const { number, name, sql } of missingMigrations(migrations, database.lastMigration())) {
+    const missing = missingMigrations(migrations, database.lastMigration())
+    for (const { number, name, sql } of missing) {
       database.exec(sql)
       database.run(ADD_MIGRATION, number, name)
     }
+    return missing.map(({ name }) => name)
   })

@@ -1,10 +1,13 @@
 import type { ApiKeys, StoredApiKey } from '../../core/ports/api-keys.ts'
-import type { Tenants } from '../../core/ports/tenants.ts'
+import type { Tenant, Tenants } from '../../core/ports/tenants.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../rows.ts'
 import { type Database, insertInto } from './open.ts'
 
 const insertTenant = insertInto('tenants', COLUMNS.tenants)
 const insertBrand = insertInto('brands', COLUMNS.brands)
+const TENANT = Object.keys(COLUMNS.tenants)
+const UPDATE = `update tenants set name = ? where tenant_id = ? returning ${TENANT}`
+const LIST = `select ${TENANT} from tenants where tenant_id > ? order by tenant_id limit ?`
 
 export const sqliteTenants = (database: Database): Tenants => ({
   add: (tenant) =>
@@ -12,6 +15,10 @@ export const sqliteTenants = (database: Database): Tenants => ({
       insertTenant(database, tenant)
       insertBrand(database, tenant)
     }),
+
+  update: (tenantId, { name }) => database.write(() => database.get<Tenant>(UPDATE, name, tenantId) ?? null),
+
+  list: async (afterId, limit) => database.all<Tenant>(LIST, afterId, limit),
 
   brands: async (tenantId) => {
     if (!database.has('select 1 from tenants where tenant_id = ?', tenantId)) return null

@@ -1,6 +1,7 @@
 import type { RawJson } from '../../shapes/json.ts'
 import type { Recorded, Timestamp } from './world.ts'
 
+/** A prospect, as far as matching needs it: found by its id or by the hash of its email. */
 export type StoredProspect = {
   readonly tenantId: string
   readonly prospectId: string
@@ -12,17 +13,20 @@ export type StoredReceipt = Pick<
   NewLog,
   'tenantId' | 'source' | 'prospectId' | 'prospectLogId' | 'type' | 'createdProspect' | 'createdAt'
 > & { readonly idempotencyKey: string; readonly requestHash: string }
+/** What a list of activities needs to know: prospects by id and by email, receipts by idempotency key. */
 export type ActivityWants = {
   readonly prospects: readonly Pick<StoredReceipt, 'tenantId' | 'prospectId'>[]
   readonly emails: readonly { readonly tenantId: string; readonly emailHash: string }[]
   readonly keys: readonly Pick<StoredReceipt, 'tenantId' | 'source' | 'idempotencyKey'>[]
 }
+/** Those of the wanted prospects and receipts that exist. */
 export type KnownActivities = {
   readonly prospects: readonly StoredProspect[]
   readonly receipts: readonly StoredReceipt[]
 }
 /** A prospect to add. If its id exists, only its blanks are filled. */
 export type ProspectChange = StoredProspect & { readonly email: string | null; readonly createdAt: Timestamp }
+/** A logged activity to store. Its payload is kept as its exact text. */
 export type NewLog = {
   readonly tenantId: string
   readonly prospectLogId: string
@@ -38,10 +42,12 @@ export type NewLog = {
   readonly occurredAt: Timestamp
   readonly createdAt: Timestamp
 }
+/** What logging a list of activities adds and changes: all of it is saved, or nothing. */
 export type ActivityChanges = {
   readonly prospects: readonly ProspectChange[]
   readonly logs: readonly NewLog[]
 }
+/** The part of a store that keeps prospects and what they did. */
 export type Activities = {
   recall(wants: ActivityWants): Promise<KnownActivities>
   record(changes: ActivityChanges): Promise<Recorded>

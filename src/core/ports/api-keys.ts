@@ -1,7 +1,12 @@
 import type { Timestamp } from './world.ts'
 
+/** Every scope that an API key can have. */
 export const SCOPES = ['prospect_logs:write', 'page_groups:read', 'pages:read', 'pages:write'] as const
+/** One thing that an API key may do, such as `pages:read`. */
 export type Scope = (typeof SCOPES)[number]
+/** The scopes of a key that the command line issues without `--scope`: those of the five operations over HTTP. */
+export const DEFAULT_SCOPES: readonly Scope[] = [...SCOPES]
+/** An API key as a store keeps it: its SHA-256, never the key itself. */
 export type StoredApiKey = {
   readonly apiKeyId: string
   readonly tenantId: string
@@ -16,6 +21,7 @@ export type StoredApiKey = {
   /** Coarse: at most an hour old. */
   readonly lastUsedAt: Timestamp | null
 }
+/** The part of a store that keeps API keys. */
 export type ApiKeys = {
   findByHash(keyHash: string): Promise<StoredApiKey | null>
   find(apiKeyId: string): Promise<StoredApiKey | null>

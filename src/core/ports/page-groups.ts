@@ -2,6 +2,7 @@ import type { RawJson } from '../../shapes/json.ts'
 import type { PageGroupStatus } from '../../shapes/page-group.ts'
 import type { Recorded, SliceWant, Timestamp } from './world.ts'
 
+/** A page group as a store keeps it. The three JSON arrays are kept as their exact text. */
 export type StoredPageGroup = {
   readonly tenantId: string
   readonly pageGroupId: string
@@ -21,6 +22,7 @@ export type StoredPageGroup = {
 }
 /** `status` null: all but the deleted ones. */
 export type PageGroupsWant = SliceWant & { readonly status: PageGroupStatus | null }
+/** The part of a store that keeps page groups. */
 export type PageGroups = {
   /** One list of rows for each want, in order. */
   list(wants: readonly PageGroupsWant[]): Promise<readonly (readonly StoredPageGroup[])[]>

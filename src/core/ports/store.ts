@@ -1,13 +1,3 @@
-/**
- * What the core needs from the world, in domain words. A store that implements `Store` is a whole database.
- *
- * - Every verb that serves a caller names the tenant: another tenant's resource is a missing resource.
- * - Verbs take lists, because the use cases handle many requests at once. A list may have one member and mix tenants.
- * - `record` saves all of its list or nothing. It answers `overtaken`, with nothing saved, if another writer has
- *   meanwhile taken an email or an idempotency key or archived a page group; the use case recalls and decides again.
- * - Times are ISO 8601 in UTC with milliseconds. Ids sort by age.
- * - A store that cannot answer now refuses with `unavailable`; whether a write happened is then unknown.
- */
 import type { Activities } from './activities.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { PageGroups } from './page-groups.ts'
@@ -18,7 +8,18 @@ import type { Clock, NewId } from './world.ts'
 
 /** What happened elsewhere, in this process or in another on the same database. */
 export type Signal = 'keys' | 'versions'
+/** Called soon after something happened. */
 export type SignalListener = (signal: Signal) => void
+/**
+ * All that the use cases need from a database, in domain words. Implement it to use a database of your choice.
+ *
+ * - Every verb that serves a caller names the tenant: another tenant's resource is a missing resource.
+ * - Verbs take lists, because the use cases handle many requests at once. A list may have one member and mix tenants.
+ * - `record` saves all of its list or nothing. It answers `overtaken`, with nothing saved, if another writer has
+ *   meanwhile taken an email or an idempotency key or archived a page group; the use case recalls and decides again.
+ * - Times are ISO 8601 in UTC with milliseconds. Ids sort by age.
+ * - A store that cannot answer now refuses with `unavailable`; whether a write happened is then unknown.
+ */
 export type Store = {
   readonly activities: Activities
   readonly pageGroups: PageGroups
@@ -26,8 +27,11 @@ export type Store = {
   readonly versions: Versions
   readonly apiKeys: ApiKeys
   readonly tenants: Tenants
-  /** Brings the database to this program's schema; refuses one that is newer. */
-  migrate(): Promise<void>
+  /**
+   * Brings the database to this program's schema; refuses one that is newer. Resolves with the names of the migrations
+   * that it applied, in order: none if there was nothing to do.
+   */
+  migrate(): Promise<readonly string[]>
   /** Resolves where the database answers and has this program's schema; else refuses with `unavailable`. */
   ready(): Promise<void>
   /**

@@ -21,9 +21,10 @@ export type Settlement =
   | (SettledVersion & {
       readonly status: 'processing'
       readonly claimableAt: Timestamp
-      /** False where a stop ended the attempt: then it is as if it had not been made. */
+      /** False if a stop ended the attempt: then it is as if it had not been made. */
       readonly counts: boolean
     })
+/** Which versions a publisher takes, how many, and until when. */
 export type ClaimWant = {
   readonly now: Timestamp
   /** When the lease of what is claimed ends. */
@@ -34,6 +35,7 @@ export type ClaimWant = {
   readonly afterTenantId: string
   readonly max: number
 }
+/** The part of a store that hands versions to publishers and saves what became of them. */
 export type Versions = {
   /**
    * Takes up to `max` versions in `processing` that are claimable: tenant by tenant in the order of their ids, and of
@@ -49,5 +51,7 @@ export type Versions = {
    */
   settle(tenantId: string, settlements: readonly Settlement[]): Promise<readonly string[]>
 }
-/** Thinks of a name for a page. Slow and foreign: called outside of any write, and it may fail. */
+/** Thinks of a name for a page. Slow and foreign, and it may fail: see `namingFailure`. */
 export type Namer = (context: NamingContext, stop: AbortSignal) => Promise<string>
+/** Gets each failed call to a namer, and when it is retried: null if the version keeps its built-in name instead. */
+export type OnFailedAttempt = (version: ClaimedVersion, why: unknown, retryInMs: number | null) => void

@@ -1,6 +1,8 @@
+/** A time as ISO 8601 in UTC with milliseconds: `2026-01-31T12:00:00.000Z`. */
 export type Timestamp = string
 /** Milliseconds since 1970. Asked once per use case. */
 export type Clock = () => number
+/** What an id begins with: it names the kind of thing. */
 export type IdPrefix =
   | 'prospect'
   | 'prospectlog'
@@ -12,6 +14,7 @@ export type IdPrefix =
   | 'apikey'
 /** A new id, greater than every one made before in this process. */
 export type NewId = (prefix: IdPrefix) => string
+/** Whether a list was saved, or nothing was because another writer was faster. */
 export type Recorded = 'recorded' | 'overtaken'
 /**
  * The newest rows older than `beforeId`: one more than `limit`, to show that more follow, or fewer if the texts of all

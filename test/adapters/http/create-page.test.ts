@@ -1,4 +1,5 @@
 import t from 'tap'
+import { jsonLine } from '../../../src/adapters/http/requests.ts'
 import { refuse } from '../../../src/core/failures.ts'
 import { updatePageGroup } from '../../../src/core/update-page-group.ts'
 import { DATABASE_AWAY, failing, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
@@ -19,7 +20,7 @@ t.test('201: a page is created with a version in processing', async (t) => {
   t.equal(answer.headers['content-type'], 'application/json')
   t.equal(
     answer.body,
-    JSON.stringify({
+    jsonLine({
       pageId: idOf('page', 5),
       pageGroupId,
       tenantId: owner.tenantId,

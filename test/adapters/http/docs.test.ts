@@ -131,6 +131,20 @@ t.test('a file that could not be read is read again at the next call', async (t)
   t.match(await ask('GET /docs/swagger-ui.css'), { status: 200, text: 'body {}' })
 })
 
+t.test('GET / links what can be read without a key, the reference only if there is one', async (t) => {
+  for (const [routes, docs] of [
+    [docsRoutes(), { docs: '/docs' }],
+    [[], {}],
+  ] as const) {
+    const { ask } = await setting([...routes])
+    const { status, headers, text } = await ask('GET /')
+    const links = { ...docs, openapi: '/openapi.json', health: '/healthz' }
+    t.match({ status, type: headers['content-type'] }, { status: 200, type: 'application/json' })
+    t.strictSame(JSON.parse(text), { name: 'prospect-pages', ...links })
+    for (const link of Object.values(links)) t.equal((await ask(`GET ${link}`)).status, 200, link)
+  }
+})
+
 t.test('DOCS=off takes it away', async (t) => {
   const statusOf = async (docs: string) => {
     const config = readConfig({ DATABASE_URL: 'memory:', LOG_LEVEL: 'silent', DOCS: docs })

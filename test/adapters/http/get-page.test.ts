@@ -1,4 +1,5 @@
 import t from 'tap'
+import { jsonLine } from '../../../src/adapters/http/requests.ts'
 import { ATTEMPTS_MAX } from '../../../src/core/publish-versions.ts'
 import { isoTime } from '../../../src/core/times.ts'
 import { updatePageGroup } from '../../../src/core/update-page-group.ts'
@@ -22,7 +23,7 @@ t.test('200: a page can be read before anything of it is published', async (t) =
   t.equal(answer.headers['content-type'], 'application/json')
   t.equal(
     answer.body,
-    JSON.stringify({
+    jsonLine({
       pageId,
       pageGroupId,
       tenantId: owner.tenantId,
@@ -51,7 +52,7 @@ t.test('200: a published page has its published version', async (t) => {
   const version = { versionId: idOf('pageversion', 6), versionNumber: 1 }
   t.equal(
     answer.body,
-    JSON.stringify({
+    jsonLine({
       pageId,
       pageGroupId,
       tenantId: owner.tenantId,

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { jsonLine } from '../../../src/adapters/http/requests.ts'
 import { updatePageGroup } from '../../../src/core/update-page-group.ts'
 import type { PageGroup } from '../../../src/shapes/page-group.ts'
 import { type Answer, DATABASE_AWAY, failing, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
@@ -22,7 +23,7 @@ t.test('200: a group has every field, headerActionId last; what is not set is nu
   t.equal(answer.headers['content-type'], 'application/json')
   t.equal(
     answer.body,
-    JSON.stringify({
+    jsonLine({
       items: [
         {
           pageGroupId: group.pageGroupId,
@@ -75,7 +76,7 @@ t.test('200: lists, texts and the count of pages are told as they are', async (t
 
 t.test('200: a tenant without groups has an empty list', async (t) => {
   const { call } = await openScene()
-  t.equal((await call(LIST)).body, '{"items":[],"hasMore":false,"limit":20}')
+  t.equal((await call(LIST)).body, '{"items":[],"hasMore":false,"limit":20}\n')
 })
 
 t.test('200: the newest come first, each once, and only the last slice has no nextCursor', async (t) => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { jsonLine } from '../../../src/adapters/http/requests.ts'
 import { updatePageGroup } from '../../../src/core/update-page-group.ts'
 import type { Page } from '../../../src/shapes/page.ts'
 import { type Answer, DATABASE_AWAY, failing, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
@@ -23,7 +24,7 @@ t.test('200: a page has every field of the list, and the slice has no limit', as
   t.equal(answer.headers['content-type'], 'application/json')
   t.equal(
     answer.body,
-    JSON.stringify({
+    jsonLine({
       items: [
         {
           pageId,
@@ -59,7 +60,7 @@ t.test('200: publishing moves updatedAt alone', async (t) => {
 
 t.test('200: a group without pages has an empty list', async (t) => {
   const { call, LIST } = await openSceneOf([])
-  t.equal((await call(LIST)).body, '{"items":[],"hasMore":false}')
+  t.equal((await call(LIST)).body, '{"items":[],"hasMore":false}\n')
 })
 
 t.test('200: the newest come first, each once, and only the last slice has no nextCursor', async (t) => {

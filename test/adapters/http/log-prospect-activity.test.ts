@@ -1,4 +1,5 @@
 import t from 'tap'
+import { jsonLine } from '../../../src/adapters/http/requests.ts'
 import { refuse } from '../../../src/core/failures.ts'
 import { DATABASE_AWAY, failing, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 import { idOf } from '../../support/setting.ts'
@@ -13,7 +14,7 @@ t.test('201: the first activity of an email creates its prospect', async (t) => 
   t.equal(answer.headers['content-type'], 'application/json')
   t.equal(
     answer.body,
-    JSON.stringify({
+    jsonLine({
       prospectId: idOf('prospect', 4),
       prospectLogId: idOf('prospectlog', 5),
       createdAt: '2026-01-01T00:00:00.000Z',
@@ -32,7 +33,7 @@ t.test('201: a later activity of that email, or of its prospect, creates nobody'
   const byId = await call(LOG, { json: { ...activity, prospectId: first.prospectId } })
   t.equal(
     byEmail.body,
-    JSON.stringify({
+    jsonLine({
       prospectId: first.prospectId,
       prospectLogId: idOf('prospectlog', 6),
       createdAt: '2026-01-01T00:00:00.001Z',

@@ -3,6 +3,8 @@ import t from 'tap'
 import * as v from 'valibot'
 import openapi from '../../../src/adapters/http/openapi.json' with { type: 'json' }
 import { ROUTES } from '../../../src/adapters/http/routes.ts'
+import { NewPage } from '../../../src/shapes/page.ts'
+import { NewProspectLog } from '../../../src/shapes/prospect-log.ts'
 import { undocumentedValue } from '../../support/answers.ts'
 import { openScene } from '../../support/api.ts'
 import { openApiText } from '../../support/openapi.ts'
@@ -88,6 +90,37 @@ t.test('the body of an activity has the bounds of the specification', async (t) 
   ])
   t.strictSame(schema.required, ['source', 'payload'])
   t.notOk('additionalProperties' in schema, 'members that nobody knows are allowed')
+})
+
+t.test('the document refuses the texts that the service refuses', async (t) => {
+  const valid = { source: 'crm', payload: {} }
+  const agree = (name: string, shape: v.GenericSchema, body: object) =>
+    (undocumentedValue(`#/components/schemas/${name}`, body) === null) === v.is(shape, body)
+  for (const text of ['a', 'a\n😀', '\u0001', '\0', 'a\0b', 'a\n\0']) {
+    for (const field of ['source', 'type', 'email', 'idempotencyKey', 'name'])
+      t.ok(
+        agree('NewProspectLog', NewProspectLog, { ...valid, [field]: text }),
+        JSON.stringify({ [field]: text }),
+      )
+    for (const field of ['supplementaryContext', 'customName'])
+      t.ok(agree('NewPage', NewPage, { [field]: text }), JSON.stringify({ [field]: text }))
+  }
+  t.match(openapi.info.description, /unpaired surrogate/, 'which patterns cannot express alike everywhere')
+})
+
+t.test('every object in the document has a name, so that clients get readable types', async (t) => {
+  walk(openapi, '#', (node, at) => {
+    if ('properties' in node) t.match(at, /^#\/components\/schemas\/\w+(\/allOf\/1)?$/)
+  })
+  t.strictSame(components.schemas.PageWithVersion.properties.latestVersion, {
+    $ref: '#/components/schemas/LatestVersion',
+  })
+})
+
+t.test('what every request and response may carry is described once', async (t) => {
+  t.strictSame(Object.keys(components.parameters), ['IdempotencyKey'])
+  t.match(openapi.info.description, /`X-Request-Id`.*`traceparent`/s)
+  t.match(openapi.info, { contact: { name: /./ }, license: { identifier: 'MIT' } })
 })
 
 t.test('the receipt has the fields of the specification, all required', async (t) => {

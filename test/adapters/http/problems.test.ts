@@ -515,14 +515,26 @@ t.test('what is told of each request names neither the caller nor what was sent'
   t.notMatch(JSON.stringify(answered), /ada@|pagegroup_|pp_/)
 })
 
+t.test('every JSON answer ends with a newline that its length counts, for HEAD too', async (t) => {
+  const { call, newGroup } = await openScene()
+  const pages = `/v0/page_groups/${(await newGroup()).pageGroupId}/pages`
+  for (const path of ['/', '/healthz', '/readyz', '/openapi.json', '/problems/not_found', '/v0', pages]) {
+    const { body, headers } = await call(`GET ${path}`)
+    t.match(body, /\}\n$/, path)
+    t.equal(headers['content-length'], String(Buffer.byteLength(body)), path)
+    t.equal((await call(`HEAD ${path}`)).headers['content-length'], headers['content-length'], path)
+  }
+  t.match((await call(`POST ${pages}`, { json: {} })).body, /\}\n$/)
+})
+
 t.test('readiness is told without a key, and its failure as a problem', async (t) => {
   const ready = async () => {
     throw DATABASE_AWAY
   }
   const { call } = await openScene({ ready })
   const healthy = await call('GET /healthz', { key: null })
-  t.strictSame([healthy.status, healthy.body], [200, '{"status":"ok"}'])
+  t.strictSame([healthy.status, healthy.body], [200, '{"status":"ok"}\n'])
   t.match(await call('GET /readyz', { key: null }), { status: 503, json: { code: 'unavailable' } })
   const fine = await (await openScene()).call('GET /readyz', { key: null })
-  t.strictSame([fine.status, fine.body], [200, '{"status":"ready"}'])
+  t.strictSame([fine.status, fine.body], [200, '{"status":"ready"}\n'])
 })

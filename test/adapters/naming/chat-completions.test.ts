@@ -6,6 +6,7 @@ import { chatCompletionsNamer } from '../../../src/adapters/naming/chat-completi
 import { createPageGroup } from '../../../src/core/create-page-group.ts'
 import { createPagesWithVersion } from '../../../src/core/create-page-with-version.ts'
 import { createTenant } from '../../../src/core/create-tenant.ts'
+import { namePatiently } from '../../../src/core/name-patiently.ts'
 import { publishVersions } from '../../../src/core/publish-versions.ts'
 import { countedIds, stoppedClock } from '../../support/setting.ts'
 
@@ -17,7 +18,7 @@ type Asked = { url: string | undefined; headers: IncomingHttpHeaders; body: stri
 const setting = async (
   t: Test,
   answer: RequestListener,
-  { apiKey = 'secret' as string | null, msMax = 60_000 } = {},
+  { apiKey = 'secret' as string | null, extraBody = {} } = {},
 ) => {
   const asked: Asked[] = []
   const server = createServer(async (request, response) => {
@@ -32,7 +33,7 @@ const setting = async (
   })
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const namerAt = (path: string) =>
-    chatCompletionsNamer({ url: base + path, model: 'small', apiKey: apiKey ?? undefined, msMax })
+    chatCompletionsNamer({ url: base + path, model: 'small', apiKey: apiKey ?? undefined, extraBody })
   return { asked, base, namerAt, namer: namerAt('/v1') }
 }
 const saying =
@@ -55,7 +56,7 @@ t.test('the server is asked as the protocol has it, with the key', async (t) => 
     },
   ])
   const { model, max_tokens, messages } = JSON.parse(asked[0]?.body ?? '')
-  t.strictSame([model, max_tokens], ['small', 60])
+  t.strictSame([model, max_tokens], ['small', 2_000])
   t.match(messages, [
     { role: 'system', content: /one short name/ },
     { role: 'user', content: /^Group: Offers\n\nFor florists\n\nThe spring sale$/ },
@@ -123,14 +124,31 @@ for (const nonsense of [
     await t.rejects(namer(PAGE, GOING_ON), /answered no message/)
   })
 
-t.test('a server that never answers is given up', async (t) => {
-  const { namer } = await setting(t, () => {}, { msMax: 1 })
-  await t.rejects(namer(PAGE, GOING_ON), { name: 'TimeoutError' })
+t.test('a truncated answer is no name', async (t) => {
+  const choice = { finish_reason: 'length', message: { content: 'Spring flow' } }
+  const { namer } = await setting(t, (_, response) => response.end(JSON.stringify({ choices: [choice] })))
+  await t.rejects(namer(PAGE, GOING_ON), { message: /truncated/, retryAfterMs: Infinity })
 })
 
-t.test('a server that never comes to an end is given up', async (t) => {
-  const { namer } = await setting(t, (_, response) => response.write('{"choices":['), { msMax: 50 })
-  await t.rejects(namer(PAGE, GOING_ON), { name: 'TimeoutError' })
+t.test('only a refusal that may pass is retried, and not before the server wants it', async (t) => {
+  const retryOf = async (status: number, header?: string) => {
+    const { namer } = await setting(t, (_, response) =>
+      response.writeHead(status, header === undefined ? {} : { 'retry-after': header }).end(),
+    )
+    return namer(PAGE, GOING_ON).catch(({ retryAfterMs }) => retryAfterMs)
+  }
+  for (const status of [408, 429, 500, 503]) t.equal(await retryOf(status), 0, `${status}`)
+  for (const status of [400, 401, 404, 422]) t.equal(await retryOf(status), Infinity, `${status}`)
+  t.equal(await retryOf(429, '3'), 3_000)
+})
+
+t.test('extra members are merged into the request, replace others, and null removes one', async (t) => {
+  const extraBody = { max_tokens: null, max_completion_tokens: 500, model: 'large', nested: { top: null } }
+  const { asked, namer } = await setting(t, saying('x'), { extraBody })
+  await namer(PAGE, GOING_ON)
+  const { messages, ...others } = JSON.parse(asked[0]?.body ?? '')
+  t.strictSame(others, { max_completion_tokens: 500, model: 'large', nested: { top: null } })
+  t.equal(messages.length, 2)
 })
 
 t.test('to stop ends the call', async (t) => {
@@ -145,7 +163,8 @@ t.test('from server to page, a name becomes one clean line', async (t) => {
   const { tenantId } = await createTenant(deps)({ name: 'Acme' })
   const group = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
   await createPagesWithVersion(deps)([group])
-  await publishVersions({ ...deps, namer, claimMax: 1, leaseMs: 1_000 })(GOING_ON)
+  const patient = namePatiently({ namer, patienceMs: 60_000, sleep: () => new Promise(() => {}) })
+  await publishVersions({ ...deps, namer: patient, claimMax: 1, leaseMs: 1_000 })(GOING_ON)
   const [pages] = await deps.store.pages.list([{ ...group, beforeId: null, limit: 1 }])
   t.match(pages, [{ computedName: 'Spring Flowers' }])
 })

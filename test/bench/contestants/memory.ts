@@ -34,7 +34,12 @@ const at = new Date().toISOString()
 const raw = (rawJson: string) => ({ rawJson })
 
 const { tenantId, brandId } = await createTenant(world)({ name: 'Bench' })
-const { apiKey } = await issueApiKey(world)({ tenantId, name: null, scopes: [], lifeMs: null })
+const { apiKey } = await issueApiKey(world)({
+  tenantId,
+  name: null,
+  scopes: ['prospect_logs:write', 'page_groups:read', 'pages:read', 'pages:write'],
+  lifeMs: null,
+})
 
 const groupIds: string[] = []
 for (let number = 1; number <= size.groups; number++) {

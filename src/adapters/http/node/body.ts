@@ -36,9 +36,9 @@ export const bodyOf = (
         reject(tooLarge(bytesMax))
       }
       const onEnd = () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
-      // `close` also follows a normal end.
-      const onClose = () => {
-        if (!req.readableEnded) reject(endedEarly())
+      // `close` also follows a normal end. The server gives its reason if it ends the request.
+      const onClose = (error?: Error) => {
+        if (!req.readableEnded) reject(error instanceof DomainFailure ? error : endedEarly())
       }
       req.on('data', take).on('end', onEnd).on('error', onClose).on('close', onClose)
     })
@@ -52,6 +52,7 @@ export const bodyOf = (
     discard: () =>
       new Promise((resolve) => {
         chunks = []
+        if (req.closed) return resolve()
         const timer = setTimeout(resolve, DISCARD_MS_MAX)
         req.once('close', () => {
           clearTimeout(timer)

@@ -22,6 +22,7 @@ type Deps = {
 }
 type Received = {
   readonly target: string
+  readonly basePath?: string
   /** Why the message is refused without asking the API, besides faults of its HTTP. */
   readonly refused: DomainFailure | null
   readonly beforeRead?: (() => void) | undefined
@@ -33,7 +34,7 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDra
   const handle = async (
     req: IncomingMessage,
     res: ServerResponse,
-    { target, refused, beforeRead }: Received,
+    { target, basePath, refused, beforeRead }: Received,
   ): Promise<void> => {
     const isHttp1 = !isHttp2(req)
     const repeatedHeaders = repeatedIn(req)
@@ -43,6 +44,7 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDra
       ? refuseMessage(fault, req)
       : await api({
           target,
+          basePath,
           repeatedHeaders,
           body: requestBody,
           method: req.method ?? '',

@@ -6,33 +6,38 @@ import { type MessageLimits, messageHandler } from './handle-message.ts'
 
 type Deps = {
   readonly api: Api
-  /** What paths here begin with before the API's own, such as `/prospects`; may be empty. */
-  readonly prefix: string
+  /** Where the API is mounted, such as `/prospects`. Empty if paths begin with the API's own. */
+  readonly basePath: string
   readonly limits: MessageLimits
   readonly newRequestId: () => string
 }
 
-/** Answers a request. One outside of the prefix goes to `next`, or gets 404 without a `next`. */
+/** Answers a request. One outside of the base path goes to `next`, or gets 404 without a `next`. */
 export type Handler = (req: IncomingMessage, res: ServerResponse, next?: () => void) => void
 
 /** The API as a listener in somebody else's server. It never throws. */
-export const createHandler = ({ api, prefix, limits, newRequestId }: Deps): Handler => {
-  const refuseMessage = (failure: DomainFailure) => refusal(newRequestId(), failure)
+export const createHandler = ({ api, basePath, limits, newRequestId }: Deps): Handler => {
+  const mountOf = (req: Mounted) => basePath || (req.baseUrl ?? '')
+  const refuseMessage = (failure: DomainFailure, req: Mounted) =>
+    refusal(newRequestId(), failure, mountOf(req))
   const handleMessage = messageHandler({ api, limits, refuseMessage })
-  return (req, res, next) => {
-    const target = targetUnder(prefix, req.url ?? '')
+  return (req: Mounted, res, next) => {
+    const { url = '', originalUrl = url } = req
+    const target = basePath === '' ? url : targetUnder(basePath, originalUrl)
     const refused = target === null ? new DomainFailure('not_found', 'Unknown path.') : null
     if (refused !== null && next !== undefined) next()
-    else handleMessage(req, res, { target: target ?? '', refused })
+    else handleMessage(req, res, { target: target ?? '', basePath: mountOf(req), refused })
   }
 }
 
-/** `/prospects/v0/page_groups?limit=5` becomes `/v0/page_groups?limit=5`; null when not under the prefix. */
-const targetUnder = (prefix: string, url: string): string | null => {
-  if (prefix === '') return url
+/** Express and those like it cut the path that they mount at off `url`, and keep it here. */
+type Mounted = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string }
+
+/** `/prospects/v0/page_groups?limit=5` becomes `/v0/page_groups?limit=5`; null when outside of the base path. */
+const targetUnder = (basePath: string, url: string): string | null => {
   const local = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
-  if (!local.startsWith(prefix)) return null
-  const rest = local.slice(prefix.length)
+  if (!local.startsWith(basePath)) return null
+  const rest = local.slice(basePath.length)
   if (rest === '' || rest.startsWith('?')) return `/${rest}`
   return rest.startsWith('/') ? rest : null
 }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server as Listener } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { DomainFailure } from '../../../core/failures.ts'
+import { type DomainFailure, unavailable } from '../../../core/failures.ts'
 import type { Api } from '../api.ts'
 import { refusal } from '../problems.ts'
 import { type ApiResponse, requestIdIn, traceIdIn } from '../requests.ts'
@@ -33,6 +33,7 @@ const STALLED_MS_MAX = 120_000
 /** The API on a socket. */
 export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Deps) => {
   let draining = false
+  const unanswered = new Map<IncomingMessage, Promise<void>>()
   const pipelining = createPipelining()
   const refuseMessage = (failure: DomainFailure, req?: IncomingMessage): ApiResponse => {
     const requestId = (req && requestIdIn(req)) ?? newRequestId()
@@ -60,7 +61,10 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
     const taken = pipelining.take(req.socket, res)
     if (taken === undefined) return
     const beforeRead = expectsContinue ? () => res.writeContinue() : undefined
-    await handleMessage(req, res, { target: req.url ?? '', refused: taken.overflow, beforeRead })
+    const answered = handleMessage(req, res, { target: req.url ?? '', refused: taken.overflow, beforeRead })
+    unanswered.set(req, answered)
+    await answered
+    unanswered.delete(req)
     taken.answered()
   }
   server.on('request', onRequest(false))
@@ -92,8 +96,15 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
       // stop listening.
       const closed = new Promise((resolve) => Listener.prototype.close.call(server, resolve))
       const idle = setTimeout(() => server.close(), Math.min(IDLE_GRACE_MS, msMax))
-      const all = setTimeout(() => server.closeAllConnections(), msMax)
+      let cut: Promise<void>[] = []
+      const all = setTimeout(() => {
+        const arriving = [...unanswered].filter(([req]) => !req.complete)
+        for (const [req] of arriving) req.destroy(unavailable('The service is stopping.'))
+        cut = arriving.map(([, answered]) => answered)
+        server.closeAllConnections()
+      }, msMax)
       await closed
+      await Promise.all(cut)
       clearTimeout(idle)
       clearTimeout(all)
       server.close()

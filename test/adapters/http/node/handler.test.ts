@@ -49,32 +49,65 @@ const reading =
     handler(Object.assign(req, kept(text)), res)
   }
 
-t.test('the prefix is cut off, and what is not under it is not answered', async (t) => {
+t.test('the base path is cut off, and what is outside of it is not answered', async (t) => {
   const answered = ['/prospects/healthz', '/prospects/healthz?a=b', 'http://there/prospects/healthz']
   const unknown = ['/prospects', '/prospects/', '/prospects?a', '/prospects/prospects/healthz']
   const outside = ['/healthz', '/prospectshealthz', '/Prospects/healthz', '//prospects/healthz', '/', '*']
-  for (const prefix of ['/prospects', 'prospects', '/prospects/', '//prospects//']) {
-    const { ask } = await mount(t, { prefix })
+  for (const basePath of ['/prospects', 'prospects', '/prospects/', '//prospects//']) {
+    const { ask } = await mount(t, { basePath })
     for (const target of answered) t.match(await ask(`GET ${target}`), { status: 200 }, target)
     for (const target of [...unknown, ...outside])
       t.match(await ask(`GET ${target}`), { status: 404, json: { code: 'not_found' } }, target)
   }
 })
 
-t.test('without a prefix everything is answered', async (t) => {
-  for (const prefix of [undefined, '', '/']) {
-    const { ask } = await mount(t, { prefix })
+t.test('without a base path everything is answered', async (t) => {
+  for (const basePath of [undefined, '', '/']) {
+    const { ask } = await mount(t, { basePath })
     t.match(await ask('GET /v0/page_groups'), { status: 200 })
     t.match(await ask('GET /prospects/healthz'), { status: 404 })
   }
 })
 
-t.test('what is not under the prefix is left to whoever comes next, and nothing else is', async (t) => {
-  const { ask } = await mount(t, { prefix: '/prospects' }, (req, res, handler) =>
+t.test('what is outside of the base path is left to whoever comes next, and nothing else is', async (t) => {
+  const { ask } = await mount(t, { basePath: '/prospects' }, (req, res, handler) =>
     handler(req, res, () => res.writeHead(202, { 'content-length': 0 }).end()),
   )
   t.match(await ask('GET /elsewhere'), { status: 202 })
   t.match(await ask('GET /prospects/elsewhere'), { status: 404 })
+})
+
+for (const [server, options, mounted] of [
+  ['node:http', { basePath: '/prospects' }, {}],
+  ['Express', {}, { url: (url: string) => url.replace('/prospects', ''), baseUrl: '/prospects' }],
+  [
+    'Express, named twice',
+    { basePath: '/prospects' },
+    { url: (url: string) => url.replace('/prospects', '') },
+  ],
+] as const)
+  t.test(`links begin with the base path: ${server}`, async (t) => {
+    const { ask } = await mount(t, options, (req, res, handler) => {
+      const { url = '' } = req
+      handler(Object.assign(req, mounted, { originalUrl: url, url: mounted.url?.(url) ?? url }), res)
+    })
+    for (const [line, code] of [
+      ['GET /prospects/v0/nowhere', 'not_found'],
+      ['GET /prospects/v0/page_groups?limit=0', 'invalid_request'],
+    ] as const) {
+      const { json } = await ask(line)
+      t.equal(json['type'], `/prospects/problems/${code}`)
+      t.match(await ask(`GET ${json['type']}`), { status: 200, json: { type: json['type'], code } })
+    }
+    const { json } = await ask('GET /prospects/openapi.json')
+    t.match(json['servers'], [{ url: '/prospects' }])
+  })
+
+t.test('the links of a message that is refused before it is parsed begin with the base path', async (t) => {
+  const { port, ask } = await mount(t, { basePath: '/prospects' })
+  t.match((await ask('GET /elsewhere')).json, { type: '/prospects/problems/not_found' })
+  const [answer] = await dial(port).say('GET /prospects/healthz HTTP/1.1\r\n\r\n').closed()
+  t.match(answer?.json, { type: '/prospects/problems/invalid_request' })
 })
 
 t.test('a body may be as large as the limit, and a sender of more can read why it is refused', async (t) => {

@@ -279,7 +279,7 @@ t.test('HEAD has the length of the answer but no body', async (t) => {
   const [head, get] = await line.answers(2)
   t.equal(head?.status, 200)
   t.equal(head?.headers['content-length'], String(get?.body.length))
-  t.equal(get?.body, '{"items":[],"hasMore":false,"limit":20}')
+  t.equal(get?.body, '{"items":[],"hasMore":false,"limit":20}\n')
 })
 
 t.test('a sender that is too slow with headers or body is told so and let go', async (t) => {

@@ -1,0 +1,25 @@
+import { styleText } from 'node:util'
+import pino from 'pino'
+
+/** A JSON line of the log for people: local time, level, message, `key=value`; below it the stack of an error. */
+export const readable = (json: string): string => {
+  const { level, time, pid, hostname, msg, err, ...facts } = JSON.parse(json)
+  const clock = paint('dim', new Date(time).toTimeString().slice(0, 8))
+  const style = level >= 50 ? 'red' : level >= 40 ? 'yellow' : 'reset'
+  const label = paint(style, pino.levels.labels[level]?.padEnd(5) ?? '')
+  const pairs = Object.entries(facts)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => ` ${paint('cyan', `${name}=`)}${visible(textOf(value))}`)
+  const error = err ? `\n${err.stack ?? err.message}${err.cause ? `\ncause: ${err.cause}` : ''}` : ''
+  return `${clock} ${label} ${paint('bold', msg)}${pairs.join('')}${visible(error).replaceAll('\n', '\n  ')}\n`
+}
+
+const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
+  styleText(style, text, { stream: process.stderr })
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' && /^[^\s"]+$/.test(value) ? value : JSON.stringify(value)
+
+/** Escapes what would control the terminal or reverse the writing direction. */
+const visible = (text: string): string =>
+  text.replace(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`)

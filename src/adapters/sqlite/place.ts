@@ -1,0 +1,44 @@
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { unavailable } from '../../core/failures.ts'
+
+/** Creates a missing file and its folder for this user alone. SQLite gives the mode of the file to its journal. */
+export const prepareFile = (place: string): void => {
+  mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
+  if (!existsSync(place)) closeSync(openSync(place, 'a', 0o600))
+  // SQLite opens a file that it may not write without an error, and would not write to it later, once it may.
+  accessSync(place, constants.W_OK)
+}
+
+/**
+ * Answers a function that refuses `unavailable` while the path does not name the file that is open. It compares inodes,
+ * as SQLite does; opening the file once more and closing it would release SQLite's locks.
+ */
+export const watchPlace = (file: DatabaseSync, place: string) => {
+  const inodes = () =>
+    orNull(() => [statSync(place), statSync(`${place}-wal`)].map(({ dev, ino }) => `${dev} ${ino}`).join())
+  const opened = inodes()
+  let isJournalEmpty = false
+  return (): void => {
+    const isMoved = inodes() !== opened
+    // The journal stays in the old place, and would be applied to another file there. So it is written to its own file,
+    // once: later it may contain what another process wrote to the other file.
+    isJournalEmpty = isMoved && (isJournalEmpty || emptyJournal(file))
+    if (isMoved)
+      throw unavailable(
+        'The database file was moved, deleted or replaced. Put it back, or restart the server.',
+      )
+  }
+}
+const emptyJournal = (file: DatabaseSync): boolean =>
+  orNull(() => file.prepare('pragma wal_checkpoint(truncate)').get()?.['busy']) === 0
+
+/** Null if it fails. */
+export const orNull = <Answer>(attempt: () => Answer): Answer | null => {
+  try {
+    return attempt()
+  } catch {
+    return null
+  }
+}

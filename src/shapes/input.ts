@@ -1,0 +1,25 @@
+/** What programs pass to the operations that they call directly: what HTTP takes, with the ids of its path and key. */
+import * as v from 'valibot'
+import { NewPage } from './page.ts'
+import { PageGroupInput, PageGroupQuery } from './page-group.ts'
+import { idempotencyKey, NewProspectLog } from './prospect-log.ts'
+import { SliceQuery } from './slice.ts'
+import { boundedText, text, whole } from './text.ts'
+
+const ofTenant = { tenantId: text() }
+const ofGroup = { ...ofTenant, pageGroupId: text() }
+const name = boundedText(1, 255)
+
+export const TenantInput = v.object({ name })
+export const ApiKeyInput = v.object({
+  ...ofTenant,
+  name: v.optional(v.nullable(name), null),
+  lifeMs: v.optional(v.nullable(whole(1)), null),
+})
+export const PageGroupCreation = v.object({ ...ofTenant, ...PageGroupInput.entries, name, title: name })
+export const ActivityInput = v.object({ ...ofTenant, ...NewProspectLog.entries })
+const repeatable = { idempotencyKey: v.optional(idempotencyKey()) }
+export const PageCreationInput = v.object({ ...ofGroup, ...NewPage.entries, ...repeatable })
+export const PageGroupListInput = v.object({ ...ofTenant, ...PageGroupQuery.entries })
+export const PageListInput = v.object({ ...ofGroup, ...SliceQuery.entries })
+export const PageInput = v.object({ ...ofGroup, pageId: text() })

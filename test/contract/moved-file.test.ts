@@ -1,0 +1,129 @@
+import { existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { readMigrations } from '../../src/adapters/migrations.ts'
+import { openDatabase } from '../../src/adapters/sqlite/open.ts'
+import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
+import type { Store } from '../../src/core/ports/store.ts'
+import { until } from '../support/program.ts'
+import { addTenant } from '../support/rows.ts'
+
+const setting = (t: Test) => {
+  const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const [path, elsewhere] = [join(folder, 'test.db'), join(folder, 'elsewhere.db')]
+  const openStore = async (place = path) => {
+    const store = sqliteStore({ path: place, busyMsMax: 5_000 }, readMigrations('sqlite'))
+    t.teardown(() => store.close())
+    await store.migrate()
+    return store
+  }
+  return { path, elsewhere, openStore }
+}
+/** How many tenants a file has. It is not migrated: it may have none of the tables. */
+const tenantsIn = (path: string) => {
+  const database = openDatabase(path, 0)
+  const found = database.get<{ tenants: number }>('select count(*) as tenants from tenants')
+  database.close()
+  return found?.tenants
+}
+const refuses = async (t: Test, store: Store) => {
+  const no = { kind: 'unavailable', message: /moved, deleted or replaced\. .*restart/ } as never
+  await t.rejects(store.ready(), no)
+  await t.rejects(addTenant(store), no)
+}
+
+t.test('while the file is elsewhere nothing is written to it; once it is back it is used', async (t) => {
+  const { path, elsewhere, openStore } = setting(t)
+  const store = await openStore()
+  await addTenant(store)
+  for (let time = 0; time < 2; time++) {
+    renameSync(path, elsewhere)
+    await refuses(t, store)
+    renameSync(elsewhere, path)
+    await store.ready()
+    t.equal(tenantsIn(path), 1 + time, 'nothing of what was refused')
+    await addTenant(store)
+  }
+  t.equal(tenantsIn(path), 3)
+})
+
+t.test('what is written while the file is moved away is not acknowledged', async (t) => {
+  const { path, elsewhere } = setting(t)
+  const database = openDatabase(path, 0)
+  t.teardown(database.close)
+  const write = database.write(() => {
+    database.exec('create table written (id)')
+    renameSync(path, elsewhere)
+  })
+  await t.rejects(write, { kind: 'unavailable' } as never)
+})
+
+t.test('a file that was moved away has every write that was acknowledged', async (t) => {
+  const { path, elsewhere, openStore } = setting(t)
+  const store = await openStore()
+  await addTenant(store)
+  renameSync(path, elsewhere)
+  await store.close()
+  t.equal(tenantsIn(elsewhere), 1)
+})
+
+t.test('a store that only watches notices a move too', async (t) => {
+  const { path, elsewhere, openStore } = setting(t)
+  const store = await openStore()
+  await addTenant(store)
+  let isNoticed = false
+  store.watch(() => {
+    isNoticed = true
+  })
+  renameSync(path, elsewhere)
+  await until('it is noticed', () => isNoticed)
+  t.equal(tenantsIn(elsewhere), 1, 'it has what was only in the journal')
+})
+
+t.test(
+  'a file put in its place is not touched: the journal of the old one is not applied to it',
+  async (t) => {
+    const { path, elsewhere, openStore } = setting(t)
+    const other = await openStore(elsewhere)
+    for (let n = 0; n < 2; n++) await addTenant(other)
+    await other.close()
+    const store = await openStore()
+    await addTenant(store)
+    renameSync(elsewhere, path)
+    await refuses(t, store)
+    const next = await openStore()
+    await addTenant(next)
+    await refuses(t, store)
+    await store.close()
+    await next.close()
+    t.equal(tenantsIn(path), 3)
+  },
+)
+
+t.test('a deleted journal is noticed, and nothing that was acknowledged is lost', async (t) => {
+  const { path, openStore } = setting(t)
+  const store = await openStore()
+  await addTenant(store)
+  rmSync(`${path}-wal`)
+  await refuses(t, store)
+  await store.close()
+  t.equal(tenantsIn(path), 1)
+})
+
+t.test('a new file is readable by its owner alone, and so is its journal, whatever the umask', async (t) => {
+  const { path, openStore } = setting(t)
+  const umask = process.umask(0)
+  t.teardown(() => process.umask(umask))
+  await addTenant(await openStore())
+  for (const end of ['', '-wal', '-shm']) t.equal(statSync(path + end).mode & 0o777, 0o600, end)
+})
+
+t.test('a database in memory has no file that could move', async (t) => {
+  const database = openDatabase(':memory:', 0)
+  await database.write(() => database.exec('create table written (id)'))
+  database.refuseMoved()
+  database.close()
+  t.notOk(existsSync(':memory:'))
+})

@@ -1,0 +1,243 @@
+import t from 'tap'
+import { createApi } from '../../src/entry/http.ts'
+import { createService, DomainFailure, memoryStore, SCOPES, type Service } from '../../src/entry/index.ts'
+import { caller } from '../support/api.ts'
+import { countedIds, stoppedClock } from '../support/setting.ts'
+
+/** A service over a store in memory, with a tenant and a page group. */
+const opened = async (options: { requireIdentity?: boolean } = {}) => {
+  const deps = { store: memoryStore(), clock: stoppedClock(), newId: countedIds() }
+  const service = createService({ ...deps, ...options })
+  const { tenantId } = await service.createTenant({ name: 'Acme' })
+  const { pageGroupId } = await service.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
+  const activity = { tenantId, source: 'crm', payload: { rawJson: '{ "a": 1.0 }' } }
+  return { ...deps, service, tenantId, pageGroupId, activity }
+}
+const refusalOf = async (call: Promise<unknown>): Promise<DomainFailure> => {
+  const why = await call.then(
+    () => new Error('nothing was refused'),
+    (why: unknown) => why,
+  )
+  if (!(why instanceof DomainFailure)) throw why
+  return why
+}
+
+t.test('every operation works, and the API answers the same', async (t) => {
+  const { service, store, clock, tenantId, pageGroupId, activity } = await opened()
+  const { apiKey } = await service.issueApiKey({ tenantId, scopes: SCOPES })
+  const call = caller(createApi({ store, clock }), apiKey)
+
+  const { receipt, replayed } = await service.logActivity({ ...activity, idempotencyKey: 'k' })
+  t.match({ receipt, replayed }, { receipt: { type: 'webhook', createdProspect: true }, replayed: false })
+  t.strictSame(await service.logActivity({ ...activity, idempotencyKey: 'k' }), { receipt, replayed: true })
+  t.equal(store.kept.logs()[0]?.payload.rawJson, '{ "a": 1.0 }')
+
+  const { page } = await service.createPage({ tenantId, pageGroupId, customName: 'Spring' })
+  await service.createPage({ tenantId, pageGroupId })
+  const path = `/v0/page_groups/${pageGroupId}/pages`
+  const read = await service.getPage({ tenantId, pageGroupId, pageId: page.pageId })
+  t.strictSame(read, (await call(`GET ${path}/${page.pageId}`)).json)
+  const slice = await service.listPages({ tenantId, pageGroupId, limit: 1 })
+  t.strictSame(slice, (await call(`GET ${path}?limit=1`)).json)
+  const next = { tenantId, pageGroupId, cursor: slice.nextCursor }
+  t.match(await service.listPages(next), { items: [{ customName: 'Spring' }], hasMore: false })
+  t.match(await service.listPageGroups({ tenantId }), { items: [{ pageGroupId, pagesCount: 2 }], limit: 20 })
+  t.match(await service.listPageGroups({ tenantId, status: 'archived' }), { items: [] })
+})
+
+t.test('the JSON of a page group is kept as its text', async (t) => {
+  const { service, tenantId } = await opened()
+  const group = { tenantId, name: 'a', title: 'A', actions: { rawJson: '[ 1.0 ]' } }
+  t.match(await service.createPageGroup(group), {
+    actions: { rawJson: '[ 1.0 ]' },
+    scripts: { rawJson: '[]' },
+  })
+})
+
+t.test('faults are those of HTTP, all at once', async (t) => {
+  const { service, store, tenantId, activity } = await opened()
+  const { apiKey } = await service.issueApiKey({ tenantId, scopes: SCOPES })
+  const call = caller(createApi({ store }), apiKey)
+  const wrong = {
+    source: '',
+    type: 'x'.repeat(101),
+    email: 'a\0',
+    prospectId: 'x',
+    name: 5,
+    idempotencyKey: '',
+  }
+  const refused = await refusalOf(service.logActivity({ ...activity, ...wrong } as never))
+  t.equal(refused.kind, 'invalid_request')
+  t.match(refused.message, /^Invalid input: \/source must be 1 to 100 characters long; \/type /)
+  const answer = await call('POST /v0/prospect_logs', { json: { ...wrong, payload: {} } })
+  t.strictSame(refused.facts.errors, answer.json['errors'])
+  const list = await refusalOf(service.listPageGroups({ tenantId, limit: 1.5, status: 'gone' } as never))
+  t.strictSame(list.facts.errors, (await call('GET /v0/page_groups?limit=1.5&status=gone')).json['errors'])
+  t.strictSame(store.kept.logs(), [])
+})
+
+const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
+const INVALID: readonly [
+  what: string,
+  call: (s: Awaited<ReturnType<typeof opened>>) => Promise<unknown>,
+  kind: string,
+  pointer?: string,
+][] = [
+  [
+    'JSON that is not well-formed',
+    ({ service, activity }) =>
+      service.logActivity({ ...activity, payload: { rawJson: '{}, "source": "x"' } }),
+    'invalid_json',
+  ],
+  [
+    'JSON nested too deep',
+    ({ service, activity }) => service.logActivity({ ...activity, payload: { rawJson: nested(513) } }),
+    'invalid_json',
+  ],
+  [
+    'an array as payload',
+    ({ service, activity }) => service.logActivity({ ...activity, payload: { rawJson: '[]' } }),
+    'invalid_request',
+    '/payload',
+  ],
+  [
+    'a payload that is not text',
+    ({ service, activity }) => service.logActivity({ ...activity, payload: { a: 1 } } as never),
+    'invalid_request',
+    '/payload',
+  ],
+  [
+    'no payload',
+    ({ service, activity }) => service.logActivity({ ...activity, payload: undefined } as never),
+    'invalid_request',
+    '/payload',
+  ],
+  [
+    'a tenant without a name',
+    ({ service }) => service.createTenant({ name: '' }),
+    'invalid_request',
+    '/name',
+  ],
+  [
+    'a page group without a title',
+    ({ service, tenantId }) => service.createPageGroup({ tenantId, name: 'a' } as never),
+    'invalid_request',
+    '/title',
+  ],
+  [
+    'links that are no array',
+    ({ service, tenantId }) =>
+      service.createPageGroup({ tenantId, name: 'a', title: 'A', footerLinks: { rawJson: '{}' } }),
+    'invalid_request',
+    '/footerLinks',
+  ],
+  [
+    'links that are not text',
+    ({ service, tenantId }) =>
+      service.createPageGroup({ tenantId, name: 'a', title: 'A', footerLinks: [] } as never),
+    'invalid_request',
+    '/footerLinks',
+  ],
+  [
+    'a key without scopes',
+    ({ service, tenantId }) => service.issueApiKey({ tenantId, scopes: [] }),
+    'invalid_request',
+    '/scopes',
+  ],
+  [
+    'a key that has expired',
+    ({ service, tenantId }) => service.issueApiKey({ tenantId, scopes: SCOPES, lifeMs: 0 }),
+    'invalid_request',
+    '/lifeMs',
+  ],
+  [
+    'an empty idempotency key',
+    ({ service, tenantId, pageGroupId }) => service.createPage({ tenantId, pageGroupId, idempotencyKey: '' }),
+    'invalid_request',
+    '/idempotencyKey',
+  ],
+  [
+    'a foreign cursor',
+    ({ service, tenantId }) => service.listPageGroups({ tenantId, cursor: 'x' }),
+    'invalid_cursor',
+  ],
+  [
+    'an unknown page group',
+    ({ service, tenantId }) => service.listPages({ tenantId, pageGroupId: 'x' }),
+    'page_group_not_found',
+  ],
+]
+
+for (const [what, call, kind, pointer] of INVALID)
+  t.test(`${what} is refused: ${kind}`, async (t) => {
+    const scene = await opened()
+    const refused = await refusalOf(call(scene))
+    t.equal(refused.kind, kind)
+    if (pointer !== undefined) t.equal(refused.facts.errors?.[0]?.pointer, pointer)
+    t.strictSame(scene.store.kept.logs(), [])
+  })
+
+t.test('a payload may nest as deep as over HTTP', async (t) => {
+  const { service, activity } = await opened()
+  await t.resolves(service.logActivity({ ...activity, payload: { rawJson: nested(512) } }))
+})
+
+t.test('a tenant that does not exist is refused by every operation, until it does', async (t) => {
+  const { service, store, pageGroupId, activity } = await opened()
+  const tenantId = 'tenant_unknown'
+  const inGroup = { tenantId, pageGroupId }
+  const calls: readonly ((service: Service) => Promise<unknown>)[] = [
+    ({ logActivity }) => logActivity({ ...activity, tenantId }),
+    ({ listPageGroups }) => listPageGroups({ tenantId }),
+    ({ listPages }) => listPages(inGroup),
+    ({ getPage }) => getPage({ ...inGroup, pageId: 'x' }),
+    ({ createPage }) => createPage(inGroup),
+    ({ createPageGroup }) => createPageGroup({ tenantId, name: 'a', title: 'A' }),
+    ({ issueApiKey }) => issueApiKey({ tenantId, scopes: SCOPES }),
+  ]
+  for (const call of calls)
+    t.match(await refusalOf(call(service)), { kind: 'not_found', message: 'Tenant not found.' })
+  await store.tenants.add({
+    tenantId,
+    brandId: 'brand_a',
+    name: 'late',
+    createdAt: '2026-01-01T00:00:00.000Z',
+  })
+  t.match(await service.listPageGroups({ tenantId }), { items: [] })
+})
+
+t.test('many activities are logged in order, each for itself', async (t) => {
+  const { service, activity, store } = await opened({ requireIdentity: true })
+  const ada = { ...activity, email: 'ada@example.com' }
+  const outcomes = await service.logActivities([
+    { ...ada, source: '' },
+    ada,
+    { ...ada, tenantId: 'tenant_unknown' },
+    ...Array.from({ length: 450 }, () => ada),
+    activity,
+  ])
+  const codes = outcomes.map((one) => (one instanceof DomainFailure ? one.kind : one.receipt.createdProspect))
+  t.strictSame(codes, [
+    'invalid_request',
+    true,
+    'not_found',
+    ...Array.from({ length: 450 }, () => false),
+    'invalid_request',
+  ])
+  t.equal(store.kept.logs().length, 451)
+})
+
+t.test('an error of the store is thrown as it is, and the next call asks again', async (t) => {
+  const { store, activity } = await opened()
+  let isAway = true
+  const brands = async (tenantId: string) => {
+    if (isAway) throw new Error('away')
+    return store.tenants.brands(tenantId)
+  }
+  const { logActivity, logActivities } = createService({
+    store: { ...store, tenants: { ...store.tenants, brands } },
+  })
+  await t.rejects(logActivities([activity]), { message: 'away' })
+  isAway = false
+  await t.resolves(logActivity(activity))
+})

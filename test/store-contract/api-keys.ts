@@ -1,0 +1,159 @@
+import { equal, like, same } from './assertions.ts'
+import { section } from './contract.ts'
+import { AWKWARD_TEXTS, addTenant, at, newId, type SomeTenant, scribbleOn, sha256, someKey } from './rows.ts'
+
+export const apiKeys = section(
+  'API keys',
+  ({ store }) => {
+    const { apiKeys } = store
+    const added = async ({ tenantId }: SomeTenant, fields: Parameters<typeof someKey>[1] = {}) => {
+      const key = someKey(tenantId, fields)
+      await apiKeys.add(key)
+      return key
+    }
+
+    return { apiKeys, added }
+  },
+  {
+    'a new store has no key until one is added, and a revoked key still counts': async ({
+      store,
+      apiKeys,
+      added,
+    }) => {
+      const tenant = await addTenant(store)
+      equal(await apiKeys.isEmpty(), true)
+      const { apiKeyId } = await added(tenant)
+      await apiKeys.end(apiKeyId, { revokedAt: at(1) })
+      equal(await apiKeys.isEmpty(), false)
+    },
+
+    'a key is found by its hash, by its id and in its tenant’s list, with every field': async ({
+      store,
+      apiKeys,
+      added,
+    }) => {
+      const tenant = await addTenant(store)
+      const key = await added(tenant, {
+        name: 'Shop',
+        scopes: ['pages:read', 'prospect_logs:write'],
+        createdAt: at(1),
+        expiresAt: at(2),
+        revokedAt: at(3),
+        lastUsedAt: at(4),
+      })
+      same(await apiKeys.findByHash(key.keyHash), key)
+      same(await apiKeys.find(key.apiKeyId), key)
+      same(await apiKeys.list(tenant.tenantId), [key])
+    },
+
+    'unset fields of a key are null': async ({ store, apiKeys, added }) => {
+      const key = await added(await addTenant(store))
+      like(await apiKeys.find(key.apiKeyId), {
+        name: null,
+        expiresAt: null,
+        revokedAt: null,
+        lastUsedAt: null,
+      })
+    },
+
+    'an unknown key is null': async ({ apiKeys }) => {
+      equal(await apiKeys.findByHash(sha256('nobody’s')), null)
+      equal(await apiKeys.find(newId('apikey')), null)
+      same(await apiKeys.list(newId('tenant')), [])
+    },
+
+    'one scope, some scopes or all of them are kept in their order': async ({ store, apiKeys, added }) => {
+      const tenant = await addTenant(store)
+      for (const scopes of [
+        ['pages:write'],
+        ['pages:read', 'page_groups:read'],
+        ['prospect_logs:write', 'page_groups:read', 'pages:read', 'pages:write'],
+      ] as const) {
+        const key = await added(tenant, { scopes })
+        same((await apiKeys.find(key.apiKeyId))?.scopes, scopes)
+      }
+    },
+
+    'a tenant’s keys are listed oldest first, revoked ones too, and no other tenant’s': async ({
+      store,
+      apiKeys,
+      added,
+    }) => {
+      const [ours, theirs] = [await addTenant(store), await addTenant(store)]
+      const [oldest, newest] = [someKey(ours.tenantId), someKey(ours.tenantId, { revokedAt: at(9) })]
+      const foreign = await added(theirs)
+      await apiKeys.add(newest)
+      await apiKeys.add(oldest)
+      same(await apiKeys.list(ours.tenantId), [oldest, newest])
+      same(await apiKeys.list(theirs.tenantId), [foreign])
+    },
+
+    'a key is revoked, and only this one': async ({ store, apiKeys, added }) => {
+      const tenant = await addTenant(store)
+      const [key, other] = [await added(tenant, { expiresAt: at(9_000) }), await added(tenant)]
+      await apiKeys.end(key.apiKeyId, { revokedAt: at(123) })
+      same(await apiKeys.findByHash(key.keyHash), { ...key, revokedAt: at(123) })
+      same(await apiKeys.find(other.apiKeyId), other)
+    },
+
+    'a key gets an expiry, or another one': async ({ store, apiKeys, added }) => {
+      const key = await added(await addTenant(store))
+      await apiKeys.end(key.apiKeyId, { expiresAt: at(1_000) })
+      same(await apiKeys.find(key.apiKeyId), { ...key, expiresAt: at(1_000) })
+      await apiKeys.end(key.apiKeyId, { expiresAt: at(500) })
+      same(await apiKeys.find(key.apiKeyId), { ...key, expiresAt: at(500) })
+    },
+
+    'a use is marked and nothing else is changed': async ({ store, apiKeys, added }) => {
+      const key = await added(await addTenant(store))
+      await apiKeys.markUsed(key.apiKeyId, at(1))
+      await apiKeys.markUsed(key.apiKeyId, at(3_600_000))
+      same(await apiKeys.find(key.apiKeyId), { ...key, lastUsedAt: at(3_600_000) })
+    },
+
+    'ending or marking an unknown key does nothing': async ({ store, apiKeys, added }) => {
+      const tenant = await addTenant(store)
+      const key = await added(tenant)
+      await apiKeys.end(newId('apikey'), { revokedAt: at(1) })
+      await apiKeys.markUsed(newId('apikey'), at(1))
+      same(await apiKeys.list(tenant.tenantId), [key])
+    },
+
+    'a key that one store adds and ends is seen so by another on the same data': async ({
+      store,
+      another,
+    }) => {
+      const other = await another()
+      const key = someKey((await addTenant(store)).tenantId)
+      await store.apiKeys.add(key)
+      same(await other.apiKeys.findByHash(key.keyHash), key)
+      await other.apiKeys.end(key.apiKeyId, { revokedAt: at(1) })
+      same(await store.apiKeys.findByHash(key.keyHash), { ...key, revokedAt: at(1) })
+    },
+
+    'a key’s name and beginning keep every text as they are': async ({ store, apiKeys, added }) => {
+      const tenant = await addTenant(store)
+      const keys = []
+      for (const text of AWKWARD_TEXTS) keys.push(await added(tenant, { name: text, start: text }))
+      same(await apiKeys.list(tenant.tenantId), keys)
+    },
+
+    'a caller that changes what it was given or passed in changes nothing in the store': async ({
+      store,
+      apiKeys,
+      added,
+    }) => {
+      const tenant = await addTenant(store)
+      const key = await added(tenant)
+      const before = structuredClone(key)
+      for (const given of [
+        await apiKeys.find(key.apiKeyId),
+        await apiKeys.findByHash(key.keyHash),
+        await apiKeys.list(tenant.tenantId),
+        key,
+      ])
+        scribbleOn(given)
+      same(await apiKeys.find(before.apiKeyId), before)
+    },
+  },
+)

@@ -1,0 +1,309 @@
+import { setImmediate } from 'node:timers/promises'
+import type { DomainFailure, LoggedActivity, NewActivity, Settlement, Store } from 'prospect-pages'
+import { equal, match, ok, same } from './assertions.ts'
+import { type Core, type Subject, section } from './contract.ts'
+import { twoProcesses } from './processes.ts'
+import { addTenant, newId as newRowId } from './rows.ts'
+
+const ROUNDS = 5
+
+const settingOf = async (subject: Subject) => {
+  const { core, kept } = subject
+  const { processes, turnOf, clock } = await twoProcesses(subject)
+  return {
+    processes,
+    turnOf,
+    clock,
+    newGroup: async (tenant: { readonly tenantId: string }) =>
+      core.createPageGroup(processes[0])({ ...tenant, name: 'offers', title: 'Offers' }),
+    logsOf: async (tenantId: string) => (await kept()).logs.filter((log) => log.tenantId === tenantId),
+    prospectsOf: async (tenantId: string) =>
+      (await kept()).prospects.filter((prospect) => prospect.tenantId === tenantId),
+    /** Two lists, each from both processes at once, forwards and backwards. */
+    crossing: async (list: readonly NewActivity[], other = list.toReversed()) => {
+      const logs = [...processes, ...processes].map((process) => core.logProspectActivities(process))
+      const outcomes = await Promise.all(logs.map((log, i) => log(i < 2 === (i % 2 === 0) ? list : other)))
+      return outcomes.flat()
+    },
+  }
+}
+
+export const concurrency = section('concurrency', settingOf, {
+  'fifty equal requests under one idempotency key are one row and fifty equal answers': async ({
+    turnOf,
+    logsOf,
+    prospectsOf,
+  }) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const activity = activityOf(newRowId('tenant'), { idempotencyKey: `round ${round}` })
+      const answers = await Promise.all(times(50, (i) => turnOf(i).logProspectActivity(activity)))
+      equal(new Set(answers.map(({ receipt }) => JSON.stringify(receipt))).size, 1)
+      equal(answers.filter(({ replayed }) => replayed).length, 49)
+      equal((await logsOf(activity.tenantId)).length, 1)
+      equal((await prospectsOf(activity.tenantId)).length, 1)
+    }
+  },
+
+  'of different requests under one idempotency key one wins, and the others are refused with its id': async ({
+    core,
+    turnOf,
+    logsOf,
+  }) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const tenantId = newRowId('tenant')
+      const outcomes = await settledAll(
+        core,
+        times(50, (i) =>
+          turnOf(i).logProspectActivity(
+            activityOf(tenantId, { idempotencyKey: 'one', payload: { rawJson: `{"kind":${i % 5}}` } }),
+          ),
+        ),
+      )
+      const answers = outcomes.filter(
+        (outcome) => !(outcome instanceof core.DomainFailure),
+      ) as LoggedActivity[]
+      const refused = outcomes.filter((outcome) => outcome instanceof core.DomainFailure)
+      const [log] = await logsOf(tenantId)
+      equal((await logsOf(tenantId)).length, 1)
+      equal(answers.length, 10)
+      equal(answers.filter(({ replayed }) => !replayed).length, 1)
+      ok(answers.every(({ receipt }) => receipt.prospectLogId === log?.prospectLogId))
+      ok(refused.every(({ kind }) => kind === 'idempotency_key_reused'))
+      ok(refused.every(({ facts }) => facts.prospectLogId === log?.prospectLogId))
+    }
+  },
+
+  'of fifty first writers of one email exactly one creates the prospect': async ({
+    turnOf,
+    logsOf,
+    prospectsOf,
+  }) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const activity = activityOf(newRowId('tenant'), { email: ` Ada.${round}@Example.com`, name: 'Ada' })
+      const answers = await Promise.all(times(50, (i) => turnOf(i).logProspectActivity(activity)))
+      equal(answers.filter(({ receipt }) => receipt.createdProspect).length, 1)
+      equal(new Set(answers.map(({ receipt }) => receipt.prospectId)).size, 1)
+      equal(new Set(answers.map(({ receipt }) => receipt.prospectLogId)).size, 50)
+      equal((await prospectsOf(activity.tenantId)).length, 1)
+      equal((await logsOf(activity.tenantId)).length, 50)
+    }
+  },
+
+  'of fifty writers that fill one blank email exactly one does, and none fails': async ({
+    processes,
+    turnOf,
+    logsOf,
+    prospectsOf,
+  }) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const tenantId = newRowId('tenant')
+      const { receipt } = await processes[0].logProspectActivity(activityOf(tenantId))
+      const { prospectId } = receipt
+      const answers = await Promise.all(
+        times(50, (i) =>
+          turnOf(i).logProspectActivity(activityOf(tenantId, { prospectId, email: `${i}@x` })),
+        ),
+      )
+      ok(answers.every((answer) => answer.receipt.prospectId === prospectId))
+      const [prospect, ...others] = await prospectsOf(tenantId)
+      match(String(prospect?.email), /^\d+@x$/)
+      same(others, [])
+      equal((await logsOf(tenantId)).length, 51)
+    }
+  },
+
+  'fifty equal page creations under one idempotency key are one page': async ({
+    store,
+    processes,
+    turnOf,
+    newGroup,
+  }) => {
+    const tenant = await addTenant(store)
+    for (let round = 0; round < ROUNDS; round++) {
+      const group = await newGroup(tenant)
+      const wanted = { ...parentOf(group), customName: 'Mine', idempotencyKey: 'one' }
+      const answers = await Promise.all(times(50, (i) => turnOf(i).createPageWithVersion(wanted)))
+      equal(new Set(answers.map(({ page }) => JSON.stringify(page))).size, 1)
+      equal(answers.filter(({ replayed }) => replayed).length, 49)
+      equal((await store.pageGroups.find(group.pageGroupId))?.pagesCount, 1)
+      const { items } = await processes[1].listPages({ ...parentOf(group), limit: 100 })
+      same(
+        items.map(({ pageId }) => pageId),
+        [answers[0]?.page.pageId],
+      )
+    }
+  },
+
+  'the count of pages is exact after hundreds of creations in two processes at once': async ({
+    store,
+    processes,
+    turnOf,
+    newGroup,
+  }) => {
+    const tenant = await addTenant(store)
+    const groups = [await newGroup(tenant), await newGroup(tenant), await newGroup(tenant)]
+    await Promise.all(
+      times(600, async (i) => {
+        // Some callers wait for others, so that lists of all lengths come about.
+        if (i % 3 === 0) await turnOf(i).listPages({ ...parentOf(groups[0]), limit: 1 })
+        await turnOf(i).createPageWithVersion(parentOf(groups[i % 4 === 0 ? 1 : i % 3]))
+      }),
+    )
+    const { items } = await processes[1].listPageGroups({ ...tenant, limit: 100 })
+    const counts = new Map(items.map(({ pageGroupId, pagesCount }) => [pageGroupId, pagesCount]))
+    let sum = 0
+    for (const group of groups) {
+      const [rows] = await store.pages.list([{ ...parentOf(group), beforeId: null, limit: 1_000 }])
+      equal(counts.get(group.pageGroupId), rows?.length)
+      sum += rows?.length ?? 0
+    }
+    equal(sum, 600)
+  },
+
+  'two publishers at once publish every version exactly once, while pages are created': async ({
+    core,
+    store,
+    processes,
+    turnOf,
+    clock,
+    newGroup,
+  }) => {
+    const tenant = await addTenant(store)
+    const group = await newGroup(tenant)
+    const total = 200
+    const named: string[] = []
+    const settled: Settlement[] = []
+    const publishers = processes.map(({ store }) =>
+      core.publishVersions({
+        store: { versions: countingSettlements(store, settled) },
+        clock,
+        namer: async ({ supplementaryContext }) => {
+          named.push(String(supplementaryContext))
+          return `Name of ${supplementaryContext}`
+        },
+        claimMax: 7,
+        leaseMs: 60_000,
+      }),
+    )
+    const create = async (i: number) => {
+      clock.advance(1)
+      const { page } = await turnOf(i).createPageWithVersion({
+        ...parentOf(group),
+        supplementaryContext: `context ${i}`,
+      })
+      return page
+    }
+    const publish = async (publishSome: (typeof publishers)[number]) => {
+      while (settled.length < total) {
+        await publishSome(new AbortController().signal)
+        // The memory store answers within the turn: the creations get theirs.
+        await setImmediate()
+      }
+    }
+    const [pages] = await Promise.all([Promise.all(times(total, create)), ...publishers.map(publish)])
+
+    equal(settled.length, total)
+    ok(settled.every(({ status, attempt }) => status === 'published' && attempt === 1))
+    equal(new Set(settled.map(({ versionId }) => versionId)).size, total)
+    same(named.sort(), times(total, (i) => `context ${i}`).sort())
+    const read = await Promise.all(pages.map((page, i) => turnOf(i).getPage(page)))
+    same(
+      read.map(({ computedName }) => computedName),
+      times(total, (i) => `Name of context ${i}`),
+    )
+    same(
+      read.map(({ publishedVersion }) => publishedVersion?.versionId),
+      read.map(({ latestVersion }) => latestVersion.versionId),
+    )
+  },
+
+  'lists with the same new emails in opposite orders all succeed': async ({
+    core,
+    logsOf,
+    prospectsOf,
+    crossing,
+  }) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const tenantId = newRowId('tenant')
+      const list = times(100, (i) => activityOf(tenantId, { email: `${i}@crossing`, name: `${i}` }))
+      const outcomes = await crossing(list)
+      equal(outcomes.filter((outcome) => outcome instanceof core.DomainFailure).length, 0)
+      const created = (outcomes as LoggedActivity[]).filter(({ receipt }) => receipt.createdProspect)
+      equal(created.length, 100)
+      equal((await prospectsOf(tenantId)).length, 100)
+      equal((await logsOf(tenantId)).length, 400)
+    }
+  },
+
+  'lists with the same idempotency keys in opposite orders all succeed': async ({ logsOf, crossing }) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const tenantId = newRowId('tenant')
+      const list = times(100, (i) => activityOf(tenantId, { idempotencyKey: `${i}` }))
+      const outcomes = (await crossing(list)) as LoggedActivity[]
+      equal(outcomes.filter(({ replayed }) => !replayed).length, 100)
+      equal((await logsOf(tenantId)).length, 100)
+    }
+  },
+
+  'lists that fill the same prospects with the same emails crosswise all succeed': async ({
+    core,
+    turnOf,
+    prospectsOf,
+    crossing,
+  }) => {
+    for (let round = 0; round < 2; round++) {
+      const tenantId = newRowId('tenant')
+      const blanks = await Promise.all(times(20, (i) => turnOf(i).logProspectActivity(activityOf(tenantId))))
+      const list = blanks.map(({ receipt: { prospectId } }, i) =>
+        activityOf(tenantId, { prospectId, email: `${i}@crosswise` }),
+      )
+      const turned = blanks.map(({ receipt: { prospectId } }, i) =>
+        activityOf(tenantId, { prospectId, email: `${19 - i}@crosswise` }),
+      )
+      const outcomes = await crossing(list, turned)
+      equal(outcomes.filter((outcome) => outcome instanceof core.DomainFailure).length, 0)
+      const emails = (await prospectsOf(tenantId)).map(({ email }) => email)
+      equal(new Set(emails).size, 20)
+      ok(!emails.includes(null))
+    }
+  },
+})
+
+const times = <Made>(count: number, make: (i: number) => Made): Made[] =>
+  Array.from({ length: count }, (_, i) => make(i))
+
+const activityOf = (tenantId: string, fields: Partial<NewActivity> = {}): NewActivity => ({
+  tenantId,
+  source: 'crm',
+  type: 'webhook',
+  payload: { rawJson: '{"a":[1,2]}' },
+  ...fields,
+})
+
+type Parent = { readonly tenantId: string; readonly pageGroupId: string }
+const parentOf = (group: Parent | undefined): Parent => {
+  if (group === undefined) throw new Error('no group')
+  return { tenantId: group.tenantId, pageGroupId: group.pageGroupId }
+}
+
+const settledAll = <Answer>(
+  core: Core,
+  calls: readonly Promise<Answer>[],
+): Promise<(Answer | DomainFailure)[]> =>
+  Promise.all(
+    calls.map((call) =>
+      call.catch((no) => {
+        if (no instanceof core.DomainFailure) return no
+        throw no
+      }),
+    ),
+  )
+
+const countingSettlements = ({ versions }: Store, settled: Settlement[]): Store['versions'] => ({
+  ...versions,
+  settle: async (tenantId, settlements) => {
+    const saved = await versions.settle(tenantId, settlements)
+    settled.push(...settlements)
+    return saved
+  },
+})

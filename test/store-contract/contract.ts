@@ -1,0 +1,60 @@
+import type { NewLog, ProspectChange, Store } from 'prospect-pages'
+
+/** The main entry of the package, whose use cases work on the store under test. */
+export type Core = typeof import('prospect-pages')
+
+/** Registers a test, like `test` of node:test and Vitest, or `it` of Mocha and Jest. */
+export type TestRunner = (title: string, body: () => Promise<void>) => unknown
+
+/** Prospects and logs as they were recorded, each in the order of their ids. */
+export type Kept = {
+  readonly prospects: readonly ProspectChange[]
+  readonly logs: readonly NewLog[]
+}
+
+/** A store for one test: migrated and empty. */
+export type OpenedStore = {
+  readonly store: Store
+  /**
+   * Opens another store on the same data, as another process would. Without it the tests of several processes use the
+   * one store.
+   */
+  readonly another?: (() => Promise<Store>) | undefined
+  /** Reads every prospect and log. No verb of a store returns a payload, so only this shows that it was kept. */
+  readonly kept: () => Promise<Kept>
+  /** Called when the test ends: closes every store that was opened, and removes the data. */
+  readonly close: () => Promise<unknown>
+}
+
+/** What the suite needs: a test runner, and a way to open a store. */
+export type StoreContractOptions = {
+  readonly test: TestRunner
+  /** Called once for each test. */
+  readonly openStore: () => Promise<OpenedStore>
+}
+
+/** What a test gets. */
+export type Subject = Required<OpenedStore> & { readonly another: () => Promise<Store>; readonly core: Core }
+/** Registers the tests of one subject. */
+export type Section = (core: Core, options: StoreContractOptions) => void
+
+/** Tests by title. `settingOf` makes the helpers that they share. */
+export const section =
+  <Setting extends object>(
+    name: string,
+    settingOf: (subject: Subject) => Setting | Promise<Setting>,
+    tests: Readonly<Record<string, (given: Subject & Setting) => Promise<void>>>,
+  ): Section =>
+  (core, { test, openStore }) => {
+    for (const [title, body] of Object.entries(tests))
+      test(`${name}: ${title}`, async () => {
+        const opened = await openStore()
+        try {
+          const { store, another = async () => store } = opened
+          const subject = { ...opened, another, core }
+          await body({ ...subject, ...(await settingOf(subject)) })
+        } finally {
+          await opened.close()
+        }
+      })
+  }

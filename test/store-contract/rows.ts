@@ -1,0 +1,179 @@
+import { hash } from 'node:crypto'
+import type {
+  ClaimWant,
+  NewLog,
+  NewPageRow,
+  ProspectChange,
+  Store,
+  StoredApiKey,
+  StoredPageGroup,
+} from 'prospect-pages'
+import { countedIds, START_MS } from './setting.ts'
+
+/** Rows as the use cases hand them to a store: valid, each with a new id, and with the fields that a test names. */
+export const newId = countedIds()
+
+export const sha256 = (text: string): string => hash('sha256', text, 'base64url')
+
+/** A moment, so many milliseconds after the clock's start. */
+export const at = (ms: number): string => new Date(START_MS + ms).toISOString()
+
+/** What a publisher asks for: everything claimable, for a minute. */
+export const someClaim = (fields: Partial<ClaimWant> = {}): ClaimWant => ({
+  now: at(0),
+  until: at(60_000),
+  horizon: at(1e12),
+  afterTenantId: '',
+  max: 1_000,
+  ...fields,
+})
+
+export type SomeTenant = { readonly tenantId: string; readonly brandId: string }
+export const addTenant = async ({ tenants }: Pick<Store, 'tenants'>): Promise<SomeTenant> => {
+  const tenant = { tenantId: newId('tenant'), brandId: newId('brand') }
+  await tenants.add({ ...tenant, name: 'Acme', createdAt: at(0) })
+  return tenant
+}
+
+export const emailFields = (email: string) => ({ email, emailHash: sha256(email) })
+
+export const someProspect = (tenantId: string, fields: Partial<ProspectChange> = {}): ProspectChange => ({
+  tenantId,
+  prospectId: newId('prospect'),
+  email: null,
+  emailHash: null,
+  name: null,
+  createdAt: at(0),
+  ...fields,
+})
+
+type Owner = Pick<ProspectChange, 'tenantId' | 'prospectId'>
+export const someLog = ({ tenantId, prospectId }: Owner, fields: Partial<NewLog> = {}): NewLog => ({
+  tenantId,
+  prospectLogId: newId('prospectlog'),
+  prospectId,
+  source: 'crm',
+  type: 'webhook',
+  payload: { rawJson: '{}' },
+  email: null,
+  name: null,
+  idempotencyKey: null,
+  requestHash: null,
+  createdProspect: false,
+  occurredAt: at(0),
+  createdAt: at(0),
+  ...fields,
+})
+
+export const keyFields = (idempotencyKey: string) => ({ idempotencyKey, requestHash: sha256(idempotencyKey) })
+
+export const someGroup = (
+  { tenantId, brandId }: SomeTenant,
+  fields: Partial<StoredPageGroup> = {},
+): StoredPageGroup => ({
+  tenantId,
+  pageGroupId: newId('pagegroup'),
+  brandId,
+  name: 'offers',
+  title: 'Offers',
+  pageContext: null,
+  status: 'active',
+  pagesCount: 0,
+  actions: { rawJson: '[]' },
+  footerLinks: { rawJson: '[]' },
+  scripts: { rawJson: '[]' },
+  headerActionId: null,
+  createdAt: at(0),
+  updatedAt: at(0),
+  deletedAt: fields.status === 'deleted' ? at(0) : null,
+  ...fields,
+})
+
+type Parent = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
+export const somePage = (
+  { tenantId, pageGroupId }: Parent,
+  { createdAt = at(0), ...fields }: Partial<NewPageRow> = {},
+): NewPageRow => ({
+  tenantId,
+  pageGroupId,
+  pageId: newId('page'),
+  customName: null,
+  computedName: 'Offers 1',
+  supplementaryContext: null,
+  idempotencyKey: null,
+  requestHash: null,
+  versionId: newId('pageversion'),
+  versionNumber: 1,
+  createdAt,
+  updatedAt: createdAt,
+  ...fields,
+})
+
+export const someKey = (tenantId: string, fields: Partial<StoredApiKey> = {}): StoredApiKey => {
+  const apiKeyId = newId('apikey')
+  return {
+    apiKeyId,
+    tenantId,
+    keyHash: sha256(apiKeyId),
+    start: 'pp_abcde',
+    name: null,
+    scopes: ['prospect_logs:write', 'page_groups:read', 'pages:read', 'pages:write'],
+    createdAt: at(0),
+    expiresAt: null,
+    revokedAt: null,
+    lastUsedAt: null,
+    ...fields,
+  }
+}
+
+/** Texts that a careless writer of arrays, quotes or encodings would spoil. */
+export const AWKWARD_TEXTS = [
+  '',
+  ' ',
+  'NULL',
+  'null',
+  '{}',
+  '{"a",b}',
+  '{NULL}',
+  '"',
+  '""',
+  "it's",
+  "'); --",
+  '\\',
+  '\\\\',
+  '\\"',
+  '\\N',
+  '\\x41',
+  'a,b',
+  ' padded ',
+  '\n\t\r\v\f',
+  '\u0001\u007f\u0085',
+  '\u2028\u2029',
+  '\ufeffmarked',
+  '\uffff\ufffd',
+  'e\u0301 is not é',
+  'ИЯ ı İ ß ﬀ',
+  'مرحبا‏ \u202e',
+  '👩‍👩‍👧‍👦🇩🇪😀',
+  '\u{10ffff}',
+  '%s $1 ? :name @p #{x}',
+  '2026-01-01',
+  '0',
+  'true',
+] as const
+
+/** Spoils everything that it can reach in what a store gave or was given. */
+export const scribbleOn = (thing: unknown): void => {
+  if (typeof thing !== 'object' || thing === null) return
+  for (const [name, value] of Object.entries(thing)) {
+    if (typeof value === 'object') scribbleOn(value)
+    else (thing as Record<string, unknown>)[name] = 'scribbled'
+  }
+}
+
+/** The fields named, of each row: what a port promises, where a store may answer more. */
+export const only = <Row extends object, Name extends keyof Row>(
+  rows: readonly Row[],
+  ...names: Name[]
+): Pick<Row, Name>[] =>
+  rows.map((row) => Object.fromEntries(names.map((name) => [name, row[name]])) as Pick<Row, Name>)

@@ -1,0 +1,28 @@
+import { activities } from './activities.ts'
+import { apiKeys } from './api-keys.ts'
+import { concurrency } from './concurrency.ts'
+import type { Section } from './contract.ts'
+import { isolation } from './isolation.ts'
+import { pageGroups } from './page-groups.ts'
+import { pages } from './pages.ts'
+import { rememberedProspects } from './remembered-prospects.ts'
+import { signals } from './signals.ts'
+import { simulation } from './simulation.ts'
+import { tenants } from './tenants.ts'
+import { versions } from './versions.ts'
+import { walks } from './walks.ts'
+
+export const sections: readonly Section[] = [
+  tenants,
+  apiKeys,
+  activities,
+  rememberedProspects,
+  pageGroups,
+  pages,
+  versions,
+  signals,
+  isolation,
+  walks,
+  concurrency,
+  simulation,
+]

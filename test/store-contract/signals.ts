@@ -1,0 +1,90 @@
+import type { Signal, Store } from 'prospect-pages'
+import { equal, same } from './assertions.ts'
+import { section } from './contract.ts'
+import { addTenant, at, someGroup, someKey, somePage } from './rows.ts'
+
+/** A signal that never comes fails the test after this; nothing else waits for it. */
+const LOST_MS = 15_000
+
+export const signals = section(
+  'signals',
+  async ({ store }) => {
+    const group = someGroup(await addTenant(store))
+    await store.pageGroups.add(group)
+    return { group }
+  },
+  {
+    'each of several listeners gets every signal': async ({ store, group }) => {
+      const watchers = [watching(store), watching(store), watching(store)]
+      const emitted = watchers.flatMap(({ next }) => [next('versions'), next('keys')])
+      await store.pages.record([somePage(group)])
+      await endSomeKey(store, group.tenantId)
+      await Promise.all(emitted)
+    },
+
+    'a listener that throws is reported, and harms neither the write nor other listeners': async ({
+      store,
+      group,
+    }) => {
+      const { error } = console
+      const reports: unknown[] = []
+      console.error = (report) => reports.push(report)
+      try {
+        store.watch(() => {
+          throw new Error('a listener threw')
+        })
+        store.watch(async () => {
+          throw new Error('a listener rejected')
+        })
+        const { next } = watching(store)
+        const emitted = [next('versions'), next('keys')]
+        equal(await store.pages.record([somePage(group)]), 'recorded')
+        await endSomeKey(store, group.tenantId)
+        await Promise.all(emitted)
+      } finally {
+        console.error = error
+      }
+      const { groups } = await store.pages.recall({ groups: [group], keys: [] })
+      equal(groups[0]?.pagesCount, 1, 'it is stored once')
+      const messages = new Set(reports.map((report) => (report as Error).message))
+      same([...messages].sort(), ['a listener rejected', 'a listener threw'])
+    },
+  },
+)
+
+/** Issues a key and gives it an end. */
+export const endSomeKey = async ({ apiKeys }: Store, tenantId: string): Promise<void> => {
+  const key = someKey(tenantId)
+  await apiKeys.add(key)
+  await apiKeys.end(key.apiKeyId, { expiresAt: at(1) })
+}
+
+/** Watches a store, counts its signals, and waits for them. */
+export const watching = (store: Store) => {
+  const counts: Record<Signal, number> = { keys: 0, versions: 0 }
+  const waiting = new Set<{ readonly signal: Signal; readonly resolve: () => void }>()
+  store.watch((signal) => {
+    counts[signal]++
+    for (const one of waiting)
+      if (one.signal === signal) {
+        waiting.delete(one)
+        one.resolve()
+      }
+  })
+  const next = (signal: Signal): Promise<void> => {
+    const emitted = new Promise<void>((resolve, reject) => {
+      const lost = setTimeout(() => reject(new Error(`no signal of ${signal}`)), LOST_MS)
+      waiting.add({
+        signal,
+        resolve: () => {
+          clearTimeout(lost)
+          resolve()
+        },
+      })
+    })
+    // Nobody waits for it if the test has failed before.
+    emitted.catch(() => {})
+    return emitted
+  }
+  return { next, count: (signal: Signal) => counts[signal] }
+}

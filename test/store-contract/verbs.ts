@@ -1,0 +1,226 @@
+import type { PageGroupsWant, Store } from 'prospect-pages'
+import {
+  addTenant,
+  at,
+  emailFields,
+  keyFields,
+  newId,
+  type SomeTenant,
+  someClaim,
+  someGroup,
+  someKey,
+  someLog,
+  somePage,
+  someProspect,
+} from './rows.ts'
+
+/** Everything that a store keeps rows behind; the rest of it opens, closes and watches. */
+export type Ports = Pick<Store, 'activities' | 'pageGroups' | 'pages' | 'versions' | 'apiKeys' | 'tenants'>
+/** One thing of each kind, all of one tenant. */
+export type Things = Awaited<ReturnType<typeof fillTenant>>
+
+type Verb = {
+  /** Who it serves: those who call the API, the publisher, or a person at the command line. */
+  readonly serves: 'callers' | 'publisher' | 'commands'
+  /** Asks for these things, or writes to them, in the name of a tenant, whose they need not be. */
+  readonly ask: (ports: Ports, as: SomeTenant, things: Things) => Promise<unknown>
+} & (
+  | {
+      /** What somebody is answered whose things they are not. */
+      readonly toStrangers: unknown
+    }
+  | {
+      /** Why it names no tenant. */
+      readonly noTenant: string
+    }
+)
+
+const SLICE = { beforeId: null, limit: 100 }
+const STATUSES: readonly PageGroupsWant['status'][] = [null, 'active', 'archived', 'deleted']
+
+/** Every verb of every port; the compiler counts them. */
+export const VERBS = {
+  activities: {
+    recall: {
+      serves: 'callers',
+      ask: ({ activities }, { tenantId }, { prospect, log }) =>
+        activities.recall({
+          prospects: [{ tenantId, prospectId: prospect.prospectId }],
+          emails: [{ tenantId, emailHash: String(prospect.emailHash) }],
+          keys: [{ tenantId, source: log.source, idempotencyKey: String(log.idempotencyKey) }],
+        }),
+      toStrangers: { prospects: [], receipts: [] },
+    },
+    record: {
+      serves: 'callers',
+      ask: ({ activities }, { tenantId }, { prospect }) => {
+        const named = { ...prospect, tenantId, name: 'Theirs' }
+        return activities.record({ prospects: [named], logs: [someLog(named)] })
+      },
+      toStrangers: 'recorded',
+    },
+    recordLogs: {
+      serves: 'callers',
+      ask: async ({ activities }, { tenantId }, { prospect, log }) => {
+        const theirs = someLog({ ...prospect, tenantId }, keyFields(String(log.idempotencyKey)))
+        return (await activities.recordLogs([theirs])).length
+      },
+      toStrangers: 1,
+    },
+  },
+  pageGroups: {
+    list: {
+      serves: 'callers',
+      ask: ({ pageGroups }, { tenantId }) =>
+        pageGroups.list(STATUSES.map((status) => ({ tenantId, status, ...SLICE }))),
+      toStrangers: STATUSES.map(() => []),
+    },
+    find: {
+      serves: 'commands',
+      ask: ({ pageGroups }, _as, { group }) => pageGroups.find(group.pageGroupId),
+      noTenant: 'an operator may reach every group by its id',
+    },
+    add: {
+      serves: 'commands',
+      ask: ({ pageGroups }, as) => pageGroups.add(someGroup(as)),
+      toStrangers: undefined,
+    },
+    change: {
+      serves: 'commands',
+      ask: ({ pageGroups }, as, { group }) =>
+        pageGroups.change({ ...group, ...as, title: 'Theirs' }, group.updatedAt),
+      toStrangers: 'overtaken',
+    },
+  },
+  pages: {
+    recall: {
+      serves: 'callers',
+      ask: ({ pages }, { tenantId }, { page: { pageGroupId, idempotencyKey } }) =>
+        pages.recall({
+          groups: [{ tenantId, pageGroupId }],
+          keys: [{ tenantId, pageGroupId, idempotencyKey: String(idempotencyKey) }],
+        }),
+      toStrangers: { groups: [], pages: [] },
+    },
+    record: {
+      serves: 'callers',
+      ask: ({ pages }, { tenantId }, { group }) => pages.record([somePage({ ...group, tenantId })]),
+      toStrangers: 'overtaken',
+    },
+    list: {
+      serves: 'callers',
+      ask: ({ pages }, { tenantId }, { group: { pageGroupId } }) =>
+        pages.list([{ tenantId, pageGroupId, ...SLICE }]),
+      toStrangers: [null],
+    },
+    find: {
+      serves: 'callers',
+      ask: ({ pages }, { tenantId }, { page: { pageGroupId, pageId } }) =>
+        pages.find([{ tenantId, pageGroupId, pageId }]),
+      toStrangers: ['page_group_not_found'],
+    },
+  },
+  versions: {
+    claim: {
+      serves: 'publisher',
+      ask: ({ versions }) => versions.claim(someClaim({ until: at(0), max: 1 })),
+      noTenant: 'the publisher works for all tenants in turn; each claim names its tenant',
+    },
+    context: {
+      serves: 'publisher',
+      ask: ({ versions }, { tenantId }, { page }) => versions.context({ ...page, tenantId }),
+      toStrangers: null,
+    },
+    settle: {
+      serves: 'publisher',
+      ask: ({ versions }, { tenantId }, { page: { pageId, versionId }, attempt }) => {
+        const published = { status: 'published', at: at(5), computedName: 'Theirs' } as const
+        return versions.settle(tenantId, [{ pageId, versionId, attempt, ...published }])
+      },
+      toStrangers: [],
+    },
+  },
+  apiKeys: {
+    findByHash: {
+      serves: 'callers',
+      ask: ({ apiKeys }, _as, { key }) => apiKeys.findByHash(key.keyHash),
+      noTenant: 'the key determines the tenant',
+    },
+    markUsed: {
+      serves: 'callers',
+      ask: ({ apiKeys }, _as, { key }) => apiKeys.markUsed(key.apiKeyId, at(7)),
+      noTenant: 'the id comes from a key just found by its hash, never from a request',
+    },
+    find: {
+      serves: 'commands',
+      ask: ({ apiKeys }, _as, { key }) => apiKeys.find(key.apiKeyId),
+      noTenant: 'an operator may reach every key by its id',
+    },
+    list: {
+      serves: 'commands',
+      ask: ({ apiKeys }, { tenantId }) => apiKeys.list(tenantId),
+      toStrangers: [],
+    },
+    isEmpty: {
+      serves: 'commands',
+      ask: ({ apiKeys }) => apiKeys.isEmpty(),
+      noTenant: 'it only shows whether any key was ever added',
+    },
+    add: {
+      serves: 'commands',
+      ask: ({ apiKeys }, { tenantId }) => apiKeys.add(someKey(tenantId)),
+      toStrangers: undefined,
+    },
+    end: {
+      serves: 'commands',
+      ask: ({ apiKeys }, _as, { key }) => apiKeys.end(key.apiKeyId, { revokedAt: at(8) }),
+      noTenant: 'an operator may reach every key by its id',
+    },
+  },
+  tenants: {
+    add: {
+      serves: 'commands',
+      ask: (ports) => addTenant(ports),
+      noTenant: 'it creates one',
+    },
+    update: {
+      serves: 'commands',
+      ask: ({ tenants }, { tenantId }) => tenants.update(tenantId, { name: 'Theirs' }),
+      noTenant: 'it is the tenant that it names',
+    },
+    list: {
+      serves: 'commands',
+      ask: ({ tenants }) => tenants.list('', 100),
+      noTenant: 'the owner of the database looks for the id of a tenant',
+    },
+    brands: {
+      serves: 'commands',
+      ask: async ({ tenants }, { tenantId }, { tenant: { brandId } }) =>
+        (await tenants.brands(tenantId))?.includes(brandId),
+      toStrangers: false,
+    },
+  },
+} satisfies { [Port in keyof Ports]: { [Name in keyof Ports[Port]]: Verb } }
+
+/** As a list, each by its name, such as `pages.find`. */
+export const verbs: readonly (Verb & { readonly name: string })[] = Object.entries(VERBS).flatMap(
+  ([port, rows]) =>
+    Object.entries(rows).map(([verb, row]) => ({ name: `${port}.${verb}`, ...(row as Verb) })),
+)
+
+/** A new tenant with one of each: its version is claimed, by nobody who will come back. */
+export const fillTenant = async (store: Ports) => {
+  const tenant = await addTenant(store)
+  const prospect = someProspect(tenant.tenantId, emailFields('ada@example.com'))
+  const log = someLog(prospect, keyFields('one'))
+  await store.activities.record({ prospects: [prospect], logs: [log] })
+  const group = someGroup(tenant)
+  await store.pageGroups.add(group)
+  const page = somePage(group, keyFields('one'))
+  await store.pages.record([page])
+  const key = someKey(tenant.tenantId, { name: newId('apikey') })
+  await store.apiKeys.add(key)
+  const claimed = await store.versions.claim(someClaim({ until: at(1_000) }))
+  const attempt = claimed.find(({ versionId }) => versionId === page.versionId)?.attempt ?? 0
+  return { tenant, prospect, log, group, page, key, attempt }
+}

@@ -1,0 +1,36 @@
+import type { Store } from '../../src/core/ports/store.ts'
+import * as core from '../../src/entry/index.ts'
+import { sections } from '../store-contract/sections.ts'
+import { signals } from '../store-contract/signals.ts'
+import { overStores, type StoreKind } from './stores.ts'
+
+/** Tests the store contract on one kind of store. */
+export const testContractOn = (name: StoreKind['name']): void =>
+  overStores(
+    async (t, kind) => {
+      const test = (title: string, body: () => Promise<void>) =>
+        t.test(title, async (t) => {
+          await body()
+          // tap counts a test without assertions of its own as skipped.
+          t.pass('no assertion failed')
+        })
+      let address: string | null = null
+      const openStore = async () => {
+        const tested = await kind.open(address)
+        address = tested.address
+        return tested
+      }
+      const openListening = async () => {
+        const tested = await openStore()
+        if (kind.name === 'postgres') await listening(tested.store)
+        return tested
+      }
+      for (const section of sections)
+        section(core, { test, openStore: section === signals ? openListening : openStore })
+    },
+    [name],
+  )
+
+/** PostgreSQL emits every signal once when listening begins; a test that counts signals must not see those. */
+const listening = ({ watch }: Store): Promise<void> =>
+  new Promise((resolve) => watch((signal) => signal === 'versions' && resolve()))
