@@ -6,6 +6,7 @@ import { keyOf } from './keys.ts'
 import type { NewLog } from './ports/activities.ts'
 import type { NewId, Timestamp } from './ports/world.ts'
 
+/** What a prospect did, to be logged. `payload.rawJson` is the text of a JSON object. */
 export type NewActivity = Omit<NewProspectLog, 'payload'> & {
   readonly tenantId: string
   readonly payload: RawJson

@@ -78,11 +78,12 @@ const isDateTime = (given: string): boolean => {
 }
 
 /** RFC 3339 with an offset, from 1970 on, as UTC with milliseconds. */
-export const dateTime = () =>
+export const dateTime = (description: string) =>
   v.pipe(
     v.string(),
     documented(v.check(isDateTime, 'must be an RFC 3339 date-time with an offset, from 1970 on'), {
       format: 'date-time',
     }),
+    v.description(description),
     v.transform((given) => new Date(given).toISOString()),
   )

@@ -50,8 +50,15 @@ const reading =
   }
 
 t.test('the base path is cut off, and what is outside of it is not answered', async (t) => {
-  const answered = ['/prospects/healthz', '/prospects/healthz?a=b', 'http://there/prospects/healthz']
-  const unknown = ['/prospects', '/prospects/', '/prospects?a', '/prospects/prospects/healthz']
+  const answered = [
+    '/prospects',
+    '/prospects/',
+    '/prospects?a',
+    '/prospects/healthz',
+    '/prospects/healthz?a=b',
+    'http://there/prospects/healthz',
+  ]
+  const unknown = ['/prospects/prospects/healthz']
   const outside = ['/healthz', '/prospectshealthz', '/Prospects/healthz', '//prospects/healthz', '/', '*']
   for (const basePath of ['/prospects', 'prospects', '/prospects/', '//prospects//']) {
     const { ask } = await mount(t, { basePath })
