@@ -33,7 +33,7 @@ type Ended = ClaimedVersion & Settlement
  * resolves, and saves what has ended. It answers false once nothing is waiting or in progress. Tenants take turns:
  * each claim starts with the tenant after the last one served.
  *
- * The namer is called outside of any write, and retried within the same attempt: see name-patiently.ts. An attempt that
+ * The namer is called outside of any write, and retried within the same attempt. An attempt that
  * `stop` ended does not count, and after `stop` nothing more is claimed. A version whose attempts all ended without a
  * result, because their publishers died, is `failed`. Nothing is published twice: a publisher that was too slow has lost
  * its claim, and what it saves is ignored.
