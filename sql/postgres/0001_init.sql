@@ -56,11 +56,15 @@ create table prospect_logs (
   idempotency_key text collate "C",
   request_hash text collate "C",
   created_prospect boolean not null,
+  occurred_at timestamptz(3) not null,
   created_at timestamptz(3) not null,
   primary key (tenant_id, prospect_log_id)
 );
 create unique index prospect_logs_idempotency_key on prospect_logs (tenant_id, source, idempotency_key)
   where idempotency_key is not null;
+-- A prospect's timeline, newest first.
+create index prospect_logs_timeline on prospect_logs
+  (tenant_id, prospect_id, occurred_at desc, prospect_log_id desc);
 
 create table page_groups (
   tenant_id text collate "C" not null,

@@ -15,7 +15,7 @@ export const COLUMNS = {
     expires_at timestamptz, revoked_at timestamptz, last_used_at timestamptz`),
   prospects: columnsOf('tenant_id, prospect_id, email, email_hash, name, created_at timestamptz'),
   prospect_logs: columnsOf(`tenant_id, prospect_log_id, prospect_id, source, type, payload json, email, name,
-    idempotency_key, request_hash, created_prospect boolean, created_at timestamptz`),
+    idempotency_key, request_hash, created_prospect boolean, occurred_at timestamptz, created_at timestamptz`),
   page_groups: columnsOf(`tenant_id, page_group_id, brand_id, name, title, page_context, status, actions json,
     footer_links json, scripts json, header_action_id, created_at timestamptz, updated_at timestamptz,
     deleted_at timestamptz`),

@@ -17,13 +17,21 @@ const KEYS_REMEMBERED_MAX = 10_000
 export type ApiSettings = Pick<
   Config,
   | 'requireIdentity'
+  | 'prospectsRememberedMax'
   | 'rateLimitPerMinute'
   | 'failedAuthPerMinute'
   | 'requestsAtOnceMax'
   | 'requestsWaitingMax'
   | 'bodyBytesHeldMax'
 >
-type Composed = 'requireIdentity' | 'useCases' | 'identify' | 'rateLimit' | 'admission' | 'newRequestId'
+type Composed =
+  | 'requireIdentity'
+  | 'prospectsRememberedMax'
+  | 'useCases'
+  | 'identify'
+  | 'rateLimit'
+  | 'admission'
+  | 'newRequestId'
 type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof createApi>[0], Composed> & {
   readonly settings: ApiSettings
   /** How long a key needs no look-up unless keys change. */
@@ -41,8 +49,8 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
     clock: deps.clock,
   })
   const isKnown = (apiKey: string) => keys.isKnown(checkedApiKeyHash(apiKey) ?? '')
-  const { requireIdentity, failedAuthPerMinute: perMinute } = settings
-  const useCases = composeUseCases({ ...deps, requireIdentity })
+  const { requireIdentity, prospectsRememberedMax, failedAuthPerMinute: perMinute } = settings
+  const useCases = composeUseCases({ ...deps, requireIdentity, prospectsRememberedMax })
   const api = createApi({
     ...deps,
     useCases,

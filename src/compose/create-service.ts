@@ -1,13 +1,14 @@
 import type * as v from 'valibot'
 import { parseJson, refuseDeep, refuseFaults } from '../adapters/http/parse-request.ts'
 import { createNewId } from '../adapters/ids.ts'
+import { DEFAULTS } from '../config/config.ts'
 import { createPageGroup, type NewPageGroup } from '../core/create-page-group.ts'
 import type { PageToCreate } from '../core/create-page-with-version.ts'
 import { brandsOf, createTenant } from '../core/create-tenant.ts'
 import { DomainFailure, type Fault } from '../core/failures.ts'
 import { issueApiKey, type NewApiKey } from '../core/issue-api-key.ts'
 import type { PageGroupListing } from '../core/list-page-groups.ts'
-import type { NewActivity } from '../core/log-prospect-activity.ts'
+import type { NewActivity } from '../core/new-log.ts'
 import type { PageWant } from '../core/ports/pages.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
@@ -26,6 +27,8 @@ export type ServiceOptions = {
   readonly newId?: NewId | undefined
   /** Refuse an activity without a prospect id or an email to find its prospect by. */
   readonly requireIdentity?: boolean | undefined
+  /** Prospects that need no look-up; 0: none. */
+  readonly prospectsRememberedMax?: number | undefined
   /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax?: number | undefined
 }
@@ -48,10 +51,11 @@ export const createService = ({
   clock = Date.now,
   newId = createNewId(),
   requireIdentity = false,
+  prospectsRememberedMax = DEFAULTS.prospectsRememberedMax,
   listsInFlightMax = 1,
 }: ServiceOptions) => {
   const deps = { store, clock, newId }
-  const useCases = composeUseCases({ ...deps, requireIdentity, listsInFlightMax })
+  const useCases = composeUseCases({ ...deps, requireIdentity, prospectsRememberedMax, listsInFlightMax })
   const tenants = new Map<string, Promise<unknown>>()
 
   /** Tenants are never deleted, so one that exists needs no second look-up. */

@@ -6,6 +6,7 @@ import { listPageGroups } from '../core/list-page-groups.ts'
 import { listPages } from '../core/list-pages.ts'
 import { logProspectActivities } from '../core/log-prospect-activity.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
+import { rememberProspects } from '../core/remember-prospects.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 export const LIST_LENGTH_MAX = 200
@@ -19,6 +20,8 @@ const LIST_CHARACTERS_MAX = 4_194_304
 
 type Deps = Needs<keyof Store> & {
   readonly requireIdentity: boolean
+  /** Prospects that need no look-up; 0 turns it off. */
+  readonly prospectsRememberedMax: number
   /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax: number
   readonly observerOf?: ((operation: keyof UseCases) => GatherObserver | undefined) | undefined
@@ -30,6 +33,7 @@ export const composeUseCases = ({
   clock,
   newId,
   requireIdentity,
+  prospectsRememberedMax,
   listsInFlightMax,
   observerOf = () => undefined,
 }: Deps): UseCases => {
@@ -44,11 +48,17 @@ export const composeUseCases = ({
     dedupeKey: JSON.stringify,
     answersAtOnceMax,
   })
-  return {
-    logProspectActivity: gather(logProspectActivities({ store, clock, newId, requireIdentity }), {
+  const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
+  const logAll = logProspectActivities({ store, clock, newId, requireIdentity, remembered })
+  const gatherLogs = () =>
+    gather(logAll, {
       ...options('logProspectActivity'),
       weightOf: ({ payload, email }) => payload.rawJson.length + lengthOf(email),
-    }),
+    })
+  // Apart, so that no activity of a remembered prospect waits for the look-up of another one.
+  const [logAtOnce, logWithLookup] = [gatherLogs(), gatherLogs()]
+  return {
+    logProspectActivity: (activity) => (remembered.find(activity) ? logAtOnce : logWithLookup)(activity),
     listPageGroups: gather(
       listPageGroups({ store }),
       read('listPageGroups', READ_SLICES_MAX, SLICES_AT_ONCE_MAX),

@@ -6,7 +6,7 @@ const ROUNDS_MAX = 10
 /** A longer list is split after this many conflicts. */
 const ROUNDS_TOGETHER_MAX = 3
 
-type Story<Input, Known, Changes, Answer> = {
+export type Story<Input, Known, Changes, Answer> = {
   readonly recall: (inputs: readonly Input[]) => Promise<Known>
   readonly decide: (
     inputs: readonly Input[],
@@ -33,14 +33,20 @@ export const decideAndSave = async <Input, Known, Changes, Answer>(
   if (inputs.length <= 1) return [unavailable(`Gave up after ${ROUNDS_MAX} conflicting writes; retry.`)]
   const middle = Math.ceil(inputs.length / 2)
   const first = await decideAndSave(inputs.slice(0, middle), story)
-  const second = inputs.slice(middle)
+  return [...first, ...(await decideAndSaveRest(inputs.slice(middle), story))]
+}
+
+/** For the rest of a list of which a part is saved: an error fails only the members that cause it. */
+export const decideAndSaveRest = async <Input, Known, Changes, Answer>(
+  inputs: readonly Input[],
+  story: Story<Input, Known, Changes, Answer>,
+): Promise<readonly Outcome<Answer>[]> => {
   try {
-    return [...first, ...(await decideAndSave(second, story))]
+    return await decideAndSave(inputs, story)
   } catch (why) {
-    // The first half is saved by now, so an error in the second fails only the members that cause it.
-    if (why instanceof DomainFailure) return [...first, ...second.map(() => why)]
-    const outcomes = [...first]
-    for (const input of second) outcomes.push(...(await decideAndSave([input], story).catch(failed)))
+    if (why instanceof DomainFailure) return inputs.map(() => why)
+    const outcomes: Outcome<Answer>[] = []
+    for (const input of inputs) outcomes.push(...(await decideAndSave([input], story).catch(failed)))
     return outcomes
   }
 }

@@ -14,10 +14,10 @@ export type GatherOptions<Input> = {
   readonly dedupeKey?: (input: Input) => string
   readonly observer?: GatherObserver | undefined
 }
-/** Called for each list that starts, and whenever the number of waiting calls changes. */
+/** Called for each list that starts, and with each change of the number of waiting calls. */
 export type GatherObserver = {
   readonly list: (length: number) => void
-  readonly queued: (calls: number) => void
+  readonly queued: (change: number) => void
 }
 /** One member of a list. All of its callers wait for the same promise. */
 type Member<Input, Answer> = PromiseWithResolvers<Answer> & { readonly input: Input; callers: number }
@@ -39,7 +39,6 @@ export const gather = <Input, Answer>(
   const { listWeightMax = Infinity, weightOf = () => 0, answersAtOnceMax = Infinity } = options
   const pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
-  let queued = 0
   let listsInFlight = 0
   let starting = false
 
@@ -57,9 +56,8 @@ export const gather = <Input, Answer>(
     while (pending.length > 0 && listsInFlight < listsInFlightMax) {
       const list = takeList()
       joinable.clear()
-      for (const { callers } of list) queued -= callers
       observer?.list(list.length)
-      observer?.queued(queued)
+      observer?.queued(-list.reduce((calls, { callers }) => calls + callers, 0))
       listsInFlight++
       const answered = answer(list).catch((why) => rejectAll(list, why))
       void answered.finally(() => {
@@ -110,7 +108,7 @@ export const gather = <Input, Answer>(
       if (key !== undefined) joinable.set(key, member)
     }
     member.callers++
-    observer?.queued(++queued)
+    observer?.queued(1)
     startSoon()
     return member.promise
   }

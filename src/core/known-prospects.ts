@@ -24,21 +24,23 @@ export const knownProspects = (stored: readonly StoredProspect[], now: string) =
       changes.set(keyOf(prospect.tenantId, prospect.prospectId), prospect)
     },
 
-    /** Nothing is overwritten, and an email that belongs to another prospect is ignored. */
-    fillBlanks: (prospect: StoredProspect, matchable: MatchableEmail | null, name: string | null): void => {
+    /** The prospect with its blanks filled. Nothing is overwritten, and an email of another prospect is ignored. */
+    filled: (prospect: StoredProspect, matchable: MatchableEmail | null, name: string | null) => {
       const { tenantId, prospectId } = prospect
       const isFree = matchable !== null && !byEmail.has(keyOf(tenantId, matchable.emailHash))
       const taken = prospect.emailHash === null && isFree ? matchable : null
-      if (taken === null && (prospect.name !== null || name === null)) return
-      const after = { tenantId, prospectId, name: prospect.name ?? name }
+      if (taken === null && (prospect.name !== null || name === null)) return prospect
+      const filled = { tenantId, prospectId, name: prospect.name ?? name }
+      const after = { ...filled, emailHash: taken?.emailHash ?? prospect.emailHash }
       const before = changes.get(keyOf(tenantId, prospectId))
-      remember({ ...after, emailHash: taken?.emailHash ?? prospect.emailHash })
+      remember(after)
       changes.set(keyOf(tenantId, prospectId), {
-        ...after,
+        ...filled,
         email: taken?.email ?? before?.email ?? null,
         emailHash: taken?.emailHash ?? before?.emailHash ?? null,
         createdAt: before?.createdAt ?? now,
       })
+      return after
     },
   }
 }

@@ -1,27 +1,40 @@
-import type { RawJson } from '../shapes/json.ts'
-import type { NewProspectLog, ProspectLogReceipt } from '../shapes/prospect-log.ts'
-import { decideAndSave } from './decide-and-save.ts'
+import type { ProspectLogReceipt } from '../shapes/prospect-log.ts'
+import { decideAndSave, decideAndSaveRest } from './decide-and-save.ts'
 import { matchableEmail } from './emails.ts'
 import { refuse } from './failures.ts'
-import { earlierRequests, requestHashOf } from './idempotency.ts'
+import { earlierRequests } from './idempotency.ts'
 import { keyOf } from './keys.ts'
 import { knownProspects } from './known-prospects.ts'
+import {
+  isInTime,
+  type KeyedActivity,
+  type Logged,
+  type NewActivity,
+  newLog,
+  receiptOf,
+  refuseUnlessInTime,
+  withKey,
+} from './new-log.ts'
 import { attempt, type Outcome } from './outcome.ts'
-import type { ActivityChanges, ActivityWants, KnownActivities, NewLog } from './ports/activities.ts'
+import type {
+  ActivityChanges,
+  ActivityWants,
+  KnownActivities,
+  NewLog,
+  StoredProspect,
+} from './ports/activities.ts'
 import type { Needs } from './ports/store.ts'
+import type { RememberedProspects } from './remember-prospects.ts'
 import { isoTime } from './times.ts'
 
-/** What a prospect did, to be logged. `payload.rawJson` is the text of a JSON object. */
-export type NewActivity = Omit<NewProspectLog, 'payload'> & {
-  readonly tenantId: string
-  readonly payload: RawJson
-}
 /** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
 export type LoggedActivity = { readonly receipt: ProspectLogReceipt; readonly replayed: boolean }
 
 type Deps = Needs<'activities'> & {
   /** Refuse an activity without a prospect id or an email to find its prospect by. */
   readonly requireIdentity?: boolean
+  /** Without it, every list looks its prospects up. */
+  readonly remembered?: RememberedProspects | undefined
 }
 
 /**
@@ -31,33 +44,64 @@ type Deps = Needs<'activities'> & {
  * The prospect is the one named by `prospectId`, else the one with this email, else a new one. The activity's email and
  * name fill its blanks; nothing is overwritten. A request repeated under its idempotency key gets its first answer.
  *
+ * A list whose prospects are all remembered is written without a look-up. What the store skips, because its idempotency
+ * key is taken, is then decided like any other list.
+ *
  * Refuses, per activity: `prospect_not_found`, `idempotency_key_reused`, `invalid_request`.
  */
-export const logProspectActivities =
-  (deps: Deps) =>
-  async (inputs: readonly NewActivity[]): Promise<readonly Outcome<LoggedActivity>[]> => {
-    const now = isoTime(deps.clock())
-    const activities = inputs.map(read)
-    return decideAndSave(activities, {
-      recall: (activities) => deps.store.activities.recall(wantsOf(activities)),
-      decide: (activities, known) => decide(activities, known, now, deps),
-      record: (changes) => deps.store.activities.record(changes),
-    })
-  }
+export const logProspectActivities = (deps: Deps) => {
+  const { store, clock, newId, remembered } = deps
 
-/** An activity with what identifies its prospect and, if it has an idempotency key, the request. */
-type Activity = ReturnType<typeof read>
-const read = (input: NewActivity) => {
-  const { tenantId, source, type, payload, prospectId, email, name, idempotencyKey } = input
-  const key = idempotencyKey === undefined ? null : keyOf(tenantId, source, idempotencyKey)
-  return {
-    ...input,
-    matchable: matchableEmail(email),
-    prospectName: name?.trim() ? name : null,
-    key,
-    requestHash: key === null ? null : requestHashOf([type, prospectId, email, name], payload),
+  /** The long way: looks prospects and keys up. */
+  const storyAt = (now: string, seenMs = remembered?.stopwatch() ?? 0) => ({
+    recall: (activities: readonly Activity[]) => store.activities.recall(wantsOf(activities)),
+    decide: (activities: readonly Activity[], known: KnownActivities) => decide(activities, known, now, deps),
+    record: async ({ seen, ...changes }: Decision) => {
+      const recorded = await store.activities.record(changes)
+      if (recorded === 'recorded')
+        for (const [activity, prospect] of seen) remembered?.add(activity, prospect, seenMs)
+      return recorded
+    },
+  })
+
+  return async (inputs: readonly NewActivity[]): Promise<readonly Outcome<LoggedActivity>[]> => {
+    const now = isoTime(clock())
+    const activities = inputs.map(withKey)
+    const known = remembered && prospectIdsOf(activities, remembered, now)
+    if (known === undefined) return decideAndSave(activities.map(withEmail), storyAt(now))
+
+    const logs = activities.map((activity, i) => newLog(activity, known[i] as string, false, now, newId))
+    const added = new Set(await store.activities.recordLogs(logs))
+    const skipped = activities.filter((_, i) => !added.has(logs[i]?.prospectLogId ?? ''))
+    const decided = (await decideAndSaveRest(skipped.map(withEmail), storyAt(now))).values()
+    return logs.map((log) =>
+      added.has(log.prospectLogId)
+        ? { receipt: receiptOf(log), replayed: false }
+        : (decided.next().value as Outcome<LoggedActivity>),
+    )
   }
 }
+
+/** Undefined unless all can be logged as they are: prospects remembered, no key twice, no time to refuse. */
+const prospectIdsOf = (
+  activities: readonly KeyedActivity[],
+  remembered: RememberedProspects,
+  now: string,
+): readonly string[] | undefined => {
+  const prospectIds = activities.flatMap((activity) => remembered.find(activity) ?? [])
+  const keys = activities.flatMap(({ key }) => key ?? [])
+  if (prospectIds.length === 0 || prospectIds.length < activities.length) return undefined
+  if (new Set(keys).size < keys.length) return undefined
+  return activities.every((activity) => isInTime(activity, now)) ? prospectIds : undefined
+}
+
+type Activity = ReturnType<typeof withEmail>
+/** With what identifies its prospect. */
+const withEmail = (activity: KeyedActivity) => ({
+  ...activity,
+  matchable: matchableEmail(activity.email),
+  prospectName: activity.name?.trim() ? activity.name : null,
+})
 
 const wantsOf = (activities: readonly Activity[]): ActivityWants => ({
   prospects: activities.flatMap(({ tenantId, prospectId }) =>
@@ -71,82 +115,61 @@ const wantsOf = (activities: readonly Activity[]): ActivityWants => ({
   ),
 })
 
+/** What to save, and what was seen of the prospects, to be remembered once it is saved. */
+type Decision = ActivityChanges & { readonly seen: readonly [Activity, StoredProspect][] }
+
 /** Pure. An activity sees what was decided for those before it in the list. */
 const decide = (
   activities: readonly Activity[],
   known: KnownActivities,
   now: string,
   { newId, requireIdentity = false }: Deps,
-): { outcomes: Outcome<LoggedActivity>[]; changes: ActivityChanges | null } => {
+): { outcomes: Outcome<LoggedActivity>[]; changes: Decision | null } => {
   const prospects = knownProspects(known.prospects, now)
   const earlier = earlierRequests<Logged>(
     known.receipts.map((r) => [keyOf(r.tenantId, r.source, r.idempotencyKey), r]),
     ({ prospectLogId }) => ({ prospectLogId }),
   )
   const logs: NewLog[] = []
+  const seen: [Activity, StoredProspect][] = []
 
   const logOne = (activity: Activity): LoggedActivity => {
-    const { tenantId, source, type, payload, email, name, idempotencyKey, key, requestHash } = activity
-    const first = earlier.find(key, requestHash)
+    const first = earlier.find(activity.key, activity.requestHash)
     if (first !== undefined) return { receipt: receiptOf(first), replayed: true }
-
-    const { prospectId, createdProspect } = prospectFor(activity)
-    const log: NewLog = {
-      tenantId,
-      prospectLogId: newId('prospectlog'),
-      prospectId,
-      source,
-      type,
-      payload,
-      email: email ?? null,
-      name: name ?? null,
-      idempotencyKey: idempotencyKey ?? null,
-      requestHash,
-      createdProspect,
-      createdAt: now,
-    }
+    refuseUnlessInTime(activity, now)
+    const { prospect, isNew } = prospectFor(activity)
+    const log = newLog(activity, prospect.prospectId, isNew, now, newId)
     logs.push(log)
-    earlier.add(key, log)
+    // Without an id or an email that matches, each activity has a prospect of its own.
+    if (activity.prospectId !== undefined || activity.matchable !== null) seen.push([activity, prospect])
+    earlier.add(activity.key, log)
     return { receipt: receiptOf(log), replayed: false }
   }
 
-  const prospectFor = (activity: Activity): { prospectId: string; createdProspect: boolean } => {
+  const prospectFor = (activity: Activity): { prospect: StoredProspect; isNew: boolean } => {
     const { tenantId, prospectId, matchable, prospectName: name } = activity
     const found =
       prospectId !== undefined
         ? (prospects.byId(tenantId, prospectId) ?? refuse('prospect_not_found', 'Prospect not found.'))
         : matchable && prospects.byEmail(tenantId, matchable.emailHash)
-    if (found) {
-      prospects.fillBlanks(found, matchable, name)
-      return { prospectId: found.prospectId, createdProspect: false }
-    }
+    if (found) return { prospect: prospects.filled(found, matchable, name), isNew: false }
     if (matchable === null && requireIdentity)
       refuse('invalid_request', 'An activity must identify its prospect.', {
         errors: [{ detail: 'is required without a prospectId', pointer: '/email' }],
       })
-    const added = newId('prospect')
-    prospects.add({
+    const added = {
       tenantId,
-      prospectId: added,
+      prospectId: newId('prospect'),
       email: matchable?.email ?? null,
       emailHash: matchable?.emailHash ?? null,
       name,
       createdAt: now,
-    })
-    return { prospectId: added, createdProspect: true }
+    }
+    prospects.add(added)
+    return { prospect: added, isNew: true }
   }
 
   const outcomes = activities.map((activity) => attempt(() => logOne(activity)))
-  return { outcomes, changes: logs.length === 0 ? null : { prospects: prospects.changes(), logs } }
+  const changes = { prospects: prospects.changes(), logs, seen }
+  return { outcomes, changes: logs.length === 0 ? null : changes }
 }
-
-/** What a receipt is made of, new or recalled. */
-type Logged = Pick<NewLog, keyof ProspectLogReceipt | 'requestHash'>
-const receiptOf = (log: Logged): ProspectLogReceipt => ({
-  prospectId: log.prospectId,
-  prospectLogId: log.prospectLogId,
-  createdAt: log.createdAt,
-  createdProspect: log.createdProspect,
-  source: log.source,
-  type: log.type,
-})

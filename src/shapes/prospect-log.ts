@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { anyObject } from './json.ts'
-import { boundedText, described, id, text, timestamp } from './text.ts'
+import { boundedText, dateTime, described, id, text, timestamp } from './text.ts'
 
 export const idempotencyKey = () => boundedText(1, 255)
 
@@ -16,6 +16,7 @@ export const NewProspectLog = v.object({
       'Finds or creates the prospect. Compared after trimming and lowercasing. Any string is accepted, so that no activity is lost because of a malformed address. Placeholders such as `null`, `n/a` or `unknown` identify nobody.',
     ),
   ),
+  occurredAt: v.optional(dateTime('When it happened, at most 24 hours ahead. By default when it is stored.')),
   idempotencyKey: v.optional(
     described(
       idempotencyKey(),

@@ -60,3 +60,22 @@ export const id = (prefix: string) =>
 
 /** UTC, ISO 8601, milliseconds, suffix Z. */
 export const timestamp = () => documented(v.string(), { type: 'string', format: 'date-time' })
+
+const DATE_TIME = /^(\d{4}-\d\d-(\d\d))T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
+
+const isDateTime = (given: string): boolean => {
+  const [, date, day] = DATE_TIME.exec(given) ?? []
+  // `Date` takes 30 February for 2 March.
+  return new Date(`${date}T12:00Z`).getUTCDate() === Number(day) && Date.parse(given) >= 0
+}
+
+/** RFC 3339 with an offset, from 1970 on, as UTC with milliseconds. */
+export const dateTime = (description: string) =>
+  v.pipe(
+    v.string(),
+    documented(v.check(isDateTime, 'must be an RFC 3339 date-time with an offset, from 1970 on'), {
+      format: 'date-time',
+    }),
+    v.description(description),
+    v.transform((given) => new Date(given).toISOString()),
+  )

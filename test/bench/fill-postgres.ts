@@ -80,11 +80,11 @@ const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
       select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, ${emailHashIn(emailIn('n'))}, null, ${WHEN}
       from generate_series(1, ${size.prospects}) n`,
     `insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
-        idempotency_key, request_hash, created_prospect, created_at)
+        idempotency_key, request_hash, created_prospect, occurred_at, created_at)
       select ${tenant}, ${idIn('prospectlog', 'n')}, ${idIn('prospect', `1 + n % ${size.prospects}`)}, 'fill',
         'form_submitted', ${quoted(BODY_TEXT.payload)}, ${emailIn(`1 + n % ${size.prospects}`)}, null,
         case when n % 2 = 0 then 'fill-' || lpad(n::text, 12, '0') end,
-        case when n % 2 = 0 then repeat('h', 43) end, false, ${WHEN} + n * interval '1 ms'
+        case when n % 2 = 0 then repeat('h', 43) end, false, ${WHEN} + n * interval '1 ms', ${WHEN} + n * interval '1 ms'
       from generate_series(1, ${size.logs}) n`,
     `insert into page_groups (tenant_id, page_group_id, brand_id, name, title, page_context, status, actions,
         footer_links, scripts, header_action_id, created_at, updated_at, deleted_at)

@@ -81,12 +81,12 @@ const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
       ${series('n', size.prospects)}
       select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, email_hash(${emailIn('n')}), null, ${WHEN} from ns`,
     `insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
-        idempotency_key, request_hash, created_prospect, created_at)
+        idempotency_key, request_hash, created_prospect, occurred_at, created_at)
       ${series('n', size.logs)}
       select ${tenant}, ${idIn('prospectlog', 'n')}, ${idIn('prospect', prospect)}, 'fill', 'form_submitted',
         ${quoted(BODY_TEXT.payload)}, ${emailIn(prospect)}, null,
         case when n % 2 = 0 then 'fill-' || printf('%012d', n) end,
-        case when n % 2 = 0 then printf('%.43c', 'h') end, 0, ${WHEN}
+        case when n % 2 = 0 then printf('%.43c', 'h') end, 0, ${WHEN}, ${WHEN}
       from ns`,
     `insert into page_groups (tenant_id, page_group_id, brand_id, name, title, page_context, status, actions,
         footer_links, scripts, header_action_id, created_at, updated_at, deleted_at)

@@ -37,6 +37,7 @@ export type Owner = Pick<Filled, 'tenantId' | 'brandId' | 'apiKey'>
 
 export const DEPTH = 100_000
 const SPREAD = 5_000
+const ACTIVE_EMAILS = 20_000
 /** The number of a page is its group's, this many times, and its own in the group. */
 export const PAGES_PER_GROUP_MAX = 100_000_000
 
@@ -54,13 +55,13 @@ export const filledOf = (owner: Owner, size: Size): Filled => {
     manyGroupIds: Array.from({ length: 100 }, (_, i) => idOf('pagegroup', i + 1)),
     pageIds: spread(size.bigGroupPages).map(pageIdOf),
     deepPageId: pageIdOf(Math.max(1, size.bigGroupPages - DEPTH + 1)),
-    knownEmails: spread(size.prospects).map(emailOf),
+    knownEmails: spread(size.prospects, ACTIVE_EMAILS).map(emailOf),
   }
 }
 
-/** Up to `SPREAD` numbers from 1 to `count`, in an order that jumps. */
-const spread = (count: number): number[] => {
-  const length = Math.min(SPREAD, count)
+/** Up to `most` numbers from 1 to `count`, in an order that jumps. */
+const spread = (count: number, most = SPREAD): number[] => {
+  const length = Math.min(most, count)
   const numbers = Array.from({ length }, (_, i) => 1 + Math.floor((i * count) / length))
   // 1,009 is prime: every number comes once.
   return numbers.map((_, i) => numbers[(i * 1_009) % length] as number)

@@ -71,9 +71,9 @@ export const measureInTurn = async (
   })
 }
 
-/** So that a fresh process is measured compiled, and with its connections open. */
+/** So that a fresh process is measured compiled, with its connections open and every email active. */
 export const warmUp = async (one: Case, contestants: readonly Contestant[]): Promise<void> => {
-  for (const contestant of contestants) await measured(contestant, one, { callers: 64, seconds: 1 })
+  for (const contestant of contestants) await measured(contestant, one, { callers: 64, seconds: 3 })
 }
 
 const measured = async (contestant: Contestant, one: Case, force: Force): Promise<Sample> => {

@@ -4,7 +4,7 @@ import { growthText } from './growth-report.ts'
 import { hourText } from './hour-report.ts'
 import type { Cell } from './measure.ts'
 import { partText } from './part-report.ts'
-import type { CasesFound, EmbeddedCell, Measured, Results } from './results.ts'
+import type { CasesFound, EmbeddedCell, Measured, PublishersFound, Results } from './results.ts'
 import { shortForm } from './short-form.ts'
 import { ms, percent, table, times, whole } from './table.ts'
 import { BARE_OF, type Verdict, verdictsOf } from './verdicts.ts'
@@ -14,6 +14,7 @@ export const reportOf = (results: Results): string =>
   [
     ...(results.cases ? casesText(results.cases) : []),
     ...(results.growth ? growthText(results.growth) : []),
+    ...(results.publishers ? publishersText(results.publishers) : []),
     ...(results.hour ? hourText(results.hour) : []),
     verdictText(verdictsOf(results)),
     ...(results.cases ? [shortForm(results.cases)] : []),
@@ -27,6 +28,19 @@ const casesText = (cases: Measured & CasesFound): string[] => [
   ...failedText(cases.cells),
   ...embeddedText(cases.embedded),
   ...footprintText(cases.footprints),
+]
+
+const publishersText = (found: Measured & PublishersFound): string[] => [
+  partText('publishers', found),
+  `versions a second\n${table(
+    ['publishers', 'a namer of 50 ms', 'no namer'],
+    [...new Set(found.publishers.map(({ count }) => count))].map((count) => [
+      `${count}`,
+      ...[true, false].map((isNamed) =>
+        whole(found.publishers.find((one) => one.count === count && one.isNamed === isNamed)?.rate ?? null),
+      ),
+    ]),
+  )}`,
 ]
 
 const namesIn = (cells: readonly Cell[]) => [...new Set(cells.map((cell) => cell.contestant))]

@@ -54,9 +54,15 @@ export type HourFound = {
   readonly end: Look
 }
 
+export type PublishersFound = {
+  /** `rate`: versions a second. */
+  readonly publishers: readonly { readonly count: number; readonly isNamed: boolean; readonly rate: number }[]
+}
+
 export type Results = {
   readonly cases?: Measured & CasesFound
   readonly growth?: Measured & GrowthFound
+  readonly publishers?: Measured & PublishersFound
   readonly hour?: Measured & HourFound
 }
 

@@ -5,6 +5,7 @@ import { describeMachine } from './machine.ts'
 import { measureCases } from './measure-cases.ts'
 import { measureGrowth } from './measure-growth.ts'
 import { measureHour } from './measure-hour.ts'
+import { measurePublishers } from './measure-publishers.ts'
 import { type Amount, type PartName, readOptions } from './options.ts'
 import { prepare } from './program.ts'
 import { reportOf } from './report.ts'
@@ -50,6 +51,11 @@ const measurePart = async <Name extends PartName>(
   }
 }
 
-const MEASURES = { cases: measureCases, growth: measureGrowth, hour: measureHour }
+const MEASURES = {
+  cases: measureCases,
+  growth: measureGrowth,
+  publishers: measurePublishers,
+  hour: measureHour,
+}
 
 await main()

@@ -1,6 +1,8 @@
 import { createPagesWithVersion } from '../../src/core/create-page-with-version.ts'
-import { logProspectActivities, type NewActivity } from '../../src/core/log-prospect-activity.ts'
+import { logProspectActivities } from '../../src/core/log-prospect-activity.ts'
+import type { NewActivity } from '../../src/core/new-log.ts'
 import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
+import { rememberProspects } from '../../src/core/remember-prospects.ts'
 import { addTenant, newId, someGroup } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'
 import { opened, overStores, sentBy } from '../support/stores.ts'
@@ -18,6 +20,31 @@ overStores(
       const byId = activities.map((activity) => ({ ...activity, ...own }))
       t.equal((await sentBy(tested, () => log(byId))).length, 2)
       t.equal((await sentBy(tested, () => log(activities))).length, 1, 'replays are only looked up')
+    })
+
+    t.test('activities of remembered prospects cost one statement', async (t) => {
+      const tested = await opened(t, kind)
+      const remembered = rememberProspects(1_000, () => 0)
+      const log = logProspectActivities({ ...tested, clock: stoppedClock(), newId, remembered })
+      const activities = activitiesOf(newId('tenant'))
+      await log(activities)
+      const more = activities.map((activity, i) => ({ ...activity, idempotencyKey: `more ${i}` }))
+      t.equal((await sentBy(tested, () => log(more.slice(0, 1)))).length, 1)
+      t.equal((await sentBy(tested, () => log(more.slice(1)))).length, 1)
+      t.equal((await sentBy(tested, () => log(more))).length, 2, 'replays are turned away, then looked up')
+      const { prospects } = await tested.kept()
+      const byId = prospects.map(
+        ({ tenantId, prospectId }) =>
+          ({
+            ...activities[0],
+            tenantId,
+            prospectId,
+            email: undefined,
+            idempotencyKey: undefined,
+          }) as NewActivity,
+      )
+      await log(byId)
+      t.equal((await sentBy(tested, () => log(byId))).length, 1)
     })
 
     t.test('one page created costs two statements, and two hundred together the same two', async (t) => {
@@ -65,12 +92,12 @@ overStores(
       t.equal((await sentBy(tested, () => pages.find(Array(200).fill(want)))).length, 1)
     })
 
-    t.test('a text is sent the same however long the list, so that it is prepared once', async (t) => {
+    t.test('from eight activities on a text is sent the same however long the list', async (t) => {
       const tested = await opened(t, kind)
       const log = logProspectActivities({ ...tested, clock: stoppedClock(), newId })
       const activities = activitiesOf(newId('tenant'))
       const sent = await sentBy(tested, async () => {
-        for (const length of [1, 2, 20]) await log(activities.splice(0, length))
+        for (const length of [8, 9, 60]) await log(activities.splice(0, length))
       })
       t.equal(new Set(sent.map(({ text }) => text)).size, 2)
     })

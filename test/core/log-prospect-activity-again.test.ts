@@ -1,6 +1,7 @@
 import t from 'tap'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
-import { logProspectActivities, type NewActivity } from '../../src/core/log-prospect-activity.ts'
+import { logProspectActivities } from '../../src/core/log-prospect-activity.ts'
+import type { NewActivity } from '../../src/core/new-log.ts'
 import { countedIds, idOf, stoppedClock } from '../support/setting.ts'
 import { noOf, one } from './scene.ts'
 

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
-import { logProspectActivities, type NewActivity } from '../../src/core/log-prospect-activity.ts'
+import { logProspectActivities } from '../../src/core/log-prospect-activity.ts'
+import type { NewActivity } from '../../src/core/new-log.ts'
 import type { Activities } from '../../src/core/ports/activities.ts'
 import { countedIds, idOf, START_MS, stoppedClock } from '../support/setting.ts'
 import { noOf, one } from './scene.ts'
@@ -20,7 +21,7 @@ const setting = (settings: { requireIdentity?: boolean } = {}) => {
 const overtakenOnce = (activities: Activities, rival: () => Promise<unknown>): Activities => {
   let came = false
   return {
-    recall: activities.recall,
+    ...activities,
     record: async (changes) => {
       if (!came) await rival()
       came = true

@@ -387,7 +387,7 @@ t.test('a refusal names the file or the address, and the remedy', async (t) => {
     ['tenants list', folder, /./, /must name a file/],
     ['migrate', folder, 'unable to open database file', /must name a file/],
     ['migrate', join(garbage, 'x.db'), `${garbage}: file already exists.`, /permissions/],
-    ['backup missing/copy.db', garbage, 'missing/copy.db: no such file or directory.', /folder/],
+    ['backup missing/copy.db', garbage, 'The folder missing does not exist.', undefined],
     ['serve', join(folder, 'new.db'), `127.0.0.1:${port} is already in use.`, /PORT/],
   ] as const
   const refused = async ([args, path, detail, remedy]: (typeof uses)[number]) => {

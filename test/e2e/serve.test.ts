@@ -141,7 +141,7 @@ for (const kind of databaseKinds())
           acknowledged.set(write.key, await send(call, write))
       }
       const senders = Promise.allSettled(Array.from({ length: 16 }, sender))
-      await until('some are acknowledged', () => acknowledged.size >= 150, { pauseMs: 1 })
+      await until('some are acknowledged', () => acknowledged.size >= 150, { tries: 10_000, pauseMs: 1 })
       await server.kill()
       await senders
       t.ok(waiting.length > 0, 'it was killed in the middle of the stream')

@@ -79,7 +79,7 @@ const PATHS: readonly (readonly [shape: RegExp, methods: readonly string[]])[] =
   [/^\/v0\/page_groups$/, ['GET', 'HEAD']],
   [/^\/v0\/page_groups\/([^/]+)\/pages$/, ['GET', 'HEAD', 'POST']],
   [/^\/v0\/page_groups\/([^/]+)\/pages\/([^/]+)$/, ['GET', 'HEAD']],
-  [/^\/(?:healthz|readyz|openapi\.json)$/, ['GET', 'HEAD']],
+  [/^\/(?:healthz|readyz|openapi\.json)?$/, ['GET', 'HEAD']],
   [/^\/problems\/([^/]+)$/, ['GET', 'HEAD']],
 ]
 

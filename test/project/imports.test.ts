@@ -26,7 +26,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   valibot: /^(shapes|adapters\/http)\//,
   postgres: /^adapters\/postgres\//,
   'prom-client': /^adapters\/metrics\//,
-  pino: /^adapters\/log\.ts$/,
+  pino: /^adapters\/(readable-)?log\.ts$/,
   ulid: /^adapters\/ids\.ts$/,
   '@opentelemetry/api': /^adapters\/open-telemetry\.ts$/,
   'node:http': /^adapters\/http\/node\//,

@@ -4,12 +4,24 @@ import { stoppedClock } from './setting.ts'
 
 type World = { readonly store: Store; readonly clock: Clock; readonly newId: NewId }
 
+/** Logs with a memory of three prospects: activities of those first, without a look-up. */
+const logWithMemory = (core: Core, world: World): ReturnType<Core['logProspectActivities']> => {
+  const remembered = core.rememberProspects(3, () => 0)
+  const logAll = core.logProspectActivities({ ...world, remembered })
+  return async (inputs) => {
+    const isKnown = inputs.map((input) => remembered.find(input) !== undefined)
+    const known = (await logAll(inputs.filter((_, i) => isKnown[i]))).values()
+    const others = (await logAll(inputs.filter((_, i) => !isKnown[i]))).values()
+    return isKnown.flatMap((is) => (is ? known : others).next().value ?? [])
+  }
+}
+
 /** The operations over a store, gathering calls that arrive together as the service does. */
 export const operationsOver = (core: Core, world: World, listsInFlightMax: number) => {
   const writes = { listLengthMax: 200, listsInFlightMax }
   const reads = { ...writes, dedupeKey: JSON.stringify }
   return {
-    logProspectActivity: core.gather(core.logProspectActivities(world), writes),
+    logProspectActivity: core.gather(logWithMemory(core, world), writes),
     createPageWithVersion: core.gather(core.createPagesWithVersion(world), writes),
     listPageGroups: core.gather(core.listPageGroups(world), reads),
     listPages: core.gather(core.listPages(world), reads),

@@ -60,6 +60,7 @@ export const someLog = ({ tenantId, prospectId }: Owner, fields: Partial<NewLog>
   idempotencyKey: null,
   requestHash: null,
   createdProspect: false,
+  occurredAt: at(0),
   createdAt: at(0),
   ...fields,
 })

@@ -5,6 +5,7 @@ import type { Section } from './contract.ts'
 import { isolation } from './isolation.ts'
 import { pageGroups } from './page-groups.ts'
 import { pages } from './pages.ts'
+import { rememberedProspects } from './remembered-prospects.ts'
 import { signals } from './signals.ts'
 import { simulation } from './simulation.ts'
 import { tenants } from './tenants.ts'
@@ -15,6 +16,7 @@ export const sections: readonly Section[] = [
   tenants,
   apiKeys,
   activities,
+  rememberedProspects,
   pageGroups,
   pages,
   versions,

@@ -48,6 +48,7 @@ const EXPECTED = [
   'log activities: replayed',
   'log activities: idempotency_key_reused',
   'log activities: prospect_not_found',
+  'log activities: invalid_request',
   'create pages: answered',
   'create pages: replayed',
   'create pages: idempotency_key_reused',
@@ -165,6 +166,8 @@ const PAYLOADS = [
 ]
 const KEYS = ['1', '2', '3', 'key', 'Key', 'key ', 'NULL', '"\\{,}']
 
+const TIMES = ['1970-01-01T00:00:00.000Z', '2026-01-01T23:00:00.000Z', '2999-12-31T23:59:59.999Z']
+
 const maybe = <Value>(chance: Random, value: () => Value): Value | undefined =>
   chance.onceIn(2) ? value() : undefined
 
@@ -178,6 +181,7 @@ const logActivities = (chance: Random, seen: Seen): Step =>
     name: maybe(chance, () => chance.oneOf(['Ada', 'Grace', 'NULL', '\\'])),
     // Few enough that some come again, for another request.
     idempotencyKey: chance.onceIn(3) ? `${chance.oneOf(KEYS)}${chance.below(100)}` : undefined,
+    occurredAt: chance.onceIn(4) ? chance.oneOf(TIMES) : undefined,
     ...(chance.onceIn(4) && prospectFrom(chance, seen)),
   }))
 

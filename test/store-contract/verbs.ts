@@ -59,6 +59,14 @@ export const VERBS = {
       },
       toStrangers: 'recorded',
     },
+    recordLogs: {
+      serves: 'callers',
+      ask: async ({ activities }, { tenantId }, { prospect, log }) => {
+        const theirs = someLog({ ...prospect, tenantId }, keyFields(String(log.idempotencyKey)))
+        return (await activities.recordLogs([theirs])).length
+      },
+      toStrangers: 1,
+    },
   },
   pageGroups: {
     list: {

@@ -84,6 +84,7 @@ export const openScene = async ({
         ...deps,
         store: seen,
         requireIdentity,
+        prospectsRememberedMax: 100,
         listsInFlightMax: 1,
         observerOf: metrics?.gathering,
       }),

@@ -118,6 +118,11 @@ export interface components {
             prospectId?: string;
             /** @description Finds or creates the prospect. Compared after trimming and lowercasing. Any string is accepted, so that no activity is lost because of a malformed address. Placeholders such as `null`, `n/a` or `unknown` identify nobody. */
             email?: string;
+            /**
+             * Format: date-time
+             * @description When it happened, at most 24 hours ahead. By default when it is stored.
+             */
+            occurredAt?: string;
             /** @description Identifies this request within its source, so that it can be retried safely. */
             idempotencyKey?: string;
             /** @description Sets the name of the prospect if it has none. */

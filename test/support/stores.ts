@@ -104,7 +104,7 @@ const PROSPECTS = `
   select tenant_id, prospect_id, email, email_hash, name, created_at from prospects order by prospect_id`
 const LOGS = `
   select tenant_id, prospect_log_id, prospect_id, source, type, payload as payload, email, name, idempotency_key,
-    request_hash, created_prospect, created_at
+    request_hash, created_prospect, occurred_at, created_at
   from prospect_logs order by prospect_log_id`
 type LogRow = Omit<NewLog, 'payload'> & { payload: string }
 const logOf = (row: LogRow): NewLog => ({

@@ -53,6 +53,11 @@ export const memoryActivities = () => {
       changes.logs.forEach(add)
       return 'recorded'
     },
+    recordLogs: async (logs) => {
+      const added = logs.filter((log) => !isLogged(log))
+      added.forEach(add)
+      return added.map(({ prospectLogId }) => prospectLogId)
+    },
   }
   return { activities, keptProspects: () => [...prospects.values()], keptLogs: () => [...logs] }
 }

@@ -92,7 +92,8 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
     malformed: (status: number): void => malformed.inc({ status }),
     /** The observer of the lists of one operation. */
     gathering: (operation: string): GatherObserver => {
-      const queued = (calls: number) => void queuedCalls.set(operation, calls)
+      const queued = (change: number) =>
+        void queuedCalls.set(operation, (queuedCalls.get(operation) ?? 0) + change)
       queued(0)
       return { list: lengths({ operation }), queued }
     },

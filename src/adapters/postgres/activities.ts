@@ -2,7 +2,7 @@ import type { Activities, ActivityChanges, KnownActivities } from '../../core/po
 import { COLUMNS } from '../rows.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
-import { columns, recordedUnlessOvertaken } from './statements.ts'
+import { columns, isOvertaken, recordedUnlessOvertaken } from './statements.ts'
 
 type RecallRow =
   | (KnownActivities['prospects'][number] & { readonly prospectLogId: null })
@@ -21,10 +21,14 @@ export const postgresActivities = (ask: Ask): Activities => ({
       // Only what is wanted: for a single caller, an empty part would cost a tenth of the statement.
       const selects = [
         ...(prospects.length > 0
-          ? [sql`${prospectsWanted(sql, BY_ID.from(sql, prospects))} and p.prospect_id = want.prospect_id`]
+          ? [
+              sql`${prospectsWanted(sql, BY_ID.fromShortest(sql, prospects))} and p.prospect_id = want.prospect_id`,
+            ]
           : []),
         ...(emails.length > 0
-          ? [sql`${prospectsWanted(sql, BY_EMAIL.from(sql, emails))} and p.email_hash = want.email_hash`]
+          ? [
+              sql`${prospectsWanted(sql, BY_EMAIL.fromShortest(sql, emails))} and p.email_hash = want.email_hash`,
+            ]
           : []),
         ...(keys.length > 0 ? [logsByKey(sql, keys)] : []),
       ]
@@ -37,16 +41,30 @@ export const postgresActivities = (ask: Ask): Activities => ({
   },
 
   record: (changes) => {
-    const prospects = inLockOrder(changes)
+    const prospects = prospectsInLockOrder(changes)
     return recordedUnlessOvertaken(
       ask,
       (sql) => sql`
         ${prospects.length === 0 ? sql`` : withSaved(sql, prospects)}
-        insert into prospect_logs ${LOGS.into(sql, changes.logs)}
-        order by tenant_id, source, idempotency_key, prospect_log_id`,
+        insert into prospect_logs ${LOGS.into(sql, changes.logs)} ${inLockOrder(sql)}`,
     )
   },
+
+  recordLogs: async (logs) => {
+    const added = await ask(
+      (sql) => sql<{ prospectLogId: string }[]>`
+        insert into prospect_logs ${LOGS.into(sql, logs)} ${inLockOrder(sql)}
+        on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
+        returning prospect_log_id`,
+    ).catch((error) => {
+      if (isOvertaken(error)) return []
+      throw error
+    })
+    return added.map(({ prospectLogId }) => prospectLogId)
+  },
 })
+
+const inLockOrder = (sql: Sql) => sql`order by tenant_id, source, idempotency_key, prospect_log_id`
 
 const prospectsWanted = (sql: Sql, wants: ReturnType<typeof BY_ID.from>) => sql`
   select p.tenant_id, p.prospect_id, p.email_hash, p.name, null as prospect_log_id, null as source,
@@ -58,7 +76,7 @@ const prospectsWanted = (sql: Sql, wants: ReturnType<typeof BY_ID.from>) => sql`
 const logsByKey = (sql: Sql, wants: readonly object[]) => sql`
   select l.tenant_id, l.prospect_id, null as email_hash, null as name, l.prospect_log_id, l.source,
     l.idempotency_key, l.request_hash, l.type, l.created_prospect, l.created_at
-  from ${BY_KEY.from(sql, wants)}
+  from ${BY_KEY.fromShortest(sql, wants)}
     join prospect_logs l on l.tenant_id = want.tenant_id and l.source = want.source
       and l.idempotency_key = want.idempotency_key`
 
@@ -82,7 +100,7 @@ const withSaved = (sql: Sql, prospects: readonly object[]) => sql`
  * Rows are locked in the order in which they are sent. Two lists that change the same prospects, or add the same
  * emails, do so in the same order, so that they cannot deadlock: first existing prospects by id, then new ones by email.
  */
-const inLockOrder = ({ prospects, logs }: ActivityChanges) => {
+const prospectsInLockOrder = ({ prospects, logs }: ActivityChanges) => {
   const added = new Set(logs.flatMap((log) => (log.createdProspect ? [log.prospectId] : [])))
   const rankOf = ({ prospectId, emailHash }: (typeof prospects)[number]) =>
     added.has(prospectId) ? `2${emailHash ?? ''}` : `1${prospectId}`

@@ -21,6 +21,11 @@ const saveProspect = insertInto(
     name = coalesce(p.name, excluded.name)`,
 )
 const insertLog = insertInto('prospect_logs', COLUMNS.prospect_logs)
+const insertLogUnlessKnown = insertInto(
+  'prospect_logs',
+  COLUMNS.prospect_logs,
+  'on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing',
+)
 
 export const sqliteActivities = (database: Database): Activities => ({
   recall: async ({ prospects, emails, keys }) => ({
@@ -45,4 +50,9 @@ export const sqliteActivities = (database: Database): Activities => ({
       for (const log of logs) insertLog(database, log)
       return 'recorded'
     }),
+
+  recordLogs: (logs) =>
+    database.write(() =>
+      logs.flatMap((log) => (insertLogUnlessKnown(database, log) === 0 ? [] : log.prospectLogId)),
+    ),
 })

@@ -87,8 +87,8 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     all: <Row>(sql: string, ...values: SQLInputValue[]): Row[] =>
       from((rows: Iterable<Row>) => [...rows], sql, ...values),
     from,
-    /** Within `write`. */
-    run: (sql: string, ...values: SQLInputValue[]): void => void prepared(sql).run(...values),
+    /** Within `write`. Answers the number of rows that changed. */
+    run: (sql: string, ...values: SQLInputValue[]): number => Number(prepared(sql).run(...values).changes),
     exec: (sql: string): void => file.exec(sql),
     write,
     /** Saves all of `work`, or nothing if another writer was faster: see the same on PostgreSQL. */
@@ -182,5 +182,5 @@ export const insertInto = (table: string, columns: Columns, onConflict = '') => 
   const names = Object.keys(columns)
   const sql = `insert into ${table} (${names}) values (${names.map(() => '?')}) ${onConflict}`
   const values = boundTo(columns)
-  return (database: Database, row: object): void => database.run(sql, ...values(row))
+  return (database: Database, row: object): number => database.run(sql, ...values(row))
 }

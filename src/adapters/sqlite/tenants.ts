@@ -43,15 +43,15 @@ export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys 
     find: async (apiKeyId) => keysBy('api_key_id = ?', apiKeyId)[0] ?? null,
     list: async (tenantId) => keysBy('tenant_id = ? order by api_key_id', tenantId),
     isEmpty: async () => !database.has('select 1 from api_keys limit 1'),
-    add: (key) => database.write(() => insertKey(database, { ...key, scopes: key.scopes.join(' ') })),
+    add: (key) => database.write(() => void insertKey(database, { ...key, scopes: key.scopes.join(' ') })),
     end: async (apiKeyId, when) => {
       const { revokedAt = null, expiresAt = null } = when as { revokedAt?: string; expiresAt?: string }
       await database.write(() => database.run(END, revokedAt, expiresAt, apiKeyId))
       changed()
     },
     markUsed: (apiKeyId, at) =>
-      database.write(() =>
-        database.run('update api_keys set last_used_at = ? where api_key_id = ?', at, apiKeyId),
+      database.write(
+        () => void database.run('update api_keys set last_used_at = ? where api_key_id = ?', at, apiKeyId),
       ),
   }
 }

@@ -39,6 +39,7 @@ export type NewLog = {
   readonly idempotencyKey: string | null
   readonly requestHash: string | null
   readonly createdProspect: boolean
+  readonly occurredAt: Timestamp
   readonly createdAt: Timestamp
 }
 /** What logging a list of activities adds and changes: all of it is saved, or nothing. */
@@ -50,4 +51,9 @@ export type ActivityChanges = {
 export type Activities = {
   recall(wants: ActivityWants): Promise<KnownActivities>
   record(changes: ActivityChanges): Promise<Recorded>
+  /**
+   * Adds logs of prospects that exist, each under an idempotency key of its own or none, and answers their ids. Skips
+   * those whose key is taken, and may skip all if another writer was faster.
+   */
+  recordLogs(logs: readonly NewLog[]): Promise<readonly string[]>
 }

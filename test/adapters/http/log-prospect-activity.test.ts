@@ -166,6 +166,46 @@ for (const [fault, json, errors] of rejected)
     t.strictSame(store.kept.logs(), [])
   })
 
+t.test('occurredAt is stored in UTC, and is when the entry is stored if not sent', async (t) => {
+  const { call, store } = await openScene()
+  for (const [occurredAt, stored] of [
+    ['2025-12-31T23:30:00.5+02:00', '2025-12-31T21:30:00.500Z'],
+    ['1970-01-01T00:00:00Z', '1970-01-01T00:00:00.000Z'],
+    ['2026-01-02t00:00:00z', '2026-01-02T00:00:00.000Z'],
+    [undefined, '2026-01-01T00:00:00.000Z'],
+  ]) {
+    t.equal((await call(LOG, { json: { ...activity, occurredAt } })).status, 201)
+    t.match(store.kept.logs().at(-1), { occurredAt: stored })
+  }
+})
+
+t.test('400: a time without an offset, before 1970, impossible or too far ahead', async (t) => {
+  const { call, store } = await openScene()
+  const errorsFor = async (occurredAt: unknown) =>
+    (await call(LOG, { json: { ...activity, occurredAt } })).json['errors']
+  const detail = 'must be an RFC 3339 date-time with an offset, from 1970 on'
+  for (const occurredAt of [
+    '2026-01-01',
+    '2026-01-01T00:00:00',
+    '2026-02-30T00:00:00Z',
+    '1969-12-31T23:59:59Z',
+    '',
+  ])
+    t.strictSame(await errorsFor(occurredAt), [{ detail, pointer: '/occurredAt' }], String(occurredAt))
+  t.strictSame(await errorsFor('2026-01-02T00:00:00.001Z'), [
+    { detail: 'must be at most 24 hours ahead', pointer: '/occurredAt' },
+  ])
+  t.strictSame(store.kept.logs(), [])
+})
+
+t.test('422: the same request at another time is another request', async (t) => {
+  const { call } = await openScene()
+  const keyed = { ...activity, idempotencyKey: 'key', occurredAt: '2025-12-31T00:00:00Z' }
+  t.equal((await call(LOG, { json: keyed })).status, 201)
+  t.equal((await call(LOG, { json: { ...keyed, occurredAt: '2025-12-31T01:00:00+01:00' } })).status, 201)
+  t.equal((await call(LOG, { json: { ...keyed, occurredAt: '2025-12-31T00:00:01Z' } })).status, 422)
+})
+
 t.test('400: a body must be there', async (t) => {
   const { call } = await openScene()
   const answer = await call(LOG)

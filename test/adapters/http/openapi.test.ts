@@ -76,6 +76,7 @@ t.test('the body of an activity has the bounds of the specification', async (t) 
     payload: { type: 'object' },
     prospectId: { type: 'string', minLength: 1, pattern: PROSPECT_ID },
     email: { type: 'string' },
+    occurredAt: { type: 'string', format: 'date-time' },
     idempotencyKey: { type: 'string', minLength: 1, maxLength: 255 },
     name: { type: 'string', minLength: 1, maxLength: 255 },
   })
@@ -83,6 +84,7 @@ t.test('the body of an activity has the bounds of the specification', async (t) 
     'email',
     'idempotencyKey',
     'name',
+    'occurredAt',
     'payload',
     'prospectId',
     'source',

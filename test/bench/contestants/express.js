@@ -56,8 +56,8 @@ const ADD_LOG = {
   name: 'add_log',
   text: `
     insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
-      idempotency_key, request_hash, created_prospect, created_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, false, $11)
+      idempotency_key, request_hash, created_prospect, occurred_at, created_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, false, $11, $11)
     on conflict do nothing
     returning prospect_log_id`,
 }
@@ -71,8 +71,8 @@ const ADD_PROSPECT_AND_LOG = {
       returning tenant_id, prospect_id, created_at
     )
     insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
-      idempotency_key, request_hash, created_prospect, created_at)
-    select tenant_id, $2, prospect_id, $4, $5, $6::json, $7, $8, $9, $10, true, created_at from prospect
+      idempotency_key, request_hash, created_prospect, occurred_at, created_at)
+    select tenant_id, $2, prospect_id, $4, $5, $6::json, $7, $8, $9, $10, true, created_at, created_at from prospect
     on conflict do nothing
     returning prospect_log_id`,
 }

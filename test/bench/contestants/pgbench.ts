@@ -96,9 +96,9 @@ const scriptsOf = (filled: Filled, size: Size): Record<CaseName, string> => {
   const payload = quoted(BODY_TEXT.payload.replaceAll(':', ': '))
   const log = (prospectId: string, email: string, key: string, created: boolean, from: string) => `
     insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email,
-      idempotency_key, request_hash, created_prospect, created_at)
+      idempotency_key, request_hash, created_prospect, occurred_at, created_at)
     select ${tenant}, ${newId('prospectlog')}, ${prospectId}, 'bench', 'form_submitted',
-      ${payload}, ${email}, ${key}, ${key === 'null' ? 'null' : "repeat('h', 43)"}, ${created}, now()
+      ${payload}, ${email}, ${key}, ${key === 'null' ? 'null' : "repeat('h', 43)"}, ${created}, now(), now()
     from ${from}
     on conflict do nothing
     returning prospect_log_id, created_at;`

@@ -1,0 +1,69 @@
+import type { RawJson } from '../shapes/json.ts'
+import type { NewProspectLog, ProspectLogReceipt } from '../shapes/prospect-log.ts'
+import { refuse } from './failures.ts'
+import { requestHashOf } from './idempotency.ts'
+import { keyOf } from './keys.ts'
+import type { NewLog } from './ports/activities.ts'
+import type { NewId, Timestamp } from './ports/world.ts'
+
+/** What a prospect did, to be logged. `payload.rawJson` is the text of a JSON object. */
+export type NewActivity = Omit<NewProspectLog, 'payload'> & {
+  readonly tenantId: string
+  readonly payload: RawJson
+}
+/** An activity with what identifies the request, if it has an idempotency key. */
+export type KeyedActivity = NewActivity & { readonly key: string | null; readonly requestHash: string | null }
+
+export const withKey = (activity: NewActivity): KeyedActivity => {
+  const { tenantId, source, type, payload, prospectId, email, name, occurredAt, idempotencyKey } = activity
+  if (idempotencyKey === undefined) return { ...activity, key: null, requestHash: null }
+  const fields = [type, prospectId, email, name, ...(occurredAt === undefined ? [] : [occurredAt])]
+  return {
+    ...activity,
+    key: keyOf(tenantId, source, idempotencyKey),
+    requestHash: requestHashOf(fields, payload),
+  }
+}
+
+export const newLog = (
+  activity: KeyedActivity,
+  prospectId: string,
+  createdProspect: boolean,
+  createdAt: Timestamp,
+  newId: NewId,
+): NewLog => ({
+  tenantId: activity.tenantId,
+  prospectLogId: newId('prospectlog'),
+  prospectId,
+  source: activity.source,
+  type: activity.type,
+  payload: activity.payload,
+  email: activity.email ?? null,
+  name: activity.name ?? null,
+  idempotencyKey: activity.idempotencyKey ?? null,
+  requestHash: activity.requestHash,
+  createdProspect,
+  occurredAt: activity.occurredAt ?? createdAt,
+  createdAt,
+})
+
+const DAY_MS = 86_400_000
+export const isInTime = ({ occurredAt }: NewActivity, now: Timestamp): boolean =>
+  occurredAt === undefined || Date.parse(occurredAt) <= Date.parse(now) + DAY_MS
+
+export const refuseUnlessInTime = (activity: NewActivity, now: Timestamp): void => {
+  if (isInTime(activity, now)) return
+  const errors = [{ detail: 'must be at most 24 hours ahead', pointer: '/occurredAt' }]
+  refuse('invalid_request', 'The activity lies too far in the future.', { errors })
+}
+
+/** What a receipt is made of, new or recalled. */
+export type Logged = Pick<NewLog, keyof ProspectLogReceipt | 'requestHash'>
+export const receiptOf = (log: Logged): ProspectLogReceipt => ({
+  prospectId: log.prospectId,
+  prospectLogId: log.prospectLogId,
+  createdAt: log.createdAt,
+  createdProspect: log.createdProspect,
+  source: log.source,
+  type: log.type,
+})

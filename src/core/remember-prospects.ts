@@ -1,0 +1,67 @@
+import { keyOf } from './keys.ts'
+import type { NewActivity } from './new-log.ts'
+import type { StoredProspect } from './ports/activities.ts'
+
+/** A longer text would make the memory grow with what callers send. */
+const EMAIL_LENGTH_MAX = 255
+/** Since it was last seen in the database, so that an erasure by another process takes effect. */
+const MS_MAX = 60_000
+
+/** How an activity names its prospect, and what it could fill in. */
+type Identity = Pick<NewActivity, 'tenantId' | 'prospectId' | 'email' | 'name'>
+type Entry = {
+  readonly prospectId: string
+  readonly hasEmail: boolean
+  readonly hasName: boolean
+  readonly until: number
+}
+/** What `rememberProspects` returns. */
+export type RememberedProspects = ReturnType<typeof rememberProspects>
+
+/**
+ * Which prospect an id, or an email exactly as sent, belongs to: that does not change, so an activity of a remembered
+ * prospect needs no look-up. Half of the entries are those used since the last turn; at each turn the others are
+ * forgotten, so the least recently used go first. `stopwatch`: milliseconds of a monotonic clock.
+ */
+export const rememberProspects = (entriesMax: number, stopwatch: () => number) => {
+  const halfMax = Math.ceil(entriesMax / 2)
+  let recent = new Map<string, Entry>()
+  let older: typeof recent = new Map()
+
+  const keep = (key: string, entry: Entry): void => {
+    if (halfMax === 0) return
+    if (recent.size >= halfMax) [recent, older] = [new Map(), recent]
+    recent.set(key, entry)
+  }
+
+  return {
+    stopwatch,
+
+    /** The id of its prospect, if that is remembered and the activity would fill none of its blanks. */
+    find: (identity: Identity): string | undefined => {
+      const key = keyOfIdentity(identity)
+      const entry = recent.get(key) ?? older.get(key)
+      if (entry === undefined || stopwatch() >= entry.until) return undefined
+      if (!recent.has(key)) keep(key, entry)
+      const fillsEmail = !entry.hasEmail && identity.email !== undefined
+      const fillsName = !entry.hasName && identity.name !== undefined
+      return fillsEmail || fillsName ? undefined : entry.prospectId
+    },
+
+    /** `seenMs`: when the database was asked, by the stopwatch. */
+    add: (identity: Identity, prospect: StoredProspect, seenMs: number): void => {
+      const { prospectId, emailHash, name } = prospect
+      if ((identity.email?.length ?? 0) > EMAIL_LENGTH_MAX) return
+      const until = Math.floor(seenMs) + MS_MAX
+      keep(keyOfIdentity(identity), {
+        prospectId,
+        hasEmail: emailHash !== null,
+        hasName: name !== null,
+        until,
+      })
+    },
+  }
+}
+
+const keyOfIdentity = ({ tenantId, prospectId, email = '' }: Identity): string =>
+  prospectId === undefined ? keyOf(tenantId, 'email', email) : keyOf(tenantId, 'id', prospectId)
