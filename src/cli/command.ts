@@ -1,11 +1,10 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
-import type { Store } from '../core/ports/store.ts'
-import type { Clock, NewId } from '../core/ports/world.ts'
+import type { Needs, Store } from '../core/ports/store.ts'
 import { isStorable } from '../shapes/text.ts'
-import type { Progress, TableFormat } from './output.ts'
+import type { TableFormat } from './output.ts'
 
 export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
-export type CommandDeps = { readonly store: Store; readonly clock: Clock; readonly newId: NewId }
+export type CommandDeps = Needs<keyof Store>
 
 /** An option as `parseArgs` takes it, with its line in the help. */
 export type Option = ParseArgsOptionsConfig[string] & {
@@ -16,11 +15,7 @@ export type Option = ParseArgsOptionsConfig[string] & {
 }
 
 /** What follows the words of a command. */
-type Input = {
-  readonly values: Values
-  readonly operands: readonly string[]
-  readonly env: NodeJS.ProcessEnv
-}
+export type Input = { readonly values: Values; readonly operands: readonly string[] }
 
 /** One command. Its usage, help, parsing and output follow from this declaration. */
 export type Command = {
@@ -37,7 +32,7 @@ export type Command = {
   readonly examples: Readonly<Record<string, string>>
   readonly format?: TableFormat
   /** Answers one object, several one by one, or null for nothing to print. Check the input before `open`. */
-  readonly run: (input: Input, open: Open, progress: Progress) => Answers
+  readonly run: (input: Input, open: Open) => Answers
 }
 /** Opens the database. It must have this program's schema, unless the command migrates it. */
 export type Open = (migrates?: 'migrates') => Promise<CommandDeps>
@@ -69,27 +64,10 @@ export const textOf = (values: Values, name: string): string | undefined => {
 
 const NAME_LENGTH_MAX = 255
 
-/** An id or a name without surrounding spaces; null if it is missing or blank. */
-export const nameOf = (values: Values, option: string): string | null => {
-  const name = textOf(values, option)?.trim()
-  if (!name) return null
+/** An id or a name without surrounding spaces; empty if it is missing. */
+export const nameOf = (values: Values, option: string): string => {
+  const name = textOf(values, option)?.trim() ?? ''
   return name.length > NAME_LENGTH_MAX || !isStorable(name)
     ? wrongUse(`--${option} must be text of at most ${NAME_LENGTH_MAX} characters`)
     : name
-}
-
-export const requiredName = (values: Values, option: string): string =>
-  nameOf(values, option) ?? wrongUse(`--${option} is required`)
-
-const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-/** `90d`, `24h` or `15m`, in milliseconds. */
-export const durationOf = (values: Values, option: string): number | null => {
-  const text = textOf(values, option)
-  if (text === undefined) return null
-  const [, amount = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
-  const unitMs = UNITS_MS[unit]
-  return unitMs === undefined
-    ? wrongUse(`--${option} must be a duration such as 90d, 24h or 15m`)
-    : Number(amount) * unitMs
 }

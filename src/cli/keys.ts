@@ -3,16 +3,7 @@ import { listApiKeys } from '../core/list-api-keys.ts'
 import { DEFAULT_SCOPES, SCOPES, type Scope } from '../core/ports/api-keys.ts'
 import { revokeApiKey } from '../core/revoke-api-key.ts'
 import { rotateApiKey } from '../core/rotate-api-key.ts'
-import {
-  type Command,
-  durationOf,
-  nameOf,
-  requiredName,
-  TENANT,
-  type Values,
-  valued,
-  wrongUse,
-} from './command.ts'
+import { type Command, nameOf, TENANT, textOf, type Values, valued, wrongUse } from './command.ts'
 
 const NOTE = 'The key is shown only once: store it as a secret.'
 const KEY_ID = { operands: ['ID'], details: ['ID is the apiKeyId that keys list shows, not the key itself.'] }
@@ -39,7 +30,7 @@ export const keyCommands: readonly Command[] = [
       const lifeMs = durationOf(values, 'expires')
       if (lifeMs === 0) wrongUse('--expires must be more than 0')
       const scopes = scopesOf(values)
-      const key = { tenantId: requiredName(values, 'tenant'), name: nameOf(values, 'name'), scopes, lifeMs }
+      const key = { tenantId: nameOf(values, 'tenant'), name: nameOf(values, 'name') || null, scopes, lifeMs }
       return issueApiKey(await open())(key)
     },
   },
@@ -53,7 +44,7 @@ export const keyCommands: readonly Command[] = [
       columns: ['apiKeyId', 'start', 'name', 'scopes', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'],
     },
     async *run({ values }, open) {
-      const tenantId = requiredName(values, 'tenant')
+      const tenantId = nameOf(values, 'tenant')
       yield* await listApiKeys(await open())(tenantId)
     },
   },
@@ -88,4 +79,15 @@ const scopesOf = (values: Values): readonly Scope[] => {
   const unknown = scopes.find((scope) => !SCOPES.includes(scope))
   if (unknown !== undefined) wrongUse(`unknown scope ${unknown}: must be one of ${SCOPES.join(', ')}`)
   return scopes.length === 0 ? DEFAULT_SCOPES : [...new Set(scopes)]
+}
+
+const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `90d`, `24h` or `15m`, in milliseconds. */
+const durationOf = (values: Values, option: string): number | null => {
+  const text = textOf(values, option)
+  if (text === undefined) return null
+  const [, amount, unit] =
+    /^(\d{1,5})([mhd])$/.exec(text) ?? wrongUse(`--${option} must be a duration such as 90d, 24h or 15m`)
+  return Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS]
 }

@@ -25,8 +25,8 @@ export const operationCommands: readonly Command[] = [
       'with PostgreSQL, reachable from other machines':
         'HOST=0.0.0.0 DATABASE_URL=postgres://user:password@host/database prospect-pages serve',
     },
-    run: async ({ env }) => {
-      await serve(readConfig(env)).catch((error) => {
+    run: async () => {
+      await serve(readConfig(process.env)).catch((error) => {
         // What is open already, such as the socket, would keep the process alive.
         setImmediate(() => process.exit())
         throw error
@@ -38,10 +38,10 @@ export const operationCommands: readonly Command[] = [
     words: 'migrate',
     help: 'brings the database to the schema of this program',
     examples: { 'before the first server of a new release starts': 'prospect-pages migrate' },
-    run: async ({ env }, open) => {
+    run: async (_input, open) => {
       const applied = await (await open('migrates')).store.migrate()
       const detail = applied.length > 0 ? 'migrated' : 'nothing to do: the schema is up to date'
-      return { database: databaseNames({}, env), applied, detail }
+      return { database: databaseNames({}), applied, detail }
     },
   },
   {
@@ -55,8 +55,8 @@ export const operationCommands: readonly Command[] = [
       'what is wrong, if anything': 'prospect-pages doctor',
     },
     format: { list: 'checks' },
-    run: async ({ values, env }) => {
-      const diagnosis = await diagnose(env, values['thorough'] === true)
+    run: async ({ values }) => {
+      const diagnosis = await diagnose(process.env, values['thorough'] === true)
       if (!diagnosis.ok) process.exitCode = 1
       return diagnosis
     },
@@ -67,7 +67,7 @@ export const operationCommands: readonly Command[] = [
     details: ['FILE must not exist. To restore, stop the server and replace the database with the copy.'],
     operands: ['FILE'],
     examples: { 'a copy named after the minute': 'prospect-pages backup "copy-$(date +%F-%H%M).db"' },
-    run: async ({ operands: [file = ''], env }) => backUp(readConfig(env).database, file),
+    run: async ({ operands: [file = ''] }) => backUp(readConfig(process.env).database, file),
   },
   {
     words: 'move',
@@ -86,16 +86,15 @@ export const operationCommands: readonly Command[] = [
       const to = addressOf(values, 'to')
       if (from.kind !== 'sqlite') return wrongUse(`--from must be ${FORMS.from}`)
       if (to.kind !== 'postgres') return wrongUse(`--to must be ${FORMS.to}`)
-      const warn = (warning: string) => writeLine({ warning })
+      const warn = (warning: string) => process.stderr.write(`${JSON.stringify({ warning })}\n`)
       return { moved: true, ...(await moveToPostgres(from.path, to.url, reportMove(), warn)) }
     },
   },
 ]
 
 const addressOf = (values: Values, option: keyof typeof FORMS) => {
-  const address = textOf(values, option) ?? wrongUse(`--${option} is required`)
   try {
-    return database(address)
+    return database(textOf(values, option) ?? '')
   } catch (error) {
     return wrongUse(`--${option} ${(error as Error).message.replace(/postgres.*?memory:/, FORMS[option])}`)
   }
@@ -106,11 +105,8 @@ const reportMove = () => {
   const isDue = everySecond()
   return (progress: Progress): void => {
     const { step, table, rows, of } = progress
-    if (rows === of || isDue())
-      writeLine(process.stderr.isTTY ? `${step} ${table}: ${rows} of ${of}` : progress)
+    if (rows < of && !isDue()) return
+    const line = process.stderr.isTTY ? `${step} ${table}: ${rows} of ${of}` : JSON.stringify(progress)
+    process.stderr.write(`${line}\n`)
   }
-}
-
-const writeLine = (line: object | string): void => {
-  process.stderr.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`)
 }

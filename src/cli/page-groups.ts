@@ -7,21 +7,13 @@ import { listAllPageGroups } from '../core/list-page-groups.ts'
 import { updatePageGroup } from '../core/update-page-group.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkPageGroup, PAGE_GROUP_STATUSES, type PageGroupStatus } from '../shapes/page-group.ts'
-import {
-  type Command,
-  type Option,
-  requiredName,
-  TENANT,
-  textOf,
-  type Values,
-  valued,
-  wrongUse,
-} from './command.ts'
+import { type Command, nameOf, TENANT, type Values, valued, wrongUse } from './command.ts'
+import { everySecond } from './output.ts'
 
 const STATUSES = PAGE_GROUP_STATUSES.join(', ')
 const COLUMNS = ['pageGroupId', 'name', 'title', 'status', 'pagesCount']
 
-const FIELD_OPTIONS: Readonly<Record<string, Option>> = {
+const FIELD_OPTIONS = {
   name: valued('N', 'name, 1 to 255 characters'),
   title: valued('T', 'title, 1 to 255 characters'),
   brand: valued('B', "brand id; the tenant's first brand by default"),
@@ -60,8 +52,8 @@ export const pageGroupCommands: readonly Command[] = [
       'two, from JSON lines': `printf '%s\\n' '{"name":"spring","title":"Spring"}' '{"name":"autumn","title":"Autumn"}' | prospect-pages page-groups create --tenant "$TENANT" --file -`,
     },
     format: { columns: COLUMNS },
-    async *run({ values }, open, progress) {
-      const tenantId = requiredName(values, 'tenant')
+    async *run({ values }, open) {
+      const tenantId = nameOf(values, 'tenant')
       const groups = groupsIn(values).map((fields, i) => {
         const { name, title } = fields
         if (name === undefined || title === undefined)
@@ -69,9 +61,10 @@ export const pageGroupCommands: readonly Command[] = [
         return { ...fields, tenantId, name, title }
       })
       const create = createPageGroup(await open())
+      const isDue = everySecond()
       for (const [i, group] of groups.entries()) {
         yield await create(group)
-        progress(i + 1, groups.length)
+        if (process.stderr.isTTY && isDue()) process.stderr.write(`${i + 1} of ${groups.length}\n`)
       }
     },
   },
@@ -85,7 +78,7 @@ export const pageGroupCommands: readonly Command[] = [
     },
     format: { list: true, columns: COLUMNS },
     async *run({ values }, open) {
-      const tenantId = requiredName(values, 'tenant')
+      const tenantId = nameOf(values, 'tenant')
       const status = PAGE_GROUP_STATUSES.find((status) => status === values['status'])
       if (status === undefined && 'status' in values) wrongUse(`--status must be one of ${STATUSES}`)
       yield* listAllPageGroups(await open())({ tenantId, status })
@@ -109,10 +102,9 @@ export const pageGroupCommands: readonly Command[] = [
       'set links and remove the page context': `echo '{"pageContext":null,"footerLinks":[{"href":"/imprint"}]}' | prospect-pages page-groups update "$GROUP" --file -`,
     },
     run: async ({ values, operands: [pageGroupId = ''] }, open) => {
-      const [fields, ...more] = groupsIn(values)
-      if (fields === undefined || Object.keys(fields).length === 0)
-        return wrongUse('nothing to change: no field is given')
-      if (more.length > 0) return wrongUse('an update takes the fields of one page group')
+      const [fields = {}, ...more] = groupsIn(values)
+      if (Object.keys(fields).length === 0) wrongUse('nothing to change: no field is given')
+      if (more.length > 0) wrongUse('an update takes the fields of one page group')
       return updatePageGroup(await open())(pageGroupId, fields)
     },
   },
@@ -122,19 +114,17 @@ export const pageGroupCommands: readonly Command[] = [
 
 /** The fields of each group in the file, or of one without a file; options override them. */
 const groupsIn = (values: Values): PageGroupFields[] => {
-  const { name, title, brand: brandId, 'page-context': pageContext, status } = values
+  const { name, title, brand: brandId, 'page-context': pageContext, status, file } = values
   const overrides = fieldsOf(JSON.stringify({ name, title, brandId, pageContext, status }), 'The page group')
-  const file = textOf(values, 'file')
-  const texts = file === undefined ? ['{}'] : jsonTextsIn(readUtf8(file === '-' ? STDIN : file))
+  const texts = typeof file === 'string' ? jsonTextsIn(readUtf8(file)) : ['{}']
   const subjectOf = (i: number) => (texts.length === 1 ? 'The page group' : `Page group ${i + 1}`)
   return texts.map((text, i) => ({ ...fieldsOf(text, subjectOf(i)), ...overrides }))
 }
 
-const STDIN = 0
-
-const readUtf8 = (file: string | number): string => {
-  if (file === STDIN && isatty(STDIN)) process.stderr.write('Type or paste page groups; end with Ctrl-D.\n')
-  return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
+const readUtf8 = (file: string): string => {
+  const source = file === '-' ? 0 : file
+  if (source === 0 && isatty(0)) process.stderr.write('Type or paste page groups; end with Ctrl-D.\n')
+  return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(source))
 }
 
 /** One JSON value, or one on each line. */

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { COMMON_OPTIONS, type Command, type Values, wrongUse } from './command.ts'
+import { COMMON_OPTIONS, type Command, type Input, textOf, wrongUse } from './command.ts'
 
 /** The command whose words come first. */
 export const commandIn = (args: readonly string[], commands: readonly Command[]): Command | undefined =>
@@ -17,10 +17,7 @@ export const unknownCommand = (args: readonly string[], commands: readonly Comma
 }
 
 /** The options and arguments that follow the words of a command. Refuses incorrect use. */
-export const parse = (
-  { words, options, operands: names = [] }: Command,
-  args: readonly string[],
-): { values: Values; operands: readonly string[] } => {
+export const parse = ({ words, options, operands = [] }: Command, args: readonly string[]): Input => {
   const known = { ...options, ...COMMON_OPTIONS }
   const { values, positionals, tokens } = parsed({
     args: args.slice(words.split(' ').length),
@@ -31,9 +28,11 @@ export const parse = (
   const given = tokens.flatMap((token) => (token.kind === 'option' ? token.name : []))
   const repeated = given.find((name, i) => given.indexOf(name) < i && !known[name]?.multiple)
   if (repeated !== undefined) wrongUse(`--${repeated} can be given only once`)
-  const unexpected = positionals.slice(names.length)
+  const unexpected = positionals.slice(operands.length)
   if (unexpected.length > 0) wrongUse(`unexpected argument: ${unexpected.join(' ')}`)
-  const missing = names[positionals.length]
+  const required = Object.keys(known).filter((name) => known[name]?.required)
+  const absent = required.flatMap((name) => (textOf(values, name)?.trim() ? [] : `--${name}`))
+  const [missing] = [...operands.slice(positionals.length), ...absent]
   if (missing !== undefined) wrongUse(`${missing} is required`)
   return { values, operands: positionals }
 }

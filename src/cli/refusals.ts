@@ -52,10 +52,12 @@ export const refusalText = (error: unknown, isJson: boolean, usage: string, data
 }
 
 /** The databases that a command looks at, without passwords; undefined if the settings are invalid. */
-export const databaseNames = (values: Values, env: NodeJS.ProcessEnv): string | undefined => {
+export const databaseNames = (values: Values): string | undefined => {
   const named = ['from', 'to'].flatMap((option) => textOf(values, option) ?? [])
   try {
-    return (named.length > 0 ? named.map(database) : [readConfig(env).database]).map(nameOf).join(' and ')
+    return (named.length > 0 ? named.map(database) : [readConfig(process.env).database])
+      .map(nameOf)
+      .join(' and ')
   } catch {
     return undefined
   }

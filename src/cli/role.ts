@@ -5,8 +5,8 @@ import type { Metrics } from '../adapters/metrics/metrics.ts'
 export type Role = {
   readonly listening: (address: { host: string; port: number; url: string; database: string }) => void
   readonly started: () => void
-  /** Registers what stops the service; it is called once. */
-  readonly onStop: (stop: () => Promise<void>) => void
+  /** Registers what stops the service. A second call of it does nothing. */
+  readonly onStop: (stop: () => void) => void
   readonly stopped: () => void
   /** What `/metrics` answers: the metrics of this process, or those of all workers. */
   readonly scrape: (metrics: Metrics) => () => Promise<string>
@@ -22,7 +22,7 @@ export const standaloneRole = (log: Log): Role => ({
   onStop: (stop) => {
     const first = (signal: string) => {
       log.info({ signal }, 'stopping')
-      void stop()
+      stop()
     }
     onSignals(first, () => process.exit(1))
   },

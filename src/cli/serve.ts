@@ -41,17 +41,18 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   const stop = new AbortController()
   // Registered before the address is announced: a reader may send a signal at once.
   role.onStop(async () => {
+    if (stop.signal.aborted) return
     stop.abort()
     // The process ends even if something hangs.
     setTimeout(() => process.exit(1), config.drainMsMax + 10_000).unref()
     await service.close()
     role.stopped()
     log.flush()
-    process.exitCode = 0
   })
   role.listening({ host: config.host, port, url, database: config.database.kind })
 
-  if (!(await retried(service.start, stop.signal, log))) return
+  await retried(service.start, stop.signal, log)
+  if (stop.signal.aborted) return
   role.started()
   const greet = async () => {
     process.stdout.write(await greeting(world, config, url))
@@ -60,17 +61,15 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   if ((cluster.worker?.id ?? 1) === 1) await retried(greet, stop.signal, log)
 }
 
-/** Retries until the database is available; meanwhile the service answers 503. False if it was stopped before. */
-const retried = async (step: () => Promise<void>, stop: AbortSignal, log: Log): Promise<boolean> => {
+/** Retries until the database is available, meanwhile the service answers 503, or until it is stopped. */
+const retried = async (step: () => Promise<void>, stop: AbortSignal, log: Log): Promise<void> => {
   for (let tries = 0; !stop.aborted; tries++) {
     try {
-      await step()
-      return true
+      return await step()
     } catch (error) {
       if (!(error instanceof DomainFailure) || error.kind !== 'unavailable') throw error
       if (tries % 20 === 0) log.warn({ err: error }, 'waiting for the database')
       await pause(RETRY_MS, null, { signal: stop }).catch(() => {})
     }
   }
-  return false
 }

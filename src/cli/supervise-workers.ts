@@ -33,7 +33,6 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
   const stop = new AbortController()
   let isAnnounced = false
   let hasStarted = false
-  let exitCode = 0
   let shortLives = 0
 
   const killAll = () => {
@@ -48,7 +47,6 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
     if (living.size > 0) return
     log.info('stopped')
     log.flush()
-    process.exitCode = exitCode
     done.resolve()
   }
 
@@ -72,7 +70,7 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
       const hadListened = listening.delete(worker)
       const isOrderly = code === 0 || signal === 'SIGTERM'
       if (stop.signal.aborted) {
-        if (!isOrderly) exitCode = 1
+        if (!isOrderly) process.exitCode = 1
         return finishIfNoneLives()
       }
       if ((refusal !== undefined && !hasStarted) || (!hadListened && !isAnnounced))

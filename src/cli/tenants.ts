@@ -1,7 +1,7 @@
 import { createTenant } from '../core/create-tenant.ts'
 import { listTenants } from '../core/list-tenants.ts'
 import { updateTenant } from '../core/update-tenant.ts'
-import { type Command, requiredName, valued } from './command.ts'
+import { type Command, nameOf, valued } from './command.ts'
 
 export const tenantCommands: readonly Command[] = [
   {
@@ -13,7 +13,7 @@ export const tenantCommands: readonly Command[] = [
       'a tenant, with its id kept for later commands': `TENANT=$(prospect-pages tenants create --name Acme | sed 's/.*"tenantId":"\\([^"]*\\)".*/\\1/')`,
     },
     run: async ({ values }, open) => {
-      const name = requiredName(values, 'name')
+      const name = nameOf(values, 'name')
       return createTenant(await open())({ name })
     },
   },
@@ -33,7 +33,7 @@ export const tenantCommands: readonly Command[] = [
     options: { name: valued('N', 'new name of the tenant', { required: true }) },
     examples: { 'another name': 'prospect-pages tenants update "$TENANT" --name "Acme Ltd"' },
     run: async ({ values, operands: [tenantId = ''] }, open) => {
-      const name = requiredName(values, 'name')
+      const name = nameOf(values, 'name')
       return updateTenant(await open())(tenantId, { name })
     },
   },

@@ -34,17 +34,11 @@ export const runWorker = async (serve: (role: Role) => Promise<void>): Promise<v
  * kills a worker. A worker that loses its primary finishes the requests in flight and ends.
  */
 const onStop: Role['onStop'] = (stop) => {
-  let isStopping = false
-  const stopOnce = () => {
-    if (isStopping) return
-    isStopping = true
-    void stop()
-  }
-  process.on('SIGTERM', stopOnce).on('SIGINT', stopOnce)
+  process.on('SIGTERM', stop).on('SIGINT', stop)
   const { worker } = cluster
   worker?.once('disconnect', () => {
     // Without this `node:cluster` would exit at once.
     worker.exitedAfterDisconnect = true
-    stopOnce()
+    stop()
   })
 }
