@@ -1,9 +1,9 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Needs, Store } from '../core/ports/store.ts'
-import { isStorable } from '../shapes/text.ts'
 import type { TableFormat } from './output.ts'
 
 export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
+export type Texts = Readonly<Record<string, string>>
 export type CommandDeps = Needs<keyof Store>
 
 /** An option as `parseArgs` takes it, with its line in the help. */
@@ -12,10 +12,17 @@ export type Option = ParseArgsOptionsConfig[string] & {
   readonly value?: string
   readonly help: string
   readonly required?: true
+  /** An id or a name: short text, taken without surrounding spaces. */
+  readonly isName?: true
 }
 
-/** What follows the words of a command. */
-export type Input = { readonly values: Values; readonly operands: readonly string[] }
+/** What follows the words of a command, checked as its declaration says. */
+export type Input = {
+  readonly values: Values
+  /** Those of the values that are one text. */
+  readonly texts: Texts
+  readonly operands: readonly string[]
+}
 
 /** One command. Its usage, help, parsing and output follow from this declaration. */
 export type Command = {
@@ -49,25 +56,10 @@ export const valued = (value: string, help: string, more: Partial<Option> = {}):
   help,
   ...more,
 })
-export const TENANT = valued('T', 'tenant id', { required: true })
+export const TENANT = valued('T', 'tenant id', { required: true, isName: true })
 
 /** The command line was used incorrectly: exit code 2. */
 export class WrongUse extends Error {}
 export const wrongUse = (detail: string): never => {
   throw new WrongUse(detail)
-}
-
-export const textOf = (values: Values, name: string): string | undefined => {
-  const value = values[name]
-  return typeof value === 'string' ? value : undefined
-}
-
-const NAME_LENGTH_MAX = 255
-
-/** An id or a name without surrounding spaces; empty if it is missing. */
-export const nameOf = (values: Values, option: string): string => {
-  const name = textOf(values, option)?.trim() ?? ''
-  return name.length > NAME_LENGTH_MAX || !isStorable(name)
-    ? wrongUse(`--${option} must be text of at most ${NAME_LENGTH_MAX} characters`)
-    : name
 }

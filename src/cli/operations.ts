@@ -3,7 +3,7 @@ import { database } from '../config/settings.ts'
 import { backUp } from '../operations/backup.ts'
 import { diagnose } from '../operations/doctor.ts'
 import { moveToPostgres, type Progress } from '../operations/move.ts'
-import { type Command, textOf, type Values, valued, wrongUse } from './command.ts'
+import { type Command, type Texts, valued, wrongUse } from './command.ts'
 import { everySecond } from './output.ts'
 import { databaseNames } from './refusals.ts'
 import { serve } from './serve.ts'
@@ -81,9 +81,9 @@ export const operationCommands: readonly Command[] = [
       'move to PostgreSQL, with both addresses set':
         'prospect-pages move --from "$DATABASE_URL" --to "$NEW_DATABASE_URL"',
     },
-    run: async ({ values }) => {
-      const from = addressOf(values, 'from')
-      const to = addressOf(values, 'to')
+    run: async ({ texts }) => {
+      const from = addressOf(texts, 'from')
+      const to = addressOf(texts, 'to')
       if (from.kind !== 'sqlite') return wrongUse(`--from must be ${FORMS.from}`)
       if (to.kind !== 'postgres') return wrongUse(`--to must be ${FORMS.to}`)
       const warn = (warning: string) => process.stderr.write(`${JSON.stringify({ warning })}\n`)
@@ -92,9 +92,9 @@ export const operationCommands: readonly Command[] = [
   },
 ]
 
-const addressOf = (values: Values, option: keyof typeof FORMS) => {
+const addressOf = (texts: Texts, option: keyof typeof FORMS) => {
   try {
-    return database(textOf(values, option) ?? '')
+    return database(texts[option] ?? '')
   } catch (error) {
     return wrongUse(`--${option} ${(error as Error).message.replace(/postgres.*?memory:/, FORMS[option])}`)
   }

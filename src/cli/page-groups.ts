@@ -7,7 +7,7 @@ import { listAllPageGroups } from '../core/list-page-groups.ts'
 import { updatePageGroup } from '../core/update-page-group.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkPageGroup, PAGE_GROUP_STATUSES, type PageGroupStatus } from '../shapes/page-group.ts'
-import { type Command, nameOf, TENANT, type Values, valued, wrongUse } from './command.ts'
+import { type Command, TENANT, type Texts, valued, wrongUse } from './command.ts'
 import { everySecond } from './output.ts'
 
 const STATUSES = PAGE_GROUP_STATUSES.join(', ')
@@ -52,9 +52,9 @@ export const pageGroupCommands: readonly Command[] = [
       'two, from JSON lines': `printf '%s\\n' '{"name":"spring","title":"Spring"}' '{"name":"autumn","title":"Autumn"}' | prospect-pages page-groups create --tenant "$TENANT" --file -`,
     },
     format: { columns: COLUMNS },
-    async *run({ values }, open) {
-      const tenantId = nameOf(values, 'tenant')
-      const groups = groupsIn(values).map((fields, i) => {
+    async *run({ texts }, open) {
+      const { tenant: tenantId = '' } = texts
+      const groups = groupsIn(texts).map((fields, i) => {
         const { name, title } = fields
         if (name === undefined || title === undefined)
           return wrongUse(`page group ${i + 1} needs a name and a title`)
@@ -77,10 +77,9 @@ export const pageGroupCommands: readonly Command[] = [
       'those that can be restored': 'prospect-pages page-groups list --tenant "$TENANT" --status deleted',
     },
     format: { list: true, columns: COLUMNS },
-    async *run({ values }, open) {
-      const tenantId = nameOf(values, 'tenant')
-      const status = PAGE_GROUP_STATUSES.find((status) => status === values['status'])
-      if (status === undefined && 'status' in values) wrongUse(`--status must be one of ${STATUSES}`)
+    async *run({ texts: { tenant: tenantId = '', ...filter } }, open) {
+      const status = PAGE_GROUP_STATUSES.find((status) => status === filter['status'])
+      if (status === undefined && 'status' in filter) wrongUse(`--status must be one of ${STATUSES}`)
       yield* listAllPageGroups(await open())({ tenantId, status })
     },
   },
@@ -101,8 +100,8 @@ export const pageGroupCommands: readonly Command[] = [
       'another title': 'prospect-pages page-groups update "$GROUP" --title "Spring offers"',
       'set links and remove the page context': `echo '{"pageContext":null,"footerLinks":[{"href":"/imprint"}]}' | prospect-pages page-groups update "$GROUP" --file -`,
     },
-    run: async ({ values, operands: [pageGroupId = ''] }, open) => {
-      const [fields = {}, ...more] = groupsIn(values)
+    run: async ({ texts, operands: [pageGroupId = ''] }, open) => {
+      const [fields = {}, ...more] = groupsIn(texts)
       if (Object.keys(fields).length === 0) wrongUse('nothing to change: no field is given')
       if (more.length > 0) wrongUse('an update takes the fields of one page group')
       return updatePageGroup(await open())(pageGroupId, fields)
@@ -113,12 +112,12 @@ export const pageGroupCommands: readonly Command[] = [
 ]
 
 /** The fields of each group in the file, or of one without a file; options override them. */
-const groupsIn = (values: Values): PageGroupFields[] => {
-  const { name, title, brand: brandId, 'page-context': pageContext, status, file } = values
+const groupsIn = (texts: Texts): PageGroupFields[] => {
+  const { name, title, brand: brandId, 'page-context': pageContext, status, file } = texts
   const overrides = fieldsOf(JSON.stringify({ name, title, brandId, pageContext, status }), 'The page group')
-  const texts = typeof file === 'string' ? jsonTextsIn(readUtf8(file)) : ['{}']
-  const subjectOf = (i: number) => (texts.length === 1 ? 'The page group' : `Page group ${i + 1}`)
-  return texts.map((text, i) => ({ ...fieldsOf(text, subjectOf(i)), ...overrides }))
+  const objects = file === undefined ? ['{}'] : jsonTextsIn(readUtf8(file))
+  const subjectOf = (i: number) => (objects.length === 1 ? 'The page group' : `Page group ${i + 1}`)
+  return objects.map((text, i) => ({ ...fieldsOf(text, subjectOf(i)), ...overrides }))
 }
 
 const readUtf8 = (file: string): string => {

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import { COMMON_OPTIONS, type Command, type Input, textOf, wrongUse } from './command.ts'
+import { isStorable } from '../shapes/text.ts'
+import { COMMON_OPTIONS, type Command, type Input, wrongUse } from './command.ts'
 
 /** The command whose words come first. */
 export const commandIn = (args: readonly string[], commands: readonly Command[]): Command | undefined =>
@@ -16,6 +17,8 @@ export const unknownCommand = (args: readonly string[], commands: readonly Comma
   return wrongUse(`unknown command: ${words}${suggestion(words, known) || suggestion(args[0], known)}`)
 }
 
+const NAME_LENGTH_MAX = 255
+
 /** The options and arguments that follow the words of a command. Refuses incorrect use. */
 export const parse = ({ words, options, operands = [] }: Command, args: readonly string[]): Input => {
   const known = { ...options, ...COMMON_OPTIONS }
@@ -30,11 +33,18 @@ export const parse = ({ words, options, operands = [] }: Command, args: readonly
   if (repeated !== undefined) wrongUse(`--${repeated} can be given only once`)
   const unexpected = positionals.slice(operands.length)
   if (unexpected.length > 0) wrongUse(`unexpected argument: ${unexpected.join(' ')}`)
-  const required = Object.keys(known).filter((name) => known[name]?.required)
-  const absent = required.flatMap((name) => (textOf(values, name)?.trim() ? [] : `--${name}`))
-  const [missing] = [...operands.slice(positionals.length), ...absent]
+  const missing = operands[positionals.length]
   if (missing !== undefined) wrongUse(`${missing} is required`)
-  return { values, operands: positionals }
+  const texts: Record<string, string> = {}
+  for (const [name, { required, isName }] of Object.entries(known)) {
+    const value = values[name]
+    const text = typeof value === 'string' ? value.trim() : ''
+    if (required && text === '') wrongUse(`--${name} is required`)
+    if (isName && (text.length > NAME_LENGTH_MAX || !isStorable(text)))
+      wrongUse(`--${name} must be text of at most ${NAME_LENGTH_MAX} characters`)
+    if (typeof value === 'string') texts[name] = isName ? text : value
+  }
+  return { values, texts, operands: positionals }
 }
 
 /** `parseArgs` with shorter messages. */

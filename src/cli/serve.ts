@@ -29,12 +29,9 @@ export const serve = async (config: Config): Promise<void> => {
 }
 
 const serveHere = async (config: Config, log: Log, role: Role): Promise<void> => {
-  const watching = await loadTelemetry(config)
-  const { metrics } = watching
-  const world = createRuntime(config, log, {
-    ...watching,
-    scrape: metrics ? role.scrape(metrics) : undefined,
-  })
+  const telemetry = await loadTelemetry(config)
+  const scrape = telemetry.metrics ? role.scrape(telemetry.metrics) : undefined
+  const world = createRuntime(config, log, { ...telemetry, scrape })
   const service = compose(config, world)
   const port = await service.listen()
   const url = urlOf(config.host, port)
