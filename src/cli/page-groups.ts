@@ -54,12 +54,11 @@ export const pageGroupCommands: readonly Command[] = [
     format: { columns: COLUMNS },
     async *run({ texts }, open) {
       const { tenant: tenantId = '' } = texts
-      const groups = groupsIn(texts).map((fields, i) => {
-        const { name, title } = fields
-        if (name === undefined || title === undefined)
-          return wrongUse(`page group ${i + 1} needs a name and a title`)
-        return { ...fields, tenantId, name, title }
-      })
+      const groups = groupsIn(texts).map(({ name, title, ...others }, i) =>
+        name === undefined || title === undefined
+          ? wrongUse(`page group ${i + 1} needs a name and a title`)
+          : { ...others, tenantId, name, title },
+      )
       const create = createPageGroup(await open())
       const isDue = everySecond()
       for (const [i, group] of groups.entries()) {
@@ -115,7 +114,9 @@ export const pageGroupCommands: readonly Command[] = [
 const groupsIn = (texts: Texts): PageGroupFields[] => {
   const { name, title, brand: brandId, 'page-context': pageContext, status, file } = texts
   const overrides = fieldsOf(JSON.stringify({ name, title, brandId, pageContext, status }), 'The page group')
-  const objects = file === undefined ? ['{}'] : jsonTextsIn(readUtf8(file))
+  const content = file === undefined ? '{}' : readUtf8(file)
+  // One JSON value, or one on each line.
+  const objects = parsed(content) === undefined ? content.trim().split(/\s*\n\s*/) : [content]
   const subjectOf = (i: number) => (objects.length === 1 ? 'The page group' : `Page group ${i + 1}`)
   return objects.map((text, i) => ({ ...fieldsOf(text, subjectOf(i)), ...overrides }))
 }
@@ -125,10 +126,6 @@ const readUtf8 = (file: string): string => {
   if (source === 0 && isatty(0)) process.stderr.write('Type or paste page groups; end with Ctrl-D.\n')
   return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(source))
 }
-
-/** One JSON value, or one on each line. */
-const jsonTextsIn = (content: string): string[] =>
-  parsed(content) === undefined ? content.trim().split(/\s*\n\s*/) : [content]
 
 const parsed = (text: string): unknown => {
   try {

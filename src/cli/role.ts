@@ -20,11 +20,10 @@ export const standaloneRole = (log: Log): Role => ({
   listening: (address) => log.info(address, 'listening'),
   started: () => {},
   onStop: (stop) => {
-    const first = (signal: string) => {
+    onSignals((signal) => {
       log.info({ signal }, 'stopping')
       stop()
-    }
-    onSignals(first, () => process.exit(1))
+    })
   },
   stopped: () => log.info('stopped'),
   scrape: ({ text }) => text,
@@ -33,14 +32,17 @@ export const standaloneRole = (log: Log): Role => ({
 /** A terminal sends SIGINT to all of its processes, and `npm` passes it on: this soon after the first it is the same. */
 const SAME_SIGNAL_MS = 300
 
-/** Handles the first SIGTERM or SIGINT, and the second of either. */
-export const onSignals = (first: (signal: NodeJS.Signals) => void, second: () => void): void => {
+/** Handles the first SIGTERM or SIGINT. The second of either ends the process at once. */
+export const onSignals = (handleFirst: (signal: NodeJS.Signals) => void, beforeExit = () => {}): void => {
   let firstMs: number | null = null
   const handle = (signal: NodeJS.Signals) => {
     if (firstMs === null) {
       firstMs = performance.now()
-      first(signal)
-    } else if (performance.now() - firstMs > SAME_SIGNAL_MS) second()
+      handleFirst(signal)
+    } else if (performance.now() - firstMs > SAME_SIGNAL_MS) {
+      beforeExit()
+      process.exit(1)
+    }
   }
   process.on('SIGTERM', handle).on('SIGINT', handle)
 }

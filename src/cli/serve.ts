@@ -8,7 +8,7 @@ import { DomainFailure } from '../core/failures.ts'
 import { greeting } from './first-run.ts'
 import { type Role, standaloneRole, urlOf } from './role.ts'
 import { superviseWorkers } from './supervise-workers.ts'
-import { runWorker } from './worker.ts'
+import { reportRefusal, workerRole } from './worker.ts'
 
 const RETRY_MS = 500
 
@@ -25,7 +25,7 @@ export const serve = async (config: Config): Promise<void> => {
   })
   if (config.workers === 1) await serveHere(config, log, standaloneRole(log))
   else if (cluster.isPrimary) await superviseWorkers(config, log)
-  else await runWorker((role) => serveHere(config, log, role))
+  else await serveHere(config, log, workerRole).catch(reportRefusal)
 }
 
 const serveHere = async (config: Config, log: Log, role: Role): Promise<void> => {
@@ -51,18 +51,17 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   await retried(service.start, stop.signal, log)
   if (stop.signal.aborted) return
   role.started()
-  const greet = async () => {
-    process.stdout.write(await greeting(world, config, url))
-  }
+  const greet = async () => process.stdout.write(await greeting(world, config, url))
   // The first of several workers does it for all.
   if ((cluster.worker?.id ?? 1) === 1) await retried(greet, stop.signal, log)
 }
 
 /** Retries until the database is available, meanwhile the service answers 503, or until it is stopped. */
-const retried = async (step: () => Promise<void>, stop: AbortSignal, log: Log): Promise<void> => {
+const retried = async (step: () => Promise<unknown>, stop: AbortSignal, log: Log): Promise<void> => {
   for (let tries = 0; !stop.aborted; tries++) {
     try {
-      return await step()
+      await step()
+      return
     } catch (error) {
       if (!(error instanceof DomainFailure) || error.kind !== 'unavailable') throw error
       if (tries % 20 === 0) log.warn({ err: error }, 'waiting for the database')

@@ -38,11 +38,6 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
   const killAll = () => {
     for (const worker of living) worker.process.kill('SIGKILL')
   }
-  const fail = (detail: string) => {
-    stop.abort()
-    killAll()
-    done.reject(new Error(detail))
-  }
   const finishIfNoneLives = () => {
     if (living.size > 0) return
     log.info('stopped')
@@ -73,8 +68,11 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
         if (!isOrderly) process.exitCode = 1
         return finishIfNoneLives()
       }
-      if ((refusal !== undefined && !hasStarted) || (!hadListened && !isAnnounced))
-        return fail(refusal ?? `A worker exited at once: ${signal ?? `exit code ${code}`}.`)
+      if ((refusal !== undefined && !hasStarted) || (!hadListened && !isAnnounced)) {
+        stop.abort()
+        killAll()
+        return done.reject(new Error(refusal ?? `A worker exited at once: ${signal ?? `exit code ${code}`}.`))
+      }
       shortLives = performance.now() - startedMs < SHORT_LIFE_MS ? shortLives + 1 : 0
       const pauseMs = pauseMsAfter(shortLives)
       const facts = { workerPid: pid, code, signal, detail: refusal, pauseMs }
@@ -100,10 +98,7 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
     setTimeout(killAll, config.drainMsMax + KILL_AFTER_DRAIN_MS).unref()
     finishIfNoneLives()
   }
-  onSignals(onFirstSignal, () => {
-    killAll()
-    process.exit(1)
-  })
+  onSignals(onFirstSignal, killAll)
   cluster.schedulingPolicy = cluster.SCHED_NONE
   for (let number = 0; number < config.workers; number++) fork()
   await done.promise
