@@ -51,9 +51,7 @@ export const operationCommands: readonly Command[] = [
     options: {
       thorough: { type: 'boolean', help: 'check every page of the embedded database, however large it is' },
     },
-    examples: {
-      'what is wrong, if anything': 'prospect-pages doctor',
-    },
+    examples: { 'what is wrong, if anything': 'prospect-pages doctor' },
     format: { list: 'checks' },
     run: async ({ values }) => {
       const diagnosis = await diagnose(process.env, values['thorough'] === true)

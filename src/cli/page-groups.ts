@@ -52,9 +52,8 @@ export const pageGroupCommands: readonly Command[] = [
       'two, from JSON lines': `printf '%s\\n' '{"name":"spring","title":"Spring"}' '{"name":"autumn","title":"Autumn"}' | prospect-pages page-groups create --tenant "$TENANT" --file -`,
     },
     format: { columns: COLUMNS },
-    async *run({ texts }, open) {
-      const { tenant: tenantId = '' } = texts
-      const groups = groupsIn(texts).map(({ name, title, ...others }, i) =>
+    async *run({ texts: { tenant: tenantId = '', ...given } }, open) {
+      const groups = groupsIn(given).map(({ name, title, ...others }, i) =>
         name === undefined || title === undefined
           ? wrongUse(`page group ${i + 1} needs a name and a title`)
           : { ...others, tenantId, name, title },

@@ -30,7 +30,7 @@ export const serve = async (config: Config): Promise<void> => {
 
 const serveHere = async (config: Config, log: Log, role: Role): Promise<void> => {
   const telemetry = await loadTelemetry(config)
-  const scrape = telemetry.metrics ? role.scrape(telemetry.metrics) : undefined
+  const scrape = telemetry.metrics ? role.scrape?.(telemetry.metrics) : undefined
   const world = createRuntime(config, log, { ...telemetry, scrape })
   const service = compose(config, world)
   const port = await service.listen()
@@ -50,7 +50,7 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
 
   await retried(service.start, stop.signal, log)
   if (stop.signal.aborted) return
-  role.started()
+  role.started?.()
   const greet = async () => process.stdout.write(await greeting(world, config, url))
   // The first of several workers does it for all.
   if ((cluster.worker?.id ?? 1) === 1) await retried(greet, stop.signal, log)

@@ -91,14 +91,13 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
     })
   }
 
-  const onFirstSignal = (signal: string) => {
-    log.info({ signal }, 'stopping')
+  const stopAll = () => {
     stop.abort()
     for (const worker of living) worker.process.kill('SIGTERM')
     setTimeout(killAll, config.drainMsMax + KILL_AFTER_DRAIN_MS).unref()
     finishIfNoneLives()
   }
-  onSignals(onFirstSignal, killAll)
+  onSignals(log, stopAll, killAll)
   cluster.schedulingPolicy = cluster.SCHED_NONE
   for (let number = 0; number < config.workers; number++) fork()
   await done.promise
