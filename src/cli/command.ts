@@ -1,11 +1,10 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
-import type { Store } from '../core/ports/store.ts'
-import type { Clock, NewId } from '../core/ports/world.ts'
-import { isStorable } from '../shapes/text.ts'
-import type { Progress, TableFormat } from './output.ts'
+import type { Needs, Store } from '../core/ports/store.ts'
+import type { TableFormat } from './output.ts'
 
 export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
-export type CommandDeps = { readonly store: Store; readonly clock: Clock; readonly newId: NewId }
+export type Texts = Readonly<Record<string, string>>
+export type CommandDeps = Needs<keyof Store>
 
 /** An option as `parseArgs` takes it, with its line in the help. */
 export type Option = ParseArgsOptionsConfig[string] & {
@@ -13,13 +12,16 @@ export type Option = ParseArgsOptionsConfig[string] & {
   readonly value?: string
   readonly help: string
   readonly required?: true
+  /** An id or a name: short text, taken without surrounding spaces. */
+  readonly isName?: true
 }
 
-/** What follows the words of a command. */
-type Input = {
+/** What follows the words of a command, checked as its declaration says. */
+export type Input = {
   readonly values: Values
+  /** Those of the values that are one text. */
+  readonly texts: Texts
   readonly operands: readonly string[]
-  readonly env: NodeJS.ProcessEnv
 }
 
 /** One command. Its usage, help, parsing and output follow from this declaration. */
@@ -37,7 +39,7 @@ export type Command = {
   readonly examples: Readonly<Record<string, string>>
   readonly format?: TableFormat
   /** Answers one object, several one by one, or null for nothing to print. Check the input before `open`. */
-  readonly run: (input: Input, open: Open, progress: Progress) => Answers
+  readonly run: (input: Input, open: Open) => Answers
 }
 /** Opens the database. It must have this program's schema, unless the command migrates it. */
 export type Open = (migrates?: 'migrates') => Promise<CommandDeps>
@@ -54,42 +56,10 @@ export const valued = (value: string, help: string, more: Partial<Option> = {}):
   help,
   ...more,
 })
-export const TENANT = valued('T', 'tenant id', { required: true })
+export const TENANT = valued('T', 'tenant id', { required: true, isName: true })
 
 /** The command line was used incorrectly: exit code 2. */
 export class WrongUse extends Error {}
 export const wrongUse = (detail: string): never => {
   throw new WrongUse(detail)
-}
-
-export const textOf = (values: Values, name: string): string | undefined => {
-  const value = values[name]
-  return typeof value === 'string' ? value : undefined
-}
-
-const NAME_LENGTH_MAX = 255
-
-/** An id or a name without surrounding spaces; null if it is missing or blank. */
-export const nameOf = (values: Values, option: string): string | null => {
-  const name = textOf(values, option)?.trim()
-  if (!name) return null
-  return name.length > NAME_LENGTH_MAX || !isStorable(name)
-    ? wrongUse(`--${option} must be text of at most ${NAME_LENGTH_MAX} characters`)
-    : name
-}
-
-export const requiredName = (values: Values, option: string): string =>
-  nameOf(values, option) ?? wrongUse(`--${option} is required`)
-
-const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-/** `90d`, `24h` or `15m`, in milliseconds. */
-export const durationOf = (values: Values, option: string): number | null => {
-  const text = textOf(values, option)
-  if (text === undefined) return null
-  const [, amount = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
-  const unitMs = UNITS_MS[unit]
-  return unitMs === undefined
-    ? wrongUse(`--${option} must be a duration such as 90d, 24h or 15m`)
-    : Number(amount) * unitMs
 }

@@ -19,9 +19,7 @@ export const greeting = async (deps: CommandDeps, config: Config, url: string): 
   const first = another ? ['tenants list'] : tenant ? [] : ['tenants create --name Acme']
   // npm finds the command of a checkout, a shell does not.
   const program = process.env['npm_lifecycle_event'] === undefined ? 'prospect-pages' : 'npx prospect-pages'
-  const commands = [...first, `keys create --tenant ${tenantId}`].map(
-    (command) => `  ${program} ${command}\n`,
-  )
+  const commands = [...first, `keys create --tenant ${tenantId}`].map((line) => `  ${program} ${line}\n`)
   const tenants = another ? 'several tenants' : tenant ? 'one tenant' : 'no API key'
   return `\nThis database has ${tenants}.${reference}\nTo create an API key:\n${commands.join('')}\n`
 }
@@ -34,11 +32,14 @@ const firstRun = async (deps: CommandDeps, url: string, reference: string): Prom
   const { tenantId } = await createTenant(deps)({ name: 'First tenant' })
   const { pageGroupId } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
   const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: SCOPES, lifeMs: null })
-  const created = { tenant: tenantId, 'page group': pageGroupId, key: apiKey }
   return `
 ${paint('bold', 'This database had no API key, so a tenant, a page group and a key were created.')}
 
-${inPairs(Object.entries(created).map(([name, value]) => [`  ${name}`, value]))}
+${inPairs([
+  ['  tenant', tenantId],
+  ['  page group', pageGroupId],
+  ['  key', apiKey],
+])}
 The key is shown only once.${reference}
 ${paint('bold', 'Paste these lines to try it:')}
 

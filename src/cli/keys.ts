@@ -3,16 +3,7 @@ import { listApiKeys } from '../core/list-api-keys.ts'
 import { DEFAULT_SCOPES, SCOPES, type Scope } from '../core/ports/api-keys.ts'
 import { revokeApiKey } from '../core/revoke-api-key.ts'
 import { rotateApiKey } from '../core/rotate-api-key.ts'
-import {
-  type Command,
-  durationOf,
-  nameOf,
-  requiredName,
-  TENANT,
-  type Values,
-  valued,
-  wrongUse,
-} from './command.ts'
+import { type Command, TENANT, type Texts, type Values, valued, wrongUse } from './command.ts'
 
 const NOTE = 'The key is shown only once: store it as a secret.'
 const KEY_ID = { operands: ['ID'], details: ['ID is the apiKeyId that keys list shows, not the key itself.'] }
@@ -23,7 +14,7 @@ export const keyCommands: readonly Command[] = [
     help: 'issues an API key and shows it, once',
     options: {
       tenant: TENANT,
-      name: valued('N', 'a name for people to recognise the key by'),
+      name: valued('N', 'a name for people to recognise the key by', { isName: true }),
       scope: valued('S', `repeat for several; all by default: ${DEFAULT_SCOPES.join(', ')}`, {
         multiple: true,
       }),
@@ -35,12 +26,12 @@ export const keyCommands: readonly Command[] = [
         'prospect-pages keys create --tenant "$TENANT" --scope page_groups:read --scope pages:read --expires 90d',
     },
     format: { note: NOTE },
-    run: async ({ values }, open) => {
-      const lifeMs = durationOf(values, 'expires')
+    run: async ({ values, texts }, open) => {
+      const { tenant: tenantId = '', name } = texts
+      const lifeMs = durationOf(texts, 'expires')
       if (lifeMs === 0) wrongUse('--expires must be more than 0')
       const scopes = scopesOf(values)
-      const key = { tenantId: requiredName(values, 'tenant'), name: nameOf(values, 'name'), scopes, lifeMs }
-      return issueApiKey(await open())(key)
+      return issueApiKey(await open())({ tenantId, name: name || null, scopes, lifeMs })
     },
   },
   {
@@ -52,9 +43,8 @@ export const keyCommands: readonly Command[] = [
       list: true,
       columns: ['apiKeyId', 'start', 'name', 'scopes', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'],
     },
-    async *run({ values }, open) {
-      const tenantId = requiredName(values, 'tenant')
-      yield* await listApiKeys(await open())(tenantId)
+    async *run({ texts: { tenant = '' } }, open) {
+      yield* await listApiKeys(await open())(tenant)
     },
   },
   {
@@ -76,8 +66,8 @@ export const keyCommands: readonly Command[] = [
       'a new key; the old one expires now': 'prospect-pages keys rotate "$KEY_ID" --overlap 0m',
     },
     format: { note: NOTE },
-    run: async ({ values, operands: [apiKeyId = ''] }, open) => {
-      const overlapMs = durationOf(values, 'overlap') ?? 0
+    run: async ({ texts, operands: [apiKeyId = ''] }, open) => {
+      const overlapMs = durationOf(texts, 'overlap') ?? 0
       return rotateApiKey(await open())(apiKeyId, overlapMs)
     },
   },
@@ -88,4 +78,15 @@ const scopesOf = (values: Values): readonly Scope[] => {
   const unknown = scopes.find((scope) => !SCOPES.includes(scope))
   if (unknown !== undefined) wrongUse(`unknown scope ${unknown}: must be one of ${SCOPES.join(', ')}`)
   return scopes.length === 0 ? DEFAULT_SCOPES : [...new Set(scopes)]
+}
+
+const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `90d`, `24h` or `15m`, in milliseconds. */
+const durationOf = (texts: Texts, option: string): number | null => {
+  const text = texts[option]
+  if (text === undefined) return null
+  const [, amount, unit] =
+    /^(\d{1,5})([mhd])$/.exec(text) ?? wrongUse(`--${option} must be a duration such as 90d, 24h or 15m`)
+  return Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS]
 }

@@ -6,11 +6,11 @@ import { createRuntime } from '../compose/service.ts'
 import { readConfig } from '../config/config.ts'
 import type { Store } from '../core/ports/store.ts'
 import { openReadOnly } from '../operations/read-only.ts'
-import { type Command, type Open, type Values, WrongUse, wrongUse } from './command.ts'
+import { type Command, type Input, type Open, type Texts, WrongUse, wrongUse } from './command.ts'
 import { commandHelp, listOf, programHelp, usageHint } from './help.ts'
 import { keyCommands } from './keys.ts'
 import { operationCommands } from './operations.ts'
-import { printAnswers, reportProgress } from './output.ts'
+import { printAnswers } from './output.ts'
 import { pageGroupCommands } from './page-groups.ts'
 import { commandIn, groupIn, parse, unknownCommand } from './parse.ts'
 import { databaseNames, refusalText } from './refusals.ts'
@@ -27,21 +27,21 @@ export const main = async (argv: readonly string[]): Promise<void> => {
     })
   const args = argv[0] === undefined || argv[0].startsWith('-') ? ['serve', ...argv] : argv
   const command = commandIn(args, COMMANDS)
-  let values: Values = {}
+  let texts: Texts = {}
   try {
     if (argv.includes('--help') || argv.includes('-h') || argv[0] === 'help')
       process.stdout.write(helpFor(argv))
     else {
       const known = command ?? unknownCommand(args, COMMANDS)
       const input = parse(known, args)
-      values = input.values
-      if (values['version'] === true) process.stdout.write(`${version()}\n`)
+      texts = input.texts
+      if (input.values['version'] === true) process.stdout.write(`${version()}\n`)
       else await run(known, input)
     }
   } catch (error) {
     const isJson = argv.includes('--json') || !process.stderr.isTTY
     const isWrongUse = error instanceof WrongUse
-    const database = isWrongUse ? undefined : databaseNames(values, process.env)
+    const database = isWrongUse ? undefined : databaseNames(texts)
     process.stderr.write(refusalText(error, isJson, usageHint(command), database))
     process.exitCode = isWrongUse ? 2 : 1
   }
@@ -56,8 +56,7 @@ const helpFor = (argv: readonly string[]): string => {
   return group.length > 0 ? listOf(group) : unknownCommand(words, COMMANDS)
 }
 
-const run = async (command: Command, given: ReturnType<typeof parse>): Promise<void> => {
-  const input = { ...given, env: process.env }
+const run = async (command: Command, input: Input): Promise<void> => {
   const isJson = input.values['json'] === true || !process.stdout.isTTY
   let store: Store | undefined
   const open: Open = async (migrates) => {
@@ -70,7 +69,7 @@ const run = async (command: Command, given: ReturnType<typeof parse>): Promise<v
     return world
   }
   try {
-    await printAnswers(command.run(input, open, reportProgress()), command.format, isJson)
+    await printAnswers(command.run(input, open), command.format, isJson)
   } finally {
     await store?.close()
     // A connection that the driver still holds must not keep the process alive.

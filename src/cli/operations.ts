@@ -3,7 +3,7 @@ import { database } from '../config/settings.ts'
 import { backUp } from '../operations/backup.ts'
 import { diagnose } from '../operations/doctor.ts'
 import { moveToPostgres, type Progress } from '../operations/move.ts'
-import { type Command, textOf, type Values, valued, wrongUse } from './command.ts'
+import { type Command, type Texts, valued, wrongUse } from './command.ts'
 import { everySecond } from './output.ts'
 import { databaseNames } from './refusals.ts'
 import { serve } from './serve.ts'
@@ -25,8 +25,8 @@ export const operationCommands: readonly Command[] = [
       'with PostgreSQL, reachable from other machines':
         'HOST=0.0.0.0 DATABASE_URL=postgres://user:password@host/database prospect-pages serve',
     },
-    run: async ({ env }) => {
-      await serve(readConfig(env)).catch((error) => {
+    run: async () => {
+      await serve(readConfig(process.env)).catch((error) => {
         // What is open already, such as the socket, would keep the process alive.
         setImmediate(() => process.exit())
         throw error
@@ -38,10 +38,10 @@ export const operationCommands: readonly Command[] = [
     words: 'migrate',
     help: 'brings the database to the schema of this program',
     examples: { 'before the first server of a new release starts': 'prospect-pages migrate' },
-    run: async ({ env }, open) => {
+    run: async (_input, open) => {
       const applied = await (await open('migrates')).store.migrate()
       const detail = applied.length > 0 ? 'migrated' : 'nothing to do: the schema is up to date'
-      return { database: databaseNames({}, env), applied, detail }
+      return { database: databaseNames({}), applied, detail }
     },
   },
   {
@@ -51,12 +51,10 @@ export const operationCommands: readonly Command[] = [
     options: {
       thorough: { type: 'boolean', help: 'check every page of the embedded database, however large it is' },
     },
-    examples: {
-      'what is wrong, if anything': 'prospect-pages doctor',
-    },
+    examples: { 'what is wrong, if anything': 'prospect-pages doctor' },
     format: { list: 'checks' },
-    run: async ({ values, env }) => {
-      const diagnosis = await diagnose(env, values['thorough'] === true)
+    run: async ({ values }) => {
+      const diagnosis = await diagnose(process.env, values['thorough'] === true)
       if (!diagnosis.ok) process.exitCode = 1
       return diagnosis
     },
@@ -67,7 +65,7 @@ export const operationCommands: readonly Command[] = [
     details: ['FILE must not exist. To restore, stop the server and replace the database with the copy.'],
     operands: ['FILE'],
     examples: { 'a copy named after the minute': 'prospect-pages backup "copy-$(date +%F-%H%M).db"' },
-    run: async ({ operands: [file = ''], env }) => backUp(readConfig(env).database, file),
+    run: async ({ operands: [file = ''] }) => backUp(readConfig(process.env).database, file),
   },
   {
     words: 'move',
@@ -81,21 +79,20 @@ export const operationCommands: readonly Command[] = [
       'move to PostgreSQL, with both addresses set':
         'prospect-pages move --from "$DATABASE_URL" --to "$NEW_DATABASE_URL"',
     },
-    run: async ({ values }) => {
-      const from = addressOf(values, 'from')
-      const to = addressOf(values, 'to')
+    run: async ({ texts }) => {
+      const from = addressOf(texts, 'from')
+      const to = addressOf(texts, 'to')
       if (from.kind !== 'sqlite') return wrongUse(`--from must be ${FORMS.from}`)
       if (to.kind !== 'postgres') return wrongUse(`--to must be ${FORMS.to}`)
-      const warn = (warning: string) => writeLine({ warning })
+      const warn = (warning: string) => process.stderr.write(`${JSON.stringify({ warning })}\n`)
       return { moved: true, ...(await moveToPostgres(from.path, to.url, reportMove(), warn)) }
     },
   },
 ]
 
-const addressOf = (values: Values, option: keyof typeof FORMS) => {
-  const address = textOf(values, option) ?? wrongUse(`--${option} is required`)
+const addressOf = (texts: Texts, option: keyof typeof FORMS) => {
   try {
-    return database(address)
+    return database(texts[option] ?? '')
   } catch (error) {
     return wrongUse(`--${option} ${(error as Error).message.replace(/postgres.*?memory:/, FORMS[option])}`)
   }
@@ -106,11 +103,8 @@ const reportMove = () => {
   const isDue = everySecond()
   return (progress: Progress): void => {
     const { step, table, rows, of } = progress
-    if (rows === of || isDue())
-      writeLine(process.stderr.isTTY ? `${step} ${table}: ${rows} of ${of}` : progress)
+    if (rows < of && !isDue()) return
+    const line = process.stderr.isTTY ? `${step} ${table}: ${rows} of ${of}` : JSON.stringify(progress)
+    process.stderr.write(`${line}\n`)
   }
-}
-
-const writeLine = (line: object | string): void => {
-  process.stderr.write(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`)
 }

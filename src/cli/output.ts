@@ -96,9 +96,6 @@ export const printAnswers = async (answers: Answers, format: TableFormat | undef
   if (!isJson && format?.list === true && collected.length === 0) process.stdout.write(asText([], format))
 }
 
-/** Called after each part of long work. */
-export type Progress = (done: number, total: number) => void
-
 /** Whether a second has passed since the start or since it last answered true. */
 export const everySecond = (): (() => boolean) => {
   let lastMs = performance.now()
@@ -106,13 +103,5 @@ export const everySecond = (): (() => boolean) => {
     const isDue = performance.now() - lastMs >= 1_000
     if (isDue) lastMs = performance.now()
     return isDue
-  }
-}
-
-/** One line a second on stderr, if that is a terminal. */
-export const reportProgress = (): Progress => {
-  const isDue = everySecond()
-  return (done, total) => {
-    if (process.stderr.isTTY && isDue()) process.stderr.write(`${done} of ${total}\n`)
   }
 }

@@ -8,21 +8,13 @@ import { updatePageGroup } from '../core/update-page-group.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkShape } from '../shapes/check.ts'
 import { PAGE_GROUP_STATUSES, PageGroupInput, type PageGroupStatus } from '../shapes/page-group.ts'
-import {
-  type Command,
-  type Option,
-  requiredName,
-  TENANT,
-  textOf,
-  type Values,
-  valued,
-  wrongUse,
-} from './command.ts'
+import { type Command, TENANT, type Texts, valued, wrongUse } from './command.ts'
+import { everySecond } from './output.ts'
 
 const STATUSES = PAGE_GROUP_STATUSES.join(', ')
 const COLUMNS = ['pageGroupId', 'name', 'title', 'status', 'pagesCount']
 
-const FIELD_OPTIONS: Readonly<Record<string, Option>> = {
+const FIELD_OPTIONS = {
   name: valued('N', 'name, 1 to 255 characters'),
   title: valued('T', 'title, 1 to 255 characters'),
   brand: valued('B', "brand id; the tenant's first brand by default"),
@@ -61,18 +53,17 @@ export const pageGroupCommands: readonly Command[] = [
       'two, from JSON lines': `printf '%s\\n' '{"name":"spring","title":"Spring"}' '{"name":"autumn","title":"Autumn"}' | prospect-pages page-groups create --tenant "$TENANT" --file -`,
     },
     format: { columns: COLUMNS },
-    async *run({ values }, open, progress) {
-      const tenantId = requiredName(values, 'tenant')
-      const groups = groupsIn(values).map((fields, i) => {
-        const { name, title } = fields
-        if (name === undefined || title === undefined)
-          return wrongUse(`page group ${i + 1} needs a name and a title`)
-        return { ...fields, tenantId, name, title }
-      })
+    async *run({ texts: { tenant: tenantId = '', ...given } }, open) {
+      const groups = groupsIn(given).map(({ name, title, ...others }, i) =>
+        name === undefined || title === undefined
+          ? wrongUse(`page group ${i + 1} needs a name and a title`)
+          : { ...others, tenantId, name, title },
+      )
       const create = createPageGroup(await open())
+      const isDue = everySecond()
       for (const [i, group] of groups.entries()) {
         yield await create(group)
-        progress(i + 1, groups.length)
+        if (process.stderr.isTTY && isDue()) process.stderr.write(`${i + 1} of ${groups.length}\n`)
       }
     },
   },
@@ -85,10 +76,9 @@ export const pageGroupCommands: readonly Command[] = [
       'those that can be restored': 'prospect-pages page-groups list --tenant "$TENANT" --status deleted',
     },
     format: { list: true, columns: COLUMNS },
-    async *run({ values }, open) {
-      const tenantId = requiredName(values, 'tenant')
-      const status = PAGE_GROUP_STATUSES.find((status) => status === values['status'])
-      if (status === undefined && 'status' in values) wrongUse(`--status must be one of ${STATUSES}`)
+    async *run({ texts: { tenant: tenantId = '', ...filter } }, open) {
+      const status = PAGE_GROUP_STATUSES.find((status) => status === filter['status'])
+      if (status === undefined && 'status' in filter) wrongUse(`--status must be one of ${STATUSES}`)
       yield* listAllPageGroups(await open())({ tenantId, status })
     },
   },
@@ -109,11 +99,10 @@ export const pageGroupCommands: readonly Command[] = [
       'another title': 'prospect-pages page-groups update "$GROUP" --title "Spring offers"',
       'set links and remove the page context': `echo '{"pageContext":null,"footerLinks":[{"href":"/imprint"}]}' | prospect-pages page-groups update "$GROUP" --file -`,
     },
-    run: async ({ values, operands: [pageGroupId = ''] }, open) => {
-      const [fields, ...more] = groupsIn(values)
-      if (fields === undefined || Object.keys(fields).length === 0)
-        return wrongUse('nothing to change: no field is given')
-      if (more.length > 0) return wrongUse('an update takes the fields of one page group')
+    run: async ({ texts, operands: [pageGroupId = ''] }, open) => {
+      const [fields = {}, ...more] = groupsIn(texts)
+      if (Object.keys(fields).length === 0) wrongUse('nothing to change: no field is given')
+      if (more.length > 0) wrongUse('an update takes the fields of one page group')
       return updatePageGroup(await open())(pageGroupId, fields)
     },
   },
@@ -122,25 +111,21 @@ export const pageGroupCommands: readonly Command[] = [
 ]
 
 /** The fields of each group in the file, or of one without a file; options override them. */
-const groupsIn = (values: Values): PageGroupFields[] => {
-  const { name, title, brand: brandId, 'page-context': pageContext, status } = values
+const groupsIn = (texts: Texts): PageGroupFields[] => {
+  const { name, title, brand: brandId, 'page-context': pageContext, status, file } = texts
   const overrides = fieldsOf(JSON.stringify({ name, title, brandId, pageContext, status }), 'The page group')
-  const file = textOf(values, 'file')
-  const texts = file === undefined ? ['{}'] : jsonTextsIn(readUtf8(file === '-' ? STDIN : file))
-  const subjectOf = (i: number) => (texts.length === 1 ? 'The page group' : `Page group ${i + 1}`)
-  return texts.map((text, i) => ({ ...fieldsOf(text, subjectOf(i)), ...overrides }))
+  const content = file === undefined ? '{}' : readUtf8(file)
+  // One JSON value, or one on each line.
+  const objects = parsed(content) === undefined ? content.trim().split(/\s*\n\s*/) : [content]
+  const subjectOf = (i: number) => (objects.length === 1 ? 'The page group' : `Page group ${i + 1}`)
+  return objects.map((text, i) => ({ ...fieldsOf(text, subjectOf(i)), ...overrides }))
 }
 
-const STDIN = 0
-
-const readUtf8 = (file: string | number): string => {
-  if (file === STDIN && isatty(STDIN)) process.stderr.write('Type or paste page groups; end with Ctrl-D.\n')
-  return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
+const readUtf8 = (file: string): string => {
+  const source = file === '-' ? 0 : file
+  if (source === 0 && isatty(0)) process.stderr.write('Type or paste page groups; end with Ctrl-D.\n')
+  return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(source))
 }
-
-/** One JSON value, or one on each line. */
-const jsonTextsIn = (content: string): string[] =>
-  parsed(content) === undefined ? content.trim().split(/\s*\n\s*/) : [content]
 
 const parsed = (text: string): unknown => {
   try {

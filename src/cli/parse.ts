@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import { COMMON_OPTIONS, type Command, type Values, wrongUse } from './command.ts'
+import { isStorable } from '../shapes/text.ts'
+import { COMMON_OPTIONS, type Command, type Input, wrongUse } from './command.ts'
 
 /** The command whose words come first. */
 export const commandIn = (args: readonly string[], commands: readonly Command[]): Command | undefined =>
@@ -16,11 +17,10 @@ export const unknownCommand = (args: readonly string[], commands: readonly Comma
   return wrongUse(`unknown command: ${words}${suggestion(words, known) || suggestion(args[0], known)}`)
 }
 
+const NAME_LENGTH_MAX = 255
+
 /** The options and arguments that follow the words of a command. Refuses incorrect use. */
-export const parse = (
-  { words, options, operands: names = [] }: Command,
-  args: readonly string[],
-): { values: Values; operands: readonly string[] } => {
+export const parse = ({ words, options, operands = [] }: Command, args: readonly string[]): Input => {
   const known = { ...options, ...COMMON_OPTIONS }
   const { values, positionals, tokens } = parsed({
     args: args.slice(words.split(' ').length),
@@ -31,11 +31,20 @@ export const parse = (
   const given = tokens.flatMap((token) => (token.kind === 'option' ? token.name : []))
   const repeated = given.find((name, i) => given.indexOf(name) < i && !known[name]?.multiple)
   if (repeated !== undefined) wrongUse(`--${repeated} can be given only once`)
-  const unexpected = positionals.slice(names.length)
+  const unexpected = positionals.slice(operands.length)
   if (unexpected.length > 0) wrongUse(`unexpected argument: ${unexpected.join(' ')}`)
-  const missing = names[positionals.length]
+  const missing = operands[positionals.length]
   if (missing !== undefined) wrongUse(`${missing} is required`)
-  return { values, operands: positionals }
+  const texts: Record<string, string> = {}
+  for (const [name, { required, isName }] of Object.entries(known)) {
+    const value = values[name]
+    const text = typeof value === 'string' ? value.trim() : ''
+    if (required && text === '') wrongUse(`--${name} is required`)
+    if (isName && (text.length > NAME_LENGTH_MAX || !isStorable(text)))
+      wrongUse(`--${name} must be text of at most ${NAME_LENGTH_MAX} characters`)
+    if (typeof value === 'string') texts[name] = isName ? text : value
+  }
+  return { values, texts, operands: positionals }
 }
 
 /** `parseArgs` with shorter messages. */

@@ -3,7 +3,7 @@ import { escaped } from '../adapters/escaped.ts'
 import { readConfig } from '../config/config.ts'
 import { type DatabaseAddress, database } from '../config/settings.ts'
 import { DomainFailure } from '../core/failures.ts'
-import { textOf, type Values, WrongUse } from './command.ts'
+import { type Texts, WrongUse } from './command.ts'
 import { inPairs, paint } from './output.ts'
 
 /** What to do about an error, by its message; and the message in words if it is not. The first that matches counts. */
@@ -53,10 +53,12 @@ export const refusalText = (error: unknown, isJson: boolean, usage: string, data
 }
 
 /** The databases that a command looks at, without passwords; undefined if the settings are invalid. */
-export const databaseNames = (values: Values, env: NodeJS.ProcessEnv): string | undefined => {
-  const named = ['from', 'to'].flatMap((option) => textOf(values, option) ?? [])
+export const databaseNames = (texts: Texts): string | undefined => {
+  const named = ['from', 'to'].flatMap((option) => texts[option] ?? [])
   try {
-    return (named.length > 0 ? named.map(database) : [readConfig(env).database]).map(nameOf).join(' and ')
+    return (named.length > 0 ? named.map(database) : [readConfig(process.env).database])
+      .map(nameOf)
+      .join(' and ')
   } catch {
     return undefined
   }

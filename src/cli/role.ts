@@ -4,12 +4,12 @@ import type { Metrics } from '../adapters/metrics/metrics.ts'
 /** How a serving process reports its state and learns that it must stop: on its own, or as one of several workers. */
 export type Role = {
   readonly listening: (address: { host: string; port: number; url: string; database: string }) => void
-  readonly started: () => void
-  /** Registers what stops the service; it is called once. */
-  readonly onStop: (stop: () => Promise<void>) => void
+  readonly started?: () => void
+  /** Registers what stops the service. A second call of it does nothing. */
+  readonly onStop: (stop: () => void) => void
   readonly stopped: () => void
-  /** What `/metrics` answers: the metrics of this process, or those of all workers. */
-  readonly scrape: (metrics: Metrics) => () => Promise<string>
+  /** What `/metrics` answers if not the metrics of this process: those of all workers. */
+  readonly scrape?: (metrics: Metrics) => () => Promise<string>
 }
 
 export const urlOf = (host: string, port: number): string =>
@@ -18,29 +18,25 @@ export const urlOf = (host: string, port: number): string =>
 /** A process that is the whole service: it logs its state, and the first SIGTERM or SIGINT stops it. */
 export const standaloneRole = (log: Log): Role => ({
   listening: (address) => log.info(address, 'listening'),
-  started: () => {},
-  onStop: (stop) => {
-    const first = (signal: string) => {
-      log.info({ signal }, 'stopping')
-      void stop()
-    }
-    onSignals(first, () => process.exit(1))
-  },
+  onStop: (stop) => onSignals(log, stop),
   stopped: () => log.info('stopped'),
-  scrape: ({ text }) => text,
 })
 
 /** A terminal sends SIGINT to all of its processes, and `npm` passes it on: this soon after the first it is the same. */
 const SAME_SIGNAL_MS = 300
 
-/** Handles the first SIGTERM or SIGINT, and the second of either. */
-export const onSignals = (first: (signal: NodeJS.Signals) => void, second: () => void): void => {
+/** Stops at the first SIGTERM or SIGINT. The second of either ends the process at once. */
+export const onSignals = (log: Log, stop: () => void, beforeExit = () => {}): void => {
   let firstMs: number | null = null
   const handle = (signal: NodeJS.Signals) => {
     if (firstMs === null) {
       firstMs = performance.now()
-      first(signal)
-    } else if (performance.now() - firstMs > SAME_SIGNAL_MS) second()
+      log.info({ signal }, 'stopping')
+      stop()
+    } else if (performance.now() - firstMs > SAME_SIGNAL_MS) {
+      beforeExit()
+      process.exit(1)
+    }
   }
   process.on('SIGTERM', handle).on('SIGINT', handle)
 }

@@ -8,7 +8,7 @@ import { DomainFailure } from '../core/failures.ts'
 import { greeting } from './first-run.ts'
 import { type Role, standaloneRole, urlOf } from './role.ts'
 import { superviseWorkers } from './supervise-workers.ts'
-import { runWorker } from './worker.ts'
+import { reportRefusal, workerRole } from './worker.ts'
 
 const RETRY_MS = 500
 
@@ -25,52 +25,47 @@ export const serve = async (config: Config): Promise<void> => {
   })
   if (config.workers === 1) await serveHere(config, log, standaloneRole(log))
   else if (cluster.isPrimary) await superviseWorkers(config, log)
-  else await runWorker((role) => serveHere(config, log, role))
+  else await serveHere(config, log, workerRole).catch(reportRefusal)
 }
 
 const serveHere = async (config: Config, log: Log, role: Role): Promise<void> => {
-  const watching = await loadTelemetry(config)
-  const { metrics } = watching
-  const world = createRuntime(config, log, {
-    ...watching,
-    scrape: metrics ? role.scrape(metrics) : undefined,
-  })
+  const telemetry = await loadTelemetry(config)
+  const scrape = telemetry.metrics ? role.scrape?.(telemetry.metrics) : undefined
+  const world = createRuntime(config, log, { ...telemetry, scrape })
   const service = compose(config, world)
   const port = await service.listen()
   const url = urlOf(config.host, port)
   const stop = new AbortController()
   // Registered before the address is announced: a reader may send a signal at once.
   role.onStop(async () => {
+    if (stop.signal.aborted) return
     stop.abort()
     // The process ends even if something hangs.
     setTimeout(() => process.exit(1), config.drainMsMax + 10_000).unref()
     await service.close()
     role.stopped()
     log.flush()
-    process.exitCode = 0
   })
   role.listening({ host: config.host, port, url, database: config.database.kind })
 
-  if (!(await retried(service.start, stop.signal, log))) return
-  role.started()
-  const greet = async () => {
-    process.stdout.write(await greeting(world, config, url))
-  }
+  await retried(service.start, stop.signal, log)
+  if (stop.signal.aborted) return
+  role.started?.()
+  const greet = async () => process.stdout.write(await greeting(world, config, url))
   // The first of several workers does it for all.
   if ((cluster.worker?.id ?? 1) === 1) await retried(greet, stop.signal, log)
 }
 
-/** Retries until the database is available; meanwhile the service answers 503. False if it was stopped before. */
-const retried = async (step: () => Promise<void>, stop: AbortSignal, log: Log): Promise<boolean> => {
+/** Retries until the database is available, meanwhile the service answers 503, or until it is stopped. */
+const retried = async (step: () => Promise<unknown>, stop: AbortSignal, log: Log): Promise<void> => {
   for (let tries = 0; !stop.aborted; tries++) {
     try {
       await step()
-      return true
+      return
     } catch (error) {
       if (!(error instanceof DomainFailure) || error.kind !== 'unavailable') throw error
       if (tries % 20 === 0) log.warn({ err: error }, 'waiting for the database')
       await pause(RETRY_MS, null, { signal: stop }).catch(() => {})
     }
   }
-  return false
 }

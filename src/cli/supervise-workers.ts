@@ -33,22 +33,15 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
   const stop = new AbortController()
   let isAnnounced = false
   let hasStarted = false
-  let exitCode = 0
   let shortLives = 0
 
   const killAll = () => {
     for (const worker of living) worker.process.kill('SIGKILL')
   }
-  const fail = (detail: string) => {
-    stop.abort()
-    killAll()
-    done.reject(new Error(detail))
-  }
   const finishIfNoneLives = () => {
     if (living.size > 0) return
     log.info('stopped')
     log.flush()
-    process.exitCode = exitCode
     done.resolve()
   }
 
@@ -72,11 +65,14 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
       const hadListened = listening.delete(worker)
       const isOrderly = code === 0 || signal === 'SIGTERM'
       if (stop.signal.aborted) {
-        if (!isOrderly) exitCode = 1
+        if (!isOrderly) process.exitCode = 1
         return finishIfNoneLives()
       }
-      if ((refusal !== undefined && !hasStarted) || (!hadListened && !isAnnounced))
-        return fail(refusal ?? `A worker exited at once: ${signal ?? `exit code ${code}`}.`)
+      if ((refusal !== undefined && !hasStarted) || (!hadListened && !isAnnounced)) {
+        stop.abort()
+        killAll()
+        return done.reject(new Error(refusal ?? `A worker exited at once: ${signal ?? `exit code ${code}`}.`))
+      }
       shortLives = performance.now() - startedMs < SHORT_LIFE_MS ? shortLives + 1 : 0
       const pauseMs = pauseMsAfter(shortLives)
       const facts = { workerPid: pid, code, signal, detail: refusal, pauseMs }
@@ -95,17 +91,13 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
     })
   }
 
-  const onFirstSignal = (signal: string) => {
-    log.info({ signal }, 'stopping')
+  const stopAll = () => {
     stop.abort()
     for (const worker of living) worker.process.kill('SIGTERM')
     setTimeout(killAll, config.drainMsMax + KILL_AFTER_DRAIN_MS).unref()
     finishIfNoneLives()
   }
-  onSignals(onFirstSignal, () => {
-    killAll()
-    process.exit(1)
-  })
+  onSignals(log, stopAll, killAll)
   cluster.schedulingPolicy = cluster.SCHED_NONE
   for (let number = 0; number < config.workers; number++) fork()
   await done.promise

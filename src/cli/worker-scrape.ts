@@ -42,15 +42,12 @@ export const answerScrapes = (aggregate: ReturnType<typeof createAggregate>): vo
 }
 
 /** In a worker: reports its metrics on request, and gets the sum over all workers from the primary. */
-export const scrapeByPrimary = ({ report }: Metrics): (() => Promise<string>) => {
+export const scrapeByPrimary = (send: (message: ScrapeReport) => void) => (metrics: Metrics) => {
   const scrapes = new EventEmitter().setMaxListeners(0)
-  const send = (message: ScrapeReport) =>
-    process.connected && process.send?.(message, undefined, {}, () => {})
-
   process.on('message', (order: Order) => {
     if (order.kind === 'scraped') scrapes.emit('done', order.text)
     else if (order.kind === 'report metrics')
-      void report().then((metrics) => send({ kind: 'metrics', metrics }), ignore)
+      void metrics.report().then((metrics) => send({ kind: 'metrics', metrics }), ignore)
   })
 
   return async () => {

@@ -10,41 +10,30 @@ const report = (message: Report, then: () => void = () => {}): void => {
   else then()
 }
 
-/** Serves as one of several workers. The primary logs starts and stops, once for all of them. */
-export const runWorker = async (serve: (role: Role) => Promise<void>): Promise<void> => {
-  try {
-    await serve({
-      listening: () => report({ kind: 'listening' }),
-      started: () => report({ kind: 'started' }),
-      onStop,
-      // The channel to the primary is the last thing that keeps the process alive.
-      stopped: () => {
-        if (process.connected) cluster.worker?.disconnect()
-      },
-      scrape: scrapeByPrimary,
+/** One of several workers. The primary logs starts and stops, once for all of them. */
+export const workerRole: Role = {
+  listening: () => report({ kind: 'listening' }),
+  started: () => report({ kind: 'started' }),
+  // All signals count as one: a terminal sends its own to every process, and the primary passes it on. Only the primary
+  // kills a worker. A worker that loses its primary finishes the requests in flight and ends.
+  onStop: (stop) => {
+    process.on('SIGTERM', stop).on('SIGINT', stop)
+    const { worker } = cluster
+    worker?.once('disconnect', () => {
+      // Without this `node:cluster` would exit at once.
+      worker.exitedAfterDisconnect = true
+      stop()
     })
-  } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error)
-    report({ kind: 'refused', detail }, () => process.exit(1))
-  }
+  },
+  // The channel to the primary is the last thing that keeps the process alive.
+  stopped: () => {
+    if (process.connected) cluster.worker?.disconnect()
+  },
+  scrape: scrapeByPrimary(report),
 }
 
-/**
- * All signals count as one: a terminal sends its own to every process, and the primary passes it on. Only the primary
- * kills a worker. A worker that loses its primary finishes the requests in flight and ends.
- */
-const onStop: Role['onStop'] = (stop) => {
-  let isStopping = false
-  const stopOnce = () => {
-    if (isStopping) return
-    isStopping = true
-    void stop()
-  }
-  process.on('SIGTERM', stopOnce).on('SIGINT', stopOnce)
-  const { worker } = cluster
-  worker?.once('disconnect', () => {
-    // Without this `node:cluster` would exit at once.
-    worker.exitedAfterDisconnect = true
-    stopOnce()
-  })
+/** Ends a worker that cannot serve; the primary decides what that means for all of them. */
+export const reportRefusal = (error: unknown): void => {
+  const detail = error instanceof Error ? error.message : String(error)
+  report({ kind: 'refused', detail }, () => process.exit(1))
 }

@@ -43,11 +43,7 @@ export const createPageGroup =
   }
 
 /** The brand with this id, or the tenant's first. */
-export const brandFor = async (
-  store: Pick<Store, 'tenants'>,
-  tenantId: string,
-  brandId: string | undefined,
-): Promise<string> => {
+export const brandFor = async (store: Pick<Store, 'tenants'>, tenantId: string, brandId?: string) => {
   const brands = await brandsOf(store, tenantId)
   const brand = brandId === undefined ? brands[0] : brands.find((known) => known === brandId)
   return brand ?? refuse('not_found', 'This tenant has no brand with this id.')

@@ -32,7 +32,7 @@ const refusalOf = async (line: string): Promise<string> => {
   const accept = () => Promise.reject(new Error('accepted'))
   try {
     const command = commandIn(args, COMMANDS) ?? unknownCommand(args, COMMANDS)
-    const answers = command.run({ ...parse(command, args), env: {} }, accept, () => {})
+    const answers = command.run(parse(command, args), accept)
     for await (const answer of Symbol.asyncIterator in answers ? answers : [answers]) return String(answer)
     return ''
   } catch (error) {
