@@ -49,12 +49,16 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
     clock: deps.clock,
   })
   const isKnown = (apiKey: string) => keys.isKnown(checkedApiKeyHash(apiKey) ?? '')
-  const { requireIdentity, prospectsRememberedMax, failedAuthPerMinute: perMinute } = settings
-  const useCases = composeUseCases({ ...deps, requireIdentity, prospectsRememberedMax })
+  const useCases = composeUseCases({ ...deps, ...settings })
   const api = createApi({
     ...deps,
     useCases,
-    identify: limitFailedAuth({ identify: identifyByKey, isKnown, perMinute, stopwatch }),
+    identify: limitFailedAuth({
+      identify: identifyByKey,
+      isKnown,
+      perMinute: settings.failedAuthPerMinute,
+      stopwatch,
+    }),
     rateLimit: createRateLimit(settings.rateLimitPerMinute, stopwatch),
     admission: createAdmission({
       atOnceMax: settings.requestsAtOnceMax,

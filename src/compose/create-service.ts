@@ -86,7 +86,7 @@ export const createService = ({
       createPageGroup(deps)(checked(inputs.PageGroupCreation, group, ['actions', 'footerLinks', 'scripts'])),
     /** Logs one activity, for the prospect with this id, else the one with this email, else a new one. */
     logActivity,
-    /** Logs many, in this order. Returns for each its result or its `DomainFailure`; one failure affects no other. */
+    /** Logs many. Returns for each, in order, its result or its `DomainFailure`; one failure affects no other. */
     logActivities: (activities: readonly ActivityToLog[]) =>
       Promise.all(activities.map((activity) => logActivity(activity).catch(asOutcome))),
     /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */

@@ -1,18 +1,17 @@
 import type { ProspectLogReceipt } from '../shapes/prospect-log.ts'
 import { decideAndSave, decideAndSaveRest } from './decide-and-save.ts'
 import { matchableEmail } from './emails.ts'
-import { refuse } from './failures.ts'
+import { DomainFailure, refuse } from './failures.ts'
 import { earlierRequests } from './idempotency.ts'
 import { keyOf } from './keys.ts'
 import { knownProspects } from './known-prospects.ts'
 import {
-  isInTime,
   type KeyedActivity,
   type Logged,
   type NewActivity,
   newLog,
+  occurredAtOf,
   receiptOf,
-  refuseUnlessInTime,
   withKey,
 } from './new-log.ts'
 import { attempt, type Outcome } from './outcome.ts'
@@ -24,6 +23,7 @@ import type {
   StoredProspect,
 } from './ports/activities.ts'
 import type { Needs } from './ports/store.ts'
+import type { NewId } from './ports/world.ts'
 import type { RememberedProspects } from './remember-prospects.ts'
 import { isoTime } from './times.ts'
 
@@ -67,10 +67,9 @@ export const logProspectActivities = (deps: Deps) => {
   return async (inputs: readonly NewActivity[]): Promise<readonly Outcome<LoggedActivity>[]> => {
     const now = isoTime(clock())
     const activities = inputs.map(withKey)
-    const known = remembered && prospectIdsOf(activities, remembered, now)
-    if (known === undefined) return decideAndSave(activities.map(withEmail), storyAt(now))
+    const logs = remembered && logsOfRemembered(activities, remembered, now, newId)
+    if (logs === undefined) return decideAndSave(activities.map(withEmail), storyAt(now))
 
-    const logs = activities.map((activity, i) => newLog(activity, known[i] as string, false, now, newId))
     const added = new Set(await store.activities.recordLogs(logs))
     const skipped = activities.filter((_, i) => !added.has(logs[i]?.prospectLogId ?? ''))
     const decided = (await decideAndSaveRest(skipped.map(withEmail), storyAt(now))).values()
@@ -83,16 +82,20 @@ export const logProspectActivities = (deps: Deps) => {
 }
 
 /** Undefined unless all can be logged as they are: prospects remembered, no key twice, no time to refuse. */
-const prospectIdsOf = (
+const logsOfRemembered = (
   activities: readonly KeyedActivity[],
   remembered: RememberedProspects,
   now: string,
-): readonly string[] | undefined => {
+  newId: NewId,
+): readonly NewLog[] | undefined => {
   const prospectIds = activities.flatMap((activity) => remembered.find(activity) ?? [])
   const keys = activities.flatMap(({ key }) => key ?? [])
   if (prospectIds.length === 0 || prospectIds.length < activities.length) return undefined
   if (new Set(keys).size < keys.length) return undefined
-  return activities.every((activity) => isInTime(activity, now)) ? prospectIds : undefined
+  const logOf = (activity: KeyedActivity, i: number) =>
+    newLog(activity, prospectIds[i] as string, false, now, newId)
+  const logs = attempt(() => activities.map(logOf))
+  return logs instanceof DomainFailure ? undefined : logs
 }
 
 type Activity = ReturnType<typeof withEmail>
@@ -136,7 +139,8 @@ const decide = (
   const logOne = (activity: Activity): LoggedActivity => {
     const first = earlier.find(activity.key, activity.requestHash)
     if (first !== undefined) return { receipt: receiptOf(first), replayed: true }
-    refuseUnlessInTime(activity, now)
+    // Refuses before a prospect is added.
+    occurredAtOf(activity, now)
     const { prospect, isNew } = prospectFor(activity)
     const log = newLog(activity, prospect.prospectId, isNew, now, newId)
     logs.push(log)

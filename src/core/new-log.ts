@@ -25,6 +25,7 @@ export const withKey = (activity: NewActivity): KeyedActivity => {
   }
 }
 
+/** The log to store. Refuses as `occurredAtOf` does. */
 export const newLog = (
   activity: KeyedActivity,
   prospectId: string,
@@ -43,18 +44,17 @@ export const newLog = (
   idempotencyKey: activity.idempotencyKey ?? null,
   requestHash: activity.requestHash,
   createdProspect,
-  occurredAt: activity.occurredAt ?? createdAt,
+  occurredAt: occurredAtOf(activity, createdAt),
   createdAt,
 })
 
 const DAY_MS = 86_400_000
-export const isInTime = ({ occurredAt }: NewActivity, now: Timestamp): boolean =>
-  occurredAt === undefined || Date.parse(occurredAt) <= Date.parse(now) + DAY_MS
-
-export const refuseUnlessInTime = (activity: NewActivity, now: Timestamp): void => {
-  if (isInTime(activity, now)) return
+/** When it happened. Refuses `invalid_request` if that is more than a day ahead. */
+export const occurredAtOf = ({ occurredAt = '' }: NewActivity, now: Timestamp): Timestamp => {
+  if (occurredAt === '') return now
+  if (Date.parse(occurredAt) <= Date.parse(now) + DAY_MS) return occurredAt
   const errors = [{ detail: 'must be at most 24 hours ahead', pointer: '/occurredAt' }]
-  refuse('invalid_request', 'The activity lies too far in the future.', { errors })
+  return refuse('invalid_request', 'The activity lies too far in the future.', { errors })
 }
 
 /** What a receipt is made of, new or recalled. */

@@ -49,19 +49,16 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
     },
 
     /** `seenMs`: when the database was asked, by the stopwatch. */
-    add: (identity: Identity, prospect: StoredProspect, seenMs: number): void => {
-      const { prospectId, emailHash, name } = prospect
-      if ((identity.email?.length ?? 0) > EMAIL_LENGTH_MAX) return
-      const until = Math.floor(seenMs) + MS_MAX
-      keep(keyOfIdentity(identity), {
-        prospectId,
-        hasEmail: emailHash !== null,
-        hasName: name !== null,
-        until,
-      })
+    add: (identity: Identity, { prospectId, emailHash, name }: StoredProspect, seenMs: number): void => {
+      const key = keyOfIdentity(identity)
+      const [hasEmail, hasName] = [emailHash !== null, name !== null]
+      if (key !== '') keep(key, { prospectId, hasEmail, hasName, until: Math.floor(seenMs) + MS_MAX })
     },
   }
 }
 
-const keyOfIdentity = ({ tenantId, prospectId, email = '' }: Identity): string =>
-  prospectId === undefined ? keyOf(tenantId, 'email', email) : keyOf(tenantId, 'id', prospectId)
+/** Empty for an email that is too long to be remembered. */
+const keyOfIdentity = ({ tenantId, prospectId, email = '' }: Identity): string => {
+  if (prospectId !== undefined) return keyOf(tenantId, 'id', prospectId)
+  return email.length > EMAIL_LENGTH_MAX ? '' : keyOf(tenantId, 'email', email)
+}

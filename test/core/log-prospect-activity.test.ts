@@ -48,6 +48,15 @@ t.test('an activity by email creates a prospect and is answered with a receipt',
   ])
 })
 
+t.test('an activity too far in the future leaves no prospect, beside one that is stored', async (t) => {
+  const { logAll, prospects } = setting()
+  const late = { ...activity, email: 'late@example.com', occurredAt: '2026-01-02T00:00:00.001Z' }
+  const outcomes = await logAll([late, { ...activity, email: 'ada@example.com' }])
+  t.match(outcomes, [{ kind: 'invalid_request' }, { receipt: { createdProspect: true } }])
+  t.match(prospects(), [{ email: 'ada@example.com' }])
+  t.equal(prospects().length, 1)
+})
+
 t.test('the log keeps everything as it was sent', async (t) => {
   const { log, logs } = setting()
   const payload = { rawJson: '{ "n": 12345678901234567890, "n": 1.0, "nul": "\\u0000", "half": "\\ud800" }' }

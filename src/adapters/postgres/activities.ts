@@ -2,7 +2,7 @@ import type { Activities, ActivityChanges, KnownActivities } from '../../core/po
 import { COLUMNS } from '../rows.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
-import { columns, isOvertaken, recordedUnlessOvertaken } from './statements.ts'
+import { columns, ifOvertaken, recordedUnlessOvertaken } from './statements.ts'
 
 type RecallRow =
   | (KnownActivities['prospects'][number] & { readonly prospectLogId: null })
@@ -56,10 +56,7 @@ export const postgresActivities = (ask: Ask): Activities => ({
         insert into prospect_logs ${LOGS.into(sql, logs)} ${inLockOrder(sql)}
         on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
         returning prospect_log_id`,
-    ).catch((error) => {
-      if (isOvertaken(error)) return []
-      throw error
-    })
+    ).catch(ifOvertaken([]))
     return added.map(({ prospectLogId }) => prospectLogId)
   },
 })

@@ -78,7 +78,7 @@ const template = (parts: readonly string[]): TemplateStringsArray => Object.assi
  * (40P01, 40001), a blank email was filled (23514, by that one constraint), or a page group was archived (23502, in that
  * one table). Nothing was saved.
  */
-export const isOvertaken = (error: unknown): boolean => {
+const isOvertaken = (error: unknown): boolean => {
   const { constraint_name, table_name } = error as { constraint_name?: string; table_name?: string }
   const code = codeOf(error)
   if (code === '23514') return constraint_name === 'prospects_email_hash_is_one'
@@ -86,15 +86,16 @@ export const isOvertaken = (error: unknown): boolean => {
   return code === '23505' || code === '40P01' || code === '40001'
 }
 
-export const recordedUnlessOvertaken = async (ask: Ask, write: Parameters<Ask>[0]): Promise<Recorded> => {
-  try {
-    await ask(write)
-    return 'recorded'
-  } catch (error) {
-    if (isOvertaken(error)) return 'overtaken'
+/** What a write answers if it was overtaken. */
+export const ifOvertaken =
+  <Answer>(answer: Answer) =>
+  (error: unknown): Answer => {
+    if (isOvertaken(error)) return answer
     throw error
   }
-}
+
+export const recordedUnlessOvertaken = (ask: Ask, write: Parameters<Ask>[0]): Promise<Recorded> =>
+  ask(write).then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
 
 /** `number` is the want's place in the list. */
 type Numbered<Want> = Want & { readonly number: number; readonly beforeId: string; readonly rowsMax: number }

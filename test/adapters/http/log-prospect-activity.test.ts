@@ -195,7 +195,7 @@ t.test('400: a time without an offset, before 1970, impossible or too far ahead'
   t.strictSame(await errorsFor('2026-01-02T00:00:00.001Z'), [
     { detail: 'must be at most 24 hours ahead', pointer: '/occurredAt' },
   ])
-  t.strictSame(store.kept.logs(), [])
+  t.strictSame([store.kept.logs(), store.kept.prospects()], [[], []])
 })
 
 t.test('422: the same request at another time is another request', async (t) => {
