@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import { DomainFailure } from '../../../core/failures.ts'
+import type { DomainFailure } from '../../../core/failures.ts'
 import { tooLarge } from '../requests.ts'
 
 const DISCARD_MS_MAX = 1_000
@@ -9,7 +9,12 @@ const DISCARD_MS_MAX = 1_000
 export const isHttp2 = (req: IncomingMessage): boolean => 'stream' in req
 
 /** The body of a message. Undefined if it has none; HTTP/2 shows that only at the end. */
-export const bodyOf = (req: IncomingMessage, bytesMax: number, beforeRead?: () => void) => {
+export const bodyOf = (
+  req: IncomingMessage,
+  bytesMax: number,
+  endedEarly: () => DomainFailure,
+  beforeRead?: () => void,
+) => {
   const { 'content-length': length, 'transfer-encoding': coding } = req.headers
   if (!isHttp2(req) && length === undefined && coding === undefined) return undefined
   let chunks: Buffer[] = []
@@ -30,9 +35,9 @@ export const bodyOf = (req: IncomingMessage, bytesMax: number, beforeRead?: () =
         reject(tooLarge(bytesMax))
       }
       const onEnd = () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
-      // `close` also follows a normal end. The server gives its reason if it ends the request.
-      const onClose = (error?: Error) => {
-        if (!req.readableEnded) reject(error instanceof DomainFailure ? error : endedEarly())
+      // `close` also follows a normal end.
+      const onClose = () => {
+        if (!req.readableEnded) reject(endedEarly())
       }
       req.on('data', take).on('end', onEnd).on('error', onClose).on('close', onClose)
     })
@@ -61,5 +66,3 @@ const bytesReadBefore = (req: IncomingMessage, bytesMax: number): Uint8Array => 
   if (bytes.length > bytesMax) throw tooLarge(bytesMax)
   return bytes
 }
-
-const endedEarly = () => new DomainFailure('invalid_request', 'The request ended early.')

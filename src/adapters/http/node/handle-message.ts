@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { DomainFailure } from '../../../core/failures.ts'
+import { DomainFailure, unavailable } from '../../../core/failures.ts'
 import type { Api } from '../api.ts'
 import type { ApiResponse } from '../requests.ts'
 import { bodyOf, isHttp2 } from './body.ts'
@@ -30,13 +30,15 @@ type Received = {
 
 /** Passes a message of `node:http` to the API and writes its answer, for the server and the handler. Never rejects. */
 export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDraining }: Deps) => {
+  const endedEarly = () =>
+    isDraining?.() ? unavailable('The service is stopping.') : malformed('The request ended early.')
   const limitPending = limitPendingWrites(limits.unsentBytesMax, stalledMsMax)
   const handle = async (req: IncomingMessage, res: ServerResponse, received: Received): Promise<void> => {
     const { target, basePath, refused, beforeRead } = received
     const isHttp1 = !isHttp2(req)
     const repeatedHeaders = repeatedIn(req)
     const fault = refused ?? (isHttp1 ? faultOf(req, repeatedHeaders) : null)
-    const requestBody = bodyOf(req, limits.bodyBytesMax, beforeRead)
+    const requestBody = bodyOf(req, limits.bodyBytesMax, endedEarly, beforeRead)
     const { status, headers, body, tenantId } = fault
       ? refuseMessage(fault, req)
       : await api({

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server as Listener } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { type DomainFailure, unavailable } from '../../../core/failures.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { DomainFailure } from '../../../core/failures.ts'
 import type { Api } from '../api.ts'
 import { refusal } from '../problems.ts'
 import { type ApiResponse, requestIdIn, traceIdIn } from '../requests.ts'
@@ -28,13 +29,15 @@ type Deps = {
 const BACKLOG = 4_096
 const CHECK_CONNECTIONS_EVERY_MS = 2_000
 const IDLE_GRACE_MS = 1_000
+const CUT_MS_MAX = 1_000
 /** Only for answers: what arrives slowly has other limits. Node's own timeout would set a timer for each request. */
 const STALLED_MS_MAX = 120_000
 
 /** The API on a socket. */
 export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Deps) => {
   let draining = false
-  const unanswered = new Map<IncomingMessage, Promise<void>>()
+  let unanswered = 0
+  let onAllAnswered = () => {}
   const pipelining = createPipelining()
   const refuseMessage = (failure: DomainFailure, req?: IncomingMessage): ApiResponse => {
     const requestId = (req && requestIdIn(req)) ?? newRequestId()
@@ -62,11 +65,10 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
     const taken = pipelining.take(req.socket, res)
     if (taken === undefined) return
     const beforeRead = expectsContinue ? () => res.writeContinue() : undefined
-    const answered = handleMessage(req, res, { target: req.url ?? '', refused: taken.overflow, beforeRead })
-    unanswered.set(req, answered)
-    await answered
-    unanswered.delete(req)
+    unanswered++
+    await handleMessage(req, res, { target: req.url ?? '', refused: taken.overflow, beforeRead })
     taken.answered()
+    if (--unanswered === 0) onAllAnswered()
   }
   server.on('request', onRequest(false))
   server.on('checkContinue', onRequest(true))
@@ -94,15 +96,13 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
       // stop listening.
       const closed = new Promise((resolve) => Listener.prototype.close.call(server, resolve))
       const idle = setTimeout(() => server.close(), Math.min(IDLE_GRACE_MS, msMax))
-      let cut: Promise<void>[] = []
-      const all = setTimeout(() => {
-        const arriving = [...unanswered].filter(([req]) => !req.complete)
-        for (const [req] of arriving) req.destroy(unavailable('The service is stopping.'))
-        cut = arriving.map(([, answered]) => answered)
-        server.closeAllConnections()
-      }, msMax)
+      const all = setTimeout(() => server.closeAllConnections(), msMax)
       await closed
-      await Promise.all(cut)
+      // What was cut off is logged before the end.
+      const answered = new Promise<void>((resolve) => {
+        onAllAnswered = resolve
+      })
+      if (unanswered > 0) await Promise.race([answered, pause(CUT_MS_MAX, undefined, { ref: false })])
       clearTimeout(idle)
       clearTimeout(all)
       server.close()

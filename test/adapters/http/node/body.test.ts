@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { bodyOf } from '../../../../src/adapters/http/node/body.ts'
+import { malformed } from '../../../../src/adapters/http/node/handle-message.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
@@ -14,7 +15,7 @@ t.test('a body that is discarded while it is read keeps nothing of what has arri
     headers: { 'content-length': '200000' },
     resume: () => {},
   }) as unknown as IncomingMessage
-  const body = bodyOf(req, 1_000_000)
+  const body = bodyOf(req, 1_000_000, () => malformed('never'))
   const read = body?.read()
   const arrive = () => {
     const chunk = Buffer.alloc(100_000)
