@@ -102,7 +102,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
       const answered = new Promise<void>((resolve) => {
         onAllAnswered = resolve
       })
-      if (unanswered > 0) await Promise.race([answered, pause(CUT_MS_MAX, undefined, { ref: false })])
+      if (unanswered > 0) await Promise.race([answered, pause(CUT_MS_MAX)])
       clearTimeout(idle)
       clearTimeout(all)
       server.close()
