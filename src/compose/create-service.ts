@@ -79,10 +79,12 @@ export const createService = ({
     createTenant: async (tenant: { readonly name: string }) =>
       createTenant(deps)(checked(inputs.TenantInput, tenant)),
     /** Issues an API key and returns it, for the only time. It never expires unless `lifeMs` is given. */
-    issueApiKey: async (key: Pick<NewApiKey, 'tenantId' | 'scopes'> & Partial<NewApiKey>) =>
+    issueApiKey: async (key: Pick<NewApiKey, 'tenantId' | 'scopes'> & Optional<NewApiKey>) =>
       issueApiKey(deps)({ ...checked(inputs.ApiKeyInput, key), scopes: key.scopes }),
     /** Creates a page group, by default in the first brand of the tenant. */
-    createPageGroup: async (group: NewPageGroup) =>
+    createPageGroup: async (
+      group: Optional<NewPageGroup> & Pick<NewPageGroup, 'tenantId' | 'name' | 'title'>,
+    ) =>
       createPageGroup(deps)(checked(inputs.PageGroupCreation, group, ['actions', 'footerLinks', 'scripts'])),
     /** Logs one activity, for the prospect with this id, else the one with this email, else a new one. */
     logActivity,
@@ -103,6 +105,7 @@ export const createService = ({
   }
 }
 
+type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
 type Checked<Output, Raw> = { readonly [Name in keyof Output]: Name extends Raw ? RawJson : Output[Name] }
 
 /** What an operation is given, checked against its shape. JSON texts are parsed for that, and passed on unchanged. */
@@ -132,7 +135,7 @@ const checked = <Shape extends v.GenericSchema, Raw extends string = never>(
 }
 
 /** Over HTTP the limit is a text, and so its shape is one of a text. */
-const checkedList = <Shape extends v.GenericSchema>(shape: Shape, { limit, ...list }: SliceOptions) =>
+const checkedList = <Shape extends v.GenericSchema>(shape: Shape, { limit, ...list }: SliceOptions = {}) =>
   checked(shape, { ...list, ...(limit !== undefined && { limit: String(limit) }) }, [], 'parameter')
 
 const asOutcome = (why: unknown): DomainFailure => {

@@ -26,7 +26,8 @@ export type NewApiKey = {
 export const issueApiKey =
   (deps: Needs<'apiKeys' | 'tenants'>) =>
   async (wanted: NewApiKey): Promise<IssuedApiKey> => {
-    if (!wanted.scopes?.length || wanted.scopes.some((scope) => !SCOPES.includes(scope)))
+    const isScope = (scope: Scope) => SCOPES.includes(scope)
+    if (!Array.isArray(wanted.scopes) || !wanted.scopes.length || !wanted.scopes.every(isScope))
       refuse('invalid_request', 'An API key needs at least one scope, and only scopes that exist.', {
         errors: [{ detail: `must be one or more of ${SCOPES.join(', ')}`, pointer: '/scopes' }],
       })
@@ -46,7 +47,7 @@ export const issueAt = async (
     keyHash: sha256(apiKey),
     start: apiKeyStart(apiKey),
     name: wanted.name,
-    scopes: wanted.scopes,
+    scopes: [...new Set(wanted.scopes)],
     createdAt: isoTime(now),
     expiresAt: wanted.lifeMs === null ? null : isoTime(now + wanted.lifeMs),
     revokedAt: null,

@@ -67,7 +67,7 @@ export const namePatiently = ({ namer, patienceMs, sleep, onFailedAttempt }: Dep
 }
 
 const NEVER_MS = Number.POSITIVE_INFINITY
-/** An error of a namer that is retried after `retryAfterMs` at the earliest, by default never. Others are retried, too. */
+/** An error for a namer to throw: it is not retried, or not before `retryAfterMs`. Every other error is retried. */
 export const namingFailure = (message: string, retryAfterMs = NEVER_MS): Error =>
   Object.assign(new Error(message), { retryAfterMs })
 const retryAfterMsOf = (why: unknown): number => Number(Object(why).retryAfterMs) || 0

@@ -12,7 +12,7 @@ export type { Answered, Api } from '../adapters/http/api.ts'
 export type { Handler } from '../adapters/http/node/handler.ts'
 export type { ApiRequest, ApiResponse } from '../adapters/http/requests.ts'
 
-/** A revoked key is refused after this at the latest. Until then it needs no look-up. */
+/** A key that was revoked elsewhere is refused after this at the latest. */
 const KEYS_REMEMBERED_MS_MAX = 1_000
 
 type Optional<Settings> = { readonly [Name in keyof Settings]?: Settings[Name] | undefined }
@@ -41,8 +41,8 @@ export const createApi = ({
   onAnswered = () => {},
   onError = (error, requestId) => console.error(requestId, error),
   ...settings
-}: ApiOptions): Api =>
-  composeApi({
+}: ApiOptions): Api => {
+  const { api, forgetKeys } = composeApi({
     store,
     clock,
     newId,
@@ -53,7 +53,12 @@ export const createApi = ({
     rawRoutes: docs ? docsRoutes() : [],
     onAnswered,
     onError,
-  }).api
+  })
+  store.watch((signal) => {
+    if (signal === 'keys') forgetKeys()
+  })
+  return api
+}
 
 /** The settings of the service, except for those that are given. */
 const withDefaults = (given: object) => {

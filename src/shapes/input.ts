@@ -9,12 +9,16 @@ import { boundedText, text, whole } from './text.ts'
 const ofTenant = { tenantId: text() }
 const ofGroup = { ...ofTenant, pageGroupId: text() }
 const name = boundedText(1, 255)
+const LIFE_MS_MAX = 1_000 * 366 * 86_400_000
 
 export const TenantInput = v.object({ name })
 export const ApiKeyInput = v.object({
   ...ofTenant,
   name: v.optional(v.nullable(name), null),
-  lifeMs: v.optional(v.nullable(whole(1)), null),
+  lifeMs: v.optional(
+    v.nullable(v.pipe(whole(1), v.maxValue(LIFE_MS_MAX, 'must be at most 1,000 years'))),
+    null,
+  ),
 })
 export const PageGroupCreation = v.object({ ...ofTenant, ...PageGroupInput.entries, name, title: name })
 export const ActivityInput = v.object({ ...ofTenant, ...NewProspectLog.entries })

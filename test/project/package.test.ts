@@ -28,13 +28,14 @@ const entries = Object.keys(exports)
   .filter((entry) => !entry.endsWith('.json'))
   .map((entry) => entry.replace(/^\./, 'prospect-pages'))
 
-t.test('the package contains the program and the files that it reads, and nothing else', async (t) => {
+t.test('the package contains the program, its documents and the files that it reads, and nothing else', async (t) => {
   t.strictSame(readdirSync(installed).sort(), [
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
     'bin',
     'dist',
+    'docs',
     'package.json',
     'sql',
   ])

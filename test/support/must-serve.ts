@@ -37,6 +37,8 @@ export const mustServe = async (t: Test, url: string, apiKey: string): Promise<v
     json: { code: 'payload_too_large' },
   })
   t.match(await call('/v0/prospect_logs', '{'), { status: 400, json: { code: 'invalid_json' } })
+  const head = await fetch(`${url}/v0/page_groups`, { method: 'HEAD' })
+  t.equal(head.status, 401, 'HEAD is answered as GET is')
   t.match(await call('/readyz'), { status: 200, json: { status: 'ready' } })
 
   const explained = await fetch(new URL(String(unknown.json['type']), url))

@@ -20,7 +20,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const INSTALLED = join(ROOT, 'node_modules')
 /** What the package is made from; the rest of the checkout is not needed for it. */
 const SOURCES = [
-  ...['package.json', 'tsconfig.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'bin', 'src', 'sql'],
+  ...['package.json', 'tsconfig.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'bin', 'docs', 'src', 'sql'],
   'test/store-contract',
 ]
 

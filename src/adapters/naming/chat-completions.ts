@@ -1,7 +1,7 @@
 import { namingFailure } from '../../core/name-patiently.ts'
 import type { Namer } from '../../core/ports/versions.ts'
 
-/** Which server names pages, and how long it may take. */
+/** Which server names pages, and what it is sent. */
 export type ChatCompletionsSettings = {
   /** The base of the API, such as `http://127.0.0.1:11434/v1`, or its full address. */
   readonly url: string
