@@ -88,10 +88,14 @@ const logsOfRemembered = (
   now: string,
   newId: NewId,
 ): readonly NewLog[] | undefined => {
-  const prospectIds = activities.flatMap((activity) => remembered.find(activity) ?? [])
+  const prospectIds: string[] = []
+  for (const activity of activities) {
+    const prospectId = remembered.find(activity)
+    if (prospectId === undefined) return undefined
+    prospectIds.push(prospectId)
+  }
   const keys = activities.flatMap(({ key }) => key ?? [])
-  if (prospectIds.length === 0 || prospectIds.length < activities.length) return undefined
-  if (new Set(keys).size < keys.length) return undefined
+  if (prospectIds.length === 0 || new Set(keys).size < keys.length) return undefined
   const logOf = (activity: KeyedActivity, i: number) =>
     newLog(activity, prospectIds[i] as string, false, now, newId)
   const logs = attempt(() => activities.map(logOf))

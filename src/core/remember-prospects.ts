@@ -1,4 +1,3 @@
-import { keyOf } from './keys.ts'
 import type { NewActivity } from './new-log.ts'
 import type { StoredProspect } from './ports/activities.ts'
 
@@ -59,6 +58,6 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
 
 /** Empty for an email that is too long to be remembered. */
 const keyOfIdentity = ({ tenantId, prospectId, email = '' }: Identity): string => {
-  if (prospectId !== undefined) return keyOf(tenantId, 'id', prospectId)
-  return email.length > EMAIL_LENGTH_MAX ? '' : keyOf(tenantId, 'email', email)
+  if (prospectId !== undefined) return `${tenantId} id ${prospectId}`
+  return email.length > EMAIL_LENGTH_MAX ? '' : `${tenantId} email ${email}`
 }
