@@ -7,12 +7,14 @@ export type Check = {
 }
 
 export const passed = (name: string, detail: string): Check => ({ name, ok: true, detail })
-export const failed = (name: string, detail: string, remedy: string): Check => ({
-  name,
-  ok: false,
-  detail,
-  remedy,
-})
+export const failed = (name: string, detail: string, remedy: string) => ({ name, ok: false, detail, remedy })
+
+/** Why something failed, without the codes of Node; some errors have nothing else. */
+export const inWords = ({ message, code }: { message: string; code?: string }): string =>
+  (message || `${code}`)
+    .replace(/^.*connect (ECONNREFUSED|ENOENT)/, 'nothing is listening at')
+    .replace('ECONNREFUSED', 'nothing is listening there')
+    .replace('The operation was aborted due to timeout', 'no answer came in time')
 
 /** Compares the migrations of a database with those that this release knows. */
 export const checkMigrations = (applied: number, known: number): Check => {

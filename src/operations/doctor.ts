@@ -3,7 +3,7 @@ import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { DomainFailure } from '../core/failures.ts'
 import { nameFrom, reasonOf } from '../core/name-patiently.ts'
-import { type Check, failed, passed } from './check.ts'
+import { type Check, failed, inWords, passed } from './check.ts'
 import { examinePostgres } from './examine-postgres.ts'
 import { examineSqlite } from './examine-sqlite.ts'
 
@@ -49,6 +49,6 @@ const checkNamer = async (namer: NonNullable<Config['namer']>, msMax: number): P
     return passed('namer', `${namer.model} named a page`)
   } catch (error) {
     const remedy = 'check NAMER_URL, NAMER_MODEL and NAMER_API_KEY; until then pages get their built-in names'
-    return failed('namer', reasonOf(error), remedy)
+    return failed('namer', inWords({ message: reasonOf(error) }), remedy)
   }
 }

@@ -5,7 +5,7 @@ import { endPool, ONE_PLAN, openPostgres, type Sql } from '../adapters/postgres/
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/ports/world.ts'
-import { type Check, checkMigrations, failed, passed } from './check.ts'
+import { type Check, checkMigrations, failed, inWords, passed } from './check.ts'
 
 const MS_MAX = 15_000
 const DRIFT_MS_MAX = 5_000
@@ -22,19 +22,18 @@ export const examinePostgres = async (
     ...(isPooler ? { prepare: false } : { connection: { statement_timeout: statementMsMax, ...ONE_PLAN } }),
   })
   try {
-    return await withTimeout(examine(sql, migrationsKnown, isPooler, clock), MS_MAX)
+    return await withTimeout(examine(sql, migrationsKnown, isPooler ? statementMsMax : null, clock), MS_MAX)
   } catch (error) {
-    const remedy =
-      'check that PostgreSQL is running, and the address, database, role and password in DATABASE_URL'
-    return [failed('database', (error as Error).message, remedy)]
+    const remedy = 'check that PostgreSQL runs, and the address, database, role and password in DATABASE_URL'
+    return [failed('database', inWords(error as Error), remedy)]
   } finally {
     await endPool(sql, 1)
   }
 }
 
-const examine = async (sql: Sql, migrationsKnown: number, isPooler: boolean, clock: Clock) => {
-  const obstacle = await findObstacle(askOn(sql), isPooler)
-  if (obstacle !== null) return [failed('database', 'the service refuses to start', obstacle)]
+const examine = async (sql: Sql, migrationsKnown: number, pooledMsMax: number | null, clock: Clock) => {
+  const [obstacle, remedy = ''] = (await findObstacle(askOn(sql), pooledMsMax !== null))?.split('. ') ?? []
+  if (obstacle !== undefined) return [failed('database', obstacle, remedy)]
   const beforeMs = clock()
   const [found] = await sql<[Found]>`
     select current_setting('server_version') as version, current_setting('server_version_num')::int as version_number,
@@ -50,7 +49,8 @@ const examine = async (sql: Sql, migrationsKnown: number, isPooler: boolean, clo
         ) as needed ("table", privileges), unnest(privileges) as privilege
         where not has_any_column_privilege(to_regclass("table"), privilege)) as missing`
   const afterMs = clock()
-  const checks = [server(found), durability(found), clocks(found, beforeMs, afterMs)]
+  const unset = pooledMsMax === null ? [] : await findUnset(sql, pooledMsMax)
+  const checks = [server(found), durability(found), clocks(found, beforeMs, afterMs), ...unset]
   if (found.missing?.includes('schema_migrations')) return [...checks, role(found)]
   const applied = await lastMigration(askOn(sql))
   const migrations = checkMigrations(applied, migrationsKnown)
@@ -95,4 +95,14 @@ const role = ({ role, isSuperuser, missing }: Found): Check => {
   }
   const more = isSuperuser ? '. It is a superuser; SECURITY.md describes a role with fewer rights' : ''
   return passed('role', `${role} has the privileges that serving needs${more}`)
+}
+
+/** A pooler passes no settings of a session on, so the role needs those that matter without prepared statements. */
+const findUnset = (sql: Sql, statementMsMax: number) => {
+  const wanted = JSON.stringify({ ...ONE_PLAN, statement_timeout: `${statementMsMax}ms`, lock_timeout: '2s' })
+  return sql<Check[]>`
+    select 'pooler' as name, false as ok, format('connections through the pooler have %s = %s', name, setting) as detail,
+      format('alter role %I set %s = %L; -- then RECONNECT in PgBouncer', current_user, name, value) as remedy
+    from json_each_text(${wanted}::text::json) as wanted (name, value) join pg_settings using (name)
+    where setting in ('on', '0')`
 }

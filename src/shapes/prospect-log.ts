@@ -16,7 +16,11 @@ export const NewProspectLog = v.object({
       'Finds or creates the prospect. Compared after trimming and lowercasing. Any string is accepted, so that no activity is lost because of a malformed address. Placeholders such as `null`, `n/a` or `unknown` identify nobody.',
     ),
   ),
-  occurredAt: v.optional(dateTime('When it happened, at most 24 hours ahead. By default when it is stored.')),
+  occurredAt: v.optional(
+    dateTime(
+      'When it happened: an RFC 3339 date-time with an offset, such as 2026-11-22T09:00:00+01:00, from 1970 to 24 hours ahead. Kept in UTC, to the millisecond. By default when the activity is stored.',
+    ),
+  ),
   idempotencyKey: v.optional(
     described(
       idempotencyKey(),

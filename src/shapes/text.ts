@@ -61,11 +61,11 @@ export const id = (prefix: string) =>
 /** UTC, ISO 8601, milliseconds, suffix Z. */
 export const timestamp = () => documented(v.string(), { type: 'string', format: 'date-time' })
 
-const DATE_TIME = /^(\d{4}-\d\d-(\d\d))T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
+const DATE_TIME = /^(\d{4}-\d\d-(\d\d))T(?!24)\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 
 const isDateTime = (given: string): boolean => {
   const [, date, day] = DATE_TIME.exec(given) ?? []
-  // `Date` takes 30 February for 2 March.
+  // `Date` takes 30 February for 2 March, and hour 24 for the next day.
   return new Date(`${date}T12:00Z`).getUTCDate() === Number(day) && Date.parse(given) >= 0
 }
 

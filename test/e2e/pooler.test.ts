@@ -65,8 +65,42 @@ t.test('behind a pooler in transaction mode', { skip: why ?? false }, async (t) 
       for (const args of [['serve'], ['migrate'], ['tenants', 'create', '--name', 'One']])
         t.match(await runCommand(args, env), { code: 1, stdout: '', stderr: remedy })
       t.match(await runCommand(['serve'], { ...env, WORKERS: '2' }), { code: 1, stderr: remedy })
-      t.match((await diagnosed(t, { DATABASE_URL: env.DATABASE_URL })).failed, [{ name: 'database', remedy }])
+      const { failed } = await diagnosed(t, { DATABASE_URL: env.DATABASE_URL })
+      const detail = 'DATABASE_URL is a connection pooler'
+      t.strictSame(failed, [{ name: 'database', ok: false, detail, remedy: 'Set DATABASE_POOLER=true.' }])
     }
+  })
+
+  t.test('doctor finds each setting that the role lacks, and its remedies are enough', async (t) => {
+    const { env: direct, rows } = await kind.open(t)
+    await answerOf(['migrate'], direct)
+    const directUrl = String(direct['DATABASE_URL'])
+    const unsettled = async (t: Test) => {
+      const pooler = await startPgbouncer(new URL(directUrl).searchParams.get('host') ?? '')
+      t.teardown(pooler.stop)
+      const env = { DATABASE_URL: pooler.urlOf(directUrl), DATABASE_POOLER: 'true' }
+      return (await diagnosed(t, env)).failed.filter(({ name }) => name !== 'durability')
+    }
+    const all = await unsettled(t)
+    t.ok(all.every(({ name }) => name === 'pooler'))
+    t.ok(all.some(({ detail }) => detail === 'connections through the pooler have jit = on'))
+    const settingOf = (statement = '') => / set (\w+) = /.exec(statement)?.[1]
+    t.strictSame(
+      new Set(all.map(({ remedy }) => settingOf(remedy))),
+      new Set(ROLE_SETTINGS.map(settingOf)),
+      'those of the page on deploying',
+    )
+    for (const statement of ROLE_SETTINGS) await rows(statement)
+    t.strictSame(await unsettled(t), [], 'the statements of the page are enough')
+    await rows('alter role postgres reset enable_seqscan')
+    await rows('alter role postgres reset statement_timeout')
+    const some = await unsettled(t)
+    t.same(some.map(({ remedy }) => settingOf(remedy)).sort(), ['enable_seqscan', 'statement_timeout'])
+    for (const { remedy = '' } of some) await rows(remedy)
+    t.strictSame(await unsettled(t), [])
+    await rows('alter role postgres reset all')
+    for (const { remedy = '' } of all) await rows(remedy)
+    t.strictSame(await unsettled(t), [])
   })
 
   for (const knowsDirect of [true, false])

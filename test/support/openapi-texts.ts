@@ -73,8 +73,13 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
         value: { source: 'crm', payload: { form: 'contact' }, idempotencyKey: 'crm-4711' },
       },
       known_prospect: {
-        summary: 'For a known prospect',
-        value: { source: 'shop', prospectId: id('prospect', 'p18'), payload: { cart: ['book'] } },
+        summary: 'For a known prospect, with the time when it happened',
+        value: {
+          source: 'shop',
+          prospectId: id('prospect', 'p18'),
+          payload: { cart: ['book'] },
+          occurredAt: '2026-11-22T09:00:00+01:00',
+        },
       },
     },
     answers: {

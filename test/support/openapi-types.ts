@@ -120,7 +120,7 @@ export interface components {
             email?: string;
             /**
              * Format: date-time
-             * @description When it happened, at most 24 hours ahead. By default when it is stored.
+             * @description When it happened: an RFC 3339 date-time with an offset, such as 2026-11-22T09:00:00+01:00, from 1970 to 24 hours ahead. Kept in UTC, to the millisecond. By default when the activity is stored.
              */
             occurredAt?: string;
             /** @description Identifies this request within its source, so that it can be retried safely. */

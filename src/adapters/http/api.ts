@@ -77,7 +77,11 @@ export const createApi = (deps: Deps): Api => {
     if (route === undefined) return refuseMethod(methodsOf(matched))
     if ('raw' in route) return route.raw(request, matched.params)
 
-    const caller = await identify(headerOf(request, 'x-api-key'), request.address)
+    const apiKey = headerOf(request, 'x-api-key')
+    // Repeated headers are joined by this.
+    if (apiKey?.includes(', '))
+      refuse('invalid_api_key', 'The header x-api-key must not be given more than once.')
+    const caller = await identify(apiKey, request.address)
     rateLimit(caller, headers)
     requireScope(caller, route.scope)
     const { tenantId } = caller

@@ -73,12 +73,12 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDra
 }
 
 /** Headers that are ambiguous when repeated. Node joins them or silently drops one. */
-const ONCE = ['host', 'content-type', 'content-length', 'content-encoding', 'idempotency-key']
+const ONCE = ['host', 'content-type', 'content-length', 'content-encoding', 'Idempotency-Key']
 const repeatedIn = ({ headers, rawHeaders }: IncomingMessage): readonly string[] => {
   if (Object.keys(headers).length * 2 === rawHeaders.length) return []
   const names = rawHeaders.filter((_, i) => i % 2 === 0)
   const sent = Map.groupBy(names, (name) => name.toLowerCase())
-  return ONCE.filter((name) => (sent.get(name)?.length ?? 0) > 1)
+  return ONCE.filter((name) => (sent.get(name.toLowerCase())?.length ?? 0) > 1)
 }
 
 /** What HTTP forbids and Node accepts. */

@@ -211,10 +211,11 @@ t.test('a target may be a whole address', async (t) => {
 
 t.test('401: a key that comes twice is no key, even the same one', async (t) => {
   const { ask, textOf, owner } = await serve(t)
+  const detail = 'The header x-api-key must not be given more than once.'
   for (const header of [`x-api-key: ${owner.apiKey}`, 'X-API-Key:', 'x-api-key: other'])
     t.match(
       await ask(textOf('GET /v0/page_groups', [header])),
-      { status: 401, json: { code: 'invalid_api_key' } },
+      { status: 401, json: { code: 'invalid_api_key', detail } },
       header,
     )
 })
@@ -222,7 +223,7 @@ t.test('401: a key that comes twice is no key, even the same one', async (t) => 
 t.test('400: a header that names one thing may come once', async (t) => {
   const { ask, logOf, store } = await serve(t)
   for (const [headers, parameter] of [
-    [['Idempotency-Key: a', 'Idempotency-Key: a'], 'idempotency-key'],
+    [['Idempotency-Key: a', 'Idempotency-Key: a'], 'Idempotency-Key'],
     [['Content-Type: application/json'], 'content-type'],
   ] as const) {
     const answer = await ask(logOf(ACTIVITY, headers))
