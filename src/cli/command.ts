@@ -1,3 +1,4 @@
+import { existsSync, statSync } from 'node:fs'
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Needs, Store } from '../core/ports/store.ts'
 import type { TableFormat } from './output.ts'
@@ -57,6 +58,7 @@ export const valued = (value: string, help: string, more: Partial<Option> = {}):
   ...more,
 })
 export const TENANT = valued('T', 'tenant id', { required: true, isName: true })
+export const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory()
 
 /** The command line was used incorrectly: exit code 2. */
 export class WrongUse extends Error {}

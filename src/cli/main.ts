@@ -7,7 +7,7 @@ import { readConfig } from '../config/config.ts'
 import type { Store } from '../core/ports/store.ts'
 import { openReadOnly } from '../operations/read-only.ts'
 import { type Command, type Input, type Open, type Texts, WrongUse, wrongUse } from './command.ts'
-import { commandHelp, listOf, programHelp, usageHint } from './help.ts'
+import { commandHelp, listOf, programHelp } from './help.ts'
 import { keyCommands } from './keys.ts'
 import { operationCommands } from './operations.ts'
 import { printAnswers } from './output.ts'
@@ -20,10 +20,13 @@ export const COMMANDS = [operationCommands, tenantCommands, keyCommands, pageGro
 
 /** Answers go to stdout, refusals to stderr. Exit codes: 0, 1 refused, 2 incorrect use. */
 export const main = async (argv: readonly string[]): Promise<void> => {
+  const isJson = argv.includes('--json') || !process.stderr.isTTY
   // In `… | head` the reader may leave early; the command still finishes its work.
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
+      if (error.code === 'EPIPE') return
+      process.stderr.write(refusalText(`stdout could not be written: ${error.message}`, isJson))
+      process.exit(1)
     })
   const args = argv[0] === undefined || argv[0].startsWith('-') ? ['serve', ...argv] : argv
   const command = commandIn(args, COMMANDS)
@@ -39,11 +42,9 @@ export const main = async (argv: readonly string[]): Promise<void> => {
       else await run(known, input)
     }
   } catch (error) {
-    const isJson = argv.includes('--json') || !process.stderr.isTTY
-    const isWrongUse = error instanceof WrongUse
-    const database = isWrongUse ? undefined : databaseNames(texts)
-    process.stderr.write(refusalText(error, isJson, usageHint(command), database))
-    process.exitCode = isWrongUse ? 2 : 1
+    const database = error instanceof WrongUse ? undefined : databaseNames(texts)
+    process.stderr.write(refusalText(error, isJson, command, database))
+    process.exitCode = error instanceof WrongUse ? 2 : 1
   }
 }
 

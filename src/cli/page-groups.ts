@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
+import * as v from 'valibot'
+import { orNull } from '../adapters/sqlite/place.ts'
 import { createPageGroup, type PageGroupFields } from '../core/create-page-group.ts'
 import { refuse } from '../core/failures.ts'
 import { findPageGroup } from '../core/find-page-group.ts'
@@ -8,7 +10,7 @@ import { updatePageGroup } from '../core/update-page-group.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkShape } from '../shapes/check.ts'
 import { PAGE_GROUP_STATUSES, PageGroupInput, type PageGroupStatus } from '../shapes/page-group.ts'
-import { type Command, TENANT, type Texts, valued, wrongUse } from './command.ts'
+import { type Command, isFolder, TENANT, type Texts, valued, wrongUse } from './command.ts'
 import { everySecond } from './output.ts'
 
 const STATUSES = PAGE_GROUP_STATUSES.join(', ')
@@ -22,6 +24,7 @@ const FIELD_OPTIONS = {
   status: valued('S', STATUSES),
   file: valued('F', 'a JSON file with the fields, - for stdin; options override it'),
 }
+const unknownField = v.custom<never>(() => false, 'is not a field of a page group')
 const FILE_DETAILS = [
   'The fields of a file are those of the API: brandId, name, title, pageContext, status, actions,',
   'footerLinks, scripts, headerActionId.',
@@ -116,7 +119,7 @@ const groupsIn = (texts: Texts): PageGroupFields[] => {
   const overrides = fieldsOf(JSON.stringify({ name, title, brandId, pageContext, status }), 'The page group')
   const content = file === undefined ? '{}' : readUtf8(file)
   // One JSON value, or one on each line.
-  const objects = parsed(content) === undefined ? content.trim().split(/\s*\n\s*/) : [content]
+  const objects = orNull(() => JSON.parse(content)) === null ? content.trim().split(/\s*\n\s*/) : [content]
   const subjectOf = (i: number) => (objects.length === 1 ? 'The page group' : `Page group ${i + 1}`)
   return objects.map((text, i) => ({ ...fieldsOf(text, subjectOf(i)), ...overrides }))
 }
@@ -124,23 +127,16 @@ const groupsIn = (texts: Texts): PageGroupFields[] => {
 const readUtf8 = (file: string): string => {
   const source = file === '-' ? 0 : file
   if (source === 0 && isatty(0)) process.stderr.write('Type or paste page groups; end with Ctrl-D.\n')
+  if (isFolder(file)) wrongUse(`--file ${file} is a folder`)
   return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(source))
-}
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The checked fields of one group; its arrays are kept as the exact text they came in. */
 const fieldsOf = (text: string, subject: string): PageGroupFields => {
-  const value = parsed(text)
-  if (value === undefined || Array.isArray(value))
+  const value: unknown = orNull(() => JSON.parse(text))
+  if (value === null || Array.isArray(value))
     return refuse('invalid_json', `${subject} is not a JSON object. A file has one, or one on each line.`)
-  const { output, faults } = checkShape(PageGroupInput, value)
+  const { output, faults } = checkShape(v.objectWithRest(PageGroupInput.entries, unknownField), value)
   if (faults.length > 0) refuse('invalid_request', `${subject} is invalid.`, { errors: faults })
   const { actions, footerLinks, scripts, ...fields } = output
   const { members } = membersOf(text)

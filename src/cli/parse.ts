@@ -35,6 +35,7 @@ export const parse = ({ words, options, operands = [] }: Command, args: readonly
   if (unexpected.length > 0) wrongUse(`unexpected argument: ${unexpected.join(' ')}`)
   const missing = operands[positionals.length]
   if (missing !== undefined) wrongUse(`${missing} is required`)
+  if (/^keys/.test(words) && /^pp_/.test(`${positionals}`)) wrongUse('ID is the apiKeyId, not the key itself')
   const texts: Record<string, string> = {}
   for (const [name, { required, isName }] of Object.entries(known)) {
     const value = values[name]

@@ -3,7 +3,8 @@ import { escaped } from '../adapters/escaped.ts'
 import { readConfig } from '../config/config.ts'
 import { type DatabaseAddress, database } from '../config/settings.ts'
 import { DomainFailure } from '../core/failures.ts'
-import { type Texts, WrongUse } from './command.ts'
+import { type Command, isFolder, type Texts, WrongUse } from './command.ts'
+import { usageHint } from './help.ts'
 import { inPairs, paint } from './output.ts'
 
 /** What to do about an error, by its message; and the message in words if it is not. The first that matches counts. */
@@ -14,40 +15,46 @@ const REMEDIES: readonly (readonly [RegExp, remedy: string, words?: string])[] =
   [/^getaddrinfo \w+ (\S+)$/, 'Correct it in DATABASE_URL or HOST.', 'The host $1 is unknown.'],
   [/^connect (\w+) (\S+).*$/, 'Correct DATABASE_URL, or start PostgreSQL.', 'No connection to $2 ($1).'],
   [/unsupported startup parameter/, 'DATABASE_URL is a pooler: set DATABASE_POOLER=true.'],
-  [/^permission denied for/, 'As the owner of the tables, run prospect-pages migrate and sql/roles.sql.'],
+  [/^permission .*schema/, 'As the owner of the tables, run prospect-pages migrate and sql/roles.sql.'],
+  [/^permission denied/, 'Run this command as the owner of the tables, or grant part II of sql/roles.sql.'],
   [/^password auth|^role |pg_hba/, 'Correct the role and the password in DATABASE_URL.'],
   [/^database .* not exist/, 'Correct its name in DATABASE_URL, or create it with createdb.'],
-  [/not migrated/, 'If this is the right database, run prospect-pages migrate.'],
+  [/not migrated/, 'If this is the right database, run prospect-pages migrate as the owner of the tables.'],
   [/newer than this program/, 'Install the release that migrated it, or a newer one.'],
   [/^The database file .* not exist/, 'Correct the path, or run prospect-pages migrate to create it.'],
   [/not a database|malformed/, 'Correct DATABASE_URL, or restore a backup.'],
   [/^unable to open|readonly|disk I/, 'DATABASE_URL must name a file that this user can read and write.'],
+  [/ is a folder\.$|^The folder .* not exist/, 'Name a file in a folder that exists.'],
+  [/^EEXIST: .* '(.*)'$/, 'Name a file in a folder that exists.', '$1 is not a folder.'],
   [/^ENOENT: (.*), \w+ '(.*?)(?:\.unfinished.*)?'$/, 'Correct the path, or create its folder.', '$2: $1.'],
   [/^E[A-Z]+: (.*), \w+ '(.*)'$/, 'Check the path and its permissions.', '$2: $1.'],
   [/^The settings/, 'prospect-pages --help lists every setting.'],
   [/^The database/, 'Check that the database is running, then retry.'],
 ]
 
-const explained = (error: unknown): [text: string, remedy?: string] => {
+const explained = (error: unknown, command: string): [text: string, remedy: string | undefined] => {
   // The driver tries each address of a host.
   const [first = error] = error instanceof AggregateError ? error.errors : []
   const message = first instanceof Error ? first.message : String(first)
   const [pattern = '', remedy, words = '$&'] = REMEDIES.find(([pattern]) => pattern.test(message)) ?? []
-  return remedy === undefined ? [message] : [message.replace(pattern, words), remedy]
+  const option = command !== 'move' ? '$&' : /file|backup/.test(String(remedy)) ? '--from' : '--to'
+  return [message.replace(pattern, words), remedy?.replace(/DATABASE_URL( or HOST)?/, option)]
 }
 
 /** Why a command was refused, for stderr: one JSON object, or sentences on a terminal. */
-export const refusalText = (error: unknown, isJson: boolean, usage: string, database?: string): string => {
-  const failure = error instanceof DomainFailure ? error : undefined
-  const isWrongUse = error instanceof WrongUse
+export const refusalText = (why: unknown, isJson: boolean, command?: Command, database?: string): string => {
+  const failure = why instanceof DomainFailure ? why : undefined
+  const isWrongUse = why instanceof WrongUse
   const code = isWrongUse ? 'wrong_use' : (failure?.kind ?? 'refused')
-  const [detail, own] = explained(error)
-  const [cause, remedy = isWrongUse ? usage : own] = failure?.cause ? explained(failure.cause) : []
+  const [path = ''] = /(?<=^sqlite:).*?(?= and |$)/.exec(database ?? '') ?? []
+  const explain = (error: unknown) => explained(error, command?.words ?? '')
+  const [detail, own] = explain(isFolder(path) ? `${path} is a folder.` : why)
+  const [cause, remedy = isWrongUse ? usageHint(command) : own] = failure?.cause ? explain(failure.cause) : []
   if (isJson) return `${JSON.stringify({ code, detail, cause, ...failure?.facts, database, remedy })}\n`
   const { errors = [] } = failure?.facts ?? {}
   const faults = errors.map((fault) => [`  ${fault.parameter ?? fault.pointer}`, fault.detail].map(escaped))
   const start = paint('red', isWrongUse ? 'prospect-pages:' : 'refused:', process.stderr)
-  const first = `${start} ${escaped(detail)}${isWrongUse ? '' : ` (${code})`}\n`
+  const first = `${start} ${escaped(detail)}${failure ? ` (${code})` : ''}\n`
   const more = [cause && escaped(cause), database && `database: ${escaped(database)}`, remedy]
   return first + inPairs(faults, process.stderr) + more.map((text) => (text ? `${text}\n` : '')).join('')
 }

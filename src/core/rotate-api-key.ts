@@ -5,7 +5,7 @@ import type { Needs } from './ports/store.ts'
 import { knownApiKey } from './revoke-api-key.ts'
 import { isoTime } from './times.ts'
 
-/** Issues a key like this one, which itself expires after `overlapMs`, unless it would expire earlier. */
+/** Issues a key like this one, for as long as this one was issued. This one ends after `overlapMs`, if not before. */
 export const rotateApiKey =
   (deps: Needs<'apiKeys'>) =>
   async (apiKeyId: string, overlapMs: number): Promise<IssuedApiKey> => {
@@ -13,6 +13,14 @@ export const rotateApiKey =
     const key = await knownApiKey(store, apiKeyId)
     const now = clock()
     if (hasEnded(key, now)) refuse('invalid_request', 'This key is expired or revoked; create a new one.')
+    // The trace of a rotation: the key ends whole minutes after a later one with its name and scopes was issued.
+    const next = (await store.apiKeys.list(key.tenantId)).find(
+      ({ createdAt, name, scopes }) =>
+        createdAt > key.createdAt &&
+        `${name} ${scopes}` === `${key.name} ${key.scopes}` &&
+        (Date.parse(String(key.expiresAt)) - Date.parse(createdAt)) % 60_000 === 0,
+    )
+    if (next) refuse('invalid_request', 'This key was already rotated; rotate its successor or create a key.')
     const lifeMs = key.expiresAt === null ? null : Date.parse(key.expiresAt) - Date.parse(key.createdAt)
     const issued = await issueAt(deps, { ...key, lifeMs }, now)
     const expiresAt = isoTime(now + overlapMs)

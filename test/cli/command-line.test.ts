@@ -50,6 +50,9 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'migrate now': 'unexpected argument: now',
     'keys revoke': 'ID is required',
     'keys revoke a b': 'unexpected argument: b',
+    'keys revoke pp_abc': 'ID is the apiKeyId, not the key itself',
+    'keys rotate pp_abc': 'ID is the apiKeyId, not the key itself',
+    'page-groups update g --file /': '--file / is a folder',
     'keys create': '--tenant is required',
     'keys create --tenant': '--tenant needs a value',
     'keys create --tennant t': 'unknown option --tennant; did you mean --tenant?',
@@ -141,7 +144,7 @@ t.test('no answer is taken before the one before it is written, so none pile up'
 })
 
 t.test('a refusal says in words what is wrong, and what to do', async (t) => {
-  const refused = (error: unknown) => JSON.parse(refusalText(error, true, 'usage', 'sqlite:/x.db'))
+  const refused = (error: unknown) => JSON.parse(refusalText(error, true, undefined, 'sqlite:/x.db'))
   const causes: Readonly<Record<string, readonly [text: string, remedy: RegExp]>> = {
     'listen EACCES: permission denied 0.0.0.0:80': ['This user may not listen on 0.0.0.0:80.', /1024/],
     'listen EADDRNOTAVAIL: address not available 10.1.2.3:1': [
@@ -150,7 +153,15 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
     ],
     'getaddrinfo ENOTFOUND db.example': ['The host db.example is unknown.', /DATABASE_URL/],
     'connect ECONNREFUSED 127.0.0.1:1': ['No connection to 127.0.0.1:1 (ECONNREFUSED).', /PostgreSQL/],
-    'permission denied for table api_keys': ['permission denied for table api_keys', /sql\/roles\.sql/],
+    'permission denied for table api_keys': [
+      'permission denied for table api_keys',
+      /^Run this command as the owner of the tables, or grant part II of sql\/roles\.sql\.$/,
+    ],
+    'permission denied for schema public': [
+      'permission denied for schema public',
+      /^As the owner of the tables, run prospect-pages migrate and sql\/roles\.sql\.$/,
+    ],
+    'The database is not migrated.': ['The database is not migrated.', /as the owner of the tables/],
     'role "x" does not exist': ['role "x" does not exist', /role/],
     'database "x" does not exist': ['database "x" does not exist', /createdb/],
     "EACCES: permission denied, access '/x.db'": ['/x.db: permission denied.', /permissions/],
@@ -167,4 +178,18 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
   const each = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), new Error('another')])
   t.match(refused(each), { detail: 'No connection to ::1:1 (ECONNREFUSED).' })
   t.match(refused(unavailable('The database did not answer in time.')), { remedy: /running/ })
+})
+
+t.test('the remedies of a move name its options', async (t) => {
+  const move = commandIn(['move'], COMMANDS)
+  const remedies: Readonly<Record<string, string>> = {
+    'unable to open database file': '--from must name a file that this user can read and write.',
+    'file is not a database': 'Correct --from, or restore a backup.',
+    'getaddrinfo ENOTFOUND db.example': 'Correct it in --to.',
+    'connect ECONNREFUSED 127.0.0.1:1': 'Correct --to, or start PostgreSQL.',
+    'password authentication failed for user "x"': 'Correct the role and the password in --to.',
+    'database "x" does not exist': 'Correct its name in --to, or create it with createdb.',
+  }
+  for (const [message, remedy] of Object.entries(remedies))
+    t.equal(JSON.parse(refusalText(new Error(message), true, move)).remedy, remedy)
 })

@@ -9,6 +9,8 @@ import { rotateApiKey } from '../../src/core/rotate-api-key.ts'
 import { idOf } from '../support/setting.ts'
 import { noOf, scene } from './scene.ts'
 
+const DAY_MS = 86_400_000
+
 const setting = async () => {
   const it = await scene()
   const wanted = {
@@ -147,4 +149,30 @@ t.test('a key that has ended cannot be rotated', async (t) => {
   t.equal((await noOf(rotate(revoked.apiKeyId, 0))).kind, 'invalid_request')
   t.equal((await noOf(rotate(expired.apiKeyId, 0))).kind, 'invalid_request')
   t.equal((await list(tenantId)).length, 2)
+})
+
+t.test('a key in its overlap cannot be rotated again, but its successor can', async (t) => {
+  const { clock, issue, list, rotate, tenantId } = await setting()
+  for (const lifeMs of [null, 90 * DAY_MS]) {
+    const old = await issue({ name: `${lifeMs}`, lifeMs })
+    clock.advance(1_234)
+    const fresh = await rotate(old.apiKeyId, DAY_MS)
+    clock.advance(1_234)
+    const before = await list(tenantId)
+    t.match(await noOf(rotate(old.apiKeyId, DAY_MS)), {
+      kind: 'invalid_request',
+      message: 'This key was already rotated; rotate its successor or create a key.',
+    })
+    t.strictSame(await list(tenantId), before)
+    const { createdAt, expiresAt } = await rotate(fresh.apiKeyId, DAY_MS)
+    t.equal(expiresAt && Date.parse(expiresAt) - Date.parse(createdAt), lifeMs)
+  }
+})
+
+t.test('a key that expires can be rotated although a later key has its name and scopes', async (t) => {
+  const { clock, issue, rotate } = await setting()
+  const old = await issue({ lifeMs: 90 * DAY_MS })
+  clock.advance(1_234)
+  await issue({ lifeMs: 90 * DAY_MS })
+  t.equal((await rotate(old.apiKeyId, DAY_MS)).expiresAt, '2026-04-01T00:00:01.234Z')
 })

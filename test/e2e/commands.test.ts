@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -9,9 +10,12 @@ import { settingsHelp } from '../../src/config/settings.ts'
 import type { ListedApiKey } from '../../src/core/issue-api-key.ts'
 import {
   answerOf,
+  BIN,
   caller,
   databaseKinds,
+  inherited,
   linesOf,
+  NODE,
   newFolder,
   runCommand,
   seed,
@@ -129,6 +133,16 @@ for (const kind of databaseKinds())
       t.strictSame(await answer(`keys revoke ${apiKeyId}`), revoked)
       const { code, stdout } = await runCommand(['keys', 'rotate', apiKeyId], env)
       t.match({ code, stdout }, { code: 1, stdout: '' })
+    })
+
+    t.test('a misspelt field of a file is refused by its name', async (t) => {
+      const fields = JSON.stringify({ name: 'a', title: 'A', pagecontext: 'lost' })
+      const args = ['page-groups', 'create', '--tenant', tenantId, '--file', '-']
+      const { code, stdout, stderr } = await runCommand(args, env, fields)
+      t.match({ code, stdout }, { code: 1, stdout: '' })
+      t.match(JSON.parse(stderr).errors, [
+        { pointer: '/pagecontext', detail: 'is not a field of a page group' },
+      ])
     })
 
     t.test('a page group is created from flags', async (t) => {
@@ -384,10 +398,11 @@ t.test('a refusal names the file or the address, and the remedy', async (t) => {
     ['tenants list', empty, 'The database is not migrated.', /migrate/],
     ['tenants list', garbage, 'file is not a database', /restore a backup/],
     ['serve', garbage, 'file is not a database', /restore a backup/],
-    ['tenants list', folder, /./, /must name a file/],
-    ['migrate', folder, 'unable to open database file', /must name a file/],
-    ['migrate', join(garbage, 'x.db'), `${garbage}: file already exists.`, /permissions/],
-    ['backup missing/copy.db', garbage, 'The folder missing does not exist.', undefined],
+    ['tenants list', folder, `${folder} is a folder.`, /^Name a file/],
+    ['migrate', folder, `${folder} is a folder.`, /^Name a file/],
+    ['serve', folder, `${folder} is a folder.`, /^Name a file/],
+    ['migrate', join(garbage, 'x.db'), `${garbage} is not a folder.`, /^Name a file/],
+    ['backup missing/copy.db', garbage, 'The folder missing does not exist.', /in a folder that exists/],
     ['serve', join(folder, 'new.db'), `127.0.0.1:${port} is already in use.`, /PORT/],
   ] as const
   const refused = async ([args, path, detail, remedy]: (typeof uses)[number]) => {
@@ -425,4 +440,14 @@ t.test('the version is the one of the package', async (t) => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   for (const args of [['--version'], ['-v'], ['serve', '--version']])
     t.match(await runCommand(args), { code: 0, stdout: `${version}\n`, stderr: '' })
+})
+
+t.test('an answer that cannot be written is refused', { skip: !existsSync('/dev/full') }, async (t) => {
+  const line = (more: string) => ['-c', `"$0" "$1" ${more} > /dev/full`, NODE, BIN]
+  for (const more of ['--help', 'doctor']) {
+    const env = { ...inherited(), DATABASE_URL: 'memory:' }
+    const { status, stderr } = spawnSync('sh', line(more), { encoding: 'utf8', env })
+    t.equal(status, 1)
+    t.match(JSON.parse(stderr), { code: 'refused', detail: /^stdout could not be written: ENOSPC/ })
+  }
 })

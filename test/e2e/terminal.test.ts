@@ -49,8 +49,9 @@ t.test('a refusal is sentences on a terminal, and JSON with --json', { skip }, a
   const env = { ...databaseIn(newFolder(t)), NO_COLOR: '1' }
   const { tenantId } = await seed(env)
   const line = programLine('keys', 'list', '--tenant', 'nobody')
-  const [refused, asJson, wrong, unknown, none] = await Promise.all([
+  const [refused, bare, asJson, wrong, unknown, none] = await Promise.all([
     onTerminal(line, env),
+    onTerminal(line, databaseIn('/not/there')),
     onTerminal(`${line} --json`, env),
     onTerminal(line, { ...env, PORT: 'x', LOG_LEVEL: 'loud' }),
     onTerminal(programLine('keys', 'lis'), env),
@@ -60,6 +61,7 @@ t.test('a refusal is sentences on a terminal, and JSON with --json', { skip }, a
     code: 1,
     text: /^refused: Tenant not found\. \(not_found\)\ndatabase: sqlite:\/.*test\.db\n$/,
   })
+  t.match(stripVTControlCharacters(bare.text), /^refused: The database file .* does not exist\.\n/)
   t.equal(JSON.parse(asJson.text).code, 'not_found')
   t.match(wrong, { code: 1, text: /^refused: .* \(invalid_request\)\n {2}PORT {7}must be/ })
   t.match(wrong.text, /\n {2}LOG_LEVEL {2}must be .*\nprospect-pages --help lists every setting\.\n$/s)
