@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import {
   answerOf,
   caller,
   type DatabaseKind,
   databaseKinds,
+  embeddedDatabase,
   linesOf,
   newFolder,
   runCommand,
@@ -263,9 +265,13 @@ for (const kind of databaseKinds())
 t.test('a port in use, or a database that cannot be opened, ends the server with 1', async (t) => {
   const { url } = await startProgram(t, { DATABASE_URL: 'memory:' })
   const folder = newFolder(t)
+  const newer = embeddedDatabase(join(folder, 'newer.db'))
+  await answerOf(['migrate'], newer.env)
+  await newer.rows("insert into schema_migrations values (99, '0099_later.sql', '2026-01-01T00:00:00.000Z')")
   const refusals = [
     [{ DATABASE_URL: 'memory:', PORT: new URL(url).port }, /already in use/],
     [{ DATABASE_URL: `sqlite:${folder}`, PORT: '0' }, /unable to open/],
+    [{ ...newer.env, PORT: '0' }, /newer than this program/],
   ] as const
   for (const [env, detail] of refusals) {
     const { code, stdout, stderr } = await runCommand(['serve'], env)
