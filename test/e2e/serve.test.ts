@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { renameSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -279,3 +280,19 @@ t.test('a port in use, or a database that cannot be opened, ends the server with
     t.match(linesOf(stderr).at(-1), { code: 'refused', detail })
   }
 })
+
+t.test(
+  'a file that is moved away and back is one error each in the log, also without a request',
+  async (t) => {
+    const path = join(newFolder(t), 'test.db')
+    const server = await startProgram(t, embeddedDatabase(path).env)
+    await server.ready()
+    const errors = () => server.logs().flatMap(({ level, msg }) => (level === 50 ? [msg] : []))
+    renameSync(path, `${path}.elsewhere`)
+    await until('it is noticed', () => errors().length === 1)
+    renameSync(`${path}.elsewhere`, path)
+    await until('it is back', () => errors().length === 2)
+    t.equal(await server.stop(), 0)
+    t.match(errors(), [/^The database file was moved, .*restore a backup/, /can be used again/])
+  },
+)
