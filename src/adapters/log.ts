@@ -13,8 +13,10 @@ const PENDING_BYTES_MAX = 16_777_216
  * a write: `flush` before exit.
  */
 export const createLog = (level: string, written: 'at once' | 'soon' = 'soon'): Log => {
-  const stderr = pino.destination({ dest: 2, sync: written === 'at once', maxLength: PENDING_BYTES_MAX })
-  const lines = written === 'at once' || level === 'silent' ? stderr : buffered(stderr)
+  // With a `minLength` of 0 `flush` would not wait until the lines are written.
+  const sync = written === 'at once'
+  const stderr = pino.destination({ dest: 2, sync, minLength: 1, maxLength: PENDING_BYTES_MAX })
+  const lines = sync || level === 'silent' ? stderr : buffered(stderr)
   const stream = process.stderr.isTTY
     ? { write: (line: string) => lines.write(readable(line)), flush: lines.flush.bind(lines) }
     : lines

@@ -23,9 +23,15 @@ export const serve = async (config: Config): Promise<void> => {
     log.fatal({ err: error }, 'uncaught exception')
     process.exit(1)
   })
-  if (config.workers === 1) await serveHere(config, log, standaloneRole(log))
-  else if (cluster.isPrimary) await superviseWorkers(config, log)
-  else await serveHere(config, log, workerRole).catch(reportRefusal)
+  try {
+    if (config.workers === 1) await serveHere(config, log, standaloneRole(log))
+    else if (cluster.isPrimary) await superviseWorkers(config, log)
+    else await serveHere(config, log, workerRole).catch(reportRefusal)
+  } catch (error) {
+    // The refusal is printed at once, and must be the last line.
+    await new Promise((done) => log.flush(done))
+    throw error
+  }
 }
 
 const serveHere = async (config: Config, log: Log, role: Role): Promise<void> => {

@@ -27,8 +27,10 @@ const STATEMENTS_WAITING_MAX = 2_000
 const openStore = (config: Config, log: Log, metrics: Metrics | null = null): Store => {
   const { database } = config
   if (database.kind === 'memory') return memoryStore()
-  if (database.kind === 'sqlite')
-    return sqliteStore({ path: database.path, busyMsMax: config.statementMsMax }, readMigrations('sqlite'))
+  if (database.kind === 'sqlite') {
+    const settings = { path: database.path, busyMsMax: config.statementMsMax }
+    return sqliteStore(settings, readMigrations('sqlite'), (message) => log.error(message))
+  }
   const settings = {
     url: database.url,
     connectionsMax: config.databaseConnectionsMax,

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/open.ts'
-import { orNull } from '../adapters/sqlite/place.ts'
+import { isLost, LOST_REMEDY, lostDetail, orNull } from '../adapters/sqlite/place.ts'
 import { type Check, checkMigrations, failed, passed } from './check.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 
@@ -15,6 +15,7 @@ export const examineSqlite = (configuredPath: string, migrationsKnown: number, t
   const path = resolve(configuredPath)
   const folder = nearestFolder(path)
   const places = [writeAccess(path, folder), disk(folder)]
+  if (isLost(path)) return [failed('database', lostDetail(path), LOST_REMEDY), ...places]
   if (!existsSync(path))
     return [passed('database', `${path} does not exist yet; serve creates it`), ...places]
   try {

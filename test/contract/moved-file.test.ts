@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -6,6 +6,7 @@ import { readMigrations } from '../../src/adapters/migrations.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import type { Store } from '../../src/core/ports/store.ts'
+import { sqliteSource } from '../../src/operations/move-from-sqlite.ts'
 import { until } from '../support/program.ts'
 import { addTenant } from '../support/rows.ts'
 
@@ -29,7 +30,10 @@ const tenantsIn = (path: string) => {
   return found?.tenants
 }
 const refuses = async (t: Test, store: Store) => {
-  const no = { kind: 'unavailable', message: /moved, deleted or replaced\. .*restart/ } as never
+  const no = {
+    kind: 'unavailable',
+    message: /moved, deleted or replaced\. .*restore a backup and restart/,
+  } as never
   await t.rejects(store.ready(), no)
   await t.rejects(addTenant(store), no)
 }
@@ -99,6 +103,23 @@ t.test(
     await store.close()
     await next.close()
     t.equal(tenantsIn(path), 3)
+  },
+)
+
+t.test(
+  'a journal whose file is missing is neither applied nor deleted, until the file is back',
+  async (t) => {
+    const { path, elsewhere, openStore } = setting(t)
+    await addTenant(await openStore())
+    const journal = readFileSync(`${path}-wal`)
+    cpSync(`${path}-wal`, `${elsewhere}-wal`)
+    const detail = /elsewhere\.db is missing, but its journal .*-wal is there: put the file back, or move/
+    await t.rejects(openStore(elsewhere), detail)
+    t.throws(() => sqliteSource(elsewhere, 1), /does not exist/)
+    t.notOk(existsSync(elsewhere))
+    t.ok(journal.equals(readFileSync(`${elsewhere}-wal`)))
+    cpSync(path, elsewhere)
+    t.equal(tenantsIn(elsewhere), 1)
   },
 )
 

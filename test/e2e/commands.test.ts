@@ -388,7 +388,9 @@ t.test('a command whose database is down is refused at once', async (t) => {
 t.test('a refusal names the file or the address, and the remedy', async (t) => {
   const folder = newFolder(t)
   const [empty, garbage] = [join(folder, 'empty.db'), join(folder, 'garbage.db')]
+  const lost = join(folder, 'lost.db')
   writeFileSync(empty, '')
+  writeFileSync(`${lost}-wal`, 'acknowledged writes')
   writeFileSync(garbage, 'This is not a database.\n'.repeat(100))
   const server = createServer()
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -403,6 +405,8 @@ t.test('a refusal names the file or the address, and the remedy', async (t) => {
     ['serve', folder, `${folder} is a folder.`, /^Name a file/],
     ['migrate', join(garbage, 'x.db'), `${garbage} is not a folder.`, /^Name a file/],
     ['backup missing/copy.db', garbage, 'The folder missing does not exist.', /in a folder that exists/],
+    ['serve', lost, /lost\.db is missing, but its journal .*: put the file back, or move/, undefined],
+    ['migrate', lost, /lost\.db is missing, but its journal/, undefined],
     ['serve', join(folder, 'new.db'), `127.0.0.1:${port} is already in use.`, /PORT/],
   ] as const
   const refused = async ([args, path, detail, remedy]: (typeof uses)[number]) => {
@@ -413,6 +417,7 @@ t.test('a refusal names the file or the address, and the remedy', async (t) => {
   }
   await inFours(uses, refused)
   t.equal(statSync(empty).size, 0, 'what is no database is not made one')
+  t.equal(readFileSync(`${lost}-wal`, 'utf8'), 'acknowledged writes')
 })
 
 t.test('invalid settings end every command with 1, with all faults on stderr', async (t) => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { chmodSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -53,6 +53,17 @@ t.test('a database that does not exist yet passes, and doctor does not create it
   t.match(named('database'), { detail: /does not exist yet/ })
   t.match(named('write access'), { detail: folder })
   t.match((await diagnosed(t, { DATABASE_URL: 'memory:' })).failed, [])
+})
+
+t.test('a journal whose file is missing is reported', async (t) => {
+  const path = join(newFolder(t), 'test.db')
+  writeFileSync(`${path}-wal`, 'acknowledged writes', { mode: 0o600 })
+  const detail = `${path} is missing, but its journal ${path}-wal is there`
+  const remedy = 'put the file back, or move the journal away'
+  t.strictSame((await diagnosed(t, { DATABASE_URL: `sqlite:${path}` })).failed, [
+    { name: 'database', ok: false, detail, remedy },
+  ])
+  t.notOk(existsSync(path))
 })
 
 t.test('every invalid setting is reported without its value', async (t) => {

@@ -1,11 +1,14 @@
 import { once } from 'node:events'
+import { renameSync } from 'node:fs'
 import { request } from 'node:http'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import {
   answerOf,
   caller,
   type DatabaseKind,
   databaseKinds,
+  embeddedDatabase,
   linesOf,
   newFolder,
   runCommand,
@@ -263,9 +266,13 @@ for (const kind of databaseKinds())
 t.test('a port in use, or a database that cannot be opened, ends the server with 1', async (t) => {
   const { url } = await startProgram(t, { DATABASE_URL: 'memory:' })
   const folder = newFolder(t)
+  const newer = embeddedDatabase(join(folder, 'newer.db'))
+  await answerOf(['migrate'], newer.env)
+  await newer.rows("insert into schema_migrations values (99, '0099_later.sql', '2026-01-01T00:00:00.000Z')")
   const refusals = [
     [{ DATABASE_URL: 'memory:', PORT: new URL(url).port }, /already in use/],
     [{ DATABASE_URL: `sqlite:${folder}`, PORT: '0' }, /unable to open/],
+    [{ ...newer.env, PORT: '0' }, /newer than this program/],
   ] as const
   for (const [env, detail] of refusals) {
     const { code, stdout, stderr } = await runCommand(['serve'], env)
@@ -273,3 +280,19 @@ t.test('a port in use, or a database that cannot be opened, ends the server with
     t.match(linesOf(stderr).at(-1), { code: 'refused', detail })
   }
 })
+
+t.test(
+  'a file that is moved away and back is one error each in the log, also without a request',
+  async (t) => {
+    const path = join(newFolder(t), 'test.db')
+    const server = await startProgram(t, embeddedDatabase(path).env)
+    await server.ready()
+    const errors = () => server.logs().flatMap(({ level, msg }) => (level === 50 ? [msg] : []))
+    renameSync(path, `${path}.elsewhere`)
+    await until('it is noticed', () => errors().length === 1)
+    renameSync(`${path}.elsewhere`, path)
+    await until('it is back', () => errors().length === 2)
+    t.equal(await server.stop(), 0)
+    t.match(errors(), [/^The database file was moved, .*restore a backup/, /can be used again/])
+  },
+)

@@ -28,18 +28,21 @@ const entries = Object.keys(exports)
   .filter((entry) => !entry.endsWith('.json'))
   .map((entry) => entry.replace(/^\./, 'prospect-pages'))
 
-t.test('the package contains the program, its documents and the files that it reads, and nothing else', async (t) => {
-  t.strictSame(readdirSync(installed).sort(), [
-    'CHANGELOG.md',
-    'LICENSE',
-    'README.md',
-    'bin',
-    'dist',
-    'docs',
-    'package.json',
-    'sql',
-  ])
-})
+t.test(
+  'the package contains the program, its documents and the files that it reads, and nothing else',
+  async (t) => {
+    t.strictSame(readdirSync(installed).sort(), [
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'bin',
+      'dist',
+      'docs',
+      'package.json',
+      'sql',
+    ])
+  },
+)
 
 t.test('programs that embed it compile under strict and exactOptionalPropertyTypes', async (t) => {
   for (const program of programs().filter(isHere)) saveProgram(folder, program)

@@ -3,8 +3,15 @@ import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { unavailable } from '../../core/failures.ts'
 
+/** A new file would make SQLite delete the journal. Another process creates the file first, then its journal. */
+export const isLost = (place: string): boolean => existsSync(`${place}-wal`) && !existsSync(place)
+export const lostDetail = (place: string): string =>
+  `${place} is missing, but its journal ${place}-wal is there`
+export const LOST_REMEDY = 'put the file back, or move the journal away'
+
 /** Creates a missing file and its folder for this user alone. SQLite gives the mode of the file to its journal. */
 export const prepareFile = (place: string): void => {
+  if (isLost(place)) throw new Error(`${lostDetail(place)}: ${LOST_REMEDY}.`)
   mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
   if (!existsSync(place)) closeSync(openSync(place, 'a', 0o600))
   // SQLite opens a file that it may not write without an error, and would not write to it later, once it may.
@@ -27,7 +34,7 @@ export const watchPlace = (file: DatabaseSync, place: string) => {
     isJournalEmpty = isMoved && (isJournalEmpty || emptyJournal(file))
     if (isMoved)
       throw unavailable(
-        'The database file was moved, deleted or replaced. Put it back, or restart the server.',
+        'The database file was moved, deleted or replaced. Put it back, or restore a backup and restart.',
       )
   }
 }

@@ -5,7 +5,6 @@ import { sqliteActivities } from './activities.ts'
 import { type Database, openDatabase } from './open.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
-import { orNull } from './place.ts'
 import { sqliteApiKeys, sqliteTenants } from './tenants.ts'
 import { sqliteBacklog, sqliteVersions } from './versions.ts'
 
@@ -22,6 +21,8 @@ const LOOK_EVERY_MS = 200
 export const sqliteStore = (
   { path, busyMsMax }: SqliteSettings,
   migrations: readonly Migration[],
+  /** Gets a sentence when a watched file can no longer be used, and one when it can again. */
+  notify: (message: string) => void = () => {},
 ): Store & { readonly backlog: ReturnType<typeof sqliteBacklog> } => {
   const database = openDatabase(path, busyMsMax)
   const listeners = createListeners()
@@ -32,7 +33,10 @@ export const sqliteStore = (
     let seen = dataVersion(database)
     return setInterval(() => {
       const now = dataVersion(database)
-      if (now !== seen) listeners.emitAll()
+      if (now === seen) return
+      listeners.emitAll()
+      if (typeof now === 'string') notify(now)
+      else if (typeof seen === 'string') notify('The database can be used again.')
       seen = now
     }, LOOK_EVERY_MS).unref()
   }
@@ -62,12 +66,15 @@ export const sqliteStore = (
   }
 }
 
-/** Null while the file cannot be read, or was moved. */
-const dataVersion = (database: Database) =>
-  orNull(() => {
+/** A number, or why the file cannot be used now. */
+const dataVersion = (database: Database): number | string | undefined => {
+  try {
     database.refuseMoved()
     return database.get<{ dataVersion: number }>('pragma data_version')?.dataVersion
-  })
+  } catch (error) {
+    return (error as Error).message
+  }
+}
 
 const ADD_MIGRATION =
   "insert into schema_migrations (number, name, applied_at) values (?, ?, strftime('%FT%H:%M:%fZ'))"
