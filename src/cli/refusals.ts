@@ -32,7 +32,8 @@ const REMEDIES: readonly (readonly [RegExp, remedy: string, words?: string])[] =
   [/^The database/, 'Check that the database is running, then retry.'],
 ]
 
-const explained = (error: unknown, command: string): [text: string, remedy: string | undefined] => {
+/** An error in words, and what to do about it. */
+export const explained = (error: unknown, command: string): [text: string, remedy: string | undefined] => {
   // The driver tries each address of a host.
   const [first = error] = error instanceof AggregateError ? error.errors : []
   const message = first instanceof Error ? first.message : String(first)

@@ -6,6 +6,7 @@ import { loadTelemetry } from '../compose/telemetry.ts'
 import type { Config } from '../config/config.ts'
 import { DomainFailure } from '../core/failures.ts'
 import { greeting } from './first-run.ts'
+import { explained } from './refusals.ts'
 import { type Role, standaloneRole, urlOf } from './role.ts'
 import { superviseWorkers } from './supervise-workers.ts'
 import { reportRefusal, workerRole } from './worker.ts'
@@ -70,7 +71,8 @@ const retried = async (step: () => Promise<unknown>, stop: AbortSignal, log: Log
       return
     } catch (error) {
       if (!(error instanceof DomainFailure) || error.kind !== 'unavailable') throw error
-      if (tries % 20 === 0) log.warn({ err: error }, 'waiting for the database')
+      const [reason, remedy] = explained(error.cause ?? error, 'serve')
+      if (tries % 20 === 0) log.warn({ reason, remedy }, 'waiting for the database')
       await pause(RETRY_MS, null, { signal: stop }).catch(() => {})
     }
   }

@@ -281,6 +281,13 @@ t.test('a port in use, or a database that cannot be opened, ends the server with
   }
 })
 
+t.test('a server that waits for its database says in one line why, and what to do', async (t) => {
+  const server = await startProgram(t, { DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' })
+  const waiting = await until('it waits', () => server.logs().find(({ msg }) => msg?.startsWith('waiting')))
+  t.match(waiting, { reason: /^No connection to 127.0.0.1:1/, remedy: /DATABASE_URL, or start PostgreSQL/ })
+  t.notOk('err' in waiting)
+})
+
 t.test(
   'a file that is moved away and back is one error each in the log, also without a request',
   async (t) => {
