@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
-import * as v from 'valibot'
-import { orNull } from '../adapters/sqlite/place.ts'
 import { createPageGroup, type PageGroupFields } from '../core/create-page-group.ts'
 import { refuse } from '../core/failures.ts'
 import { findPageGroup } from '../core/find-page-group.ts'
 import { listAllPageGroups } from '../core/list-page-groups.ts'
+import { orNull } from '../core/or-null.ts'
 import { updatePageGroup } from '../core/update-page-group.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkShape } from '../shapes/check.ts'
-import { PAGE_GROUP_STATUSES, PageGroupInput, type PageGroupStatus } from '../shapes/page-group.ts'
+import { PAGE_GROUP_STATUSES, PageGroupFile, type PageGroupStatus } from '../shapes/page-group.ts'
 import { type Command, isFolder, TENANT, type Texts, valued, wrongUse } from './command.ts'
 import { everySecond } from './output.ts'
 
@@ -24,7 +23,6 @@ const FIELD_OPTIONS = {
   status: valued('S', STATUSES),
   file: valued('F', 'a JSON file with the fields, - for stdin; options override it'),
 }
-const unknownField = v.custom<never>(() => false, 'is not a field of a page group')
 const FILE_DETAILS = [
   'The fields of a file are those of the API: brandId, name, title, pageContext, status, actions,',
   'footerLinks, scripts, headerActionId.',
@@ -136,7 +134,7 @@ const fieldsOf = (text: string, subject: string): PageGroupFields => {
   const value: unknown = orNull(() => JSON.parse(text))
   if (value === null || Array.isArray(value))
     return refuse('invalid_json', `${subject} is not a JSON object. A file has one, or one on each line.`)
-  const { output, faults } = checkShape(v.objectWithRest(PageGroupInput.entries, unknownField), value)
+  const { output, faults } = checkShape(PageGroupFile, value)
   if (faults.length > 0) refuse('invalid_request', `${subject} is invalid.`, { errors: faults })
   const { actions, footerLinks, scripts, ...fields } = output
   const { members } = membersOf(text)

@@ -2,7 +2,8 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/open.ts'
-import { isLost, LOST_REMEDY, lostDetail, orNull } from '../adapters/sqlite/place.ts'
+import { isLost, LOST_REMEDY, lostDetail } from '../adapters/sqlite/place.ts'
+import { orNull } from '../core/or-null.ts'
 import { type Check, checkMigrations, failed, passed } from './check.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 

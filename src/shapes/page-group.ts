@@ -46,6 +46,10 @@ export const PageGroupInput = v.object({
   headerActionId: v.exactOptional(v.nullable(boundedText(1, 255))),
 })
 
+const unknownField = v.custom<never>(() => false, 'is not a field of a page group')
+/** The fields of a page group in a file, where a misspelt one must not be lost. */
+export const PageGroupFile = v.objectWithRest(PageGroupInput.entries, unknownField)
+
 /** Query of `GET /v0/page_groups`. */
 export const PageGroupQuery = v.object({
   ...SliceQuery.entries,

@@ -2,9 +2,10 @@ import { resolve } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { unavailable } from '../../core/failures.ts'
+import { orNull } from '../../core/or-null.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, valuesOf } from '../columns.ts'
-import { orNull, prepareFile, watchPlace } from './place.ts'
+import { prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>

@@ -2,6 +2,7 @@ import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, stat
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { unavailable } from '../../core/failures.ts'
+import { orNull } from '../../core/or-null.ts'
 
 /** A new file would make SQLite delete the journal. Another process creates the file first, then its journal. */
 export const isLost = (place: string): boolean => existsSync(`${place}-wal`) && !existsSync(place)
@@ -40,12 +41,3 @@ export const watchPlace = (file: DatabaseSync, place: string) => {
 }
 const emptyJournal = (file: DatabaseSync): boolean =>
   orNull(() => file.prepare('pragma wal_checkpoint(truncate)').get()?.['busy']) === 0
-
-/** Null if it fails. */
-export const orNull = <Answer>(attempt: () => Answer): Answer | null => {
-  try {
-    return attempt()
-  } catch {
-    return null
-  }
-}
