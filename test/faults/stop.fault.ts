@@ -53,7 +53,7 @@ const keptConnection = async (url: string): Promise<Heard> => {
     text += chunk
   })
   socket.write('GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n')
-  await until('the connection is answered', () => text.includes('\r\n\r\n') && text.endsWith('}'))
+  await until('the connection is answered', () => text.includes('\r\n\r\n') && text.endsWith('}\n'))
   text = ''
   return { socket, text: () => text, end }
 }
