@@ -89,7 +89,7 @@ export const SETTINGS = {
   NAMER_EXTRA_BODY: ['', nullable(jsonObject), 'JSON object merged into each request to that server'],
   NAMER_PATIENCE_MS: ['10000', whole(1, 600_000), 'how long naming may delay a version, retries included'],
   NAMER_CALLS_MAX: ['4', whole(1, 1_000), 'naming calls in flight'],
-  PROSPECTS_REMEMBERED_MAX: ['50000', whole(0, 10_000_000), 'prospects that need no look-up; 0: none'],
+  PROSPECTS_REMEMBERED_MAX: ['50000', whole(0, 10_000_000), 'prospects kept in memory; 0: none'],
   REQUIRE_IDENTITY: ['false', flag, 'refuse activities with neither prospectId nor email: true, false'],
   RATE_LIMIT_PER_MINUTE: [
     '',

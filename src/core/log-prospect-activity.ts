@@ -148,7 +148,7 @@ const decide = (
     const { prospect, isNew } = prospectFor(activity)
     const log = newLog(activity, prospect.prospectId, isNew, now, newId)
     logs.push(log)
-    // Without an id or an email that matches, each activity has a prospect of its own.
+    // Without an id or an email that matches, each activity gets a new prospect.
     if (activity.prospectId !== undefined || activity.matchable !== null) seen.push([activity, prospect])
     earlier.add(activity.key, log)
     return { receipt: receiptOf(log), replayed: false }

@@ -49,10 +49,12 @@ export type ActivityChanges = {
 }
 /** The part of a store that keeps prospects and what they did. */
 export type Activities = {
+  /** Answers those of the wanted prospects and receipts that exist. */
   recall(wants: ActivityWants): Promise<KnownActivities>
+  /** Saves all changes or, if another writer was faster, nothing. */
   record(changes: ActivityChanges): Promise<Recorded>
   /**
-   * Adds logs of prospects that exist, each under an idempotency key of its own or none, and answers their ids. Skips
+   * Adds logs of prospects that exist, each under a different idempotency key or none, and answers their ids. Skips
    * those whose key is taken, and may skip all if another writer was faster.
    */
   recordLogs(logs: readonly NewLog[]): Promise<readonly string[]>
