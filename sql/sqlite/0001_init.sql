@@ -55,14 +55,14 @@ create table prospect_logs (
   request_hash text,
   created_prospect integer not null check (created_prospect in (0, 1)),
   occurred_at text not null,
+  timeline_key integer not null,
   created_at text not null,
   primary key (tenant_id, prospect_log_id)
 ) strict;
 create unique index prospect_logs_idempotency_key on prospect_logs (tenant_id, source, idempotency_key)
   where idempotency_key is not null;
 -- A prospect's timeline, newest first.
-create index prospect_logs_timeline on prospect_logs
-  (tenant_id, prospect_id, occurred_at desc, prospect_log_id desc);
+create index prospect_logs_timeline on prospect_logs (timeline_key);
 
 create table page_groups (
   tenant_id text not null,

@@ -67,6 +67,9 @@ export const emailIn = (number: string): string => {
   return `${quoted(before)} || (${number})::text || ${quoted(after)}`
 }
 
+/** As far apart as ours, though not the same. */
+export const timelineKeyIn = (prospectId: string, when: string): string =>
+  `(hashtext(${prospectId}) & 8388607) * 1073741824::bigint + floor(extract(epoch from ${when}) / 4)::bigint`
 const WHEN = "timestamptz '2026-01-01T00:00:00Z'"
 
 const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
@@ -80,11 +83,12 @@ const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
       select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, ${emailHashIn(emailIn('n'))}, null, ${WHEN}
       from generate_series(1, ${size.prospects}) n`,
     `insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
-        idempotency_key, request_hash, created_prospect, occurred_at, created_at)
+        idempotency_key, request_hash, created_prospect, occurred_at, timeline_key, created_at)
       select ${tenant}, ${idIn('prospectlog', 'n')}, ${idIn('prospect', `1 + n % ${size.prospects}`)}, 'fill',
         'form_submitted', ${quoted(BODY_TEXT.payload)}, ${emailIn(`1 + n % ${size.prospects}`)}, null,
         case when n % 2 = 0 then 'fill-' || lpad(n::text, 12, '0') end,
-        case when n % 2 = 0 then repeat('h', 43) end, false, ${WHEN} + n * interval '1 ms', ${WHEN} + n * interval '1 ms'
+        case when n % 2 = 0 then repeat('h', 43) end, false, ${WHEN} + n * interval '1 ms',
+        ${timelineKeyIn(idIn('prospect', `1 + n % ${size.prospects}`), WHEN)}, ${WHEN} + n * interval '1 ms'
       from generate_series(1, ${size.logs}) n`,
     `insert into page_groups (tenant_id, page_group_id, brand_id, name, title, page_context, status, actions,
         footer_links, scripts, header_action_id, created_at, updated_at, deleted_at)

@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { timelineKey } from '../../src/adapters/timeline-key.ts'
 import { matchableEmail } from '../../src/core/emails.ts'
 import {
   BODY_TEXT,
@@ -23,6 +24,9 @@ export const fillSqlite = async (path: string, size: Size): Promise<Filled> => {
       'email_hash',
       { deterministic: true },
       (email) => matchableEmail(String(email))?.emailHash ?? null,
+    )
+    file.function('timeline_key', { deterministic: true }, (prospectId, when) =>
+      timelineKey(String(prospectId), String(when)),
     )
     file.exec('pragma synchronous = off; pragma cache_size = -262144; begin')
     for (const statement of statementsOf(owner, size)) file.exec(statement)
@@ -81,12 +85,12 @@ const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
       ${series('n', size.prospects)}
       select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, email_hash(${emailIn('n')}), null, ${WHEN} from ns`,
     `insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
-        idempotency_key, request_hash, created_prospect, occurred_at, created_at)
+        idempotency_key, request_hash, created_prospect, occurred_at, timeline_key, created_at)
       ${series('n', size.logs)}
       select ${tenant}, ${idIn('prospectlog', 'n')}, ${idIn('prospect', prospect)}, 'fill', 'form_submitted',
         ${quoted(BODY_TEXT.payload)}, ${emailIn(prospect)}, null,
         case when n % 2 = 0 then 'fill-' || printf('%012d', n) end,
-        case when n % 2 = 0 then printf('%.43c', 'h') end, 0, ${WHEN}, ${WHEN}
+        case when n % 2 = 0 then printf('%.43c', 'h') end, 0, ${WHEN}, timeline_key(${idIn('prospect', prospect)}, ${WHEN}), ${WHEN}
       from ns`,
     `insert into page_groups (tenant_id, page_group_id, brand_id, name, title, page_context, status, actions,
         footer_links, scripts, header_action_id, created_at, updated_at, deleted_at)

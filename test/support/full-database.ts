@@ -237,8 +237,8 @@ const people = async (sql: Sql, tenant: string, from: number, to: number) => {
     select '${tenant}', ${ID('prospect')}, 'email', lpad(n::text, 43, '0'), now() from generate_series(${from}, ${to}) n`)
   await sql.unsafe(`
     insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, idempotency_key,
-      request_hash, created_prospect, occurred_at, created_at)
+      request_hash, created_prospect, occurred_at, timeline_key, created_at)
     select '${tenant}', ${ID('prospectlog')}, ${ID('prospect')}, 'crm', 'webhook', '{"a":1}', 'key ' || n, 'hash', true,
-      now(), now()
+      now(), n, now()
     from generate_series(${from}, ${to}) n`)
 }

@@ -1,5 +1,6 @@
 import type { Activities, ActivityChanges, KnownActivities } from '../../core/ports/activities.ts'
 import { COLUMNS } from '../rows.ts'
+import { logRow } from '../timeline-key.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
 import { columns, ifOvertaken, recordedUnlessOvertaken } from './statements.ts'
@@ -46,14 +47,14 @@ export const postgresActivities = (ask: Ask): Activities => ({
       ask,
       (sql) => sql`
         ${prospects.length === 0 ? sql`` : withSaved(sql, prospects)}
-        insert into prospect_logs ${LOGS.into(sql, changes.logs)} ${inLockOrder(sql)}`,
+        insert into prospect_logs ${LOGS.into(sql, changes.logs.map(logRow))} ${inLockOrder(sql)}`,
     )
   },
 
   recordLogs: async (logs) => {
     const added = await ask(
       (sql) => sql<{ prospectLogId: string }[]>`
-        insert into prospect_logs ${LOGS.into(sql, logs)} ${inLockOrder(sql)}
+        insert into prospect_logs ${LOGS.into(sql, logs.map(logRow))} ${inLockOrder(sql)}
         on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
         returning prospect_log_id`,
     ).catch(ifOvertaken([]))

@@ -1,5 +1,6 @@
 import type { Activities, StoredProspect, StoredReceipt } from '../../core/ports/activities.ts'
 import { COLUMNS } from '../rows.ts'
+import { logRow } from '../timeline-key.ts'
 import { type Database, insertInto } from './open.ts'
 
 const PROSPECT = 'select tenant_id, prospect_id, email_hash, name from prospects'
@@ -47,12 +48,12 @@ export const sqliteActivities = (database: Database): Activities => ({
   record: ({ prospects, logs }) =>
     database.record(() => {
       for (const prospect of prospects) saveProspect(database, prospect)
-      for (const log of logs) insertLog(database, log)
+      for (const log of logs) insertLog(database, logRow(log))
       return 'recorded'
     }),
 
   recordLogs: (logs) =>
     database.write(() =>
-      logs.flatMap((log) => (insertLogUnlessKnown(database, log) === 0 ? [] : log.prospectLogId)),
+      logs.flatMap((log) => (insertLogUnlessKnown(database, logRow(log)) === 0 ? [] : log.prospectLogId)),
     ),
 })

@@ -14,12 +14,14 @@ export type Database = ReturnType<typeof openDatabase>
 const READ_WAIT = 'pragma busy_timeout = 100'
 const NO_WAIT = 'pragma busy_timeout = 0'
 const AGAIN_MS = 5
+/** 16 MB: a page that many transactions change is copied into the file once. */
+const LONG_JOURNAL = 'pragma wal_autocheckpoint = 4000'
 
 export const openDatabase = (path: string, busyMsMax: number) => {
   const place = path === ':memory:' ? path : resolve(path)
   if (place !== ':memory:') prepareFile(place)
   const file = new DatabaseSync(place)
-  file.exec(`pragma busy_timeout = ${busyMsMax}; pragma synchronous = full`)
+  file.exec(`pragma busy_timeout = ${busyMsMax}; pragma synchronous = full; ${LONG_JOURNAL}`)
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
   const refuseMoved = watchPlace(file, place)

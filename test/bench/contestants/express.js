@@ -21,6 +21,7 @@ import {
   requestHashOf,
   sliceOf,
   sliceQuery,
+  timelineKey,
 } from './rival-parts.js'
 
 // Left to itself PostgreSQL plans each list of pages anew, prepared or not.
@@ -56,8 +57,8 @@ const ADD_LOG = {
   name: 'add_log',
   text: `
     insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
-      idempotency_key, request_hash, created_prospect, occurred_at, created_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, false, $11, $11)
+      idempotency_key, request_hash, created_prospect, occurred_at, timeline_key, created_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, false, $11, $12, $11)
     on conflict do nothing
     returning prospect_log_id`,
 }
@@ -66,13 +67,13 @@ const ADD_PROSPECT_AND_LOG = {
   text: `
     with prospect as (
       insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at)
-      values ($1, $3, $12, $13, $8, $11)
+      values ($1, $3, $13, $14, $8, $11)
       on conflict do nothing
       returning tenant_id, prospect_id, created_at
     )
     insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
-      idempotency_key, request_hash, created_prospect, occurred_at, created_at)
-    select tenant_id, $2, prospect_id, $4, $5, $6::json, $7, $8, $9, $10, true, created_at, created_at from prospect
+      idempotency_key, request_hash, created_prospect, occurred_at, timeline_key, created_at)
+    select tenant_id, $2, prospect_id, $4, $5, $6::json, $7, $8, $9, $10, true, created_at, $12::bigint, created_at from prospect
     on conflict do nothing
     returning prospect_log_id`,
 }
@@ -218,10 +219,11 @@ const logActivity = async (tenantId, body) => {
           idempotencyKey,
           requestHash,
           createdAt,
+          timelineKey(prospectId, createdAt),
           email?.email ?? null,
           email?.hash ?? null,
         )
-      : await ask(ADD_LOG, ...log, idempotencyKey, requestHash, createdAt)
+      : await ask(ADD_LOG, ...log, idempotencyKey, requestHash, createdAt, timelineKey(prospectId, createdAt))
     if (rows.length > 0)
       return { prospectId, prospectLogId, createdAt: createdAt.toISOString(), createdProspect, source, type }
     const first = idempotencyKey === null ? undefined : await findReceipt(tenantId, body, requestHash)

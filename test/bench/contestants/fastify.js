@@ -24,6 +24,7 @@ import {
   requestHashOf,
   sliceOf,
   sliceQuery,
+  timelineKey,
 } from './rival-parts.js'
 
 // Left to itself PostgreSQL plans each list of pages anew, prepared or not.
@@ -100,17 +101,19 @@ const logActivity = async (tenantId, body) => {
             returning tenant_id, prospect_id, created_at
           )
           insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
-            idempotency_key, request_hash, created_prospect, occurred_at, created_at)
+            idempotency_key, request_hash, created_prospect, occurred_at, timeline_key, created_at)
           select tenant_id, ${prospectLogId}, prospect_id, ${source}, ${type}, ${sql.json(payload)},
-            ${body.email ?? null}, ${name}, ${idempotencyKey}, ${requestHash}, true, created_at, created_at
+            ${body.email ?? null}, ${name}, ${idempotencyKey}, ${requestHash}, true, created_at,
+            ${timelineKey(prospectId, createdAt)}::bigint, created_at
           from prospect
           on conflict do nothing
           returning prospect_log_id`
       : await sql`
           insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
-            idempotency_key, request_hash, created_prospect, occurred_at, created_at)
+            idempotency_key, request_hash, created_prospect, occurred_at, timeline_key, created_at)
           values (${tenantId}, ${prospectLogId}, ${prospectId}, ${source}, ${type}, ${sql.json(payload)},
-            ${body.email ?? null}, ${name}, ${idempotencyKey}, ${requestHash}, false, ${createdAt}, ${createdAt})
+            ${body.email ?? null}, ${name}, ${idempotencyKey}, ${requestHash}, false, ${createdAt},
+            ${timelineKey(prospectId, createdAt)}, ${createdAt})
           on conflict do nothing
           returning prospect_log_id`
     if (rows.length > 0)

@@ -6,7 +6,7 @@ import type { CaseName } from '../cases.ts'
 import { run } from '../children.ts'
 import type { Address } from '../database.ts'
 import { BODY_TEXT, type Filled, PAGES_PER_GROUP_MAX, quoted, type Size } from '../fill.ts'
-import { emailHashIn, emailIn, idIn } from '../fill-postgres.ts'
+import { emailHashIn, emailIn, idIn, timelineKeyIn } from '../fill-postgres.ts'
 import { newFolder, removeFolder } from '../folders.ts'
 import type { Sample } from '../load.ts'
 import type { Contestant } from './contestant.ts'
@@ -96,9 +96,10 @@ const scriptsOf = (filled: Filled, size: Size): Record<CaseName, string> => {
   const payload = quoted(BODY_TEXT.payload.replaceAll(':', ': '))
   const log = (prospectId: string, email: string, key: string, created: boolean, from: string) => `
     insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email,
-      idempotency_key, request_hash, created_prospect, occurred_at, created_at)
+      idempotency_key, request_hash, created_prospect, occurred_at, timeline_key, created_at)
     select ${tenant}, ${newId('prospectlog')}, ${prospectId}, 'bench', 'form_submitted',
-      ${payload}, ${email}, ${key}, ${key === 'null' ? 'null' : "repeat('h', 43)"}, ${created}, now(), now()
+      ${payload}, ${email}, ${key}, ${key === 'null' ? 'null' : "repeat('h', 43)"}, ${created}, now(),
+      ${timelineKeyIn(prospectId, 'now()')}, now()
     from ${from}
     on conflict do nothing
     returning prospect_log_id, created_at;`

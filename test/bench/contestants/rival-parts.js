@@ -23,6 +23,13 @@ export const matchableEmail = (email) => {
   return normalised ? { email: normalised, hash: sha256(normalised) } : null
 }
 
+/** What the index of timelines holds: a few bits of the prospect, then of the time. */
+export const timelineKey = (prospectId, at) => {
+  let slot = 0
+  for (let i = prospectId.length - 8; i < prospectId.length; i++)
+    slot = (slot * 31 + prospectId.charCodeAt(i)) % 2 ** 23
+  return slot * 2 ** 30 + Math.floor(at.getTime() / 4_000)
+}
 export const requestHashOf = ({ type, prospectId, email, name, payload }) =>
   sha256(JSON.stringify([type, prospectId, email, name, payload]))
 

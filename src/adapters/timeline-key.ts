@@ -1,0 +1,25 @@
+import type { NewLog } from '../core/ports/activities.ts'
+
+const STEP_MS = 4_000
+const STEPS = 2 ** 30
+const PROSPECTS = 2 ** 23
+
+/**
+ * What the index of timelines holds: 23 bits of a hash of the prospect, then 30 bits of when it happened, in steps of
+ * 4 seconds from 1970 to 2106. Rows between two keys are checked, and those of one step sorted, when they are read. An
+ * index on the ids and the time itself costs a fifth of all activities per second, this one less than a tenth.
+ */
+export const timelineKey = (prospectId: string, occurredAt: string): number => {
+  const step = Math.floor(Date.parse(occurredAt) / STEP_MS)
+  return (hashOf(prospectId) % PROSPECTS) * STEPS + Math.min(Math.max(step, 0), STEPS - 1)
+}
+
+/** FNV-1a, 32 bits. Stored in every key: it must never change. */
+const hashOf = (text: string): number => {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return hash >>> 0
+}
+
+/** The row of a log. */
+export const logRow = (log: NewLog) => ({ ...log, timelineKey: timelineKey(log.prospectId, log.occurredAt) })
