@@ -109,7 +109,8 @@ const readAs = (column: string, type: string): string => {
   if (type.startsWith('timestamp')) return ISO_TIME.replace('%', column)
   if (type === 'json') return `${column}::text`
   if (type === 'ARRAY') return `array_to_string(${column}, ' ')`
-  if (type === 'boolean' || type === 'bigint') return `${column}::int`
+  if (type === 'bigint') return `${column}::float8`
+  if (type === 'boolean') return `${column}::int`
   return column
 }
 
