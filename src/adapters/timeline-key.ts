@@ -6,8 +6,9 @@ const PROSPECTS = 2 ** 23
 
 /**
  * What the index of timelines holds: 23 bits of a hash of the prospect, then 30 bits of when it happened, in steps of
- * 4 seconds from 1970 to 2106. Rows between two keys are checked, and those of one step sorted, when they are read. An
- * index on the ids and the time itself costs a fifth of all activities per second, this one less than a tenth.
+ * 4 seconds from 1970 to 2106. Rows between two keys are checked, and those of one step sorted, when they are read. At
+ * 64 callers an index on the ids and the time costs 19 % of the activities per second on PostgreSQL and 40 % on SQLite,
+ * this one 13 % and 25 %; at one caller none costs anything that can be measured.
  */
 export const timelineKey = (prospectId: string, occurredAt: string): number => {
   const step = Math.floor(Date.parse(occurredAt) / STEP_MS)

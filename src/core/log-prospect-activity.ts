@@ -52,7 +52,11 @@ type Deps = Needs<'activities'> & {
 export const logProspectActivities = (deps: Deps) => {
   const { store, clock, newId, remembered } = deps
 
-  /** The long way: looks prospects and keys up. */
+  /**
+   * The long way: looks prospects and keys up. On PostgreSQL, one statement that adds prospects and logs, and skips
+   * emails that are known, is faster for new prospects (283 µs instead of 362 for one, 935 instead of 1,046 for 30), but
+   * comes on top for those that are known and not remembered.
+   */
   const storyAt = (now: string, seenMs = remembered?.stopwatch() ?? 0) => ({
     recall: (activities: readonly Activity[]) => store.activities.recall(wantsOf(activities)),
     decide: (activities: readonly Activity[], known: KnownActivities) => decide(activities, known, now, deps),

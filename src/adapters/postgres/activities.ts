@@ -55,12 +55,16 @@ export const postgresActivities = (ask: Ask): Activities => ({
     const added = await ask(
       (sql) => sql<{ prospectLogId: string }[]>`
         insert into prospect_logs ${LOGS.into(sql, logs.map(logRow))} ${inLockOrder(sql)}
-        on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
+        ${logs.some(({ idempotencyKey }) => idempotencyKey !== null) ? unlessKnown(sql) : sql``}
         returning prospect_log_id`,
     ).catch(ifOvertaken([]))
     return added.map(({ prospectLogId }) => prospectLogId)
   },
 })
+
+// Only where there are keys: PostgreSQL inserts every row twice over when it must be able to take it back.
+const unlessKnown = (sql: Sql) => sql`
+  on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
 
 const inLockOrder = (sql: Sql) => sql`order by tenant_id, source, idempotency_key, prospect_log_id`
 
