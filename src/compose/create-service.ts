@@ -16,6 +16,7 @@ import { membersOf } from '../json/raw-json.ts'
 import { checkShape } from '../shapes/check.ts'
 import * as inputs from '../shapes/input.ts'
 import type { RawJson } from '../shapes/json.ts'
+import { checkCounts } from './check-counts.ts'
 import { composeUseCases } from './use-cases.ts'
 
 const TENANTS_REMEMBERED_MAX = 10_000
@@ -54,6 +55,7 @@ export const createService = ({
   prospectsRememberedMax = DEFAULTS.prospectsRememberedMax,
   listsInFlightMax = 1,
 }: ServiceOptions) => {
+  checkCounts({ prospectsRememberedMax, listsInFlightMax })
   const deps = { store, clock, newId }
   const useCases = composeUseCases({ ...deps, requireIdentity, prospectsRememberedMax, listsInFlightMax })
   const tenants = new Map<string, Promise<unknown>>()

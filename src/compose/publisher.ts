@@ -6,6 +6,7 @@ import type { Store } from '../core/ports/store.ts'
 import type { Namer, OnFailedAttempt } from '../core/ports/versions.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { publishVersions } from '../core/publish-versions.ts'
+import { checkCounts } from './check-counts.ts'
 import { LIST_LENGTH_MAX } from './use-cases.ts'
 
 /** Pause between two steps without a namer; the calls to a namer are pause enough. */
@@ -47,6 +48,7 @@ export const createPublisher = ({
   onFailedAttempt = () => {},
   onError = console.error,
 }: PublisherOptions) => {
+  checkCounts({ namerPatienceMs: patienceMs, namerCallsMax, pollMs })
   const sleep = (ms: number, stop: AbortSignal) => pause(ms, undefined, { signal: stop }).catch(() => {})
   const publisher = publishInBackground({
     publish: publishVersions({

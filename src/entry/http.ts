@@ -5,6 +5,7 @@ import { docsRoutes } from '../adapters/http/docs/routes.ts'
 import { createHandler as createHandlerOver, type Handler } from '../adapters/http/node/handler.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { type ApiSettings, composeApi } from '../compose/api.ts'
+import { checkCounts } from '../compose/check-counts.ts'
 import type { ServiceOptions } from '../compose/create-service.ts'
 import { DEFAULTS } from '../config/config.ts'
 
@@ -42,6 +43,7 @@ export const createApi = ({
   onError = (error, requestId) => console.error(requestId, error),
   ...settings
 }: ApiOptions): Api => {
+  checkCounts({ listsInFlightMax, ...settings })
   const { api, forgetKeys } = composeApi({
     store,
     clock,
@@ -92,10 +94,12 @@ export type HandlerOptions = {
  * app.addHook('onRequest', (request, reply, done) => handler(request.raw, reply.raw, done))
  * ```
  */
-export const createHandler = (api: Api, { basePath = '', ...limits }: HandlerOptions = {}): Handler =>
-  createHandlerOver({
+export const createHandler = (api: Api, { basePath = '', ...limits }: HandlerOptions = {}): Handler => {
+  checkCounts(limits)
+  return createHandlerOver({
     api,
     basePath: basePath.replace(/^\/*(?=.)/, '/').replace(/\/+$/, ''),
     limits: withDefaults(limits),
     newRequestId: randomUUID,
   })
+}

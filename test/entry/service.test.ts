@@ -1,6 +1,7 @@
 import t from 'tap'
-import { createApi } from '../../src/entry/http.ts'
+import { createApi, createHandler } from '../../src/entry/http.ts'
 import { createService, DomainFailure, memoryStore, SCOPES, type Service } from '../../src/entry/index.ts'
+import { createPublisher } from '../../src/entry/publisher.ts'
 import { caller } from '../support/api.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
 
@@ -240,4 +241,20 @@ t.test('an error of the store is thrown as it is, and the next call asks again',
   await t.rejects(logActivities([activity]), { message: 'away' })
   isAway = false
   await t.resolves(logActivity(activity))
+})
+
+t.test('options that would let nothing happen are refused by name', async (t) => {
+  const store = memoryStore()
+  const creating = [
+    () => createService({ store, listsInFlightMax: 0 }),
+    () => createService({ store, prospectsRememberedMax: -1 }),
+    () => createApi({ store, requestsAtOnceMax: 0 }),
+    () => createApi({ store, requestsWaitingMax: Number.NaN }),
+    () => createHandler(createApi({ store }), { unsentBytesMax: 1.5 }),
+    () => createPublisher({ store, pollMs: 0 }),
+  ]
+  for (const create of creating)
+    t.throws(create, /^\w+ must be a whole number of at least [01]\.$/)
+  createService({ store, prospectsRememberedMax: 0 })
+  createApi({ store, rateLimitPerMinute: null })
 })
