@@ -12,6 +12,7 @@ import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import type { NewLog, ProspectChange } from '../../src/core/ports/activities.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { postgresStore as storeOverInstance } from '../../src/entry/postgres.ts'
+import { startCitus, whyNoCitus } from './citus.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from './postgres.ts'
 
 // A file against three stores may take longer than tap's half minute; `--test-timeout` is the limit.
@@ -33,7 +34,7 @@ export type TestedStore = {
 export type Sent = { readonly text: string; readonly parameters: readonly unknown[] }
 /** One of the kinds; `instance` is PostgreSQL through an embedder's own instance of the driver. `open` makes a new, empty, migrated one each time; on PostgreSQL it can empty the database of a closed one instead, which is faster. */
 export type StoreKind = {
-  readonly name: 'memory' | 'sqlite' | 'postgres' | 'instance'
+  readonly name: 'memory' | 'sqlite' | 'postgres' | 'instance' | 'citus'
   /** Why it cannot be tested here, or null. */
   readonly skip: string | null
   readonly open: (emptied?: string | null) => Promise<TestedStore>
@@ -46,6 +47,7 @@ export const storeKinds = (): readonly StoreKind[] => [
   sqliteKind(),
   postgresKind('postgres'),
   postgresKind('instance'),
+  postgresKind('citus', whyNoCitus(), startDistributed),
 ]
 
 /** What the service runs on, and what an embedder brings. */
@@ -148,13 +150,23 @@ export const sqliteKind = (): StoreKind => ({
   end: async () => {},
 })
 
-const postgresKind = (name: 'postgres' | 'instance'): StoreKind => {
-  let server: Promise<ThrowawayPostgres> | undefined
+type Server = Pick<ThrowawayPostgres, 'newDatabase' | 'stop'>
+const startDistributed = async (): Promise<Server> => {
+  const { newDistributed, stop } = await startCitus()
+  return { newDatabase: newDistributed, stop }
+}
+
+const postgresKind = (
+  name: 'postgres' | 'instance' | 'citus',
+  skip = whyNoPostgres(),
+  start: () => Promise<Server> = startPostgres,
+): StoreKind => {
+  let server: Promise<Server> | undefined
   return {
     name,
-    skip: whyNoPostgres(),
+    skip,
     open: async (emptied = null) => {
-      server ??= startPostgres()
+      server ??= start()
       const url = emptied ?? (await (await server).newDatabase())
       if (emptied !== null) await empty(emptied)
       const stores: Store[] = []
