@@ -78,14 +78,34 @@ export const startCitus = async (): Promise<ThrowawayCitus> => {
   }
 }
 
-/** What an operator runs after migrating: `psql -1 -f sql/citus.sql`, which sends statement by statement, as Citus wants. */
-export const distribute = (url: string): Promise<void> =>
-  runOn(url, ['begin', ...DISTRIBUTE.split(/;$/m), 'commit'])
+/** Which of the workers has the rows of a tenant. */
+export const workerOf = async (
+  { workers }: ThrowawayCitus,
+  url: string,
+  tenantId: string,
+): Promise<number> => {
+  const [row] = await runOn(url, [
+    `select nodename as folder from pg_dist_shard_placement
+      where shardid = get_shard_id_for_distribution_column('pages', '${tenantId}')`,
+  ])
+  return workers.findIndex(({ folder }) => folder === row?.['folder'])
+}
 
-const runOn = async (url: string, statements: readonly string[]): Promise<void> => {
+/** What an operator runs after migrating: `psql -1 -f sql/citus.sql`, which sends statement by statement, as Citus wants. */
+export const distribute = async (url: string): Promise<void> => {
+  await runOn(url, ['begin', ...DISTRIBUTE.split(/;$/m), 'commit'])
+}
+
+/** On one connection; answers the rows of the last statement. */
+export const runOn = async (
+  url: string,
+  statements: readonly string[],
+): Promise<Record<string, unknown>[]> => {
   const connection = openPostgres(url, { max: 1, prepare: false, onnotice: () => {} })
+  let rows: Record<string, unknown>[] = []
   try {
-    for (const statement of statements) await connection.unsafe(statement)
+    for (const statement of statements) rows = [...(await connection.unsafe(statement))]
+    return rows
   } finally {
     await connection.end()
   }
