@@ -22,6 +22,8 @@ import { observe, type Telemetry } from './telemetry.ts'
 const KEYS_REMEMBERED_MS_MAX = 30_000
 /** Statements of all callers that wait for a connection. */
 const STATEMENTS_WAITING_MAX = 2_000
+/** On a cluster a list is of one tenant, so it takes more of them to serve several. */
+const LISTS_ON_CLUSTER = { listsInFlightMax: 8, tenantListsMax: 2 }
 
 /** The store that the settings name. Opens the embedded file; connects to nothing yet. */
 const openStore = (config: Config, log: Log, metrics: Metrics | null = null): Store => {
@@ -38,11 +40,16 @@ const openStore = (config: Config, log: Log, metrics: Metrics | null = null): St
     lockMsMax: 2_000,
     waitingMax: STATEMENTS_WAITING_MAX,
     waitMsMax: 2_000,
+    ...(config.databaseCluster && { cluster: config.databaseCluster }),
     ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
     ...(metrics && { observer: metrics.database }),
   }
   return postgresStore(settings, readMigrations('postgres'), (message) => log.warn(message))
 }
+
+/** The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits. */
+const listsOf = ({ database, databaseCluster }: Config) =>
+  databaseCluster ? LISTS_ON_CLUSTER : { listsInFlightMax: database.kind === 'postgres' ? 2 : 1 }
 
 type Runtime = Telemetry & Needs<keyof Store> & { readonly log: Log }
 export const createRuntime = (config: Config, log: Log, telemetry: Telemetry = {}): Runtime => {
@@ -77,8 +84,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     newId,
     settings: config,
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
-    // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.
-    listsInFlightMax: config.database.kind === 'postgres' ? 2 : 1,
+    ...listsOf(config),
     ready: () => ready(null),
     rawRoutes: [...(config.docs ? docsRoutes() : []), ...(scrape ? [metricsRoute(scrape)] : [])],
   })
@@ -100,6 +106,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     /** Migrates, then serves and publishes. Refuses `unavailable` while the database is away: try again. */
     start: async (): Promise<void> => {
       await store.migrate()
+      await store.ready()
       // Nobody would close what is opened after `close`.
       if (state === 'stopping') return
       store.watch((signal) => {

@@ -56,6 +56,10 @@ const canDecode = (given: string): boolean => {
     return false
   }
 }
+const citus = (given: string): 'citus' => {
+  if (given !== 'citus') throw new Error('must be citus or empty')
+  return given
+}
 const postgresUrl = (given: string): string => {
   const address = /^postgres/.test(given) ? database(given) : undefined
   if (address?.kind !== 'postgres') throw new Error('must be postgres://…')
@@ -80,6 +84,11 @@ export const SETTINGS = {
     '',
     nullable(postgresUrl),
     'the PostgreSQL behind that pooler, for LISTEN and migrations; empty: signals are polled for',
+  ],
+  DATABASE_CLUSTER: [
+    '',
+    nullable(citus),
+    'citus: the tables of DATABASE_URL are distributed with sql/citus.sql; empty: a single PostgreSQL',
   ],
   LOG_LEVEL: ['info', oneOf(LOG_LEVELS), LOG_LEVELS.join(', ')],
   METRICS: ['on', onOrOff, 'Prometheus metrics at /metrics, without an API key: on, off'],

@@ -5,6 +5,9 @@ import type { Outcome } from './outcome.ts'
 export type GatherOptions<Input> = {
   readonly listLengthMax: number
   readonly listsInFlightMax: number
+  /** Makes lists of one group, so many of each in flight at a time. Otherwise any calls share a list. */
+  readonly groupOf?: (input: Input) => string
+  readonly groupListsMax?: number
   /** Of all members of a list together; a heavier member goes alone. */
   readonly listWeightMax?: number
   readonly weightOf?: (input: Input) => number
@@ -37,31 +40,54 @@ export const gather = <Input, Answer>(
 ): ((input: Input) => Promise<Answer>) => {
   const { listLengthMax, listsInFlightMax, dedupeKey, observer } = options
   const { listWeightMax = Infinity, weightOf = () => 0, answersAtOnceMax = Infinity } = options
-  const pending: Member<Input, Answer>[] = []
+  const { groupOf, groupListsMax = listsInFlightMax } = options
+  let pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
+  const listsOfGroup = new Map<string, number>()
   let listsInFlight = 0
   let starting = false
 
-  const takeList = (): readonly Member<Input, Answer>[] => {
+  /** How many of these one list takes. */
+  const lengthOf = (members: readonly Member<Input, Answer>[]): number => {
     let weight = 0
-    const tooMany = pending.findIndex(({ input }, i) => {
+    const tooMany = members.findIndex(({ input }, i) => {
       weight += weightOf(input)
       return i === listLengthMax || (i > 0 && weight > listWeightMax)
     })
-    return pending.splice(0, tooMany < 0 ? pending.length : tooMany)
+    return tooMany < 0 ? members.length : tooMany
+  }
+
+  /** With groups: of the one that has waited longest of those that have room for one more list, if any. */
+  const takeList = (): readonly Member<Input, Answer>[] => {
+    if (groupOf === undefined) return pending.splice(0, lengthOf(pending))
+    const groups = [...Map.groupBy(pending, ({ input }) => groupOf(input))]
+    const [, members = []] = groups.find(([group]) => (listsOfGroup.get(group) ?? 0) < groupListsMax) ?? []
+    const list = new Set(members.slice(0, lengthOf(members)))
+    pending = pending.filter((member) => !list.has(member))
+    return [...list]
+  }
+
+  const count = (list: readonly Member<Input, Answer>[], change: 1 | -1): void => {
+    listsInFlight += change
+    const group = list[0] && groupOf?.(list[0].input)
+    if (group === undefined) return
+    const lists = (listsOfGroup.get(group) ?? 0) + change
+    if (lists === 0) listsOfGroup.delete(group)
+    else listsOfGroup.set(group, lists)
   }
 
   const start = () => {
     starting = false
     while (pending.length > 0 && listsInFlight < listsInFlightMax) {
       const list = takeList()
+      if (list.length === 0) return
       joinable.clear()
       observer?.list(list.length)
       observer?.queued(-list.reduce((calls, { callers }) => calls + callers, 0))
-      listsInFlight++
+      count(list, 1)
       const answered = answer(list).catch((why) => rejectAll(list, why))
       void answered.finally(() => {
-        listsInFlight--
+        count(list, -1)
         startSoon()
       })
     }

@@ -38,6 +38,7 @@ export const createApi = ({
   newId = createNewId(),
   docs = false,
   listsInFlightMax = 1,
+  tenantListsMax,
   onAnswered = () => {},
   onError = (error, requestId) => console.error(requestId, error),
   ...settings
@@ -49,6 +50,7 @@ export const createApi = ({
     settings: withDefaults(settings),
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     listsInFlightMax,
+    tenantListsMax,
     ready: () => store.ready(),
     rawRoutes: docs ? docsRoutes() : [],
     onAnswered,

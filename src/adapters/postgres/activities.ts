@@ -1,5 +1,6 @@
-import type { Activities, ActivityChanges, KnownActivities } from '../../core/ports/activities.ts'
+import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../../core/ports/activities.ts'
 import { COLUMNS } from '../rows.ts'
+import { byTenant, insertForm, ofTenant, sortedBy, tenantOf } from './by-tenant.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
 import { columns, ifOvertaken, recordedUnlessOvertaken } from './statements.ts'
@@ -14,25 +15,25 @@ const BY_KEY = columns('want', 'tenant_id, source, idempotency_key')
 const PROSPECTS = columns('change', COLUMNS.prospects)
 const LOGS = columns('log', COLUMNS.prospect_logs)
 
-export const postgresActivities = (ask: Ask): Activities => ({
-  recall: async ({ prospects, emails, keys }) => {
-    if (prospects.length + emails.length + keys.length === 0) return { prospects: [], receipts: [] }
-    const rows = await ask((sql) => {
-      // Only what is wanted: for a single caller, an empty part would cost a tenth of the statement.
-      const selects = [
-        ...(prospects.length > 0
-          ? [
-              sql`${prospectsWanted(sql, BY_ID.fromShortest(sql, prospects))} and p.prospect_id = want.prospect_id`,
-            ]
-          : []),
-        ...(emails.length > 0
-          ? [
-              sql`${prospectsWanted(sql, BY_EMAIL.fromShortest(sql, emails))} and p.email_hash = want.email_hash`,
-            ]
-          : []),
-        ...(keys.length > 0 ? [logsByKey(sql, keys)] : []),
-      ]
-      return sql<RecallRow[]>`${selects.reduce((all, one) => sql`${all} union all ${one}`)}`
+export const postgresActivities = (ask: Ask, isCluster: boolean): Activities => ({
+  recall: async (wants) => {
+    const from = isCluster ? 'from' : 'fromShortest'
+    const rows = await byTenant(isCluster, wants, (tenantId, { prospects, emails, keys }) => {
+      if (prospects.length + emails.length + keys.length === 0) return []
+      return ask((sql) => {
+        const wanted = (wants: Wants) => prospectsWanted(sql, wants, tenantId)
+        // Only what is wanted: for a single caller, an empty part would cost a tenth of the statement.
+        const selects = [
+          ...(prospects.length > 0
+            ? [sql`${wanted(BY_ID[from](sql, prospects))} and p.prospect_id = want.prospect_id`]
+            : []),
+          ...(emails.length > 0
+            ? [sql`${wanted(BY_EMAIL[from](sql, emails))} and p.email_hash = want.email_hash`]
+            : []),
+          ...(keys.length > 0 ? [logsByKey(sql, BY_KEY[from](sql, keys), tenantId)] : []),
+        ]
+        return sql<RecallRow[]>`${selects.reduce((all, one) => sql`${all} union all ${one}`)}`
+      }, tenantId)
     })
     return {
       prospects: rows.filter((row) => row.prospectLogId === null),
@@ -42,40 +43,48 @@ export const postgresActivities = (ask: Ask): Activities => ({
 
   record: (changes) => {
     const prospects = prospectsInLockOrder(changes)
+    const form = insertForm(isCluster, changes.logs.length)
     return recordedUnlessOvertaken(
       ask,
       (sql) => sql`
-        ${prospects.length === 0 ? sql`` : withSaved(sql, prospects)}
-        insert into prospect_logs ${LOGS.into(sql, changes.logs)} ${inLockOrder(sql)}`,
+        ${prospects.length === 0 ? sql`` : withSaved(sql, PROSPECTS[form](sql, prospects))}
+        insert into prospect_logs ${logsInLockOrder(sql, changes.logs, form)}`,
+      isCluster ? tenantOf(changes.logs) : null,
     )
   },
 
   recordLogs: async (logs) => {
     const added = await ask(
       (sql) => sql<{ prospectLogId: string }[]>`
-        insert into prospect_logs ${LOGS.into(sql, logs)} ${inLockOrder(sql)}
+        insert into prospect_logs ${logsInLockOrder(sql, logs, insertForm(isCluster, logs.length))}
         on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
         returning prospect_log_id`,
+      isCluster ? tenantOf(logs) : null,
     ).catch(ifOvertaken([]))
     return added.map(({ prospectLogId }) => prospectLogId)
   },
 })
 
-const inLockOrder = (sql: Sql) => sql`order by tenant_id, source, idempotency_key, prospect_log_id`
+const logsInLockOrder = (sql: Sql, logs: readonly NewLog[], form: ReturnType<typeof insertForm>) =>
+  form === 'values'
+    ? LOGS.values(sql, sortedBy(logs, 'tenantId', 'source', 'idempotencyKey', 'prospectLogId'))
+    : sql`${LOGS.into(sql, logs)} order by tenant_id, source, idempotency_key, prospect_log_id`
 
-const prospectsWanted = (sql: Sql, wants: ReturnType<typeof BY_ID.from>) => sql`
+type Wants = ReturnType<typeof BY_ID.from>
+
+const prospectsWanted = (sql: Sql, wants: Wants, tenantId: string | null) => sql`
   select p.tenant_id, p.prospect_id, p.email_hash, p.name, null as prospect_log_id, null as source,
     null as idempotency_key, null as request_hash, null as type, null::boolean as created_prospect,
     null::timestamptz as created_at
   from ${wants}
-    join prospects p on p.tenant_id = want.tenant_id`
+    join prospects p on p.tenant_id = want.tenant_id ${ofTenant(sql, 'p', tenantId)}`
 
-const logsByKey = (sql: Sql, wants: readonly object[]) => sql`
+const logsByKey = (sql: Sql, wants: Wants, tenantId: string | null) => sql`
   select l.tenant_id, l.prospect_id, null as email_hash, null as name, l.prospect_log_id, l.source,
     l.idempotency_key, l.request_hash, l.type, l.created_prospect, l.created_at
-  from ${BY_KEY.fromShortest(sql, wants)}
+  from ${wants}
     join prospect_logs l on l.tenant_id = want.tenant_id and l.source = want.source
-      and l.idempotency_key = want.idempotency_key`
+      and l.idempotency_key = want.idempotency_key ${ofTenant(sql, 'l', tenantId)}`
 
 /**
  * An existing prospect keeps what it has. If its email was blank when this list was decided and is a different one by
@@ -83,9 +92,9 @@ const logsByKey = (sql: Sql, wants: readonly object[]) => sql`
  *
  * PostgreSQL does not define which of the two inserts runs first, and neither depends on it: no foreign key joins them.
  */
-const withSaved = (sql: Sql, prospects: readonly object[]) => sql`
+const withSaved = (sql: Sql, prospects: ReturnType<typeof PROSPECTS.into>) => sql`
   with saved as (
-    insert into prospects as p ${PROSPECTS.into(sql, prospects)}
+    insert into prospects as p ${prospects}
     on conflict (tenant_id, prospect_id) do update set
       email = coalesce(p.email, excluded.email),
       email_hash = case when p.email_hash <> excluded.email_hash then ''

@@ -6,6 +6,7 @@ import type { Migration } from '../migrations.ts'
 import type { Ask } from './connect.ts'
 import { unavailableUnlessRejected } from './error-codes.ts'
 import { isUpToDate, migrateOn } from './migrate.ts'
+import { findClusterObstacle } from './obstacle.ts'
 import { isoFromPostgres, type Sql } from './open.ts'
 import { portsOver } from './store.ts'
 
@@ -14,10 +15,21 @@ type Types = Record<string, unknown>
 export type PostgresInstance<T extends Types = Types> = postgres.Sql<T> | postgres.TransactionSql<T>
 
 /** A store over an embedder's instance, which has its own settings and limits and is never closed here. */
-export const postgresStore = (sql: PostgresInstance, migrations: readonly Migration[]): Store => {
+export const postgresStore = (
+  sql: PostgresInstance,
+  migrations: readonly Migration[],
+  { cluster }: { readonly cluster?: 'citus' },
+): Store => {
   const listeners = createListeners()
+  const ask = askOver(sql)
+  const ports = portsOver(ask, migrations, listeners.emit, cluster)
   return {
-    ...portsOver(askOver(sql), migrations, listeners.emit),
+    ...ports,
+    ready: async () => {
+      const obstacle = await findClusterObstacle(ask, cluster)
+      if (obstacle !== null) throw new Error(obstacle)
+      await ports.ready()
+    },
     migrate: () => migrateInstance(sql, migrations),
     /** Emits what this store does, and nothing else. */
     watch: listeners.add,

@@ -43,20 +43,16 @@ export const columns = (alias: string, list: Columns | string) => {
   const arrays = entries.map(([, type]) => (type === 'json' ? '?::text[]::json[]' : `?::${type}[]`))
   const arraysText = template(`unnest(${arrays.join(', ')}) as ${alias} (${names})`.split('?'))
   const row = `(${entries.map(([, type]) => (type === 'text' ? '?::text' : `?::text::${type}`)).join(', ')})`
-  const valuesText = (rowsCount: number) =>
-    template(`(values ${Array(rowsCount).fill(row).join(', ')}) as ${alias} (${names})`.split('?'))
-  const valuesTexts: TemplateStringsArray[] = []
+  const valuesOfRows = (rowsCount: number) => `values ${Array(rowsCount).fill(row).join(', ')}`
+  const valuesText = keptIfShort((count) => `(${valuesOfRows(count)}) as ${alias} (${names})`)
+  const insertedText = keptIfShort((count) => `(${names}) ${valuesOfRows(count)}`)
   const fromArrays = (sql: Sql, rows: readonly object[]) => {
     const values = rows.map((row) => valuesOf(row, members))
     return sql(arraysText, ...members.map((_, i) => textArray(values.map((row) => row[i] ?? null))))
   }
   const fromShortest = (sql: Sql, rows: readonly object[]) => {
     if (rows.length === 0 || rows.length > VALUES_ROWS_MAX) return fromArrays(sql, rows)
-    valuesTexts[rows.length] ??= valuesText(rows.length)
-    return sql(
-      valuesTexts[rows.length] as TemplateStringsArray,
-      ...rows.flatMap((row) => valuesOf(row, members)),
-    )
+    return sql(valuesText(rows.length), ...rows.flatMap((row) => valuesOf(row, members)))
   }
   return {
     names: (sql: Sql) => sql(namesText),
@@ -66,6 +62,9 @@ export const columns = (alias: string, list: Columns | string) => {
     /** For look-ups by a whole key. */
     fromShortest,
     into: (sql: Sql, rows: readonly object[]) => sql(intoText, fromShortest(sql, rows)),
+    /** As `values` however many, the only rows that Citus inserts where they belong without a two-phase commit. */
+    values: (sql: Sql, rows: readonly object[]) =>
+      sql(insertedText(rows.length), ...rows.flatMap((row) => valuesOf(row, members))),
     copied: (sql: Sql) => sql(copiedText),
   }
 }
@@ -73,17 +72,27 @@ export const columns = (alias: string, list: Columns | string) => {
 /** Fixed text, as the driver takes it from a template literal: with a parameter between any two parts. */
 const template = (parts: readonly string[]): TemplateStringsArray => Object.assign([...parts], { raw: parts })
 
+/** The text for so many rows. Those of short lists are made once. */
+const keptIfShort = (textOf: (rowsCount: number) => string) => {
+  const texts: TemplateStringsArray[] = []
+  return (rowsCount: number): TemplateStringsArray => {
+    const text = texts[rowsCount] ?? template(textOf(rowsCount).split('?'))
+    if (rowsCount <= VALUES_ROWS_MAX) texts[rowsCount] = text
+    return text
+  }
+}
+
 /**
  * Somebody else got there first: an email or an idempotency key was taken (23505), two writes waited for each other
- * (40P01, 40001), a blank email was filled (23514, by that one constraint), or a page group was archived (23502, in that
- * one table). Nothing was saved.
+ * (40P01, 40001), a blank email was filled (23514, by that one constraint), or a page group was archived (23502, of that
+ * one column, or 22012, see `pages.record`). Nothing was saved. Citus passes on no names but those in the message.
  */
 const isOvertaken = (error: unknown): boolean => {
-  const { constraint_name, table_name } = error as { constraint_name?: string; table_name?: string }
+  const { message } = error as { message: string }
   const code = codeOf(error)
-  if (code === '23514') return constraint_name === 'prospects_email_hash_is_one'
-  if (code === '23502') return table_name === 'page_counts'
-  return code === '23505' || code === '40P01' || code === '40001'
+  if (code === '23514') return message.includes('"prospects_email_hash_is_one"')
+  if (code === '23502') return message.includes('"pages_count"')
+  return ['23505', '40P01', '40001', '22012'].includes(code)
 }
 
 /** What a write answers if it was overtaken. */
@@ -94,8 +103,8 @@ export const ifOvertaken =
     throw error
   }
 
-export const recordedUnlessOvertaken = (ask: Ask, write: Parameters<Ask>[0]): Promise<Recorded> =>
-  ask(write).then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
+export const recordedUnlessOvertaken = (ask: Ask, ...write: Parameters<Ask>): Promise<Recorded> =>
+  ask(...write).then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
 
 /** `number` is the want's place in the list. */
 type Numbered<Want> = Want & { readonly number: number; readonly beforeId: string; readonly rowsMax: number }

@@ -1,0 +1,53 @@
+import type { Sql } from './open.ts'
+
+// On a cluster each tenant lives on one machine, and only a parameter leads a statement there: it names its one tenant
+// for every table that it touches. On a single PostgreSQL a statement serves any number of tenants.
+
+type Lists = Readonly<Record<string, readonly { readonly tenantId: string }[]>>
+
+/** Asks for all of these lists at once, in the name of no tenant; on a cluster for each tenant's part of them. */
+export const byTenant = async <Wants extends Lists, Row>(
+  isCluster: boolean,
+  wants: Wants,
+  rowsOf: (tenantId: string | null, its: Wants) => Promise<readonly Row[]> | readonly Row[],
+): Promise<readonly Row[]> => {
+  if (!isCluster) return rowsOf(null, wants)
+  const lists = Object.entries(wants)
+  const tenantIds = new Set(lists.flatMap(([, list]) => list.map(({ tenantId }) => tenantId)))
+  const partOf = (id: string) =>
+    Object.fromEntries(
+      lists.map(([name, list]) => [name, list.filter(({ tenantId }) => tenantId === id)]),
+    ) as unknown as Wants
+  const parts = [...tenantIds].map((id) => rowsOf(id, tenantIds.size === 1 ? wants : partOf(id)))
+  return (await Promise.all(parts)).flat()
+}
+
+/** Names the tenant of one more table, by its alias, if there is one tenant. */
+export const ofTenant = (sql: Sql, alias: keyof typeof OF_TENANT, tenantId: string | null) =>
+  tenantId === null ? sql`` : sql(OF_TENANT[alias], tenantId)
+
+const condition = (alias: string) => {
+  const parts = [`and ${alias}.tenant_id = `, '']
+  return Object.assign(parts, { raw: parts })
+}
+const OF_TENANT = { g: condition('g'), l: condition('l'), p: condition('p'), v: condition('v') } as const
+
+/** Their one tenant; null if there are several. */
+export const tenantOf = (rows: readonly { readonly tenantId: string }[]): string | null => {
+  const tenantId = rows[0]?.tenantId ?? null
+  return rows.every((row) => row.tenantId === tenantId) ? tenantId : null
+}
+
+/** Longer lists, which no gathering makes, would take more parameters than a statement can have. */
+const VALUES_ROWS_MAX = 2_000
+
+/** How `columns` inserts so many rows. On a cluster they are sorted here: it sorts no rows that it is given. */
+export const insertForm = (isCluster: boolean, rowsCount: number): 'into' | 'values' =>
+  isCluster && rowsCount <= VALUES_ROWS_MAX ? 'values' : 'into'
+
+/** Sorted by these members. Any order will do that is the same everywhere: rows are locked in it. */
+export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: (keyof Row)[]): Row[] =>
+  rows
+    .map((row) => [members.map((member) => row[member]).join(' '), row] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, row]) => row)

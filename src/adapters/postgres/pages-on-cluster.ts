@@ -1,0 +1,40 @@
+import type { NewPageRow } from '../../core/ports/pages.ts'
+import { COLUMNS, NEW_PAGE_COLUMNS, newPageRow } from '../rows.ts'
+import { sortedBy } from './by-tenant.ts'
+import type { Rows } from './connect.ts'
+import type { Sql } from './open.ts'
+import { columns, textArray } from './statements.ts'
+
+const PAGES = columns('page', NEW_PAGE_COLUMNS)
+const COUNTS = columns('counted', COLUMNS.page_counts)
+const VERSIONS = columns(
+  'version',
+  'tenant_id, page_id, version_id, page_group_id, version_number int, status, claimable_at timestamptz, created_at timestamptz',
+)
+
+/**
+ * As Citus inserts them: a table after the other, each row as it is given. A group that is no longer active is divided
+ * by: then nothing is saved.
+ */
+export const pagesOnCluster = (sql: Sql, pages: readonly NewPageRow[]) => {
+  const sorted = sortedBy(pages, 'tenantId', 'pageGroupId', 'idempotencyKey', 'pageId')
+  const groups = Map.groupBy(sorted, ({ tenantId, pageGroupId }) => `${tenantId} ${pageGroupId}`)
+  const counts = [...groups.values()].map((its) => ({ ...(its[0] as NewPageRow), pagesCount: its.length }))
+  const versions = sorted.map((page) => ({ ...page, status: 'processing', claimableAt: page.createdAt }))
+  const checks = [...Map.groupBy(counts, ({ tenantId }) => tenantId)].map(([tenantId, its]) => {
+    const active = textArray(its.map(({ pageGroupId }) => `active/${pageGroupId}`))
+    return sql`
+      select 1 / (count(*) = ${its.length}::int)::int as checked from page_groups g
+      where g.tenant_id = ${tenantId} and (g.status || '/' || g.page_group_id) collate "C" = any (${active}::text[])`
+  })
+  return sql<Rows>`
+    with added as (
+      insert into pages ${PAGES.values(sql, sorted.map(newPageRow))}
+    ), versioned as (
+      insert into page_versions ${VERSIONS.values(sql, versions)}
+    ), counted as (
+      insert into page_counts as c ${COUNTS.values(sql, counts)}
+      on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
+    )
+    ${checks.reduce((all, one) => sql`${all} union all ${one}`)}`
+}
