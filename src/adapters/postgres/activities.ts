@@ -1,6 +1,6 @@
 import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../../core/ports/activities.ts'
 import { COLUMNS } from '../rows.ts'
-import { byTenant, insertForm, ofTenant, sortedBy, tenantOf } from './by-tenant.ts'
+import { byTenant, insertForm, sortedBy, tenantOf, wantedTenant } from './by-tenant.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
 import { columns, ifOvertaken, recordedUnlessOvertaken } from './statements.ts'
@@ -19,21 +19,21 @@ export const postgresActivities = (ask: Ask, isCluster: boolean): Activities => 
   recall: async (wants) => {
     const from = isCluster ? 'from' : 'fromShortest'
     const rows = await byTenant(isCluster, wants, (tenantId, { prospects, emails, keys }) => {
+      // Only what is wanted: for a single caller, an empty part would cost a tenth of the statement.
+      const selectsOf = (sql: Sql) => [
+        ...(prospects.length > 0
+          ? [prospectsBy(sql, BY_ID[from](sql, prospects), tenantId, sql`p.prospect_id = want.prospect_id`)]
+          : []),
+        ...(emails.length > 0
+          ? [prospectsBy(sql, BY_EMAIL[from](sql, emails), tenantId, sql`p.email_hash = want.email_hash`)]
+          : []),
+        ...(keys.length > 0 ? [logsByKey(sql, BY_KEY[from](sql, keys), tenantId)] : []),
+      ]
       if (prospects.length + emails.length + keys.length === 0) return []
-      return ask((sql) => {
-        const wanted = (wants: Wants) => prospectsWanted(sql, wants, tenantId)
-        // Only what is wanted: for a single caller, an empty part would cost a tenth of the statement.
-        const selects = [
-          ...(prospects.length > 0
-            ? [sql`${wanted(BY_ID[from](sql, prospects))} and p.prospect_id = want.prospect_id`]
-            : []),
-          ...(emails.length > 0
-            ? [sql`${wanted(BY_EMAIL[from](sql, emails))} and p.email_hash = want.email_hash`]
-            : []),
-          ...(keys.length > 0 ? [logsByKey(sql, BY_KEY[from](sql, keys), tenantId)] : []),
-        ]
-        return sql<RecallRow[]>`${selects.reduce((all, one) => sql`${all} union all ${one}`)}`
-      }, tenantId)
+      return ask(
+        (sql) => sql<RecallRow[]>`${selectsOf(sql).reduce((all, one) => sql`${all} union all ${one}`)}`,
+        tenantId,
+      )
     })
     return {
       prospects: rows.filter((row) => row.prospectLogId === null),
@@ -70,21 +70,26 @@ const logsInLockOrder = (sql: Sql, logs: readonly NewLog[], form: ReturnType<typ
     ? LOGS.values(sql, sortedBy(logs, 'tenantId', 'source', 'idempotencyKey', 'prospectLogId'))
     : sql`${LOGS.into(sql, logs)} order by tenant_id, source, idempotency_key, prospect_log_id`
 
-type Wants = ReturnType<typeof BY_ID.from>
+type Fragment = ReturnType<typeof BY_ID.from>
 
-const prospectsWanted = (sql: Sql, wants: Wants, tenantId: string | null) => sql`
-  select p.tenant_id, p.prospect_id, p.email_hash, p.name, null as prospect_log_id, null as source,
-    null as idempotency_key, null as request_hash, null as type, null::boolean as created_prospect,
-    null::timestamptz as created_at
+const prospectsBy = (sql: Sql, wants: Fragment, tenantId: string | null, isWanted: Fragment) => sql`
+  select p.*, null as prospect_log_id, null as source, null as idempotency_key, null as request_hash, null as type,
+    null::boolean as created_prospect, null::timestamptz as created_at
   from ${wants}
-    join prospects p on p.tenant_id = want.tenant_id ${ofTenant(sql, 'p', tenantId)}`
+    cross join lateral (
+      select p.tenant_id, p.prospect_id, p.email_hash, p.name from prospects p
+      where p.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWanted} limit 1
+    ) p`
 
-const logsByKey = (sql: Sql, wants: Wants, tenantId: string | null) => sql`
-  select l.tenant_id, l.prospect_id, null as email_hash, null as name, l.prospect_log_id, l.source,
-    l.idempotency_key, l.request_hash, l.type, l.created_prospect, l.created_at
-  from ${wants}
-    join prospect_logs l on l.tenant_id = want.tenant_id and l.source = want.source
-      and l.idempotency_key = want.idempotency_key ${ofTenant(sql, 'l', tenantId)}`
+const logsByKey = (sql: Sql, wants: Fragment, tenantId: string | null) => sql`
+  select l.* from ${wants}
+    cross join lateral (
+      select l.tenant_id, l.prospect_id, null as email_hash, null as name, l.prospect_log_id, l.source,
+        l.idempotency_key, l.request_hash, l.type, l.created_prospect, l.created_at
+      from prospect_logs l
+      where l.tenant_id = ${wantedTenant(sql, tenantId)} and l.source = want.source
+        and l.idempotency_key = want.idempotency_key limit 1
+    ) l`
 
 /**
  * An existing prospect keeps what it has. If its email was blank when this list was decided and is a different one by
@@ -92,7 +97,7 @@ const logsByKey = (sql: Sql, wants: Wants, tenantId: string | null) => sql`
  *
  * PostgreSQL does not define which of the two inserts runs first, and neither depends on it: no foreign key joins them.
  */
-const withSaved = (sql: Sql, prospects: ReturnType<typeof PROSPECTS.into>) => sql`
+const withSaved = (sql: Sql, prospects: Fragment) => sql`
   with saved as (
     insert into prospects as p ${prospects}
     on conflict (tenant_id, prospect_id) do update set

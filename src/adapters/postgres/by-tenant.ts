@@ -22,15 +22,11 @@ export const byTenant = async <Wants extends Lists, Row>(
   return (await Promise.all(parts)).flat()
 }
 
-/** Names the tenant of one more table, by its alias, if there is one tenant. */
-export const ofTenant = (sql: Sql, alias: keyof typeof OF_TENANT, tenantId: string | null) =>
-  tenantId === null ? sql`` : sql(OF_TENANT[alias], tenantId)
-
-const condition = (alias: string) => {
-  const parts = [`and ${alias}.tenant_id = `, '']
-  return Object.assign(parts, { raw: parts })
-}
-const OF_TENANT = { g: condition('g'), l: condition('l'), p: condition('p'), v: condition('v') } as const
+/**
+ * The tenant of a look-up. Look-ups stand in a `lateral` with a limit: so each is by its whole key, whatever the planner
+ * believes of a tenant.
+ */
+export const wantedTenant = (sql: Sql, tenantId: string | null) => tenantId ?? sql`want.tenant_id`
 
 /** Their one tenant; null if there are several. */
 export const tenantOf = (rows: readonly { readonly tenantId: string }[]): string | null => {

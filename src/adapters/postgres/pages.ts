@@ -8,7 +8,7 @@ import type {
 } from '../../core/ports/pages.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { NEW_PAGE_COLUMNS, newPageRow, type PageRow, storedPage, storedVersion } from '../rows.ts'
-import { byTenant, insertForm, ofTenant, tenantOf } from './by-tenant.ts'
+import { byTenant, insertForm, tenantOf, wantedTenant } from './by-tenant.ts'
 import type { Ask, Rows } from './connect.ts'
 import type { Sql } from './open.ts'
 import { pagesCount } from './page-groups.ts'
@@ -43,8 +43,10 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
           select g.tenant_id, g.page_group_id, g.status, g.title, ${pagesCount(sql, tenantId)},
             null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
           from ${BY_GROUP.from(sql, groups)}
-            join page_groups g on g.tenant_id = want.tenant_id ${ofTenant(sql, 'g', tenantId)}
-              and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+            cross join lateral (
+              select g.tenant_id, g.page_group_id, g.status, g.title from page_groups g
+              where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} limit 1
+            ) g
           ${keys.length === 0 ? sql`` : andByKey(sql, keys, tenantId)}`,
         tenantId,
       ),
@@ -71,10 +73,7 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
             p.created_at, p.updated_at
           from ${LISTED.from(sql, its)}
             cross join lateral (
-              select 1 from page_groups g
-              where g.tenant_id = ${tenantId}
-                and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
-              limit 1
+              select 1 from page_groups g where g.tenant_id = ${tenantId} and ${isWantedGroup(sql)} limit 1
             ) g
             left join lateral (
               select p.*, sum(octet_length(p.custom_name)) over (
@@ -103,13 +102,20 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
             p.supplementary_context, p.created_at, p.updated_at, p.published_version_id, p.latest_version_id,
             v.version_id, v.version_number, v.status, v.published_at, v.failure_reason
           from ${FOUND.from(sql, its.numbered)}
-            join page_groups g on g.tenant_id = want.tenant_id ${ofTenant(sql, 'g', tenantId)}
-              and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
-            left join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
-              and p.page_id = want.page_id ${ofTenant(sql, 'p', tenantId)}
-            left join page_versions v on v.tenant_id = p.tenant_id and v.page_id = p.page_id
-              and v.version_id = any (array[p.published_version_id, p.latest_version_id])
-              ${ofTenant(sql, 'v', tenantId)}`,
+            cross join lateral (
+              select 1 from page_groups g
+              where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} limit 1
+            ) g
+            left join lateral (
+              select p.* from pages p
+              where p.tenant_id = ${wantedTenant(sql, tenantId)} and p.page_group_id = want.page_group_id
+                and p.page_id = want.page_id limit 1
+            ) p on true
+            left join lateral (
+              select v.* from page_versions v
+              where v.tenant_id = ${wantedTenant(sql, tenantId)} and v.page_id = p.page_id
+                and v.version_id = any (array[p.published_version_id, p.latest_version_id]) limit 2
+            ) v on true`,
         tenantId,
       ),
     )
@@ -156,10 +162,16 @@ const foundPage = (rows: readonly FoundRow[]): FoundPage => {
   }
 }
 
+const isWantedGroup = (sql: Sql) =>
+  sql`(case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id`
+
 const andByKey = (sql: Sql, keys: readonly object[], tenantId: string | null) => sql`
   union all
-  select p.tenant_id, p.page_group_id, null, null, null,
-    p.page_id, p.idempotency_key, p.request_hash, p.created_at
-  from ${BY_KEY.from(sql, keys)}
-    join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
-      and p.idempotency_key = want.idempotency_key ${ofTenant(sql, 'p', tenantId)}`
+  select p.* from ${BY_KEY.from(sql, keys)}
+    cross join lateral (
+      select p.tenant_id, p.page_group_id, null, null, null::int,
+        p.page_id, p.idempotency_key, p.request_hash, p.created_at
+      from pages p
+      where p.tenant_id = ${wantedTenant(sql, tenantId)} and p.page_group_id = want.page_group_id
+        and p.idempotency_key = want.idempotency_key limit 1
+    ) p`

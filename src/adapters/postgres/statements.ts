@@ -43,16 +43,22 @@ export const columns = (alias: string, list: Columns | string) => {
   const arrays = entries.map(([, type]) => (type === 'json' ? '?::text[]::json[]' : `?::${type}[]`))
   const arraysText = template(`unnest(${arrays.join(', ')}) as ${alias} (${names})`.split('?'))
   const row = `(${entries.map(([, type]) => (type === 'text' ? '?::text' : `?::text::${type}`)).join(', ')})`
-  const valuesOfRows = (rowsCount: number) => `values ${Array(rowsCount).fill(row).join(', ')}`
-  const valuesText = keptIfShort((count) => `(${valuesOfRows(count)}) as ${alias} (${names})`)
-  const insertedText = keptIfShort((count) => `(${names}) ${valuesOfRows(count)}`)
+  const valuesText = (rowsCount: number) =>
+    template(`(values ${Array(rowsCount).fill(row).join(', ')}) as ${alias} (${names})`.split('?'))
+  const valuesTexts: TemplateStringsArray[] = []
+  const rowsText = template([`(${names}) values `, ''])
+  const [firstRowText, nextRowText] = [template(row.split('?')), template(`, ${row}`.split('?'))]
   const fromArrays = (sql: Sql, rows: readonly object[]) => {
     const values = rows.map((row) => valuesOf(row, members))
     return sql(arraysText, ...members.map((_, i) => textArray(values.map((row) => row[i] ?? null))))
   }
   const fromShortest = (sql: Sql, rows: readonly object[]) => {
     if (rows.length === 0 || rows.length > VALUES_ROWS_MAX) return fromArrays(sql, rows)
-    return sql(valuesText(rows.length), ...rows.flatMap((row) => valuesOf(row, members)))
+    valuesTexts[rows.length] ??= valuesText(rows.length)
+    return sql(
+      valuesTexts[rows.length] as TemplateStringsArray,
+      ...rows.flatMap((row) => valuesOf(row, members)),
+    )
   }
   return {
     names: (sql: Sql) => sql(namesText),
@@ -63,24 +69,16 @@ export const columns = (alias: string, list: Columns | string) => {
     fromShortest,
     into: (sql: Sql, rows: readonly object[]) => sql(intoText, fromShortest(sql, rows)),
     /** As `values` however many, the only rows that Citus inserts where they belong without a two-phase commit. */
-    values: (sql: Sql, rows: readonly object[]) =>
-      sql(insertedText(rows.length), ...rows.flatMap((row) => valuesOf(row, members))),
+    values: (sql: Sql, rows: readonly object[]) => {
+      const texts = rows.map((row, i) => sql(i === 0 ? firstRowText : nextRowText, ...valuesOf(row, members)))
+      return sql(rowsText, texts as never)
+    },
     copied: (sql: Sql) => sql(copiedText),
   }
 }
 
 /** Fixed text, as the driver takes it from a template literal: with a parameter between any two parts. */
 const template = (parts: readonly string[]): TemplateStringsArray => Object.assign([...parts], { raw: parts })
-
-/** The text for so many rows. Those of short lists are made once. */
-const keptIfShort = (textOf: (rowsCount: number) => string) => {
-  const texts: TemplateStringsArray[] = []
-  return (rowsCount: number): TemplateStringsArray => {
-    const text = texts[rowsCount] ?? template(textOf(rowsCount).split('?'))
-    if (rowsCount <= VALUES_ROWS_MAX) texts[rowsCount] = text
-    return text
-  }
-}
 
 /**
  * Somebody else got there first: an email or an idempotency key was taken (23505), two writes waited for each other

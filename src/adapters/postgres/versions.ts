@@ -1,6 +1,5 @@
 import type { ClaimedVersion, NamingContext, Versions } from '../../core/ports/versions.ts'
 import { type Backlog, settledRow } from '../rows.ts'
-import { ofTenant } from './by-tenant.ts'
 import { claimOnCluster } from './claim-on-cluster.ts'
 import type { Ask } from './connect.ts'
 import { columns } from './statements.ts'
@@ -73,7 +72,7 @@ export const postgresVersions = (ask: Ask, isCluster: boolean): Versions => ({
           from ${DONE.from(sql, rows)}
           where v.tenant_id = done.tenant_id and v.page_id = done.page_id and v.version_id = done.version_id
             and v.status not in ('published', 'failed') and v.attempts = done.attempt
-            ${ofTenant(sql, 'v', oneTenant)}
+            ${oneTenant === null ? sql`` : sql`and v.tenant_id = ${oneTenant}`}
           returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.status, done.published_at,
             done.computed_name
         ), published as (
@@ -82,7 +81,7 @@ export const postgresVersions = (ask: Ask, isCluster: boolean): Versions => ({
           from settled
           where p.tenant_id = settled.tenant_id and p.page_group_id = settled.page_group_id
             and p.page_id = settled.page_id and settled.status = 'published'
-            ${ofTenant(sql, 'p', oneTenant)}
+            ${oneTenant === null ? sql`` : sql`and p.tenant_id = ${oneTenant}`}
         )
         select version_id from settled`,
       tenantId,
