@@ -56,10 +56,6 @@ const canDecode = (given: string): boolean => {
     return false
   }
 }
-const citus = (given: string): 'citus' => {
-  if (given !== 'citus') throw new Error('must be citus or empty')
-  return given
-}
 const postgresUrl = (given: string): string => {
   const address = /^postgres/.test(given) ? database(given) : undefined
   if (address?.kind !== 'postgres') throw new Error('must be postgres://…')
@@ -87,7 +83,7 @@ export const SETTINGS = {
   ],
   DATABASE_CLUSTER: [
     '',
-    nullable(citus),
+    nullable((given) => oneOf(['citus'])(given) as 'citus'),
     'citus: the tables of DATABASE_URL are distributed with sql/citus.sql; empty: a single PostgreSQL',
   ],
   LOG_LEVEL: ['info', oneOf(LOG_LEVELS), LOG_LEVELS.join(', ')],

@@ -17,11 +17,11 @@ export const examinePostgres = async (
   settings: Pick<Config, 'databasePooler' | 'databaseCluster' | 'statementMsMax'>,
   clock: Clock = Date.now,
 ): Promise<readonly Check[]> => {
-  const { databasePooler: isPooler, databaseCluster, statementMsMax } = settings
-  const plans = databaseCluster ? PLAN_EACH : ONE_PLAN
+  const plans = settings.databaseCluster ? PLAN_EACH : ONE_PLAN
+  const connection = { statement_timeout: settings.statementMsMax, ...plans }
   const sql = openPostgres(url, {
     max: 1,
-    ...(isPooler ? { prepare: false } : { connection: { statement_timeout: statementMsMax, ...plans } }),
+    ...(settings.databasePooler ? { prepare: false } : { connection }),
   })
   try {
     return await withTimeout(examine(sql, migrationsKnown, settings, clock), MS_MAX)

@@ -1,6 +1,6 @@
 import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../../core/ports/activities.ts'
 import { COLUMNS } from '../rows.ts'
-import { byTenant, insertForm, sortedBy, tenantOf, wantedTenant } from './by-tenant.ts'
+import { byTenant, sortedBy, tenantOf, wantedTenant } from './by-tenant.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
 import { columns, ifOvertaken, recordedUnlessOvertaken } from './statements.ts'
@@ -43,32 +43,34 @@ export const postgresActivities = (ask: Ask, isCluster: boolean): Activities => 
 
   record: (changes) => {
     const prospects = prospectsInLockOrder(changes)
-    const form = insertForm(isCluster, changes.logs.length)
+    const tenantId = tenantOf(isCluster, changes.logs)
+    const saved = tenantId === null ? 'into' : 'values'
     return recordedUnlessOvertaken(
       ask,
       (sql) => sql`
-        ${prospects.length === 0 ? sql`` : withSaved(sql, PROSPECTS[form](sql, prospects))}
-        insert into prospect_logs ${logsInLockOrder(sql, changes.logs, form)}`,
-      isCluster ? tenantOf(changes.logs) : null,
+        ${prospects.length === 0 ? sql`` : withSaved(sql, PROSPECTS[saved](sql, prospects))}
+        insert into prospect_logs ${logsInLockOrder(sql, changes.logs, tenantId)}`,
+      tenantId,
     )
   },
 
   recordLogs: async (logs) => {
+    const tenantId = tenantOf(isCluster, logs)
     const added = await ask(
       (sql) => sql<{ prospectLogId: string }[]>`
-        insert into prospect_logs ${logsInLockOrder(sql, logs, insertForm(isCluster, logs.length))}
+        insert into prospect_logs ${logsInLockOrder(sql, logs, tenantId)}
         on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
         returning prospect_log_id`,
-      isCluster ? tenantOf(logs) : null,
+      tenantId,
     ).catch(ifOvertaken([]))
     return added.map(({ prospectLogId }) => prospectLogId)
   },
 })
 
-const logsInLockOrder = (sql: Sql, logs: readonly NewLog[], form: ReturnType<typeof insertForm>) =>
-  form === 'values'
-    ? LOGS.values(sql, sortedBy(logs, 'tenantId', 'source', 'idempotencyKey', 'prospectLogId'))
-    : sql`${LOGS.into(sql, logs)} order by tenant_id, source, idempotency_key, prospect_log_id`
+const logsInLockOrder = (sql: Sql, logs: readonly NewLog[], tenantId: string | null) =>
+  tenantId === null
+    ? sql`${LOGS.into(sql, logs)} order by tenant_id, source, idempotency_key, prospect_log_id`
+    : LOGS.values(sql, sortedBy(logs, 'source', 'idempotencyKey', 'prospectLogId'))
 
 type Fragment = ReturnType<typeof BY_ID.from>
 

@@ -28,18 +28,17 @@ export const byTenant = async <Wants extends Lists, Row>(
  */
 export const wantedTenant = (sql: Sql, tenantId: string | null) => tenantId ?? sql`want.tenant_id`
 
-/** Their one tenant; null if there are several. */
-export const tenantOf = (rows: readonly { readonly tenantId: string }[]): string | null => {
-  const tenantId = rows[0]?.tenantId ?? null
-  return rows.every((row) => row.tenantId === tenantId) ? tenantId : null
-}
-
 /** Longer lists, which no gathering makes, would take more parameters than a statement can have. */
 const VALUES_ROWS_MAX = 2_000
 
-/** How `columns` inserts so many rows. On a cluster they are sorted here: it sorts no rows that it is given. */
-export const insertForm = (isCluster: boolean, rowsCount: number): 'into' | 'values' =>
-  isCluster && rowsCount <= VALUES_ROWS_MAX ? 'values' : 'into'
+/** The one tenant of what a cluster is to write; null if there are several, or too many rows for its own form. */
+export const tenantOf = (
+  isCluster: boolean,
+  rows: readonly { readonly tenantId: string }[],
+): string | null => {
+  const tenantId = (isCluster && rows.length <= VALUES_ROWS_MAX && rows[0]?.tenantId) || null
+  return rows.every((row) => row.tenantId === tenantId) ? tenantId : null
+}
 
 /** Sorted by these members. Any order will do that is the same everywhere: rows are locked in it. */
 export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: (keyof Row)[]): Row[] =>

@@ -26,17 +26,17 @@ export const claimOnCluster = (ask: Ask): Versions['claim'] => {
   let apartUntil = 0
   const away = new Set<number>()
   const isApart = () => performance.now() < apartUntil
-  const askApart = (why: unknown): void => {
+  const askApart = (why: unknown): null => {
     if (!(why instanceof DomainFailure)) throw why
-    if (isApart()) return
+    if (isApart()) return null
     away.clear()
     apartUntil = performance.now() + APART_MS
+    return null
   }
-  const look = (want: ClaimWant, tenantIds: readonly string[] | null) =>
-    withTimeout(
-      ask((sql) => whoWaits(sql, want, tenantIds)),
-      LOOK_MS_MAX,
-    )
+  const look = async (want: ClaimWant, tenantIds: readonly string[] | null) => {
+    const asked = ask((sql) => whoWaits(sql, want, tenantIds))
+    return withTimeout(asked, LOOK_MS_MAX)
+  }
 
   /** The first tenants that wait. Not all of those named need to be answered: nobody of a machine that is away is. */
   const lookApart = async (want: ClaimWant): Promise<readonly Waiting[]> => {
@@ -59,13 +59,10 @@ export const claimOnCluster = (ask: Ask): Versions['claim'] => {
     }
   }
 
-  const lookForTenants = (want: ClaimWant): Promise<readonly Waiting[]> =>
-    isApart()
-      ? lookApart(want)
-      : look(want, null).catch((why) => {
-          askApart(why)
-          return lookApart(want)
-        })
+  const lookForTenants = async (want: ClaimWant): Promise<readonly Waiting[]> => {
+    const waiting = isApart() ? null : await look(want, null).catch(askApart)
+    return waiting ?? lookApart(want)
+  }
 
   return async (want) => {
     const claimed: ClaimedVersion[] = []

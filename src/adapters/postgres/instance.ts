@@ -6,7 +6,7 @@ import type { Migration } from '../migrations.ts'
 import type { Ask } from './connect.ts'
 import { unavailableUnlessRejected } from './error-codes.ts'
 import { isUpToDate, migrateOn } from './migrate.ts'
-import { findClusterObstacle } from './obstacle.ts'
+import { refuseOtherCluster } from './obstacle.ts'
 import { isoFromPostgres, type Sql } from './open.ts'
 import { portsOver } from './store.ts'
 
@@ -25,11 +25,7 @@ export const postgresStore = (
   const ports = portsOver(ask, migrations, listeners.emit, cluster)
   return {
     ...ports,
-    ready: async () => {
-      const obstacle = await findClusterObstacle(ask, cluster)
-      if (obstacle !== null) throw new Error(obstacle)
-      await ports.ready()
-    },
+    ready: () => refuseOtherCluster(ask, cluster).then(ports.ready),
     migrate: () => migrateInstance(sql, migrations),
     /** Emits what this store does, and nothing else. */
     watch: listeners.add,

@@ -25,15 +25,8 @@ const DISTRIBUTED = `
   where partmethod = 'h' and logicalrelid in (to_regclass('brands'), to_regclass('page_groups'), to_regclass('page_counts'),
     to_regclass('pages'), to_regclass('page_versions'), to_regclass('prospects'), to_regclass('prospect_logs'))`
 
-/**
- * Why the setting `DATABASE_CLUSTER` is not what the database is, with the remedy; or null. Whoever migrates a cluster
- * finds tables that are not distributed yet.
- */
-export const findClusterObstacle = async (
-  ask: Ask,
-  cluster: Cluster,
-  migrates = false,
-): Promise<string | null> => {
+/** Why the setting `DATABASE_CLUSTER` is not what the database is, with the remedy; or null. */
+export const findClusterObstacle = async (ask: Ask, cluster: Cluster, migrates = false) => {
   const [found] = await ask((sql) =>
     sql.unsafe<{ isCitus: boolean }[]>(`select to_regclass('pg_dist_partition') is not null as is_citus`),
   )
@@ -47,6 +40,12 @@ export const findClusterObstacle = async (
   if (!cluster && tables?.areDistributed)
     return 'The tables are distributed by Citus. Set DATABASE_CLUSTER=citus.'
   return null
+}
+
+/** Whoever migrates a cluster may find tables that are not distributed yet. */
+export const refuseOtherCluster = async (...given: Parameters<typeof findClusterObstacle>): Promise<void> => {
+  const obstacle = await findClusterObstacle(...given)
+  if (obstacle !== null) throw new Error(obstacle)
 }
 
 const isFromPooler = (error: unknown): boolean =>

@@ -13,20 +13,20 @@ const VERSIONS = columns(
 )
 
 /**
- * As Citus inserts them: a table after the other, each row as it is given. A group that is no longer active is divided
- * by: then nothing is saved.
+ * Pages as Citus inserts them: a table after the other. If a group of a tenant is no longer active, the count of those
+ * that are is divided by zero: then nothing is saved.
  */
 export const pagesOnCluster = (sql: Sql, pages: readonly NewPageRow[]) => {
   const sorted = sortedBy(pages, 'tenantId', 'pageGroupId', 'idempotencyKey', 'pageId')
   const groups = Map.groupBy(sorted, ({ tenantId, pageGroupId }) => `${tenantId} ${pageGroupId}`)
   const counts = [...groups.values()].map((its) => ({ ...(its[0] as NewPageRow), pagesCount: its.length }))
   const versions = sorted.map((page) => ({ ...page, status: 'processing', claimableAt: page.createdAt }))
-  const checks = [...Map.groupBy(counts, ({ tenantId }) => tenantId)].map(([tenantId, its]) => {
-    const active = textArray(its.map(({ pageGroupId }) => `active/${pageGroupId}`))
-    return sql`
-      select 1 / (count(*) = ${its.length}::int)::int as checked from page_groups g
-      where g.tenant_id = ${tenantId} and (g.status || '/' || g.page_group_id) collate "C" = any (${active}::text[])`
-  })
+  const checks = [...Map.groupBy(counts, ({ tenantId }) => tenantId)].map(
+    ([tenantId, its]) => sql`
+      select count(*) / (count(*) = ${its.length}::int)::int as active from page_groups g
+      where g.tenant_id = ${tenantId} and (g.status || '/' || g.page_group_id) collate "C"
+        = any (${textArray(its.map(({ pageGroupId }) => `active/${pageGroupId}`))}::text[])`,
+  )
   return sql<Rows>`
     with added as (
       insert into pages ${PAGES.values(sql, sorted.map(newPageRow))}

@@ -8,7 +8,7 @@ import type {
 } from '../../core/ports/pages.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { NEW_PAGE_COLUMNS, newPageRow, type PageRow, storedPage, storedVersion } from '../rows.ts'
-import { byTenant, insertForm, tenantOf, wantedTenant } from './by-tenant.ts'
+import { byTenant, tenantOf, wantedTenant } from './by-tenant.ts'
 import type { Ask, Rows } from './connect.ts'
 import type { Sql } from './open.ts'
 import { pagesCount } from './page-groups.ts'
@@ -58,8 +58,8 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
   },
 
   record: async (pages) => {
-    const write = insertForm(isCluster, pages.length) === 'values' ? pagesOnCluster : pagesFromArrays
-    const oneTenant = isCluster ? tenantOf(pages) : null
+    const write = isCluster ? pagesOnCluster : pagesFromArrays
+    const oneTenant = tenantOf(isCluster, pages)
     const recorded = await recordedUnlessOvertaken(ask, (sql) => write(sql, pages), oneTenant)
     if (recorded === 'recorded') added()
     return recorded

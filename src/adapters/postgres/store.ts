@@ -3,7 +3,7 @@ import { type Migration, refuseUnmigrated } from '../migrations.ts'
 import { postgresActivities } from './activities.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { lastMigration, migratePostgres, type Warn } from './migrate.ts'
-import { findClusterObstacle, findObstacle } from './obstacle.ts'
+import { findObstacle, refuseOtherCluster } from './obstacle.ts'
 import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
 import { postgresSignals } from './signals.ts'
@@ -26,10 +26,9 @@ export const postgresStore = (
   /** Looks until it finds nothing. */
   const refuseUnusable = async (migrates = false): Promise<void> => {
     if (isUsable) return
-    const obstacle =
-      (await findObstacle(ask, pooler !== undefined, cluster)) ??
-      (await findClusterObstacle(ask, cluster, migrates))
+    const obstacle = await findObstacle(ask, pooler !== undefined, cluster)
     if (obstacle !== null) throw new Error(obstacle)
+    await refuseOtherCluster(ask, cluster, migrates)
     isUsable = !migrates || cluster === undefined
   }
 
