@@ -22,8 +22,8 @@ import { observe, type Telemetry } from './telemetry.ts'
 const KEYS_REMEMBERED_MS_MAX = 30_000
 /** Statements of all callers that wait for a connection. */
 const STATEMENTS_WAITING_MAX = 2_000
-/** On a cluster a list is of one tenant, so it takes more of them to serve several. */
-const LISTS_ON_CLUSTER = { listsInFlightMax: 8, tenantListsMax: 2 }
+/** On a cluster a list is of one tenant. So many that those of a machine that hangs leave room for the others. */
+const LISTS_ON_CLUSTER = { listsInFlightMax: 256, tenantListsMax: 2 }
 
 /** The store that the settings name. Opens the embedded file; connects to nothing yet. */
 const openStore = (config: Config, log: Log, metrics: Metrics | null = null): Store => {
@@ -46,10 +46,6 @@ const openStore = (config: Config, log: Log, metrics: Metrics | null = null): St
   }
   return postgresStore(settings, readMigrations('postgres'), (message) => log.warn(message))
 }
-
-/** The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits. */
-const listsOf = ({ database, databaseCluster }: Config) =>
-  databaseCluster ? LISTS_ON_CLUSTER : { listsInFlightMax: database.kind === 'postgres' ? 2 : 1 }
 
 type Runtime = Telemetry & Needs<keyof Store> & { readonly log: Log }
 export const createRuntime = (config: Config, log: Log, telemetry: Telemetry = {}): Runtime => {
@@ -84,7 +80,9 @@ export const compose = (config: Config, runtime: Runtime) => {
     newId,
     settings: config,
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
-    ...listsOf(config),
+    // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.
+    listsInFlightMax: config.database.kind === 'postgres' ? 2 : 1,
+    ...(config.databaseCluster && LISTS_ON_CLUSTER),
     ready: () => ready(null),
     rawRoutes: [...(config.docs ? docsRoutes() : []), ...(scrape ? [metricsRoute(scrape)] : [])],
   })

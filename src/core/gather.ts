@@ -43,8 +43,7 @@ export const gather = <Input, Answer>(
   const { groupOf, groupListsMax = listsInFlightMax } = options
   let pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
-  const listsOfGroup = new Map<string, number>()
-  let listsInFlight = 0
+  const inFlight = new Set<readonly Member<Input, Answer>[]>()
   let starting = false
 
   /** How many of these one list takes. */
@@ -60,41 +59,35 @@ export const gather = <Input, Answer>(
   /** With groups: of the one that has waited longest of those that have room for one more list, if any. */
   const takeList = (): readonly Member<Input, Answer>[] => {
     if (groupOf === undefined) return pending.splice(0, lengthOf(pending))
-    const groups = [...Map.groupBy(pending, ({ input }) => groupOf(input))]
-    const [, members = []] = groups.find(([group]) => (listsOfGroup.get(group) ?? 0) < groupListsMax) ?? []
+    const groupOfList = ([first]: readonly Member<Input, Answer>[]) => first && groupOf(first.input)
+    const groups = Map.groupBy([...inFlight], groupOfList)
+    const hasRoom = (members: readonly Member<Input, Answer>[]) =>
+      (groups.get(groupOfList(members))?.length ?? 0) < groupListsMax
+    const members = [...Map.groupBy(pending, ({ input }) => groupOf(input)).values()].find(hasRoom) ?? []
     const list = new Set(members.slice(0, lengthOf(members)))
     pending = pending.filter((member) => !list.has(member))
     return [...list]
   }
 
-  const count = (list: readonly Member<Input, Answer>[], change: 1 | -1): void => {
-    listsInFlight += change
-    const group = list[0] && groupOf?.(list[0].input)
-    if (group === undefined) return
-    const lists = (listsOfGroup.get(group) ?? 0) + change
-    if (lists === 0) listsOfGroup.delete(group)
-    else listsOfGroup.set(group, lists)
-  }
-
   const start = () => {
     starting = false
-    while (pending.length > 0 && listsInFlight < listsInFlightMax) {
+    while (pending.length > 0 && inFlight.size < listsInFlightMax) {
       const list = takeList()
       if (list.length === 0) return
       joinable.clear()
       observer?.list(list.length)
       observer?.queued(-list.reduce((calls, { callers }) => calls + callers, 0))
-      count(list, 1)
+      inFlight.add(list)
       const answered = answer(list).catch((why) => rejectAll(list, why))
       void answered.finally(() => {
-        count(list, -1)
+        inFlight.delete(list)
         startSoon()
       })
     }
   }
 
   const startSoon = () => {
-    if (starting || pending.length === 0 || listsInFlight >= listsInFlightMax) return
+    if (starting || pending.length === 0 || inFlight.size >= listsInFlightMax) return
     starting = true
     setImmediate(start)
   }

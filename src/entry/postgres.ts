@@ -22,7 +22,7 @@ export type { PostgresInstance } from '../adapters/postgres/instance.ts'
 export const postgresStore = <Types extends Record<string, unknown>>(
   sql: PostgresInstance<Types>,
   options: { readonly cluster?: 'citus' } = {},
-): Store => storeOver(sql as unknown as PostgresInstance, readMigrations('postgres'), options)
+): Store => storeOver(sql as unknown as PostgresInstance, readMigrations('postgres'), options.cluster)
 
 /** Creates or updates the tables, in one transaction under a lock; the same as `migrate` of a store. */
 export const migrate = <Types extends Record<string, unknown>>(sql: PostgresInstance<Types>) =>

@@ -10,11 +10,13 @@ import { type Check, checkMigrations, failed, inWords, passed } from './check.ts
 const MS_MAX = 15_000
 const DRIFT_MS_MAX = 5_000
 
+type Settings = Pick<Config, 'databasePooler' | 'databaseCluster' | 'statementMsMax'>
+
 /** What can be wrong with PostgreSQL. Connects as the service does. */
 export const examinePostgres = async (
   url: string,
   migrationsKnown: number,
-  settings: Pick<Config, 'databasePooler' | 'databaseCluster' | 'statementMsMax'>,
+  settings: Settings,
   clock: Clock = Date.now,
 ): Promise<readonly Check[]> => {
   const plans = settings.databaseCluster ? PLAN_EACH : ONE_PLAN
@@ -33,12 +35,8 @@ export const examinePostgres = async (
   }
 }
 
-const examine = async (
-  sql: Sql,
-  migrationsKnown: number,
-  { databasePooler, databaseCluster, statementMsMax }: Parameters<typeof examinePostgres>[2],
-  clock: Clock,
-) => {
+const examine = async (sql: Sql, migrationsKnown: number, settings: Settings, clock: Clock) => {
+  const { databasePooler, databaseCluster, statementMsMax } = settings
   const obstacle = refused(await findObstacle(askOn(sql), databasePooler, databaseCluster))
   if (obstacle.length > 0) return obstacle
   const cluster = refused(await findClusterObstacle(askOn(sql), databaseCluster))
@@ -57,10 +55,8 @@ const examine = async (
         ) as needed ("table", privileges), unnest(privileges) as privilege
         where not has_any_column_privilege(to_regclass("table"), privilege)) as missing`
   const afterMs = clock()
-  const plans = databaseCluster ? {} : ONE_PLAN
-  const unset = databasePooler
-    ? await findUnset(sql, { ...plans, statement_timeout: `${statementMsMax}ms` })
-    : []
+  const limits = { ...(databaseCluster ? {} : ONE_PLAN), statement_timeout: `${statementMsMax}ms` }
+  const unset = databasePooler ? await findUnset(sql, limits) : []
   const checks = [...cluster, server(found), durability(found), clocks(found, beforeMs, afterMs), ...unset]
   if (found.missing?.includes('schema_migrations')) return [...checks, role(found)]
   const applied = await lastMigration(askOn(sql))

@@ -44,11 +44,10 @@ export const postgresActivities = (ask: Ask, isCluster: boolean): Activities => 
   record: (changes) => {
     const prospects = prospectsInLockOrder(changes)
     const tenantId = tenantOf(isCluster, changes.logs)
-    const saved = tenantId === null ? 'into' : 'values'
     return recordedUnlessOvertaken(
       ask,
       (sql) => sql`
-        ${prospects.length === 0 ? sql`` : withSaved(sql, PROSPECTS[saved](sql, prospects))}
+        ${prospects.length === 0 ? sql`` : withSaved(sql, PROSPECTS[tenantId === null ? 'into' : 'values'](sql, prospects))}
         insert into prospect_logs ${logsInLockOrder(sql, changes.logs, tenantId)}`,
       tenantId,
     )

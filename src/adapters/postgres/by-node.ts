@@ -16,7 +16,7 @@ export const askByNode = (ask: Ask, settings: PostgresSettings): Ask => {
   const inFlightMax = Math.max(1, Math.floor(settings.connectionsMax * 0.8))
   const newNode = () => ({ semaphore: createSemaphore({ ...settings, inFlightMax }), isSilent: false })
   const nodes = new Map<number, ReturnType<typeof newNode>>()
-  let known = new Map<string, Promise<number>>()
+  const known = new Map<string, Promise<number>>()
   let knownUntil = 0
 
   /** The group of machines on which a tenant lives: the coordinator knows it. */
@@ -29,10 +29,8 @@ export const askByNode = (ask: Ask, settings: PostgresSettings): Ask => {
     return row?.node ?? -1
   }
   const nodeOf = async (tenantId: string) => {
-    if (performance.now() > knownUntil) {
-      known = new Map()
-      knownUntil = performance.now() + NODES_KNOWN_MS_MAX
-    }
+    if (performance.now() > knownUntil) known.clear()
+    if (known.size === 0) knownUntil = performance.now() + NODES_KNOWN_MS_MAX
     const found = known.get(tenantId) ?? lookUp(tenantId)
     known.set(tenantId, found)
     found.catch(() => known.delete(tenantId))
@@ -45,27 +43,19 @@ export const askByNode = (ask: Ask, settings: PostgresSettings): Ask => {
   return async (statement, tenantId = null) => {
     if (tenantId === null) return ask(statement)
     const node = await nodeOf(tenantId)
-    const refuseIfSilent = (inFlightMax: number) => {
-      if (node.isSilent && node.semaphore.counts().inFlight > inFlightMax)
-        throw unavailable('The database machine of this tenant does not answer.')
-    }
-    refuseIfSilent(0)
     const release = await node.semaphore.acquire()
     try {
-      refuseIfSilent(1)
+      if (node.isSilent && node.semaphore.counts().inFlight > 1)
+        throw unavailable('The database machine of this tenant does not answer.')
       const rows = await ask(statement)
       node.isSilent = false
       return rows
     } catch (error) {
       if (!(error instanceof DomainFailure)) node.isSilent = false
-      else if (isTimeout(error)) node.isSilent = true
+      else if (codeOf(error.cause) === '57014' || error.message === NO_ANSWER_IN_TIME) node.isSilent = true
       throw error
     } finally {
       release()
     }
   }
 }
-
-/** By PostgreSQL's own limit (57014) or by ours, which has no cause. */
-const isTimeout = ({ cause, message }: DomainFailure): boolean =>
-  codeOf(cause) === '57014' || message === NO_ANSWER_IN_TIME

@@ -14,7 +14,6 @@ const APART_MS = 10_000
 /** Tenants that are asked for by name. */
 const NAMED_MAX = 1_000
 
-/** A tenant with versions to claim, and how many. */
 type Waiting = { readonly tenantId: string; readonly count: number }
 
 /**
@@ -33,10 +32,11 @@ export const claimOnCluster = (ask: Ask): Versions['claim'] => {
     apartUntil = performance.now() + APART_MS
     return null
   }
-  const look = async (want: ClaimWant, tenantIds: readonly string[] | null) => {
-    const asked = ask((sql) => whoWaits(sql, want, tenantIds))
-    return withTimeout(asked, LOOK_MS_MAX)
-  }
+  const look = (want: ClaimWant, tenantIds: readonly string[] | null) =>
+    withTimeout(
+      ask((sql) => whoWaits(sql, want, tenantIds)),
+      LOOK_MS_MAX,
+    )
 
   /** The first tenants that wait. Not all of those named need to be answered: nobody of a machine that is away is. */
   const lookApart = async (want: ClaimWant): Promise<readonly Waiting[]> => {
@@ -73,8 +73,8 @@ export const claimOnCluster = (ask: Ask): Versions['claim'] => {
       while (waiting.length > 0) {
         const claims: Promise<readonly ClaimedVersion[]>[] = []
         let room = want.max - claimed.length
-        while (waiting.length > 0 && room > 0 && claims.length < AT_ONCE_MAX) {
-          const { tenantId, count } = waiting.shift() as Waiting
+        while (waiting[0] && room > 0 && claims.length < AT_ONCE_MAX) {
+          const { tenantId, count } = waiting.shift() ?? waiting[0]
           const max = Math.min(count, room)
           room -= max
           afterTenantId = tenantId
@@ -89,8 +89,7 @@ export const claimOnCluster = (ask: Ask): Versions['claim'] => {
   }
 }
 
-type Claimable = Pick<ClaimWant, 'now' | 'horizon' | 'max'>
-const isClaimable = (sql: Sql, { now, horizon }: Claimable) => sql`
+const isClaimable = (sql: Sql, { now, horizon }: ClaimWant) => sql`
   v.status = 'processing' and (v.claimable_at <= ${now} or v.claimable_at > ${horizon})`
 
 const whoWaits = (sql: Sql, want: ClaimWant, tenantIds: readonly string[] | null) => sql<Waiting[]>`
@@ -108,14 +107,14 @@ const tenantsByNode = (sql: Sql, afterTenantId: string) => sql<{ tenantId: strin
   ) t join pg_dist_placement p using (shardid)
   order by t.tenant_id`
 
-/** Those that another claim has locked are skipped. */
+/** Those that another claim has locked are skipped. Materialized, or a join would look again and take more. */
 const claimOf = (sql: Sql, tenantId: string, want: ClaimWant) => sql<ClaimedVersion[]>`
-  update page_versions v set claimable_at = ${want.until}, attempts = v.attempts + 1
-  from (
+  with due as materialized (
     select v.tenant_id, v.page_id, v.version_id from page_versions v
     where v.tenant_id = ${tenantId} and ${isClaimable(sql, want)}
     order by v.claimable_at limit ${want.max} for update skip locked
-  ) as due
+  )
+  update page_versions v set claimable_at = ${want.until}, attempts = v.attempts + 1 from due
   where v.tenant_id = ${tenantId} and v.tenant_id = due.tenant_id and v.page_id = due.page_id
     and v.version_id = due.version_id
   returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.attempts as attempt`

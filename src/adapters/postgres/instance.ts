@@ -18,7 +18,7 @@ export type PostgresInstance<T extends Types = Types> = postgres.Sql<T> | postgr
 export const postgresStore = (
   sql: PostgresInstance,
   migrations: readonly Migration[],
-  { cluster }: { readonly cluster?: 'citus' },
+  cluster?: 'citus',
 ): Store => {
   const listeners = createListeners()
   const ask = askOver(sql)

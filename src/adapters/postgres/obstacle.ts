@@ -19,21 +19,18 @@ export const findObstacle = async (ask: Ask, isPooler: boolean, cluster: Cluster
   return 'The move into this database is not complete. Run the same prospect-pages move again, or empty the database.'
 }
 
+const IS_CITUS = `select to_regclass('pg_dist_partition')::text as list`
 type Cluster = 'citus' | null | undefined
+/** The first and the last that sql/citus.sql distributes. */
 const DISTRIBUTED = `
-  select count(*) = 7 as are_distributed from pg_dist_partition
-  where partmethod = 'h' and logicalrelid in (to_regclass('brands'), to_regclass('page_groups'), to_regclass('page_counts'),
-    to_regclass('pages'), to_regclass('page_versions'), to_regclass('prospects'), to_regclass('prospect_logs'))`
+  select count(*) = 2 as are_distributed from pg_dist_partition
+  where partmethod = 'h' and logicalrelid in (to_regclass('brands'), to_regclass('prospect_logs'))`
 
 /** Why the setting `DATABASE_CLUSTER` is not what the database is, with the remedy; or null. */
 export const findClusterObstacle = async (ask: Ask, cluster: Cluster, migrates = false) => {
-  const [found] = await ask((sql) =>
-    sql.unsafe<{ isCitus: boolean }[]>(`select to_regclass('pg_dist_partition') is not null as is_citus`),
-  )
-  if (found?.isCitus !== true)
-    return cluster
-      ? 'The database is not Citus. Unset DATABASE_CLUSTER, or create the extension citus.'
-      : null
+  const [found] = await ask((sql) => sql.unsafe<{ list: string | null }[]>(IS_CITUS))
+  if (!found?.list && !cluster) return null
+  if (!found?.list) return 'The database is not Citus. Unset DATABASE_CLUSTER, or create the extension citus.'
   const [tables] = await ask((sql) => sql.unsafe<{ areDistributed: boolean }[]>(DISTRIBUTED))
   if (cluster && !tables?.areDistributed && !migrates)
     return 'The tables are not distributed. Run prospect-pages migrate, then psql -1 -f sql/citus.sql.'

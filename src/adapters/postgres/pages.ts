@@ -72,9 +72,7 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
           select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
             p.created_at, p.updated_at
           from ${LISTED.from(sql, its)}
-            cross join lateral (
-              select 1 from page_groups g where g.tenant_id = ${tenantId} and ${isWantedGroup(sql)} limit 1
-            ) g
+            ${ifGroupExists(sql, tenantId)}
             left join lateral (
               select p.*, sum(octet_length(p.custom_name)) over (
                 order by p.page_id desc rows between unbounded preceding and 2 preceding
@@ -102,10 +100,7 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
             p.supplementary_context, p.created_at, p.updated_at, p.published_version_id, p.latest_version_id,
             v.version_id, v.version_number, v.status, v.published_at, v.failure_reason
           from ${FOUND.from(sql, its.numbered)}
-            cross join lateral (
-              select 1 from page_groups g
-              where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} limit 1
-            ) g
+            ${ifGroupExists(sql, tenantId)}
             left join lateral (
               select p.* from pages p
               where p.tenant_id = ${wantedTenant(sql, tenantId)} and p.page_group_id = want.page_group_id
@@ -161,6 +156,12 @@ const foundPage = (rows: readonly FoundRow[]): FoundPage => {
     latest: version(latestVersionId),
   }
 }
+
+const ifGroupExists = (sql: Sql, tenantId: string | null) => sql`
+  cross join lateral (
+    select 1 from page_groups g
+    where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} limit 1
+  ) g`
 
 const isWantedGroup = (sql: Sql) =>
   sql`(case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id`

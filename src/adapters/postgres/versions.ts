@@ -15,11 +15,12 @@ const DONE = columns(
  * however long the backlog. Versions that another claim has locked are skipped, so that publishers never wait for each
  * other nor come back empty-handed beside a backlog. It serves no caller: the one statement that names no tenant.
  */
-const claimOf =
-  (ask: Ask): Versions['claim'] =>
-  ({ now, until, horizon, afterTenantId, max }) =>
-    ask(
-      (sql) => sql<ClaimedVersion[]>`
+export const postgresVersions = (ask: Ask, isCluster: boolean): Versions => ({
+  claim: isCluster
+    ? claimOnCluster(ask)
+    : ({ now, until, horizon, afterTenantId, max }) =>
+        ask(
+          (sql) => sql<ClaimedVersion[]>`
         with recursive waiting (tenant_id) as (
           (select tenant_id from page_versions where status = 'processing' and tenant_id > ${afterTenantId}
             order by tenant_id limit 1)
@@ -44,10 +45,7 @@ const claimOf =
         from claimed
         where v.tenant_id = claimed.tenant_id and v.page_id = claimed.page_id and v.version_id = claimed.version_id
         returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.attempts as attempt`,
-    )
-
-export const postgresVersions = (ask: Ask, isCluster: boolean): Versions => ({
-  claim: isCluster ? claimOnCluster(ask) : claimOf(ask),
+        ),
 
   context: async ({ tenantId, pageGroupId, pageId }) => {
     const [context] = await ask(
@@ -62,7 +60,6 @@ export const postgresVersions = (ask: Ask, isCluster: boolean): Versions => ({
 
   settle: async (tenantId, settlements) => {
     const rows = settlements.map((done) => settledRow(tenantId, done))
-    const oneTenant = isCluster ? tenantId : null
     const settled = await ask(
       (sql) => sql<{ versionId: string }[]>`
         with settled as (
@@ -72,7 +69,7 @@ export const postgresVersions = (ask: Ask, isCluster: boolean): Versions => ({
           from ${DONE.from(sql, rows)}
           where v.tenant_id = done.tenant_id and v.page_id = done.page_id and v.version_id = done.version_id
             and v.status not in ('published', 'failed') and v.attempts = done.attempt
-            ${oneTenant === null ? sql`` : sql`and v.tenant_id = ${oneTenant}`}
+            ${isCluster ? sql`and v.tenant_id = ${tenantId}` : sql``}
           returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.status, done.published_at,
             done.computed_name
         ), published as (
@@ -81,7 +78,7 @@ export const postgresVersions = (ask: Ask, isCluster: boolean): Versions => ({
           from settled
           where p.tenant_id = settled.tenant_id and p.page_group_id = settled.page_group_id
             and p.page_id = settled.page_id and settled.status = 'published'
-            ${oneTenant === null ? sql`` : sql`and p.tenant_id = ${oneTenant}`}
+            ${isCluster ? sql`and p.tenant_id = ${tenantId}` : sql``}
         )
         select version_id from settled`,
       tenantId,
