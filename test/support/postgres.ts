@@ -69,7 +69,8 @@ export const bundledBin = (): string | null => {
 
 /** Why tests on PostgreSQL are skipped, or null. `POSTGRES_REQUIRED` makes a missing PostgreSQL a failure. */
 export const whyNoPostgres = (): string | null => {
-  if (process.env['STORES']?.match(/postgres|instance|tenant-routed/) === null) return 'STORES leaves PostgreSQL out'
+  if (process.env['STORES']?.match(/postgres|instance|tenant-routed/) === null)
+    return 'STORES leaves PostgreSQL out'
   if (postgresBin() !== null) return null
   if (process.env['POSTGRES_REQUIRED'])
     throw new Error('POSTGRES_REQUIRED is set, but PostgreSQL is not installed')
