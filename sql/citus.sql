@@ -1,17 +1,20 @@
--- A draft: distributes the tables by tenant with Citus. It does not work as it is: Citus refuses it because page_groups
--- refers to brands before both are distributed, and several statements of the service do not run on Citus yet.
+-- Distributes the tables by tenant with Citus. Run this once, as the owner of the tables, on the coordinator, after the
+-- first `prospect-pages migrate`; then serve with DATABASE_CLUSTER=citus. docs/growing.md describes each step.
 --
--- The schema is prepared for it: the primary keys, unique indexes and foreign keys of all tables but the first three begin
--- with tenant_id, so uniqueness and references can be checked on the machine of the tenant.
+--   DATABASE_URL=$OWNER_URL DATABASE_CLUSTER=citus prospect-pages migrate
+--   psql "$OWNER_URL" -v ON_ERROR_STOP=1 -1 -f sql/citus.sql
+--
+-- All rows of a tenant are on one machine, where its statements run. Only `tenants` is copied to every machine, because
+-- foreign keys need it there. A write to it needs every machine, and so the tables that change at any time stay on the
+-- coordinator alone: a key can be revoked while a worker is down.
 
--- Small tables, rarely written, that every machine needs.
+-- It would refer from a table that is not distributed yet to one that is.
+alter table page_groups drop constraint page_groups_tenant_id_brand_id_fkey;
+
 select create_reference_table('tenants');
-select create_reference_table('api_keys');
-select create_reference_table('schema_migrations');
-
--- All rows of a tenant are on one machine, where its statements run and its tables are joined. Referenced tables come first.
 select create_distributed_table('brands', 'tenant_id');
 select create_distributed_table('page_groups', 'tenant_id', colocate_with => 'brands');
+alter table page_groups add foreign key (tenant_id, brand_id) references brands;
 select create_distributed_table('page_counts', 'tenant_id', colocate_with => 'brands');
 select create_distributed_table('pages', 'tenant_id', colocate_with => 'brands');
 select create_distributed_table('page_versions', 'tenant_id', colocate_with => 'brands');

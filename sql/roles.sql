@@ -5,6 +5,10 @@
 --
 -- A test uses every operation and every command with these grants, and fails if one of them is not needed.
 
+-- On Citus, tables of different kinds are joined by foreign keys. Ignored elsewhere.
+set local citus.multi_shard_modify_mode = 'sequential';
+set local citus.enable_local_reference_table_foreign_keys to off;
+
 -- I. For serving.
 
 -- To see whether migrations are missing.

@@ -32,6 +32,8 @@ export type ServiceOptions = {
   readonly prospectsRememberedMax?: number | undefined
   /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax?: number | undefined
+  /** On Citus, with a store for it: makes lists of one tenant, so many of each in flight at a time. */
+  readonly tenantListsMax?: number | undefined
 }
 /** An activity to log. `payload.rawJson` is the text of a JSON object. The type is `webhook` by default. */
 export type ActivityToLog = Omit<NewActivity, 'type'> & { readonly type?: string | undefined }
@@ -54,10 +56,12 @@ export const createService = ({
   requireIdentity = false,
   prospectsRememberedMax = DEFAULTS.prospectsRememberedMax,
   listsInFlightMax = 1,
+  tenantListsMax,
 }: ServiceOptions) => {
   checkCounts({ prospectsRememberedMax, listsInFlightMax })
   const deps = { store, clock, newId }
-  const useCases = composeUseCases({ ...deps, requireIdentity, prospectsRememberedMax, listsInFlightMax })
+  const lists = { listsInFlightMax, tenantListsMax }
+  const useCases = composeUseCases({ ...deps, requireIdentity, prospectsRememberedMax, ...lists })
   const tenants = new Map<string, Promise<unknown>>()
 
   /** Tenants are never deleted, so one that exists needs no second look-up. */

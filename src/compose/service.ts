@@ -22,6 +22,8 @@ import { observe, type Telemetry } from './telemetry.ts'
 const KEYS_REMEMBERED_MS_MAX = 30_000
 /** Statements of all callers that wait for a connection. */
 const STATEMENTS_WAITING_MAX = 2_000
+/** On a cluster a list is of one tenant. So many that those of a machine that hangs leave room for the others. */
+const LISTS_ON_CLUSTER = { listsInFlightMax: 256, tenantListsMax: 2 }
 
 /** The store that the settings name. Opens the embedded file; connects to nothing yet. */
 const openStore = (config: Config, log: Log, metrics: Metrics | null = null): Store => {
@@ -38,6 +40,7 @@ const openStore = (config: Config, log: Log, metrics: Metrics | null = null): St
     lockMsMax: 2_000,
     waitingMax: STATEMENTS_WAITING_MAX,
     waitMsMax: 2_000,
+    ...(config.databaseCluster && { cluster: config.databaseCluster }),
     ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
     ...(metrics && { observer: metrics.database }),
   }
@@ -79,6 +82,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.
     listsInFlightMax: config.database.kind === 'postgres' ? 2 : 1,
+    ...(config.databaseCluster && LISTS_ON_CLUSTER),
     ready: () => ready(null),
     rawRoutes: [...(config.docs ? docsRoutes() : []), ...(scrape ? [metricsRoute(scrape)] : [])],
   })
@@ -100,6 +104,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     /** Migrates, then serves and publishes. Refuses `unavailable` while the database is away: try again. */
     start: async (): Promise<void> => {
       await store.migrate()
+      await store.ready()
       // Nobody would close what is opened after `close`.
       if (state === 'stopping') return
       store.watch((signal) => {

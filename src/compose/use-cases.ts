@@ -24,6 +24,8 @@ type Deps = Needs<keyof Store> & {
   readonly prospectsRememberedMax: number
   /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax: number
+  /** Lists of one tenant in flight at a time, if each list is to be of one tenant, as a cluster wants it. */
+  readonly tenantListsMax?: number | undefined
   readonly observerOf?: ((operation: keyof UseCases) => GatherObserver | undefined) | undefined
 }
 
@@ -35,12 +37,14 @@ export const composeUseCases = ({
   requireIdentity,
   prospectsRememberedMax,
   listsInFlightMax,
+  tenantListsMax,
   observerOf = () => undefined,
 }: Deps): UseCases => {
   const options = (operation: keyof UseCases, listLengthMax = LIST_LENGTH_MAX) => ({
     listLengthMax,
     listsInFlightMax,
     listWeightMax: LIST_CHARACTERS_MAX,
+    ...(tenantListsMax !== undefined && { groupOf: tenantOf, groupListsMax: tenantListsMax }),
     observer: observerOf(operation),
   })
   const read = (operation: keyof UseCases, listLengthMax: number, answersAtOnceMax: number) => ({
@@ -73,4 +77,5 @@ export const composeUseCases = ({
   }
 }
 
+const tenantOf = ({ tenantId }: { readonly tenantId: string }): string => tenantId
 const lengthOf = (text: string | null | undefined): number => text?.length ?? 0

@@ -38,12 +38,14 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
 
 /** Settings that are valid alone but not together. An unreadable one is undefined here. */
 const contradictionsIn = (values: Partial<Values>): Fault[] => {
-  const { workers = 1, databaseUrl, databasePooler, databaseDirectUrl, namerUrl, namerModel } = values
+  const { workers = 1, databaseUrl, databasePooler, databaseDirectUrl, databaseCluster } = values
+  const { namerUrl, namerModel } = values
   const { bodyBytesMax = 0, bodyBytesHeldMax = Number.POSITIVE_INFINITY } = values
   const isEmbedded = databaseUrl !== undefined && databaseUrl.kind !== 'postgres'
   const faults: readonly [isWrong: unknown, parameter: Name, detail: string][] = [
     [isEmbedded && workers > 1, 'WORKERS', 'can exceed 1 only if DATABASE_URL is PostgreSQL'],
     [isEmbedded && databasePooler, 'DATABASE_POOLER', 'can be true only if DATABASE_URL is PostgreSQL'],
+    [isEmbedded && databaseCluster, 'DATABASE_CLUSTER', 'can be set only if DATABASE_URL is PostgreSQL'],
     [
       databasePooler === false && databaseDirectUrl,
       'DATABASE_DIRECT_URL',

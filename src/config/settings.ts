@@ -81,6 +81,11 @@ export const SETTINGS = {
     nullable(postgresUrl),
     'the PostgreSQL behind that pooler, for LISTEN and migrations; empty: signals are polled for',
   ],
+  DATABASE_CLUSTER: [
+    '',
+    nullable((given) => oneOf(['citus'])(given) as 'citus'),
+    'citus: the tables of DATABASE_URL are distributed with sql/citus.sql; empty: a single PostgreSQL',
+  ],
   LOG_LEVEL: ['info', oneOf(LOG_LEVELS), LOG_LEVELS.join(', ')],
   METRICS: ['on', onOrOff, 'Prometheus metrics at /metrics, without an API key: on, off'],
   NAMER_URL: ['', nullable(httpUrl), 'base URL of a chat-completions server; empty: the built-in namer'],

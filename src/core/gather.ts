@@ -5,6 +5,9 @@ import type { Outcome } from './outcome.ts'
 export type GatherOptions<Input> = {
   readonly listLengthMax: number
   readonly listsInFlightMax: number
+  /** Makes lists of one group, so many of each in flight at a time. Otherwise any calls share a list. */
+  readonly groupOf?: (input: Input) => string
+  readonly groupListsMax?: number
   /** Of all members of a list together; a heavier member goes alone. */
   readonly listWeightMax?: number
   readonly weightOf?: (input: Input) => number
@@ -37,38 +40,54 @@ export const gather = <Input, Answer>(
 ): ((input: Input) => Promise<Answer>) => {
   const { listLengthMax, listsInFlightMax, dedupeKey, observer } = options
   const { listWeightMax = Infinity, weightOf = () => 0, answersAtOnceMax = Infinity } = options
-  const pending: Member<Input, Answer>[] = []
+  const { groupOf, groupListsMax = listsInFlightMax } = options
+  let pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
-  let listsInFlight = 0
+  const inFlight = new Set<readonly Member<Input, Answer>[]>()
   let starting = false
 
-  const takeList = (): readonly Member<Input, Answer>[] => {
+  /** How many of these one list takes. */
+  const lengthOf = (members: readonly Member<Input, Answer>[]): number => {
     let weight = 0
-    const tooMany = pending.findIndex(({ input }, i) => {
+    const tooMany = members.findIndex(({ input }, i) => {
       weight += weightOf(input)
       return i === listLengthMax || (i > 0 && weight > listWeightMax)
     })
-    return pending.splice(0, tooMany < 0 ? pending.length : tooMany)
+    return tooMany < 0 ? members.length : tooMany
+  }
+
+  /** With groups: of the one that has waited longest of those that have room for one more list, if any. */
+  const takeList = (): readonly Member<Input, Answer>[] => {
+    if (groupOf === undefined) return pending.splice(0, lengthOf(pending))
+    const groupOfList = ([first]: readonly Member<Input, Answer>[]) => first && groupOf(first.input)
+    const groups = Map.groupBy([...inFlight], groupOfList)
+    const hasRoom = (members: readonly Member<Input, Answer>[]) =>
+      (groups.get(groupOfList(members))?.length ?? 0) < groupListsMax
+    const members = [...Map.groupBy(pending, ({ input }) => groupOf(input)).values()].find(hasRoom) ?? []
+    const list = new Set(members.slice(0, lengthOf(members)))
+    pending = pending.filter((member) => !list.has(member))
+    return [...list]
   }
 
   const start = () => {
     starting = false
-    while (pending.length > 0 && listsInFlight < listsInFlightMax) {
+    while (pending.length > 0 && inFlight.size < listsInFlightMax) {
       const list = takeList()
+      if (list.length === 0) return
       joinable.clear()
       observer?.list(list.length)
       observer?.queued(-list.reduce((calls, { callers }) => calls + callers, 0))
-      listsInFlight++
+      inFlight.add(list)
       const answered = answer(list).catch((why) => rejectAll(list, why))
       void answered.finally(() => {
-        listsInFlight--
+        inFlight.delete(list)
         startSoon()
       })
     }
   }
 
   const startSoon = () => {
-    if (starting || pending.length === 0 || listsInFlight >= listsInFlightMax) return
+    if (starting || pending.length === 0 || inFlight.size >= listsInFlightMax) return
     starting = true
     setImmediate(start)
   }

@@ -39,6 +39,7 @@ export const createApi = ({
   newId = createNewId(),
   docs = false,
   listsInFlightMax = 1,
+  tenantListsMax,
   onAnswered = () => {},
   onError = (error, requestId) => console.error(requestId, error),
   ...settings
@@ -51,6 +52,7 @@ export const createApi = ({
     settings: withDefaults(settings),
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     listsInFlightMax,
+    tenantListsMax,
     ready: () => store.ready(),
     rawRoutes: docs ? docsRoutes() : [],
     onAnswered,

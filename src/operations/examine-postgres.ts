@@ -1,7 +1,7 @@
 import { askOn } from '../adapters/postgres/connect.ts'
 import { lastMigration } from '../adapters/postgres/migrate.ts'
-import { findObstacle } from '../adapters/postgres/obstacle.ts'
-import { endPool, ONE_PLAN, openPostgres, type Sql } from '../adapters/postgres/open.ts'
+import { findClusterObstacle, findObstacle } from '../adapters/postgres/obstacle.ts'
+import { endPool, ONE_PLAN, openPostgres, PLAN_EACH, type Sql } from '../adapters/postgres/open.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/ports/world.ts'
@@ -10,19 +10,23 @@ import { type Check, checkMigrations, failed, inWords, passed } from './check.ts
 const MS_MAX = 15_000
 const DRIFT_MS_MAX = 5_000
 
+type Settings = Pick<Config, 'databasePooler' | 'databaseCluster' | 'statementMsMax'>
+
 /** What can be wrong with PostgreSQL. Connects as the service does. */
 export const examinePostgres = async (
   url: string,
   migrationsKnown: number,
-  { databasePooler: isPooler, statementMsMax }: Pick<Config, 'databasePooler' | 'statementMsMax'>,
+  settings: Settings,
   clock: Clock = Date.now,
 ): Promise<readonly Check[]> => {
+  const plans = settings.databaseCluster ? PLAN_EACH : ONE_PLAN
+  const connection = { statement_timeout: settings.statementMsMax, ...plans }
   const sql = openPostgres(url, {
     max: 1,
-    ...(isPooler ? { prepare: false } : { connection: { statement_timeout: statementMsMax, ...ONE_PLAN } }),
+    ...(settings.databasePooler ? { prepare: false } : { connection }),
   })
   try {
-    return await withTimeout(examine(sql, migrationsKnown, isPooler ? statementMsMax : null, clock), MS_MAX)
+    return await withTimeout(examine(sql, migrationsKnown, settings, clock), MS_MAX)
   } catch (error) {
     const remedy = 'check that PostgreSQL runs, and the address, database, role and password in DATABASE_URL'
     return [failed('database', inWords(error as Error), remedy)]
@@ -31,9 +35,11 @@ export const examinePostgres = async (
   }
 }
 
-const examine = async (sql: Sql, migrationsKnown: number, pooledMsMax: number | null, clock: Clock) => {
-  const [obstacle, remedy = ''] = (await findObstacle(askOn(sql), pooledMsMax !== null))?.split('. ') ?? []
-  if (obstacle !== undefined) return [failed('database', obstacle, remedy)]
+const examine = async (sql: Sql, migrationsKnown: number, settings: Settings, clock: Clock) => {
+  const { databasePooler, databaseCluster, statementMsMax } = settings
+  const obstacle = refused(await findObstacle(askOn(sql), databasePooler, databaseCluster))
+  if (obstacle.length > 0) return obstacle
+  const cluster = refused(await findClusterObstacle(askOn(sql), databaseCluster))
   const beforeMs = clock()
   const [found] = await sql<[Found]>`
     select current_setting('server_version') as version, current_setting('server_version_num')::int as version_number,
@@ -49,13 +55,21 @@ const examine = async (sql: Sql, migrationsKnown: number, pooledMsMax: number | 
         ) as needed ("table", privileges), unnest(privileges) as privilege
         where not has_any_column_privilege(to_regclass("table"), privilege)) as missing`
   const afterMs = clock()
-  const unset = pooledMsMax === null ? [] : await findUnset(sql, pooledMsMax)
-  const checks = [server(found), durability(found), clocks(found, beforeMs, afterMs), ...unset]
+  const limits = { ...(databaseCluster ? {} : ONE_PLAN), statement_timeout: `${statementMsMax}ms` }
+  const unset = databasePooler ? await findUnset(sql, limits) : []
+  const checks = [...cluster, server(found), durability(found), clocks(found, beforeMs, afterMs), ...unset]
   if (found.missing?.includes('schema_migrations')) return [...checks, role(found)]
   const applied = await lastMigration(askOn(sql))
   const migrations = checkMigrations(applied, migrationsKnown)
   return applied === 0 ? [...checks, migrations] : [...checks, role(found), migrations]
 }
+
+/** What the service would refuse with: a sentence, and its remedy. */
+const refused = (obstacle: string | null): Check[] => {
+  const [detail, remedy = ''] = obstacle?.split('. ') ?? []
+  return detail === undefined ? [] : [failed('database', detail, remedy)]
+}
+
 /** `missing` lists the privileges that serving needs and the role lacks. Tables that do not exist yet do not count. */
 type Found = {
   readonly version: string
@@ -98,8 +112,8 @@ const role = ({ role, isSuperuser, missing }: Found): Check => {
 }
 
 /** A pooler passes no settings of a session on, so the role needs those that matter without prepared statements. */
-const findUnset = (sql: Sql, statementMsMax: number) => {
-  const wanted = JSON.stringify({ ...ONE_PLAN, statement_timeout: `${statementMsMax}ms`, lock_timeout: '2s' })
+const findUnset = (sql: Sql, settings: Readonly<Record<string, string>>) => {
+  const wanted = JSON.stringify({ ...settings, lock_timeout: '2s' })
   return sql<Check[]>`
     select 'pooler' as name, false as ok, format('connections through the pooler have %s = %s', name, setting) as detail,
       format('alter role %I set %s = %L; -- then RECONNECT in PgBouncer', current_user, name, value) as remedy

@@ -195,6 +195,18 @@ t.test('a pooler requires PostgreSQL, and a direct address requires a pooler', a
     )
 })
 
+t.test('a cluster is Citus, and requires PostgreSQL', async (t) => {
+  t.equal(readConfig({ DATABASE_URL: POSTGRES }).databaseCluster, null)
+  t.equal(readConfig({ DATABASE_URL: POSTGRES, DATABASE_CLUSTER: 'citus' }).databaseCluster, 'citus')
+  for (const [DATABASE_URL, DATABASE_CLUSTER] of [
+    [POSTGRES, 'Citus'],
+    [POSTGRES, 'true'],
+    ['sqlite:x.db', 'citus'],
+    ['memory:', 'citus'],
+  ])
+    t.strictSame(namesOf(faultsOf({ DATABASE_URL, DATABASE_CLUSTER })), ['DATABASE_CLUSTER'])
+})
+
 t.test('flags and log levels accept only their words', async (t) => {
   t.equal(readConfig({ REQUIRE_IDENTITY: 'true' }).requireIdentity, true)
   for (const bad of ['1', 'yes', 'TRUE', 'true '])

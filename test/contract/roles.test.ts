@@ -5,8 +5,9 @@ import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import { fillTenant, verbs } from '../store-contract/verbs.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
-import { answerOf, caller, linesOf, runCommand, startProgram, until } from '../support/program.ts'
+import { answerOf, runCommand } from '../support/program.ts'
 import { POSTGRES_SETTINGS } from '../support/stores.ts'
+import { useEverything } from '../support/use-everything.ts'
 
 t.setTimeout(0)
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -63,47 +64,7 @@ t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t
   t.teardown(postgres.stop)
 
   t.test('every command and the whole service work as the role that serves', async (t) => {
-    const tell = (args: string) => answerOf(args.split(' '), env)
-    t.match(await tell('migrate'), { applied: [] })
-    const { tenantId } = await tell('tenants create --name Acme')
-    t.match(await tell(`tenants update ${tenantId} --name New`), { name: 'New' })
-    t.match(await tell('tenants list'), { tenantId, name: 'New' })
-    const first = await tell(`keys create --tenant ${tenantId}`)
-    const { apiKey, apiKeyId } = await tell(`keys rotate ${first.apiKeyId} --overlap 1h`)
-    const { pageGroupId } = await tell(`page-groups create --tenant ${tenantId} --name a --title A`)
-    await tell(`page-groups update ${pageGroupId} --title B`)
-    const other = await tell(`page-groups create --tenant ${tenantId} --name b --title B`)
-    await tell(`page-groups archive ${other.pageGroupId}`)
-    await tell(`page-groups delete ${other.pageGroupId}`)
-
-    const program = await startProgram(t, env)
-    await program.ready()
-    const call = caller(program.url, apiKey)
-    const activity = { source: 'crm', payload: {}, email: 'ada@example.com', idempotencyKey: 'one' }
-    t.equal((await call('POST', '/v0/prospect_logs', activity)).status, 201)
-    const again = await call('POST', '/v0/prospect_logs', activity)
-    t.equal(again.headers.get('idempotent-replayed'), 'true')
-    const named = { ...activity, idempotencyKey: 'two', name: 'Ada' }
-    t.match(await call('POST', '/v0/prospect_logs', named), { status: 201, body: { createdProspect: false } })
-    const pages = `/v0/page_groups/${pageGroupId}/pages`
-    const { pageId } = (await call('POST', pages, {}, { 'idempotency-key': 'one' })).body
-    t.match((await call('GET', '/v0/page_groups')).body.items, [{ pageGroupId, title: 'B', pagesCount: 1 }])
-    t.match((await call('GET', pages)).body.items, [{ pageId }])
-    await until(
-      'it is published',
-      async () => (await call('GET', `${pages}/${pageId}`)).body.publishedVersion,
-    )
-    await tell(`keys revoke ${apiKeyId}`)
-    const isRefused = async () => (await call('GET', pages)).status === 401
-    await until('the revoked key is refused', isRefused, { tries: 40, pauseMs: 50 })
-    const listed = await runCommand(['keys', 'list', '--tenant', tenantId], env)
-    t.match(linesOf(listed.stdout)[1], { apiKeyId, lastUsedAt: /Z$/ })
-    t.equal(await program.stop(), 0)
-    const loud = program.logs().filter(({ level }) => level > 30)
-    t.strictSame(
-      loud.filter(({ msg }) => !/fsync/.test(msg)),
-      [],
-    )
+    await useEverything(t, env)
   })
 
   t.test(

@@ -87,6 +87,48 @@ t.test('as many lists are in flight as allowed', async (t) => {
   t.strictSame(await Promise.all(answers), ['A', 'B', 'C'])
 })
 
+/** `a1` is of group a. */
+const BY_GROUP = { groupOf: (input: string) => input[0] ?? '', listsInFlightMax: 3 }
+
+t.test('with groups each list is of one, oldest call first, and nobody is lost', async (t) => {
+  const { call, lists } = setting(upper, BY_GROUP)
+  const answers = ['a1', 'b1', 'a2', 'c1', 'b2', 'd1', 'a3'].map(call)
+  t.strictSame(await Promise.all(answers), ['A1', 'B1', 'A2', 'C1', 'B2', 'D1', 'A3'])
+  t.strictSame(lists, [['a1', 'a2', 'a3'], ['b1', 'b2'], ['c1'], ['d1']])
+})
+
+t.test('a group has no more lists in flight than it may, and holds up no other', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { ...BY_GROUP, groupListsMax: 1 })
+  const answers: Promise<string>[] = []
+  for (const input of ['a1', 'a2', 'b1', 'a3']) {
+    answers.push(call(input))
+    await settled()
+  }
+  t.strictSame(lists, [['a1'], ['b1']])
+  letGo()
+  await answers[0]
+  await settled()
+  t.strictSame(lists, [['a1'], ['b1'], ['a2', 'a3']])
+  letGo()
+  letGo()
+  t.strictSame(await Promise.all(answers), ['A1', 'A2', 'B1', 'A3'])
+})
+
+t.test('with groups all lists together are no more than may be, and none is too long', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { ...BY_GROUP, listsInFlightMax: 2, listLengthMax: 2 })
+  const answers = Promise.all(['a1', 'a2', 'a3', 'b1', 'c1'].map(call))
+  await settled()
+  t.strictSame(lists, [['a1', 'a2'], ['a3']])
+  for (let list = 0; list < 4; list++) {
+    letGo()
+    await settled()
+  }
+  t.strictSame(await answers, ['A1', 'A2', 'A3', 'B1', 'C1'])
+  t.strictSame(lists.slice(2), [['b1'], ['c1']])
+})
+
 t.test('a list is no longer than may be, and nobody is lost', async (t) => {
   const { call, lists } = setting(upper, { listLengthMax: 2 })
   t.strictSame(await Promise.all(['a', 'b', 'c', 'd', 'e'].map(call)), ['A', 'B', 'C', 'D', 'E'])

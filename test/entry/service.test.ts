@@ -253,8 +253,7 @@ t.test('options that would let nothing happen are refused by name', async (t) =>
     () => createHandler(createApi({ store }), { unsentBytesMax: 1.5 }),
     () => createPublisher({ store, pollMs: 0 }),
   ]
-  for (const create of creating)
-    t.throws(create, /^\w+ must be a whole number of at least [01]\.$/)
+  for (const create of creating) t.throws(create, /^\w+ must be a whole number of at least [01]\.$/)
   createService({ store, prospectsRememberedMax: 0 })
   createApi({ store, rateLimitPerMinute: null })
 })

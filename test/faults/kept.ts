@@ -3,16 +3,17 @@ import type { Traffic } from './traffic.ts'
 
 type Kept = { readonly key: string; readonly id: string }
 
-const KEPT = `
-  select coalesce(idempotency_key, type) as key, prospect_log_id as id from prospect_logs
-  union all select idempotency_key, page_id from pages`
+const keptOf = (whose: string) => `
+  select coalesce(idempotency_key, type) as key, prospect_log_id as id from prospect_logs where ${whose}
+  union all select idempotency_key, page_id from pages where ${whose}`
 
 /** Acknowledged writes that are not there under the id that was told. Cheap enough for every round. */
 export const lostOf = async (
   { acknowledged }: Pick<Traffic, 'acknowledged'>,
   { rows }: TestedDatabase,
+  whose = 'true',
 ): Promise<string[]> => {
-  const kept = new Set((await rows<Kept>(KEPT)).map(({ key, id }) => `${key} ${id}`))
+  const kept = new Set((await rows<Kept>(keptOf(whose))).map(({ key, id }) => `${key} ${id}`))
   return [...acknowledged].flatMap(([key, ids]) =>
     [...ids].filter((id) => !kept.has(`${key} ${id}`)).map((id) => `lost: ${key}, told to be ${id}`),
   )
@@ -21,33 +22,40 @@ export const lostOf = async (
 /**
  * What is wrong with what was kept, in words, once every write with a key is acknowledged: each is there once, under
  * the one id that was told, and nothing else is, but a write without a key or an answer, once at most; groups count
- * their pages; each email is one prospect.
+ * their pages; each email is one prospect. With a tenant, this is asked of the rows of that tenant.
  */
-export const keptFaults = async (traffic: Traffic, database: TestedDatabase): Promise<string[]> => {
+export const keptFaults = async (
+  traffic: Traffic,
+  database: TestedDatabase,
+  tenantId?: string,
+): Promise<string[]> => {
+  const whose = tenantId === undefined ? 'true' : `tenant_id = '${tenantId}'`
   const { acknowledged, unacknowledged, uncertain, emails } = traffic
   const { rows } = database
-  const faults = await lostOf(traffic, database)
+  const faults = await lostOf(traffic, database, whose)
   for (const key of unacknowledged.keys()) faults.push(`never acknowledged: ${key}`)
   for (const [key, ids] of acknowledged)
     if (ids.size > 1) faults.push(`told under several ids: ${key}, ${[...ids].join(', ')}`)
 
   const seen = new Set<string>()
-  for (const { key } of await rows<Kept>(KEPT)) {
+  for (const { key } of await rows<Kept>(keptOf(whose))) {
     if (seen.has(key)) faults.push(`there twice: ${key}`)
     if (!acknowledged.has(key) && !uncertain.has(key)) faults.push(`nobody sent it: ${key}`)
     seen.add(key)
   }
   const counts = await rows<{ id: string; told: number; kept: number }>(`
     select g.page_group_id as id,
-      (select c.pages_count from page_counts c where c.page_group_id = g.page_group_id) as told,
-      (select count(*) from pages p where p.page_group_id = g.page_group_id) as kept
-    from page_groups g`)
+      (select c.pages_count from page_counts c
+        where c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id) as told,
+      (select count(*) from pages p
+        where p.tenant_id = g.tenant_id and p.page_group_id = g.page_group_id) as kept
+    from page_groups g where ${whose}`)
   for (const { id, told, kept } of counts)
     if (Number(told) !== Number(kept)) faults.push(`${id} has ${kept} pages and tells of ${told}`)
 
   const [prospects] = await rows<{ kept: number; created: number }>(`
-    select (select count(*) from prospects) as kept,
-      (select count(*) from prospect_logs where created_prospect) as created`)
+    select (select count(*) from prospects where ${whose}) as kept,
+      (select count(*) from prospect_logs where ${whose} and created_prospect) as created`)
   for (const [what, count] of Object.entries(prospects ?? {}))
     if (Number(count) !== emails.size) faults.push(`${emails.size} persons, prospects ${what}: ${count}`)
   return faults

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'
@@ -30,10 +29,9 @@ t.test('a PostgreSQL that goes away under load', { skip: whyNoPostgres() ?? fals
   t.test('frozen, and continued', async (t) => {
     const scene = await openScene(t, postgres, { statementMsMax: 1_000 })
     await underHarm(t, 'frozen, and continued', scene, async () => {
-      const frozen = processesOf(postgres.pid())
-      for (const pid of frozen) process.kill(pid, 'SIGSTOP')
+      const goOn = postgres.freeze()
       await pause(FROZEN_MS)
-      for (const pid of frozen) process.kill(pid, 'SIGCONT')
+      goOn()
       return performance.now()
     })
   })
@@ -46,10 +44,4 @@ const restarts = async (postgres: ThrowawayPostgres, signal: 'SIGINT' | 'SIGQUIT
     await postgres.start()
   }
   return performance.now()
-}
-
-/** The first process and its children, where Linux tells of them. */
-const processesOf = (pid: number): number[] => {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  return [pid, ...children.split(' ').filter(Boolean).map(Number)]
 }

@@ -22,7 +22,7 @@ export const testContractOn = (name: StoreKind['name']): void =>
       }
       const openListening = async () => {
         const tested = await openStore()
-        if (kind.name === 'postgres') await listening(tested.store)
+        if (['postgres', 'tenant-routed', 'citus'].includes(kind.name)) await listening(tested.store)
         return tested
       }
       for (const section of sections)

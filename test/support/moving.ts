@@ -94,7 +94,8 @@ export const postgresRows = async (url: string): Promise<Record<string, string[]
   const sql = openPostgres(url, { max: 1, transform: {} })
   const columns = await sql<{ table: string; column: string; type: string }[]>`
     select table_name as "table", column_name as "column", data_type as type from information_schema.columns
-    where table_schema = 'public' and table_name <> 'schema_migrations' order by table_name`
+    where table_schema = 'public' and table_name <> 'schema_migrations'
+      and table_name in (select tablename from pg_tables) order by table_name`
   const all: Record<string, string[]> = {}
   for (const [table, its] of Map.groupBy(columns, (one) => one.table)) {
     const list = its.map(({ column, type }) => `${readAs(column, type)} as ${column}`).join(', ')

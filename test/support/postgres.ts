@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
 } from 'node:fs'
@@ -18,6 +19,8 @@ import { makeCluster } from './cluster.ts'
 /** A PostgreSQL of the test's own: on a socket, with flushes off unless asked for. */
 export type ThrowawayPostgres = {
   readonly version: string
+  /** Where its socket is. */
+  readonly folder: string
   /** Of the process that all others of it come from. */
   readonly pid: () => number
   readonly isRunning: () => boolean
@@ -25,6 +28,10 @@ export type ThrowawayPostgres = {
   readonly newDatabase: (options?: string) => Promise<string>
   /** Stops it, at once or as a machine that fails; its files are kept for `start`. */
   readonly halt: (signal?: 'SIGINT' | 'SIGQUIT') => Promise<void>
+  /** Kills it and every process of it. */
+  readonly kill: () => Promise<void>
+  /** Freezes every process of it; answers how to let them go on. */
+  readonly freeze: () => () => void
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -62,7 +69,8 @@ export const bundledBin = (): string | null => {
 
 /** Why tests on PostgreSQL are skipped, or null. `POSTGRES_REQUIRED` makes a missing PostgreSQL a failure. */
 export const whyNoPostgres = (): string | null => {
-  if (process.env['STORES']?.match(/postgres|instance/) === null) return 'STORES leaves PostgreSQL out'
+  if (process.env['STORES']?.match(/postgres|instance|tenant-routed/) === null)
+    return 'STORES leaves PostgreSQL out'
   if (postgresBin() !== null) return null
   if (process.env['POSTGRES_REQUIRED'])
     throw new Error('POSTGRES_REQUIRED is set, but PostgreSQL is not installed')
@@ -74,12 +82,18 @@ type Options = {
   readonly connectionsMax?: number
   /** More arguments of `initdb`. */
   readonly initdb?: readonly string[]
+  /** More settings, by name. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Hears what it logs. */
+  readonly onLog?: (text: string) => void
 }
 
 export const startPostgres = async ({
   durable = false,
   connectionsMax = 200,
   initdb = [],
+  settings = {},
+  onLog = () => {},
 }: Options = {}): Promise<ThrowawayPostgres> => {
   const bin = postgresBin()
   if (bin === null) throw new Error('PostgreSQL is not installed')
@@ -103,6 +117,7 @@ export const startPostgres = async ({
     `max_connections=${connectionsMax}`,
   ]
   if (!durable) flags.push('-c', 'fsync=off')
+  for (const [name, value] of Object.entries(settings)) flags.push('-c', `${name}=${value}`)
 
   let server: ReturnType<typeof spawn> | undefined
   const start = async () => {
@@ -114,10 +129,13 @@ export const startPostgres = async ({
     })
     server = child
     await new Promise<void>((resolve, reject) => {
-      let said = ''
+      let said: string | null = ''
       child.stderr?.on('data', (chunk) => {
-        said += chunk
-        if (said.includes('ready to accept connections')) resolve()
+        onLog(String(chunk))
+        if (said !== null) said += chunk
+        if (!said?.includes('ready to accept connections')) return
+        said = null
+        resolve()
       })
       child.once('error', reject)
       child.once('exit', () => reject(new Error(`PostgreSQL ended at once: ${said}`)))
@@ -130,6 +148,15 @@ export const startPostgres = async ({
     child.kill(signal)
     await ended
   }
+  const signalAll = (signal: NodeJS.Signals, pids: readonly number[]) => {
+    for (const pid of pids) process.kill(pid, signal)
+  }
+  /** The first process comes first: while it is stopped it starts no others. */
+  const stopAll = () => {
+    const pids = processesOf(server?.pid ?? 0)
+    signalAll('SIGSTOP', pids)
+    return pids
+  }
   await start()
   const path = join(folder, '.s.PGSQL.5432')
   const admin = postgres({ path, user: 'postgres', database: 'postgres', max: 1, onnotice: () => {} })
@@ -139,6 +166,7 @@ export const startPostgres = async ({
 
   return {
     version: row?.version ?? '',
+    folder,
     pid: () => server?.pid ?? 0,
     isRunning: () => server?.exitCode === null && server.signalCode === null,
     newDatabase: async (options = '') => {
@@ -149,10 +177,26 @@ export const startPostgres = async ({
       return `postgres://postgres@localhost/${name}?host=${encodeURIComponent(folder)}`
     },
     halt,
+    kill: async () => {
+      const child = server
+      const ended = new Promise((resolve) => child?.once('close', resolve))
+      signalAll('SIGKILL', stopAll().toReversed())
+      await ended
+    },
+    freeze: () => {
+      const frozen = stopAll()
+      return () => signalAll('SIGCONT', frozen)
+    },
     start,
     stop: async () => {
       await halt()
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** A process and its children, where Linux tells of them. */
+const processesOf = (pid: number): number[] => {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return [pid, ...children.split(' ').filter(Boolean).map(Number)]
 }

@@ -5,13 +5,17 @@ import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { readMigrations } from '../../src/adapters/migrations.ts'
+import { connect, type PostgresSettings } from '../../src/adapters/postgres/connect.ts'
+import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { openPostgres, parseAddress } from '../../src/adapters/postgres/open.ts'
-import { postgresStore } from '../../src/adapters/postgres/store.ts'
+import { postgresSignals } from '../../src/adapters/postgres/signals.ts'
+import { portsOver, postgresStore } from '../../src/adapters/postgres/store.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import type { NewLog, ProspectChange } from '../../src/core/ports/activities.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { postgresStore as storeOverInstance } from '../../src/entry/postgres.ts'
+import { startCitus, whyNoCitus } from './citus.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from './postgres.ts'
 
 // A file against three stores may take longer than tap's half minute; `--test-timeout` is the limit.
@@ -31,9 +35,9 @@ export type TestedStore = {
   readonly close: () => Promise<void>
 }
 export type Sent = { readonly text: string; readonly parameters: readonly unknown[] }
-/** One of the kinds; `instance` is PostgreSQL through an embedder's own instance of the driver. `open` makes a new, empty, migrated one each time; on PostgreSQL it can empty the database of a closed one instead, which is faster. */
+/** One of the kinds; `instance` is PostgreSQL through an embedder's own instance of the driver, `tenant-routed` a single PostgreSQL with the statements for Citus. `open` makes a new, empty, migrated one each time; on PostgreSQL it can empty the database of a closed one instead, which is faster. */
 export type StoreKind = {
-  readonly name: 'memory' | 'sqlite' | 'postgres' | 'instance'
+  readonly name: 'memory' | 'sqlite' | 'postgres' | 'instance' | 'tenant-routed' | 'citus'
   /** Why it cannot be tested here, or null. */
   readonly skip: string | null
   readonly open: (emptied?: string | null) => Promise<TestedStore>
@@ -46,6 +50,8 @@ export const storeKinds = (): readonly StoreKind[] => [
   sqliteKind(),
   postgresKind('postgres'),
   postgresKind('instance'),
+  postgresKind('tenant-routed'),
+  postgresKind('citus', whyNoCitus(), startDistributed),
 ]
 
 /** What the service runs on, and what an embedder brings. */
@@ -148,13 +154,23 @@ export const sqliteKind = (): StoreKind => ({
   end: async () => {},
 })
 
-const postgresKind = (name: 'postgres' | 'instance'): StoreKind => {
-  let server: Promise<ThrowawayPostgres> | undefined
+type Server = Pick<ThrowawayPostgres, 'newDatabase' | 'stop'>
+const startDistributed = async (): Promise<Server> => {
+  const { newDistributed, stop } = await startCitus()
+  return { newDatabase: newDistributed, stop }
+}
+
+const postgresKind = (
+  name: 'postgres' | 'instance' | 'tenant-routed' | 'citus',
+  skip = whyNoPostgres(),
+  start: () => Promise<Server> = startPostgres,
+): StoreKind => {
+  let server: Promise<Server> | undefined
   return {
     name,
-    skip: whyNoPostgres(),
+    skip,
     open: async (emptied = null) => {
-      server ??= startPostgres()
+      server ??= start()
       const url = emptied ?? (await (await server).newDatabase())
       if (emptied !== null) await empty(emptied)
       const stores: Store[] = []
@@ -166,14 +182,16 @@ const postgresKind = (name: 'postgres' | 'instance'): StoreKind => {
           stores.push({ ...store, close: () => sql.end({ timeout: 1 }) })
           return store
         }
-        const store = postgresStore(
-          {
-            ...POSTGRES_SETTINGS,
-            url,
-            onStatement: (text, parameters) => sent.push({ text, parameters }),
-          },
-          readMigrations('postgres'),
-        )
+        const settings: PostgresSettings = {
+          ...POSTGRES_SETTINGS,
+          ...(name === 'citus' && { cluster: name }),
+          url,
+          onStatement: (text, parameters) => sent.push({ text, parameters }),
+        }
+        const store =
+          name === 'tenant-routed'
+            ? routedStore(settings)
+            : postgresStore(settings, readMigrations('postgres'))
         stores.push(store)
         return store
       }
@@ -208,6 +226,19 @@ const empty = async (url: string): Promise<void> => {
     select 'truncate ' || string_agg(tablename, ', ') from pg_tables
     where schemaname = 'public' and tablename <> 'schema_migrations'); end $$`)
   await sql.end()
+}
+
+/** As on Citus, without what only Citus can answer: whether it is one, and where a tenant lives. */
+const routedStore = (settings: PostgresSettings): Store => {
+  const migrations = readMigrations('postgres')
+  const { ask, close } = connect(settings)
+  const { watch, notify, close: closeSignals } = postgresSignals(settings.url, ask)
+  return {
+    ...portsOver(ask, migrations, notify, 'citus'),
+    migrate: () => migratePostgres(settings.url, migrations, () => {}),
+    watch,
+    close: () => closeSignals().then(close),
+  }
 }
 
 /** An instance of the driver as the store itself would never open it. */

@@ -1,6 +1,7 @@
-import type { Activities, ActivityChanges, KnownActivities } from '../../core/ports/activities.ts'
+import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../../core/ports/activities.ts'
 import { COLUMNS } from '../rows.ts'
 import { logRow } from '../timeline-key.ts'
+import { byTenant, sortedBy, tenantOf, wantedTenant } from './by-tenant.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
 import { columns, ifOvertaken, recordedUnlessOvertaken } from './statements.ts'
@@ -15,25 +16,25 @@ const BY_KEY = columns('want', 'tenant_id, source, idempotency_key')
 const PROSPECTS = columns('change', COLUMNS.prospects)
 const LOGS = columns('log', COLUMNS.prospect_logs)
 
-export const postgresActivities = (ask: Ask): Activities => ({
-  recall: async ({ prospects, emails, keys }) => {
-    if (prospects.length + emails.length + keys.length === 0) return { prospects: [], receipts: [] }
-    const rows = await ask((sql) => {
+export const postgresActivities = (ask: Ask, isCluster: boolean): Activities => ({
+  recall: async (wants) => {
+    const from = isCluster ? 'from' : 'fromShortest'
+    const rows = await byTenant(isCluster, wants, (tenantId, { prospects, emails, keys }) => {
       // Only what is wanted: for a single caller, an empty part would cost a tenth of the statement.
-      const selects = [
+      const selectsOf = (sql: Sql) => [
         ...(prospects.length > 0
-          ? [
-              sql`${prospectsWanted(sql, BY_ID.fromShortest(sql, prospects))} and p.prospect_id = want.prospect_id`,
-            ]
+          ? [prospectsBy(sql, BY_ID[from](sql, prospects), tenantId, sql`p.prospect_id = want.prospect_id`)]
           : []),
         ...(emails.length > 0
-          ? [
-              sql`${prospectsWanted(sql, BY_EMAIL.fromShortest(sql, emails))} and p.email_hash = want.email_hash`,
-            ]
+          ? [prospectsBy(sql, BY_EMAIL[from](sql, emails), tenantId, sql`p.email_hash = want.email_hash`)]
           : []),
-        ...(keys.length > 0 ? [logsByKey(sql, keys)] : []),
+        ...(keys.length > 0 ? [logsByKey(sql, BY_KEY[from](sql, keys), tenantId)] : []),
       ]
-      return sql<RecallRow[]>`${selects.reduce((all, one) => sql`${all} union all ${one}`)}`
+      if (prospects.length + emails.length + keys.length === 0) return []
+      return ask(
+        (sql) => sql<RecallRow[]>`${selectsOf(sql).reduce((all, one) => sql`${all} union all ${one}`)}`,
+        tenantId,
+      )
     })
     return {
       prospects: rows.filter((row) => row.prospectLogId === null),
@@ -43,20 +44,24 @@ export const postgresActivities = (ask: Ask): Activities => ({
 
   record: (changes) => {
     const prospects = prospectsInLockOrder(changes)
+    const tenantId = tenantOf(isCluster, changes.logs)
     return recordedUnlessOvertaken(
       ask,
       (sql) => sql`
-        ${prospects.length === 0 ? sql`` : withSaved(sql, prospects)}
-        insert into prospect_logs ${LOGS.into(sql, changes.logs.map(logRow))} ${inLockOrder(sql)}`,
+        ${prospects.length === 0 ? sql`` : withSaved(sql, PROSPECTS[tenantId === null ? 'into' : 'values'](sql, prospects))}
+        insert into prospect_logs ${logsInLockOrder(sql, changes.logs, tenantId)}`,
+      tenantId,
     )
   },
 
   recordLogs: async (logs) => {
+    const tenantId = tenantOf(isCluster, logs)
     const added = await ask(
       (sql) => sql<{ prospectLogId: string }[]>`
-        insert into prospect_logs ${LOGS.into(sql, logs.map(logRow))} ${inLockOrder(sql)}
+        insert into prospect_logs ${logsInLockOrder(sql, logs, tenantId)}
         ${logs.some(({ idempotencyKey }) => idempotencyKey !== null) ? unlessKnown(sql) : sql``}
         returning prospect_log_id`,
+      tenantId,
     ).catch(ifOvertaken([]))
     return added.map(({ prospectLogId }) => prospectLogId)
   },
@@ -66,21 +71,31 @@ export const postgresActivities = (ask: Ask): Activities => ({
 const unlessKnown = (sql: Sql) => sql`
   on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
 
-const inLockOrder = (sql: Sql) => sql`order by tenant_id, source, idempotency_key, prospect_log_id`
+const logsInLockOrder = (sql: Sql, logs: readonly NewLog[], tenantId: string | null) =>
+  tenantId === null
+    ? sql`${LOGS.into(sql, logs.map(logRow))} order by tenant_id, source, idempotency_key, prospect_log_id`
+    : LOGS.values(sql, sortedBy(logs, 'source', 'idempotencyKey', 'prospectLogId').map(logRow))
 
-const prospectsWanted = (sql: Sql, wants: ReturnType<typeof BY_ID.from>) => sql`
-  select p.tenant_id, p.prospect_id, p.email_hash, p.name, null as prospect_log_id, null as source,
-    null as idempotency_key, null as request_hash, null as type, null::boolean as created_prospect,
-    null::timestamptz as created_at
+type Fragment = ReturnType<typeof BY_ID.from>
+
+const prospectsBy = (sql: Sql, wants: Fragment, tenantId: string | null, isWanted: Fragment) => sql`
+  select p.*, null as prospect_log_id, null as source, null as idempotency_key, null as request_hash, null as type,
+    null::boolean as created_prospect, null::timestamptz as created_at
   from ${wants}
-    join prospects p on p.tenant_id = want.tenant_id`
+    cross join lateral (
+      select p.tenant_id, p.prospect_id, p.email_hash, p.name from prospects p
+      where p.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWanted} limit 1
+    ) p`
 
-const logsByKey = (sql: Sql, wants: readonly object[]) => sql`
-  select l.tenant_id, l.prospect_id, null as email_hash, null as name, l.prospect_log_id, l.source,
-    l.idempotency_key, l.request_hash, l.type, l.created_prospect, l.created_at
-  from ${BY_KEY.fromShortest(sql, wants)}
-    join prospect_logs l on l.tenant_id = want.tenant_id and l.source = want.source
-      and l.idempotency_key = want.idempotency_key`
+const logsByKey = (sql: Sql, wants: Fragment, tenantId: string | null) => sql`
+  select l.* from ${wants}
+    cross join lateral (
+      select l.tenant_id, l.prospect_id, null as email_hash, null as name, l.prospect_log_id, l.source,
+        l.idempotency_key, l.request_hash, l.type, l.created_prospect, l.created_at
+      from prospect_logs l
+      where l.tenant_id = ${wantedTenant(sql, tenantId)} and l.source = want.source
+        and l.idempotency_key = want.idempotency_key limit 1
+    ) l`
 
 /**
  * An existing prospect keeps what it has. If its email was blank when this list was decided and is a different one by
@@ -88,9 +103,9 @@ const logsByKey = (sql: Sql, wants: readonly object[]) => sql`
  *
  * PostgreSQL does not define which of the two inserts runs first, and neither depends on it: no foreign key joins them.
  */
-const withSaved = (sql: Sql, prospects: readonly object[]) => sql`
+const withSaved = (sql: Sql, prospects: Fragment) => sql`
   with saved as (
-    insert into prospects as p ${PROSPECTS.into(sql, prospects)}
+    insert into prospects as p ${prospects}
     on conflict (tenant_id, prospect_id) do update set
       email = coalesce(p.email, excluded.email),
       email_hash = case when p.email_hash <> excluded.email_hash then ''

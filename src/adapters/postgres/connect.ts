@@ -1,7 +1,8 @@
 import type postgres from 'postgres'
 import { unavailable } from '../../core/failures.ts'
+import { askByNode } from './by-node.ts'
 import { isConnectionFatal, unavailableUnlessRejected } from './error-codes.ts'
-import { endPool, ONE_PLAN, openPostgres, type Pool, type Sql } from './open.ts'
+import { endPool, ONE_PLAN, openPostgres, PLAN_EACH, type Pool, type Sql } from './open.ts'
 import { createSemaphore, type PoolCounts } from './semaphore.ts'
 import { withTimeout } from './with-timeout.ts'
 
@@ -14,6 +15,8 @@ export type PostgresSettings = {
   readonly waitMsMax: number
   /** Given if `url` is a PgBouncer in transaction mode; with the address of PostgreSQL itself, if that is known. */
   readonly pooler?: { readonly directUrl: string | null }
+  /** Given if the tables are distributed by Citus. */
+  readonly cluster?: 'citus'
   /** Sees every statement with its parameters before it is sent. For tests. */
   readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
   /** For the metrics. */
@@ -25,9 +28,14 @@ export type PostgresSettings = {
 }
 type Connection = { readonly pool: Pool; readonly until: number }
 
-/** Sends one statement and answers its rows. Refuses `unavailable` if the database cannot answer in time. */
-export type Ask = <Answer extends readonly (object | undefined)[]>(
+export type Rows = readonly (object | undefined)[]
+/**
+ * Sends one statement and answers its rows. Refuses `unavailable` if the database cannot answer in time. `tenantId` is
+ * the one tenant that the statement names, if it does.
+ */
+export type Ask = <Answer extends Rows>(
   statement: (sql: Sql) => postgres.PendingQuery<Answer>,
+  tenantId?: string | null,
 ) => Promise<Answer>
 /** Without limits, on connections that somebody else looks after. */
 export const askOn =
@@ -97,7 +105,7 @@ export const connect = (settings: PostgresSettings) => {
     closed = true
     await Promise.all([...connections].map(({ pool }) => endPool(pool, 5)))
   }
-  return { ask, close }
+  return { ask: settings.cluster ? askByNode(ask, settings) : ask, close }
 }
 
 /**
@@ -105,13 +113,13 @@ export const connect = (settings: PostgresSettings) => {
  * refuses session settings; the role has them instead.
  */
 const openConnection = (settings: PostgresSettings): Pool => {
-  const { url, statementMsMax, lockMsMax, pooler, onStatement } = settings
+  const { url, statementMsMax, lockMsMax, pooler, cluster, onStatement } = settings
+  const limits = { statement_timeout: statementMsMax, lock_timeout: lockMsMax }
   return openPostgres(url, {
     max: 1,
     max_lifetime: null,
-    ...(pooler
-      ? { prepare: false }
-      : { connection: { statement_timeout: statementMsMax, lock_timeout: lockMsMax, ...ONE_PLAN } }),
+    ...((pooler || cluster) && { prepare: false }),
+    ...(!pooler && { connection: { ...limits, ...(cluster ? PLAN_EACH : ONE_PLAN) } }),
     ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
   })
 }

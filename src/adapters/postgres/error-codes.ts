@@ -1,8 +1,11 @@
 import type postgres from 'postgres'
 import { DomainFailure, unavailable } from '../../core/failures.ts'
 
-/** The code of PostgreSQL or of the driver. */
-export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
+/** The code of PostgreSQL or of the driver. Where Citus copies rows to a worker, it gives a taken key the wrong one. */
+export const codeOf = (error: unknown): string => {
+  const { code = '', message = '' } = (error ?? {}) as { code?: unknown; message?: string }
+  return code === 'XX000' && message.startsWith('duplicate key value violates') ? '23505' : String(code)
+}
 
 /** Errors of the connection, and those by which PostgreSQL says that it cannot answer now. */
 export const isTransient = (error: unknown): boolean => TRANSIENT.test(codeOf(error))

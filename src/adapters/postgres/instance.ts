@@ -6,6 +6,7 @@ import type { Migration } from '../migrations.ts'
 import type { Ask } from './connect.ts'
 import { unavailableUnlessRejected } from './error-codes.ts'
 import { isUpToDate, migrateOn } from './migrate.ts'
+import { refuseOtherCluster } from './obstacle.ts'
 import { isoFromPostgres, type Sql } from './open.ts'
 import { portsOver } from './store.ts'
 
@@ -14,10 +15,17 @@ type Types = Record<string, unknown>
 export type PostgresInstance<T extends Types = Types> = postgres.Sql<T> | postgres.TransactionSql<T>
 
 /** A store over an embedder's instance, which has its own settings and limits and is never closed here. */
-export const postgresStore = (sql: PostgresInstance, migrations: readonly Migration[]): Store => {
+export const postgresStore = (
+  sql: PostgresInstance,
+  migrations: readonly Migration[],
+  cluster?: 'citus',
+): Store => {
   const listeners = createListeners()
+  const ask = askOver(sql)
+  const ports = portsOver(ask, migrations, listeners.emit, cluster)
   return {
-    ...portsOver(askOver(sql), migrations, listeners.emit),
+    ...ports,
+    ready: () => refuseOtherCluster(ask, cluster).then(ports.ready),
     migrate: () => migrateInstance(sql, migrations),
     /** Emits what this store does, and nothing else. */
     watch: listeners.add,

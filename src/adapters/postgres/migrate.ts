@@ -10,11 +10,15 @@ import { withTimeout } from './with-timeout.ts'
 const LOCK = 7_238_114_005
 /** To connect, and to look whether anything must be done. */
 const LOOK_MS_MAX = 5_000
-/** A migration takes as long as it takes, and so does another process that migrates at the same time. */
+/**
+ * A migration takes as long as it takes, and so does another process that migrates at the same time. On Citus, one that
+ * alters several tables must alter their shards one after another; elsewhere that setting means nothing.
+ */
 const BEGIN = `
   begin;
   set local statement_timeout = 0;
   set local lock_timeout = 0;
+  set local citus.multi_shard_modify_mode = 'sequential';
   select pg_advisory_xact_lock(${LOCK});
   create table if not exists schema_migrations (
     number integer primary key, name text not null, applied_at timestamptz(3) not null default now()

@@ -1,5 +1,5 @@
 import type { Ask } from './connect.ts'
-import { ONE_PLAN } from './open.ts'
+import { ONE_PLAN, PLAN_EACH } from './open.ts'
 
 /** `move` creates this table before it copies the first row, and drops it after the last. */
 export const MOVE_MARK = 'unfinished_move'
@@ -10,13 +10,39 @@ const LOOK = `
  * Why the service refuses to use a database, with the remedy; or null. Some poolers refuse the parameters of a session,
  * others drop them. The look is not prepared: a pooler that is not known as one mixes prepared statements up.
  */
-export const findObstacle = async (ask: Ask, isPooler: boolean): Promise<string | null> => {
+export const findObstacle = async (ask: Ask, isPooler: boolean, cluster: Cluster): Promise<string | null> => {
   const look = ask((sql) => sql.unsafe<{ plans: string; isHalfMoved: boolean }[]>(LOOK))
   const [found] = await look.catch((error) => (isFromPooler(error) ? [] : Promise.reject(error)))
-  if (!isPooler && found?.plans !== ONE_PLAN.plan_cache_mode)
+  if (!isPooler && found?.plans !== (cluster ? PLAN_EACH : ONE_PLAN).plan_cache_mode)
     return 'DATABASE_URL is a connection pooler. Set DATABASE_POOLER=true.'
   if (!found?.isHalfMoved) return null
   return 'The move into this database is not complete. Run the same prospect-pages move again, or empty the database.'
+}
+
+const IS_CITUS = `select to_regclass('pg_dist_partition')::text as list`
+type Cluster = 'citus' | null | undefined
+/** The first and the last that sql/citus.sql distributes. */
+const DISTRIBUTED = `
+  select count(*) = 2 as are_distributed from pg_dist_partition
+  where partmethod = 'h' and logicalrelid in (to_regclass('brands'), to_regclass('prospect_logs'))`
+
+/** Why the setting `DATABASE_CLUSTER` is not what the database is, with the remedy; or null. */
+export const findClusterObstacle = async (ask: Ask, cluster: Cluster, migrates = false) => {
+  const [found] = await ask((sql) => sql.unsafe<{ list: string | null }[]>(IS_CITUS))
+  if (!found?.list && !cluster) return null
+  if (!found?.list) return 'The database is not Citus. Unset DATABASE_CLUSTER, or create the extension citus.'
+  const [tables] = await ask((sql) => sql.unsafe<{ areDistributed: boolean }[]>(DISTRIBUTED))
+  if (cluster && !tables?.areDistributed && !migrates)
+    return 'The tables are not distributed. Run prospect-pages migrate, then psql -1 -f sql/citus.sql.'
+  if (!cluster && tables?.areDistributed)
+    return 'The tables are distributed by Citus. Set DATABASE_CLUSTER=citus.'
+  return null
+}
+
+/** Whoever migrates a cluster may find tables that are not distributed yet. */
+export const refuseOtherCluster = async (...given: Parameters<typeof findClusterObstacle>): Promise<void> => {
+  const obstacle = await findClusterObstacle(...given)
+  if (obstacle !== null) throw new Error(obstacle)
 }
 
 const isFromPooler = (error: unknown): boolean =>

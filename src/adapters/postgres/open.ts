@@ -20,6 +20,9 @@ export const ONE_PLAN = {
   jit: 'off',
 } as const
 
+/** Citus plans each call: a statement whose tenant is not known yet would go to all machines, or be refused. */
+export const PLAN_EACH = { plan_cache_mode: 'force_custom_plan', jit: 'off' } as const
+
 type Options = postgres.Options<Record<string, never>> & {
   /** The driver has it; its types do not. */
   readonly onnotify?: (channel: string, payload: string) => void

@@ -15,7 +15,9 @@ export const postgresPageGroups = (ask: Ask): PageGroups => ({
   list: async (wants) => {
     const lists = await listsByTenant(wants, async (tenantId, its) => {
       const groups = [...Map.groupBy(its, ({ status }) => (status === null ? open : filtered))]
-      const asked = groups.map(([newest, some]) => ask((sql) => listed(sql, tenantId, some, newest)))
+      const asked = groups.map(([newest, some]) =>
+        ask((sql) => listed(sql, tenantId, some, newest), tenantId),
+      )
       return (await Promise.all(asked)).flat()
     })
     return lists.map((list) => list?.map(storedPageGroup) ?? [])
@@ -38,7 +40,8 @@ export const postgresPageGroups = (ask: Ask): PageGroups => ({
           insert into page_counts (tenant_id, page_group_id, pages_count)
           values (${group.tenantId}, ${group.pageGroupId}, ${group.pagesCount})
         )
-        insert into page_groups ${GROUPS.into(sql, [group])}`,
+        insert into page_groups ${GROUPS.values(sql, [group])}`,
+      group.tenantId,
     )
   },
 
@@ -49,6 +52,7 @@ export const postgresPageGroups = (ask: Ask): PageGroups => ({
         where tenant_id = ${group.tenantId} and page_group_id = ${group.pageGroupId}
           and updated_at = ${lastUpdatedAt}
         returning page_group_id`,
+      group.tenantId,
     )
     return changed.length === 1 ? 'recorded' : 'overtaken'
   },
@@ -66,7 +70,7 @@ const filtered = (sql: Sql) => sql`
 
 /** The rows of each want, until they fill a slice. */
 const listed = (sql: Sql, tenantId: string, wants: object[], newest: typeof open) => sql<ListedRow[]>`
-  select want.number as want, ${GROUPS.selected(sql)}, ${pagesCount(sql)}
+  select want.number as want, ${GROUPS.selected(sql)}, ${pagesCount(sql, tenantId)}
   from ${WANTS.from(sql, wants)}
     cross join lateral (
       select g.*, sum(
@@ -84,6 +88,6 @@ const listed = (sql: Sql, tenantId: string, wants: object[], newest: typeof open
   order by want.number, g.page_group_id desc`
 
 // A look-up for each row, which no planner turns into a walk over all the counts, as it does with a join.
-export const pagesCount = (sql: Sql) => sql`
+export const pagesCount = (sql: Sql, tenantId: string | null = null) => sql`
   (select c.pages_count::int from page_counts c
-    where c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id) as pages_count`
+    where c.tenant_id = ${tenantId ?? sql`g.tenant_id`} and c.page_group_id = g.page_group_id) as pages_count`

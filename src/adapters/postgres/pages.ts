@@ -1,9 +1,18 @@
-import type { FoundPage, KnownPages, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
+import type {
+  FoundPage,
+  KnownPages,
+  NewPageRow,
+  Pages,
+  StoredPage,
+  StoredVersion,
+} from '../../core/ports/pages.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { NEW_PAGE_COLUMNS, newPageRow, type PageRow, storedPage, storedVersion } from '../rows.ts'
-import type { Ask } from './connect.ts'
+import { byTenant, tenantOf, wantedTenant } from './by-tenant.ts'
+import type { Ask, Rows } from './connect.ts'
 import type { Sql } from './open.ts'
 import { pagesCount } from './page-groups.ts'
+import { pagesOnCluster } from './pages-on-cluster.ts'
 import { columns, listsByTenant, recordedUnlessOvertaken } from './statements.ts'
 
 type RecallRow =
@@ -26,16 +35,21 @@ const NEW_PAGES = columns('page', { ...NEW_PAGE_COLUMNS, version_number: 'int' }
  * holds. Its id alone would give the planner a choice: each index on page groups begins with the tenant.
  * Calls `added` after pages were recorded.
  */
-export const postgresPages = (ask: Ask, added: () => void): Pages => ({
-  recall: async ({ groups, keys }) => {
-    const rows = await ask(
-      (sql) => sql<RecallRow[]>`
-        select g.tenant_id, g.page_group_id, g.status, g.title, ${pagesCount(sql)},
-          null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
-        from ${BY_GROUP.from(sql, groups)}
-          join page_groups g on g.tenant_id = want.tenant_id
-            and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
-        ${keys.length === 0 ? sql`` : andByKey(sql, keys)}`,
+export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): Pages => ({
+  recall: async (wants) => {
+    const rows = await byTenant(isCluster, wants, (tenantId, { groups, keys }) =>
+      ask(
+        (sql) => sql<RecallRow[]>`
+          select g.tenant_id, g.page_group_id, g.status, g.title, ${pagesCount(sql, tenantId)},
+            null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
+          from ${BY_GROUP.from(sql, groups)}
+            cross join lateral (
+              select g.tenant_id, g.page_group_id, g.status, g.title from page_groups g
+              where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} limit 1
+            ) g
+          ${keys.length === 0 ? sql`` : andByKey(sql, keys, tenantId)}`,
+        tenantId,
+      ),
     )
     return {
       groups: rows.filter((row) => row.pageId === null),
@@ -43,33 +57,10 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
     }
   },
 
-  // The count of a group that is no longer active is null, which the table refuses: then nothing is saved.
   record: async (pages) => {
-    const recorded = await recordedUnlessOvertaken(
-      ask,
-      (sql) => sql`
-        with page as (
-          select * from ${NEW_PAGES.from(sql, pages.map(newPageRow))}
-        ), counted as (
-          insert into page_counts as c (tenant_id, page_group_id, pages_count)
-          select tenant_id, page_group_id, (
-            select added.pages_count from page_groups g
-            where g.tenant_id = added.tenant_id
-              and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || added.page_group_id
-          )
-          from (select tenant_id, page_group_id, count(*) as pages_count from page group by 1, 2) as added
-          order by tenant_id, page_group_id
-          on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
-        ), versioned as (
-          insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
-            claimable_at, created_at)
-          select tenant_id, page_id, latest_version_id, page_group_id, version_number, 'processing', created_at,
-            created_at
-          from page
-        )
-        insert into pages ${PAGES.copied(sql)}
-        order by tenant_id, page_group_id, idempotency_key, page_id`,
-    )
+    const write = isCluster ? pagesOnCluster : pagesFromArrays
+    const oneTenant = tenantOf(isCluster, pages)
+    const recorded = await recordedUnlessOvertaken(ask, (sql) => write(sql, pages), oneTenant)
     if (recorded === 'recorded') added()
     return recorded
   },
@@ -81,12 +72,7 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
           select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
             p.created_at, p.updated_at
           from ${LISTED.from(sql, its)}
-            cross join lateral (
-              select 1 from page_groups g
-              where g.tenant_id = ${tenantId}
-                and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
-              limit 1
-            ) g
+            ${ifGroupExists(sql, tenantId)}
             left join lateral (
               select p.*, sum(octet_length(p.custom_name)) over (
                 order by p.page_id desc rows between unbounded preceding and 2 preceding
@@ -99,6 +85,7 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
               ) p
             ) p on coalesce(p.bytes_before, 0) <= ${SLICE_BYTES_MAX}
           order by want.number, p.page_id desc`,
+        tenantId,
       ),
     )
     return lists.map((list) => list?.filter(({ pageId }) => pageId !== null) ?? null)
@@ -106,23 +93,55 @@ export const postgresPages = (ask: Ask, added: () => void): Pages => ({
 
   find: async (wants) => {
     const numbered = wants.map((want, number) => ({ ...want, number }))
-    const rows = await ask(
-      (sql) => sql<FoundRow[]>`
-        select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
-          p.supplementary_context, p.created_at, p.updated_at, p.published_version_id, p.latest_version_id,
-          v.version_id, v.version_number, v.status, v.published_at, v.failure_reason
-        from ${FOUND.from(sql, numbered)}
-          join page_groups g on g.tenant_id = want.tenant_id
-            and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
-          left join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
-            and p.page_id = want.page_id
-          left join page_versions v on v.tenant_id = p.tenant_id and v.page_id = p.page_id
-            and v.version_id = any (array[p.published_version_id, p.latest_version_id])`,
+    const rows = await byTenant(isCluster, { numbered }, (tenantId, its) =>
+      ask(
+        (sql) => sql<FoundRow[]>`
+          select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
+            p.supplementary_context, p.created_at, p.updated_at, p.published_version_id, p.latest_version_id,
+            v.version_id, v.version_number, v.status, v.published_at, v.failure_reason
+          from ${FOUND.from(sql, its.numbered)}
+            ${ifGroupExists(sql, tenantId)}
+            left join lateral (
+              select p.* from pages p
+              where p.tenant_id = ${wantedTenant(sql, tenantId)} and p.page_group_id = want.page_group_id
+                and p.page_id = want.page_id limit 1
+            ) p on true
+            left join lateral (
+              select v.* from page_versions v
+              where v.tenant_id = ${wantedTenant(sql, tenantId)} and v.page_id = p.page_id
+                and v.version_id = any (array[p.published_version_id, p.latest_version_id]) limit 2
+            ) v on true`,
+        tenantId,
+      ),
     )
     const rowsOf = Map.groupBy(rows, (row) => row.want)
     return wants.map((_, number) => foundPage(rowsOf.get(number) ?? []))
   },
 })
+
+/** The count of a group that is no longer active is null, which the table refuses: then nothing is saved. */
+const pagesFromArrays = (sql: Sql, pages: readonly NewPageRow[]) => sql<Rows>`
+  with page as (
+    select * from ${NEW_PAGES.from(sql, pages.map(newPageRow))}
+  ), counted as (
+    insert into page_counts as c (tenant_id, page_group_id, pages_count)
+    select tenant_id, page_group_id, (
+      select added.pages_count from page_groups g
+      where g.tenant_id = added.tenant_id
+        and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || added.page_group_id
+    )
+    from (select tenant_id, page_group_id, count(*) as pages_count from page group by 1, 2) as added
+    order by tenant_id, page_group_id
+    on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
+  ), versioned as (
+    insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
+      claimable_at, created_at)
+    select tenant_id, page_id, latest_version_id, page_group_id, version_number, 'processing', created_at,
+      created_at
+    from page
+  )
+  insert into pages ${PAGES.copied(sql)}
+  order by tenant_id, page_group_id, idempotency_key, page_id`
 
 const foundPage = (rows: readonly FoundRow[]): FoundPage => {
   const [page] = rows
@@ -138,10 +157,22 @@ const foundPage = (rows: readonly FoundRow[]): FoundPage => {
   }
 }
 
-const andByKey = (sql: Sql, keys: readonly object[]) => sql`
+const ifGroupExists = (sql: Sql, tenantId: string | null) => sql`
+  cross join lateral (
+    select 1 from page_groups g
+    where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} limit 1
+  ) g`
+
+const isWantedGroup = (sql: Sql) =>
+  sql`(case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id`
+
+const andByKey = (sql: Sql, keys: readonly object[], tenantId: string | null) => sql`
   union all
-  select p.tenant_id, p.page_group_id, null, null, null,
-    p.page_id, p.idempotency_key, p.request_hash, p.created_at
-  from ${BY_KEY.from(sql, keys)}
-    join pages p on p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
-      and p.idempotency_key = want.idempotency_key`
+  select p.* from ${BY_KEY.from(sql, keys)}
+    cross join lateral (
+      select p.tenant_id, p.page_group_id, null, null, null::int,
+        p.page_id, p.idempotency_key, p.request_hash, p.created_at
+      from pages p
+      where p.tenant_id = ${wantedTenant(sql, tenantId)} and p.page_group_id = want.page_group_id
+        and p.idempotency_key = want.idempotency_key limit 1
+    ) p`

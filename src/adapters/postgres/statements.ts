@@ -46,6 +46,8 @@ export const columns = (alias: string, list: Columns | string) => {
   const valuesText = (rowsCount: number) =>
     template(`(values ${Array(rowsCount).fill(row).join(', ')}) as ${alias} (${names})`.split('?'))
   const valuesTexts: TemplateStringsArray[] = []
+  const rowsText = template([`(${names}) values `, ''])
+  const [firstRowText, nextRowText] = [template(row.split('?')), template(`, ${row}`.split('?'))]
   const fromArrays = (sql: Sql, rows: readonly object[]) => {
     const values = rows.map((row) => valuesOf(row, members))
     return sql(arraysText, ...members.map((_, i) => textArray(values.map((row) => row[i] ?? null))))
@@ -66,6 +68,11 @@ export const columns = (alias: string, list: Columns | string) => {
     /** For look-ups by a whole key. */
     fromShortest,
     into: (sql: Sql, rows: readonly object[]) => sql(intoText, fromShortest(sql, rows)),
+    /** As `values` however many, the only rows that Citus inserts where they belong without a two-phase commit. */
+    values: (sql: Sql, rows: readonly object[]) => {
+      const texts = rows.map((row, i) => sql(i === 0 ? firstRowText : nextRowText, ...valuesOf(row, members)))
+      return sql(rowsText, texts as never)
+    },
     copied: (sql: Sql) => sql(copiedText),
   }
 }
@@ -75,15 +82,15 @@ const template = (parts: readonly string[]): TemplateStringsArray => Object.assi
 
 /**
  * Somebody else got there first: an email or an idempotency key was taken (23505), two writes waited for each other
- * (40P01, 40001), a blank email was filled (23514, by that one constraint), or a page group was archived (23502, in that
- * one table). Nothing was saved.
+ * (40P01, 40001), a blank email was filled (23514, by that one constraint), or a page group was archived (23502, of that
+ * one column, or 22012, see `pages.record`). Nothing was saved. Citus passes on no names but those in the message.
  */
 const isOvertaken = (error: unknown): boolean => {
-  const { constraint_name, table_name } = error as { constraint_name?: string; table_name?: string }
+  const { message } = error as { message: string }
   const code = codeOf(error)
-  if (code === '23514') return constraint_name === 'prospects_email_hash_is_one'
-  if (code === '23502') return table_name === 'page_counts'
-  return code === '23505' || code === '40P01' || code === '40001'
+  if (code === '23514') return message.includes('"prospects_email_hash_is_one"')
+  if (code === '23502') return message.includes('"pages_count"')
+  return ['23505', '40P01', '40001', '22012'].includes(code)
 }
 
 /** What a write answers if it was overtaken. */
@@ -94,8 +101,8 @@ export const ifOvertaken =
     throw error
   }
 
-export const recordedUnlessOvertaken = (ask: Ask, write: Parameters<Ask>[0]): Promise<Recorded> =>
-  ask(write).then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
+export const recordedUnlessOvertaken = (ask: Ask, ...write: Parameters<Ask>): Promise<Recorded> =>
+  ask(...write).then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
 
 /** `number` is the want's place in the list. */
 type Numbered<Want> = Want & { readonly number: number; readonly beforeId: string; readonly rowsMax: number }

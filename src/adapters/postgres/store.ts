@@ -3,7 +3,7 @@ import { type Migration, refuseUnmigrated } from '../migrations.ts'
 import { postgresActivities } from './activities.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { lastMigration, migratePostgres, type Warn } from './migrate.ts'
-import { findObstacle } from './obstacle.ts'
+import { findObstacle, refuseOtherCluster } from './obstacle.ts'
 import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
 import { postgresSignals } from './signals.ts'
@@ -17,24 +17,26 @@ export const postgresStore = (
   warn: Warn = () => {},
 ): Store & { readonly backlog: ReturnType<typeof postgresBacklog> } => {
   const { ask, close } = connect(settings)
-  const { url, pooler } = settings
+  const { url, pooler, cluster } = settings
   const directUrl = pooler === undefined ? url : pooler.directUrl
   const { watch, notify, close: closeSignals } = postgresSignals(directUrl, ask)
 
-  const ports = portsOver(ask, migrations, notify)
+  const ports = portsOver(ask, migrations, notify, cluster)
   let isUsable = false
-  /** Looks once. */
-  const refuseUnusable = async (): Promise<void> => {
-    const obstacle = isUsable ? null : await findObstacle(ask, pooler !== undefined)
+  /** Looks until it finds nothing. */
+  const refuseUnusable = async (migrates = false): Promise<void> => {
+    if (isUsable) return
+    const obstacle = await findObstacle(ask, pooler !== undefined, cluster)
     if (obstacle !== null) throw new Error(obstacle)
-    isUsable = true
+    await refuseOtherCluster(ask, cluster, migrates)
+    isUsable = !migrates || cluster === undefined
   }
 
   return {
     ...ports,
     backlog: postgresBacklog(ask),
     ready: () => refuseUnusable().then(ports.ready),
-    migrate: () => refuseUnusable().then(() => migratePostgres(directUrl ?? url, migrations, warn)),
+    migrate: () => refuseUnusable(true).then(() => migratePostgres(directUrl ?? url, migrations, warn)),
     watch,
     close: () => closeSignals().then(close),
   }
@@ -45,11 +47,12 @@ export const portsOver = (
   ask: Ask,
   migrations: readonly Migration[],
   notify: (signal: Signal) => void,
+  cluster?: 'citus',
 ): Omit<Store, 'migrate' | 'watch' | 'close'> => ({
-  activities: postgresActivities(ask),
+  activities: postgresActivities(ask, cluster !== undefined),
   pageGroups: postgresPageGroups(ask),
-  pages: postgresPages(ask, () => notify('versions')),
-  versions: postgresVersions(ask),
+  pages: postgresPages(ask, () => notify('versions'), cluster !== undefined),
+  versions: postgresVersions(ask, cluster !== undefined),
   apiKeys: postgresApiKeys(ask, () => notify('keys')),
   tenants: postgresTenants(ask),
   ready: async () => refuseUnmigrated(migrations, await lastMigration(ask)),

@@ -36,7 +36,7 @@ export const postgresTenants = (ask: Ask): Tenants => ({
   brands: async (tenantId) => {
     const rows = await ask(
       (sql) => sql<{ brandId: string | null }[]>`
-        select b.brand_id from tenants t left join brands b using (tenant_id)
+        select b.brand_id from tenants t left join brands b on b.tenant_id = ${tenantId}
         where t.tenant_id = ${tenantId} order by b.brand_id`,
     )
     return rows.length === 0 ? null : rows.flatMap(({ brandId }) => brandId ?? [])

@@ -1,5 +1,6 @@
 import type { ClaimedVersion, NamingContext, Versions } from '../../core/ports/versions.ts'
 import { type Backlog, settledRow } from '../rows.ts'
+import { claimOnCluster } from './claim-on-cluster.ts'
 import type { Ask } from './connect.ts'
 import { columns } from './statements.ts'
 
@@ -14,10 +15,12 @@ const DONE = columns(
  * however long the backlog. Versions that another claim has locked are skipped, so that publishers never wait for each
  * other nor come back empty-handed beside a backlog. It serves no caller: the one statement that names no tenant.
  */
-export const postgresVersions = (ask: Ask): Versions => ({
-  claim: ({ now, until, horizon, afterTenantId, max }) =>
-    ask(
-      (sql) => sql<ClaimedVersion[]>`
+export const postgresVersions = (ask: Ask, isCluster: boolean): Versions => ({
+  claim: isCluster
+    ? claimOnCluster(ask)
+    : ({ now, until, horizon, afterTenantId, max }) =>
+        ask(
+          (sql) => sql<ClaimedVersion[]>`
         with recursive waiting (tenant_id) as (
           (select tenant_id from page_versions where status = 'processing' and tenant_id > ${afterTenantId}
             order by tenant_id limit 1)
@@ -42,14 +45,15 @@ export const postgresVersions = (ask: Ask): Versions => ({
         from claimed
         where v.tenant_id = claimed.tenant_id and v.page_id = claimed.page_id and v.version_id = claimed.version_id
         returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.attempts as attempt`,
-    ),
+        ),
 
   context: async ({ tenantId, pageGroupId, pageId }) => {
     const [context] = await ask(
       (sql) => sql<NamingContext[]>`
         select g.title as group_title, g.page_context, p.supplementary_context
-        from pages p join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id
+        from pages p join page_groups g on g.tenant_id = ${tenantId} and g.page_group_id = p.page_group_id
         where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}`,
+      tenantId,
     )
     return context ?? null
   },
@@ -65,6 +69,7 @@ export const postgresVersions = (ask: Ask): Versions => ({
           from ${DONE.from(sql, rows)}
           where v.tenant_id = done.tenant_id and v.page_id = done.page_id and v.version_id = done.version_id
             and v.status not in ('published', 'failed') and v.attempts = done.attempt
+            ${isCluster ? sql`and v.tenant_id = ${tenantId}` : sql``}
           returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.status, done.published_at,
             done.computed_name
         ), published as (
@@ -73,8 +78,10 @@ export const postgresVersions = (ask: Ask): Versions => ({
           from settled
           where p.tenant_id = settled.tenant_id and p.page_group_id = settled.page_group_id
             and p.page_id = settled.page_id and settled.status = 'published'
+            ${isCluster ? sql`and p.tenant_id = ${tenantId}` : sql``}
         )
         select version_id from settled`,
+      tenantId,
     )
     return settled.map(({ versionId }) => versionId)
   },

@@ -1,0 +1,61 @@
+import { DomainFailure, unavailable } from '../../core/failures.ts'
+import type { Ask, PostgresSettings } from './connect.ts'
+import { codeOf } from './error-codes.ts'
+import { createSemaphore } from './semaphore.ts'
+import { NO_ANSWER_IN_TIME } from './with-timeout.ts'
+
+/** In case tenants are moved to another machine. */
+const NODES_KNOWN_MS_MAX = 60_000
+
+/**
+ * So that a machine of a cluster that does not answer never takes all connections: a fifth of them is left to the
+ * others. After a statement was not answered in time, only one at a time tries its machine, until one is answered; the
+ * others are refused at once.
+ */
+export const askByNode = (ask: Ask, settings: PostgresSettings): Ask => {
+  const inFlightMax = Math.max(1, Math.floor(settings.connectionsMax * 0.8))
+  const newNode = () => ({ semaphore: createSemaphore({ ...settings, inFlightMax }), isSilent: false })
+  const nodes = new Map<number, ReturnType<typeof newNode>>()
+  const known = new Map<string, Promise<number>>()
+  let knownUntil = 0
+
+  /** The group of machines on which a tenant lives: the coordinator knows it. */
+  const lookUp = async (tenantId: string): Promise<number> => {
+    const [row] = await ask(
+      (sql) => sql<{ node: number }[]>`
+        select groupid as node from pg_dist_placement
+        where shardid = get_shard_id_for_distribution_column('page_versions', ${tenantId}::text)`,
+    )
+    return row?.node ?? -1
+  }
+  const nodeOf = async (tenantId: string) => {
+    if (performance.now() > knownUntil) known.clear()
+    if (known.size === 0) knownUntil = performance.now() + NODES_KNOWN_MS_MAX
+    const found = known.get(tenantId) ?? lookUp(tenantId)
+    known.set(tenantId, found)
+    found.catch(() => known.delete(tenantId))
+    const id = await found
+    const node = nodes.get(id) ?? newNode()
+    nodes.set(id, node)
+    return node
+  }
+
+  return async (statement, tenantId = null) => {
+    if (tenantId === null) return ask(statement)
+    const node = await nodeOf(tenantId)
+    const release = await node.semaphore.acquire()
+    try {
+      if (node.isSilent && node.semaphore.counts().inFlight > 1)
+        throw unavailable('The database machine of this tenant does not answer.')
+      const rows = await ask(statement)
+      node.isSilent = false
+      return rows
+    } catch (error) {
+      if (!(error instanceof DomainFailure)) node.isSilent = false
+      else if (codeOf(error.cause) === '57014' || error.message === NO_ANSWER_IN_TIME) node.isSilent = true
+      throw error
+    } finally {
+      release()
+    }
+  }
+}

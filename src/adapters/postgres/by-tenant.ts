@@ -1,0 +1,48 @@
+import type { Sql } from './open.ts'
+
+// On a cluster each tenant lives on one machine, and only a parameter leads a statement there: it names its one tenant
+// for every table that it touches. On a single PostgreSQL a statement serves any number of tenants.
+
+type Lists = Readonly<Record<string, readonly { readonly tenantId: string }[]>>
+
+/** Asks for all of these lists at once, in the name of no tenant; on a cluster for each tenant's part of them. */
+export const byTenant = async <Wants extends Lists, Row>(
+  isCluster: boolean,
+  wants: Wants,
+  rowsOf: (tenantId: string | null, its: Wants) => Promise<readonly Row[]> | readonly Row[],
+): Promise<readonly Row[]> => {
+  if (!isCluster) return rowsOf(null, wants)
+  const lists = Object.entries(wants)
+  const tenantIds = new Set(lists.flatMap(([, list]) => list.map(({ tenantId }) => tenantId)))
+  const partOf = (id: string) =>
+    Object.fromEntries(
+      lists.map(([name, list]) => [name, list.filter(({ tenantId }) => tenantId === id)]),
+    ) as unknown as Wants
+  const parts = [...tenantIds].map((id) => rowsOf(id, tenantIds.size === 1 ? wants : partOf(id)))
+  return (await Promise.all(parts)).flat()
+}
+
+/**
+ * The tenant of a look-up. Look-ups stand in a `lateral` with a limit: so each is by its whole key, whatever the planner
+ * believes of a tenant.
+ */
+export const wantedTenant = (sql: Sql, tenantId: string | null) => tenantId ?? sql`want.tenant_id`
+
+/** Longer lists, which no gathering makes, would take more parameters than a statement can have. */
+const VALUES_ROWS_MAX = 2_000
+
+/** The one tenant of what a cluster is to write; null if there are several, or too many rows for its own form. */
+export const tenantOf = (
+  isCluster: boolean,
+  rows: readonly { readonly tenantId: string }[],
+): string | null => {
+  const tenantId = (isCluster && rows.length <= VALUES_ROWS_MAX && rows[0]?.tenantId) || null
+  return rows.every((row) => row.tenantId === tenantId) ? tenantId : null
+}
+
+/** Sorted by these members. Any order will do that is the same everywhere: rows are locked in it. */
+export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: (keyof Row)[]): Row[] =>
+  rows
+    .map((row) => [members.map((member) => row[member]).join(' '), row] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, row]) => row)

@@ -1,0 +1,120 @@
+import { DomainFailure } from '../../core/failures.ts'
+import type { ClaimedVersion, ClaimWant, Versions } from '../../core/ports/versions.ts'
+import type { Ask } from './connect.ts'
+import type { Sql } from './open.ts'
+import { textArray } from './statements.ts'
+import { withTimeout } from './with-timeout.ts'
+
+/** Tenants whose versions are claimed at a time. */
+const AT_ONCE_MAX = 4
+/** To see who waits takes milliseconds; a machine that takes longer is away. */
+const LOOK_MS_MAX = 1_000
+/** How long machines are asked one by one after one was away. */
+const APART_MS = 10_000
+/** Tenants that are asked for by name. */
+const NAMED_MAX = 1_000
+
+type Waiting = { readonly tenantId: string; readonly count: number }
+
+/**
+ * The claim where tenants live on several machines: one look over all of them shows who waits, then each tenant's
+ * versions are claimed on its own machine. While a machine is away, the others are asked one by one, so that their
+ * tenants are published; nobody waits for the one that is away more than once in a while.
+ */
+export const claimOnCluster = (ask: Ask): Versions['claim'] => {
+  let apartUntil = 0
+  const away = new Set<number>()
+  const isApart = () => performance.now() < apartUntil
+  const askApart = (why: unknown): null => {
+    if (!(why instanceof DomainFailure)) throw why
+    if (isApart()) return null
+    away.clear()
+    apartUntil = performance.now() + APART_MS
+    return null
+  }
+  const look = (want: ClaimWant, tenantIds: readonly string[] | null) =>
+    withTimeout(
+      ask((sql) => whoWaits(sql, want, tenantIds)),
+      LOOK_MS_MAX,
+    )
+
+  /** The first tenants that wait. Not all of those named need to be answered: nobody of a machine that is away is. */
+  const lookApart = async (want: ClaimWant): Promise<readonly Waiting[]> => {
+    let { afterTenantId } = want
+    for (;;) {
+      const tenants = await ask((sql) => tenantsByNode(sql, afterTenantId))
+      const nodes = Map.groupBy(tenants, ({ node }) => node)
+      const lists = [...nodes].map(([node, its]) => {
+        if (away.has(node)) return []
+        const tenantIds = its.map(({ tenantId }) => tenantId)
+        return look({ ...want, afterTenantId }, tenantIds).catch((why) => {
+          askApart(why)
+          away.add(node)
+          return []
+        })
+      })
+      const waiting = (await Promise.all(lists)).flat().sort((a, b) => (a.tenantId < b.tenantId ? -1 : 1))
+      if (waiting.length > 0 || tenants.length < NAMED_MAX) return waiting.slice(0, want.max)
+      afterTenantId = tenants.at(-1)?.tenantId ?? ''
+    }
+  }
+
+  const lookForTenants = async (want: ClaimWant): Promise<readonly Waiting[]> => {
+    const waiting = isApart() ? null : await look(want, null).catch(askApart)
+    return waiting ?? lookApart(want)
+  }
+
+  return async (want) => {
+    const claimed: ClaimedVersion[] = []
+    let { afterTenantId } = want
+    for (;;) {
+      const waiting = [...(await lookForTenants({ ...want, afterTenantId, max: want.max - claimed.length }))]
+      if (waiting.length === 0) return claimed
+      while (waiting.length > 0) {
+        const claims: Promise<readonly ClaimedVersion[]>[] = []
+        let room = want.max - claimed.length
+        while (waiting[0] && room > 0 && claims.length < AT_ONCE_MAX) {
+          const { tenantId, count } = waiting.shift() ?? waiting[0]
+          const max = Math.min(count, room)
+          room -= max
+          afterTenantId = tenantId
+          claims.push(ask((sql) => claimOf(sql, tenantId, { ...want, max }), tenantId))
+        }
+        for (const claim of await Promise.allSettled(claims))
+          if (claim.status === 'fulfilled') claimed.push(...claim.value)
+          else askApart(claim.reason)
+        if (claimed.length === want.max) return claimed
+      }
+    }
+  }
+}
+
+const isClaimable = (sql: Sql, { now, horizon }: ClaimWant) => sql`
+  v.status = 'processing' and (v.claimable_at <= ${now} or v.claimable_at > ${horizon})`
+
+const whoWaits = (sql: Sql, want: ClaimWant, tenantIds: readonly string[] | null) => sql<Waiting[]>`
+  select v.tenant_id, count(*)::int as count from page_versions v
+  where ${isClaimable(sql, want)} and v.tenant_id > ${want.afterTenantId}
+    ${tenantIds === null ? sql`` : sql`and v.tenant_id = any (${textArray(tenantIds)}::text[])`}
+  group by v.tenant_id order by v.tenant_id limit ${want.max}`
+
+/** Tenants, and the group of machines each lives on: from what the coordinator itself knows. */
+const tenantsByNode = (sql: Sql, afterTenantId: string) => sql<{ tenantId: string; node: number }[]>`
+  select t.tenant_id, p.groupid as node
+  from (
+    select tenant_id, get_shard_id_for_distribution_column('page_versions', tenant_id) as shardid
+    from tenants where tenant_id > ${afterTenantId} order by tenant_id limit ${NAMED_MAX}
+  ) t join pg_dist_placement p using (shardid)
+  order by t.tenant_id`
+
+/** Those that another claim has locked are skipped. Materialized, or a join would look again and take more. */
+const claimOf = (sql: Sql, tenantId: string, want: ClaimWant) => sql<ClaimedVersion[]>`
+  with due as materialized (
+    select v.tenant_id, v.page_id, v.version_id from page_versions v
+    where v.tenant_id = ${tenantId} and ${isClaimable(sql, want)}
+    order by v.claimable_at limit ${want.max} for update skip locked
+  )
+  update page_versions v set claimable_at = ${want.until}, attempts = v.attempts + 1 from due
+  where v.tenant_id = ${tenantId} and v.tenant_id = due.tenant_id and v.page_id = due.page_id
+    and v.version_id = due.version_id
+  returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.attempts as attempt`

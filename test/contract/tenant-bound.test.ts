@@ -1,0 +1,72 @@
+import { openPostgres } from '../../src/adapters/postgres/open.ts'
+import { fillTenant, verbs } from '../store-contract/verbs.ts'
+import { executionOf } from '../support/plans.ts'
+import { opened, overStores, type Sent, sentBy } from '../support/stores.ts'
+
+/** What sql/citus.sql distributes. */
+const DISTRIBUTED = [
+  'brands',
+  'page_groups',
+  'page_counts',
+  'pages',
+  'page_versions',
+  'prospects',
+  'prospect_logs',
+]
+
+type Plan = {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Cond'?: string
+  readonly 'Recheck Cond'?: string
+  readonly Filter?: string
+  readonly Plans?: readonly Plan[]
+}
+const nodesOf = (plan: Plan): readonly Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+
+overStores(
+  async (t, kind) => {
+    const tested = await opened(t, kind)
+    const { store } = tested
+    const sql = openPostgres(String(tested.address), {
+      max: 1,
+      onnotice: () => {},
+      connection: { plan_cache_mode: 'force_custom_plan' },
+    })
+    t.teardown(() => sql.end())
+
+    /** What would send a statement to more machines than the tenant's. */
+    const faultsOf = async ({ text, parameters }: Sent, tenantId: string): Promise<readonly string[]> => {
+      await sql.unsafe(`prepare ours as ${text}`)
+      const [row] = await sql.unsafe(`explain (format json) ${executionOf('ours', parameters)}`)
+      await sql.unsafe('deallocate ours')
+      const [[{ Plan }]] = Object.values(row ?? {}) as [[{ Plan: Plan }]]
+      const unbound = nodesOf(Plan)
+        .filter((node) => / Scan$/.test(node['Node Type']))
+        .filter((node) => DISTRIBUTED.includes(node['Relation Name'] ?? ''))
+        .filter((node) => {
+          const conditions = [node['Index Cond'], node['Recheck Cond'], node.Filter].join()
+          return !conditions.includes(`tenant_id = '${tenantId}'`)
+        })
+        .map((node) => `${node['Node Type']} on ${node['Relation Name']} without the tenant`)
+      const inserts = text.replaceAll(/\s+/g, ' ').match(/insert into \w+( as \w+)? \([^)]*\) (?!values )/g)
+      return [...unbound, ...(inserts ?? []).map((insert) => `${insert}… of rows that are not values`)]
+    }
+
+    for (const verb of verbs)
+      t.test(`${verb.name}: what is asked for a tenant names it for every table`, async (t) => {
+        const things = await fillTenant(store)
+        // Claimable again.
+        await sql`update page_versions set claimable_at = created_at`
+        const sent = await sentBy(tested, () => verb.ask(store, things.tenant, things))
+        t.ok(sent.length > 0)
+        // Other processes are notified a while after a test.
+        for (const one of sent.filter(({ text }) => !text.includes('pg_notify'))) {
+          const tenantId = one.parameters.find((value) => /^tenant_/.test(String(value)))
+          t.ok(tenantId !== undefined || 'noTenant' in verb, one.text)
+          if (tenantId !== undefined) t.strictSame(await faultsOf(one, String(tenantId)), [], one.text)
+        }
+      })
+  },
+  ['tenant-routed'],
+)

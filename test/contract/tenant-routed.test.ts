@@ -1,0 +1,3 @@
+import { testContractOn } from '../support/contract.ts'
+
+testContractOn('tenant-routed')
