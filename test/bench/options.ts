@@ -46,7 +46,7 @@ export const readOptions = (argv: readonly string[]): Options => {
     only,
     amountOf: (part) => ({
       quick,
-      callers: quick ? [1, 64] : [1, 16, 64, 256],
+      callers: quick ? [1, 64] : [1, 64, 256],
       rounds: whole('rounds', values.rounds, quick ? 1 : ROUNDS[part]),
       seconds: whole('seconds', values.seconds, quick ? 1 : SECONDS[part]),
       only,
