@@ -109,6 +109,8 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
       await verb.ask(store, things.tenant, things)
       t.ok(sent.length > 0, verb.name)
       for (const { text, parameters } of sent) {
+        // Nobody waits for this, so it may belong to the verb before.
+        if (text.includes('pg_notify')) continue
         await sql.unsafe(`prepare ours as ${text}`)
         const rows = await sql.unsafe(`explain ${executionOf('ours', parameters)}`)
         await sql.unsafe('deallocate ours')
