@@ -22,8 +22,8 @@ import { observe, type Telemetry } from './telemetry.ts'
 const KEYS_REMEMBERED_MS_MAX = 30_000
 /** Statements of all callers that wait for a connection. */
 const STATEMENTS_WAITING_MAX = 2_000
-/** On a cluster a list is of one tenant. So many that those of a machine that hangs leave room for the others. */
-const LISTS_ON_CLUSTER = { listsInFlightMax: 256, tenantListsMax: 2 }
+/** On a cluster a list is of one tenant, so it takes more of them to serve several. */
+const LISTS_ON_CLUSTER = { listsInFlightMax: 8, tenantListsMax: 2 }
 
 /** The store that the settings name. Opens the embedded file; connects to nothing yet. */
 const openStore = (config: Config, log: Log, metrics: Metrics | null = null): Store => {

@@ -25,6 +25,9 @@ export type GatherObserver = {
 /** One member of a list. All of its callers wait for the same promise. */
 type Member<Input, Answer> = PromiseWithResolvers<Answer> & { readonly input: Input; callers: number }
 
+/** With groups, a list that takes longer leaves its place to another one: its group may live where nothing answers. */
+const SLOW_MS = 250
+
 /**
  * Turns single calls that arrive together into lists, and hands each caller its own answer.
  *
@@ -44,6 +47,8 @@ export const gather = <Input, Answer>(
   let pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
   const inFlight = new Set<readonly Member<Input, Answer>[]>()
+  /** Those of them that count against `listsInFlightMax`. */
+  const counted = new Set<readonly Member<Input, Answer>[]>()
   let starting = false
 
   /** How many of these one list takes. */
@@ -71,23 +76,30 @@ export const gather = <Input, Answer>(
 
   const start = () => {
     starting = false
-    while (pending.length > 0 && inFlight.size < listsInFlightMax) {
+    while (pending.length > 0 && counted.size < listsInFlightMax) {
       const list = takeList()
       if (list.length === 0) return
       joinable.clear()
       observer?.list(list.length)
       observer?.queued(-list.reduce((calls, { callers }) => calls + callers, 0))
       inFlight.add(list)
+      counted.add(list)
+      const free = () => {
+        counted.delete(list)
+        startSoon()
+      }
+      const timer = groupOf && setTimeout(free, SLOW_MS)
       const answered = answer(list).catch((why) => rejectAll(list, why))
       void answered.finally(() => {
+        clearTimeout(timer)
         inFlight.delete(list)
-        startSoon()
+        free()
       })
     }
   }
 
   const startSoon = () => {
-    if (starting || pending.length === 0 || inFlight.size >= listsInFlightMax) return
+    if (starting || pending.length === 0 || counted.size >= listsInFlightMax) return
     starting = true
     setImmediate(start)
   }

@@ -1,3 +1,4 @@
+import { mock } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
@@ -113,6 +114,25 @@ t.test('a group has no more lists in flight than it may, and holds up no other',
   letGo()
   letGo()
   t.strictSame(await Promise.all(answers), ['A1', 'A2', 'B1', 'A3'])
+})
+
+t.test('with groups a list that takes long leaves its place to another one', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { ...BY_GROUP, listsInFlightMax: 1, groupListsMax: 1 })
+  const answers = ['a1', 'b1'].map(call)
+  await settled()
+  t.strictSame(lists, [['a1']])
+  mock.timers.tick(250)
+  answers.push(call('a2'))
+  await settled()
+  t.strictSame(lists, [['a1'], ['b1']], 'and not to its own group')
+  for (const _ of answers) {
+    letGo()
+    await settled()
+  }
+  t.strictSame(await Promise.all(answers), ['A1', 'B1', 'A2'])
 })
 
 t.test('with groups all lists together are no more than may be, and none is too long', async (t) => {
