@@ -41,27 +41,22 @@ ${inPairs([
   ['  key', apiKey],
 ])}
 The key is shown only once.${reference}
-${paint('bold', 'Paste these lines to try it:')}
+${paint('bold', 'Paste these lines to log an activity, list page groups, create a page, list pages and read it:')}
 
 URL=${url}
 KEY=${apiKey}
 GROUP=${pageGroupId}
 
-${paint('dim', '# log an activity')}
 curl -s $URL/v0/prospect_logs -H "x-api-key: $KEY" -H 'content-type: application/json' \\
   -d '{"source":"crm","type":"form_submitted","email":"ada@example.com","payload":{"form":"contact"}}'
 
-${paint('dim', '# list the page groups')}
 curl -s $URL/v0/page_groups -H "x-api-key: $KEY"
 
-${paint('dim', '# create a page')}
 PAGE=$(curl -s $URL/v0/page_groups/$GROUP/pages -H "x-api-key: $KEY" -H 'content-type: application/json' \\
   -d '{"supplementaryContext":"A page about the spring sale"}' | sed 's/.*"pageId":"\\([^"]*\\)".*/\\1/'); echo $PAGE
 
-${paint('dim', '# list the pages of the group')}
 curl -s $URL/v0/page_groups/$GROUP/pages -H "x-api-key: $KEY"
 
-${paint('dim', '# read the page with its published version')}
 curl -s $URL/v0/page_groups/$GROUP/pages/$PAGE -H "x-api-key: $KEY"
 
 `

@@ -21,6 +21,7 @@ const REMEDIES: readonly (readonly [RegExp, remedy: string, words?: string])[] =
   [/^database .* not exist/, 'Correct its name in DATABASE_URL, or create it with createdb.'],
   [/not migrated/, 'If this is the right database, run prospect-pages migrate as the owner of the tables.'],
   [/newer than this program/, 'Install the release that migrated it, or a newer one.'],
+  [/^The source .* not exist/, 'Correct --from.'],
   [/^The database file .* not exist/, 'Correct the path, or run prospect-pages migrate to create it.'],
   [/not a database|malformed/, 'Correct DATABASE_URL, or restore a backup.'],
   [/^unable to open|readonly|disk I/, 'DATABASE_URL must name a file that this user can read and write.'],
@@ -39,11 +40,26 @@ export const explained = (error: unknown, command: string): [text: string, remed
   const message = first instanceof Error ? first.message : String(first)
   const [pattern = '', remedy, words = '$&'] = REMEDIES.find(([pattern]) => pattern.test(message)) ?? []
   const option = command !== 'move' ? '$&' : /file|backup/.test(String(remedy)) ? '--from' : '--to'
-  return [message.replace(pattern, words), remedy?.replace(/DATABASE_URL( or HOST)?/, option)]
+  // `serve` waits for a database whose host is unknown, and refuses an unknown HOST.
+  const named = remedy?.replace('DATABASE_URL or HOST', command === 'serve' ? 'HOST' : 'DATABASE_URL')
+  return [message.replace(pattern, words), named?.replace('DATABASE_URL', option)]
+}
+
+/** A server waits until an operator mends these, so they are `unavailable`. A command that is retried fails again. */
+const LASTING = /^database .* not exist|not migrated|newer than this program/
+const withoutRetry = (why: unknown): unknown => {
+  const reason = why instanceof DomainFailure ? (why.cause ?? why) : undefined
+  return reason instanceof Error && LASTING.test(reason.message) ? new Error(reason.message) : why
 }
 
 /** Why a command was refused, for stderr: one JSON object, or sentences on a terminal. */
-export const refusalText = (why: unknown, isJson: boolean, command?: Command, database?: string): string => {
+export const refusalText = (
+  given: unknown,
+  isJson: boolean,
+  command?: Command,
+  database?: string,
+): string => {
+  const why = withoutRetry(given)
   const failure = why instanceof DomainFailure ? why : undefined
   const isWrongUse = why instanceof WrongUse
   const code = isWrongUse ? 'wrong_use' : (failure?.kind ?? 'refused')

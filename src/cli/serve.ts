@@ -71,7 +71,7 @@ const retried = async (step: () => Promise<unknown>, stop: AbortSignal, log: Log
       return
     } catch (error) {
       if (!(error instanceof DomainFailure) || error.kind !== 'unavailable') throw error
-      const [reason, remedy] = explained(error.cause ?? error, 'serve')
+      const [reason, remedy] = explained(error.cause ?? error, 'migrate')
       if (tries % 20 === 0) log.warn({ reason, remedy }, 'waiting for the database')
       await pause(RETRY_MS, null, { signal: stop }).catch(() => {})
     }

@@ -7,11 +7,13 @@ const oneOf = (allowed: readonly string[]) =>
   textThat((given) => allowed.includes(given), `must be one of ${allowed.join(', ')}`)
 const flag = (given: string): boolean => oneOf(['true', 'false'])(given) === 'true'
 const onOrOff = (given: string): boolean => oneOf(['on', 'off'])(given) === 'on'
-const whole = (min: number, max: number) => (given: string) => {
-  if (!/^\d{1,12}$/.test(given) || Number(given) < min || Number(given) > max)
-    throw new Error(`must be a whole number from ${min} to ${max}`)
-  return Number(given)
-}
+const whole =
+  (min: number, max: number, others = '') =>
+  (given: string) => {
+    if (!/^\d{1,12}$/.test(given) || Number(given) < min || Number(given) > max)
+      throw new Error(`must be a whole number from ${min} to ${max}${others}`)
+    return Number(given)
+  }
 /** Null where the text is `absent`. */
 const nullable =
   <Value>(parse: (given: string) => Value, absent = '') =>
@@ -98,13 +100,13 @@ export const SETTINGS = {
   REQUIRE_IDENTITY: ['false', flag, 'refuse activities with neither prospectId nor email: true, false'],
   RATE_LIMIT_PER_MINUTE: [
     '',
-    nullable(whole(1, 1e9)),
+    nullable(whole(1, 1e9, ', or empty')),
     'requests per API key and minute, counted per worker; empty: no limit',
   ],
   // An empty text stands for the default, so no limit takes a word.
   FAILED_AUTH_PER_MINUTE: [
     '60',
-    nullable(whole(1, 1e9), 'none'),
+    nullable(whole(1, 1e9, ', or none'), 'none'),
     'failed authentications per address and minute, counted per worker; none: no limit',
   ],
   BODY_BYTES_MAX: ['1048576', whole(1_024, 67_108_864), 'largest request body'],

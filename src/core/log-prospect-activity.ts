@@ -165,10 +165,12 @@ const decide = (
         ? (prospects.byId(tenantId, prospectId) ?? refuse('prospect_not_found', 'Prospect not found.'))
         : matchable && prospects.byEmail(tenantId, matchable.emailHash)
     if (found) return { prospect: prospects.filled(found, matchable, name), isNew: false }
-    if (matchable === null && requireIdentity)
-      refuse('invalid_request', 'An activity must identify its prospect.', {
-        errors: [{ detail: 'is required without a prospectId', pointer: '/email' }],
-      })
+    if (matchable === null && requireIdentity) {
+      const isGiven = activity.email !== undefined
+      const detail = isGiven ? 'is blank or a placeholder' : 'is required without a prospectId'
+      const errors = [{ detail, pointer: '/email' }]
+      refuse('invalid_request', 'An activity must identify its prospect.', { errors })
+    }
     const added = {
       tenantId,
       prospectId: newId('prospect'),

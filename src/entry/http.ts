@@ -1,4 +1,5 @@
 /** The HTTP interface for programs that bring their own server. */
+import './needs-node.ts'
 import { randomUUID } from 'node:crypto'
 import type { Answered, Api } from '../adapters/http/api.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'

@@ -2,6 +2,8 @@
  * What embedders may use: `createService`, the use cases beneath it, their shapes and failures, and a store in memory.
  * Use cases check nothing that they are given: prefer `createService`, or check it first with the shapes.
  */
+import './needs-node.ts'
+
 export { createNewId } from '../adapters/ids.ts'
 export { type MemoryStore, memoryStore } from '../adapters/memory/store.ts'
 export * from '../compose/create-service.ts'

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/open.ts'
+import { refuseLost } from '../adapters/sqlite/place.ts'
 import type { Row, Source } from './move.ts'
 import type { Table } from './move-tables.ts'
 
@@ -8,7 +9,8 @@ const BUSY = 5
 
 /** The embedded database that `move` reads. From `lock` to `close` no other process can open it. */
 export const sqliteSource = (path: string, migrationsKnown: number): Source => {
-  if (!existsSync(path)) throw new Error(`The database file ${path} does not exist.`)
+  refuseLost(path)
+  if (!existsSync(path)) throw new Error(`The source ${path} does not exist.`)
   accessSync(path, constants.W_OK)
   const file = new DatabaseSync(path)
   // Node 22.13 to 22.15 may collect a statement whose rows are still being read, so this keeps a reference to it.

@@ -151,7 +151,7 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
       '10.1.2.3:1 is not an address of this machine.',
       /HOST/,
     ],
-    'getaddrinfo ENOTFOUND db.example': ['The host db.example is unknown.', /DATABASE_URL/],
+    'getaddrinfo ENOTFOUND db.example': ['The host db.example is unknown.', /^Correct it in DATABASE_URL\.$/],
     'connect ECONNREFUSED 127.0.0.1:1': ['No connection to 127.0.0.1:1 (ECONNREFUSED).', /PostgreSQL/],
     'permission denied for table api_keys': [
       'permission denied for table api_keys',
@@ -162,6 +162,7 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
       /^As the owner of the tables, run prospect-pages migrate and sql\/roles\.sql\.$/,
     ],
     'The database is not migrated.': ['The database is not migrated.', /as the owner of the tables/],
+    'The database is newer than this program.': ['The database is newer than this program.', /release/],
     'role "x" does not exist': ['role "x" does not exist', /role/],
     'database "x" does not exist': ['database "x" does not exist', /createdb/],
     "EACCES: permission denied, access '/x.db'": ['/x.db: permission denied.', /permissions/],
@@ -173,8 +174,19 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
   for (const [message, [text, remedy]] of Object.entries(causes)) {
     const why = new Error(message)
     t.match(refused(why), { code: 'refused', detail: text, database: 'sqlite:/x.db', remedy })
-    t.match(refused(unavailable('The database cannot answer now.', why)), { cause: text, remedy })
+    // No retry mends these.
+    const isLasting = /migrated|newer|^database/.test(message)
+    const expected = isLasting ? { code: 'refused', detail: text } : { code: 'unavailable', cause: text }
+    const answer = refused(unavailable('The database cannot answer now.', why))
+    t.match(answer, { ...expected, remedy })
+    t.equal('retryAfterS' in answer, !isLasting, message)
   }
+  t.match(
+    JSON.parse(refusalText(new Error('getaddrinfo ENOTFOUND x'), true, commandIn(['serve'], COMMANDS))),
+    {
+      remedy: 'Correct it in HOST.',
+    },
+  )
   const each = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), new Error('another')])
   t.match(refused(each), { detail: 'No connection to ::1:1 (ECONNREFUSED).' })
   t.match(refused(unavailable('The database did not answer in time.')), { remedy: /running/ })
@@ -183,6 +195,7 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
 t.test('the remedies of a move name its options', async (t) => {
   const move = commandIn(['move'], COMMANDS)
   const remedies: Readonly<Record<string, string>> = {
+    'The source x.db does not exist.': 'Correct --from.',
     'unable to open database file': '--from must name a file that this user can read and write.',
     'file is not a database': 'Correct --from, or restore a backup.',
     'getaddrinfo ENOTFOUND db.example': 'Correct it in --to.',

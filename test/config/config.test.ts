@@ -49,7 +49,8 @@ t.test('a number is a whole one within its bounds, in plain digits', async (t) =
       return fault
     }
     const detail = faultOf('two')?.detail ?? ''
-    const [, min = '', max = ''] = /^must be a whole number from (\d+) to (\d+)$/.exec(detail) ?? []
+    const [, min = '', max = ''] =
+      /^must be a whole number from (\d+) to (\d+)(?:, or (?:none|empty))?$/.exec(detail) ?? []
     t.ok(Number(min) < Number(max), `${name}: ${detail}`)
     for (const good of [min, max]) t.equal(faultOf(good), undefined, `${name}: ${good}`)
     const outside = [Number(min) - 1, Number(max) + 1]
@@ -61,6 +62,8 @@ t.test('a number is a whole one within its bounds, in plain digits', async (t) =
 t.test('no limit of failed authentications is the word none: an empty setting is the default', async (t) => {
   t.equal(readConfig({ FAILED_AUTH_PER_MINUTE: 'none' }).failedAuthPerMinute, null)
   t.equal(readConfig({ FAILED_AUTH_PER_MINUTE: '' }).failedAuthPerMinute, 60)
+  t.match(faultsOf({ FAILED_AUTH_PER_MINUTE: '0' }), [{ detail: /, or none$/ }])
+  t.match(faultsOf({ RATE_LIMIT_PER_MINUTE: '0' }), [{ detail: /, or empty$/ }])
 })
 
 t.test('the largest body fits even if another one of its size is held', async (t) => {

@@ -145,12 +145,14 @@ t.test('an email of ten kilobytes is as good as any other', async (t) => {
 
 t.test('where identity is required, an activity must bring an id or an email', async (t) => {
   const { log, logs, prospects } = setting({ requireIdentity: true })
-  const nobodys = [{}, { email: ' ' }, { email: 'none' }, { name: 'Ada' }]
-  for (const fields of nobodys)
+  const nobodys = [{}, { email: ' ' }, { email: 'n/a' }, { name: 'Ada' }]
+  for (const fields of nobodys) {
+    const detail = fields.email ? 'is blank or a placeholder' : 'is required without a prospectId'
     t.match(await noOf(log({ ...activity, ...fields })), {
       kind: 'invalid_request',
-      facts: { errors: [{ pointer: '/email' }] },
+      facts: { errors: [{ detail, pointer: '/email' }] },
     })
+  }
   t.strictSame([logs(), prospects()], [[], []])
   const { receipt } = await log({ ...activity, email: 'ada@example.com' })
   await log({ ...activity, prospectId: receipt.prospectId })

@@ -407,13 +407,15 @@ t.test('a refusal names the file or the address, and the remedy', async (t) => {
     ['backup missing/copy.db', garbage, 'The folder missing does not exist.', /in a folder that exists/],
     ['serve', lost, /lost\.db is missing, but its journal .*: put the file back, or move/, undefined],
     ['migrate', lost, /lost\.db is missing, but its journal/, undefined],
+    ['tenants list', lost, /lost\.db is missing, but its journal .*: put the file back, or move/, undefined],
+    [`backup ${folder}/copy.db`, lost, /lost\.db is missing, but its journal/, undefined],
     ['serve', join(folder, 'new.db'), `127.0.0.1:${port} is already in use.`, /PORT/],
   ] as const
   const refused = async ([args, path, detail, remedy]: (typeof uses)[number]) => {
     const DATABASE_URL = `sqlite:${path}`
     const { code, stdout, stderr } = await runCommand(args.split(' '), { DATABASE_URL, PORT: `${port}` })
     t.match({ code, stdout }, { code: 1, stdout: '' }, args)
-    t.match(JSON.parse(stderr), { detail, database: DATABASE_URL, remedy }, args)
+    t.match(JSON.parse(stderr), { code: 'refused', detail, database: DATABASE_URL, remedy }, args)
   }
   await inFours(uses, refused)
   t.equal(statSync(empty).size, 0, 'what is no database is not made one')

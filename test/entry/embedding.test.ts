@@ -18,7 +18,15 @@ import { chatCompletionsNamer } from '../../src/entry/naming.ts'
 import { createPublisher } from '../../src/entry/publisher.ts'
 import { sqliteStore } from '../../src/entry/sqlite.ts'
 import { caller, failing } from '../support/api.ts'
+import { runChild, sourceUrl } from '../support/children.ts'
 import { stoppedClock } from '../support/setting.ts'
+
+t.test('on a Node that is too old, the library says which one it needs', async (t) => {
+  for (const entry of ['index', 'http', 'publisher']) {
+    const script = `delete Promise.withResolvers; await import('${sourceUrl(`entry/${entry}.ts`)}')`
+    await t.rejects(runChild(script), /prospect-pages needs Node 22\.13 or newer\./, entry)
+  }
+})
 
 /** A store with a tenant, its key and a page group, and an API over it. */
 const embedded = async (options: Partial<ApiOptions> = {}, store: Store = memoryStore()) => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/adapters/postgres/open.ts'
@@ -35,12 +35,15 @@ t.test(
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
+      'SECURITY.md',
       'bin',
+      'deploy',
       'dist',
       'docs',
       'package.json',
       'sql',
     ])
+    t.notOk(existsSync(join(installed, 'deploy/.env')), 'the password of the compose file stays here')
   },
 )
 

@@ -20,7 +20,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const INSTALLED = join(ROOT, 'node_modules')
 /** What the package is made from; the rest of the checkout is not needed for it. */
 const SOURCES = [
-  ...['package.json', 'tsconfig.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'bin', 'docs', 'src', 'sql'],
+  ...['package.json', 'tsconfig.json', 'README.md', 'SECURITY.md', 'CHANGELOG.md', 'LICENSE'],
+  ...['bin', 'deploy', 'docs', 'src', 'sql'],
   'test/store-contract',
 ]
 
@@ -33,6 +34,7 @@ export const pack = async (t: Owner): Promise<string> => {
   const sources = join(folder, 'sources')
   for (const source of SOURCES) cpSync(join(ROOT, source), join(sources, source), { recursive: true })
   symlinkSync(INSTALLED, join(sources, 'node_modules'))
+  writeFileSync(join(sources, 'deploy/.env'), 'POSTGRES_PASSWORD=secret')
   const said = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: sources })
   const [{ filename }] = JSON.parse(said.slice(said.indexOf('[\n'))) as [{ filename: string }]
   return join(folder, filename)

@@ -10,9 +10,13 @@ export const lostDetail = (place: string): string =>
   `${place} is missing, but its journal ${place}-wal is there`
 export const LOST_REMEDY = 'put the file back, or move the journal away'
 
+export const refuseLost = (place: string): void => {
+  if (isLost(place)) throw new Error(`${lostDetail(place)}: ${LOST_REMEDY}.`)
+}
+
 /** Creates a missing file and its folder for this user alone. SQLite gives the mode of the file to its journal. */
 export const prepareFile = (place: string): void => {
-  if (isLost(place)) throw new Error(`${lostDetail(place)}: ${LOST_REMEDY}.`)
+  refuseLost(place)
   mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
   if (!existsSync(place)) closeSync(openSync(place, 'a', 0o600))
   // SQLite opens a file that it may not write without an error, and would not write to it later, once it may.
