@@ -47,8 +47,9 @@ export const gather = <Input, Answer>(
   let pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
   const inFlight = new Set<readonly Member<Input, Answer>[]>()
-  /** Those of them that count against `listsInFlightMax`. */
-  const counted = new Set<readonly Member<Input, Answer>[]>()
+  /** Those of them that do not count against `listsInFlightMax`. */
+  const slow = new Set<readonly Member<Input, Answer>[]>()
+  const isFull = () => inFlight.size - slow.size >= listsInFlightMax
   let starting = false
 
   /** How many of these one list takes. */
@@ -76,30 +77,29 @@ export const gather = <Input, Answer>(
 
   const start = () => {
     starting = false
-    while (pending.length > 0 && counted.size < listsInFlightMax) {
+    while (pending.length > 0 && !isFull()) {
       const list = takeList()
       if (list.length === 0) return
       joinable.clear()
       observer?.list(list.length)
       observer?.queued(-list.reduce((calls, { callers }) => calls + callers, 0))
       inFlight.add(list)
-      counted.add(list)
-      const free = () => {
-        counted.delete(list)
+      const leavePlace = () => {
+        slow.add(list)
         startSoon()
       }
-      const timer = groupOf && setTimeout(free, SLOW_MS)
+      const timer = groupOf && setTimeout(leavePlace, SLOW_MS)
       const answered = answer(list).catch((why) => rejectAll(list, why))
       void answered.finally(() => {
         clearTimeout(timer)
-        inFlight.delete(list)
-        free()
+        for (const lists of [inFlight, slow]) lists.delete(list)
+        startSoon()
       })
     }
   }
 
   const startSoon = () => {
-    if (starting || pending.length === 0 || counted.size >= listsInFlightMax) return
+    if (starting || pending.length === 0 || isFull()) return
     starting = true
     setImmediate(start)
   }

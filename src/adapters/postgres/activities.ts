@@ -1,7 +1,7 @@
 import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../../core/ports/activities.ts'
 import { COLUMNS } from '../rows.ts'
 import { logRow } from '../timeline-key.ts'
-import { byTenant, sortedBy, tenantOf, wantedTenant } from './by-tenant.ts'
+import { byTenant, sortedBy, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
 import { columns, ifOvertaken, recordedUnlessOvertaken } from './statements.ts'
@@ -84,7 +84,7 @@ const prospectsBy = (sql: Sql, wants: Fragment, tenantId: string | null, isWante
   from ${wants}
     cross join lateral (
       select p.tenant_id, p.prospect_id, p.email_hash, p.name from prospects p
-      where p.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWanted} limit 1
+      where p.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWanted} ${upTo(1, sql, tenantId)}
     ) p`
 
 const logsByKey = (sql: Sql, wants: Fragment, tenantId: string | null) => sql`
@@ -94,7 +94,7 @@ const logsByKey = (sql: Sql, wants: Fragment, tenantId: string | null) => sql`
         l.idempotency_key, l.request_hash, l.type, l.created_prospect, l.created_at
       from prospect_logs l
       where l.tenant_id = ${wantedTenant(sql, tenantId)} and l.source = want.source
-        and l.idempotency_key = want.idempotency_key limit 1
+        and l.idempotency_key = want.idempotency_key ${upTo(1, sql, tenantId)}
     ) l`
 
 /**

@@ -8,7 +8,7 @@ import type {
 } from '../../core/ports/pages.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { NEW_PAGE_COLUMNS, newPageRow, type PageRow, storedPage, storedVersion } from '../rows.ts'
-import { byTenant, tenantOf, wantedTenant } from './by-tenant.ts'
+import { byTenant, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
 import type { Ask, Rows } from './connect.ts'
 import type { Sql } from './open.ts'
 import { pagesCount } from './page-groups.ts'
@@ -45,7 +45,7 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
           from ${BY_GROUP.from(sql, groups)}
             cross join lateral (
               select g.tenant_id, g.page_group_id, g.status, g.title from page_groups g
-              where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} limit 1
+              where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} ${upTo(1, sql, tenantId)}
             ) g
           ${keys.length === 0 ? sql`` : andByKey(sql, keys, tenantId)}`,
         tenantId,
@@ -58,9 +58,10 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
   },
 
   record: async (pages) => {
-    const write = isCluster ? pagesOnCluster : pagesFromArrays
-    const oneTenant = tenantOf(isCluster, pages)
-    const recorded = await recordedUnlessOvertaken(ask, (sql) => write(sql, pages), oneTenant)
+    const tenantId = tenantOf(isCluster, pages)
+    const write = (sql: Sql) =>
+      tenantId === null ? pagesFromArrays(sql, pages) : pagesOnCluster(sql, pages, tenantId)
+    const recorded = await recordedUnlessOvertaken(ask, write, tenantId)
     if (recorded === 'recorded') added()
     return recorded
   },
@@ -104,12 +105,12 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
             left join lateral (
               select p.* from pages p
               where p.tenant_id = ${wantedTenant(sql, tenantId)} and p.page_group_id = want.page_group_id
-                and p.page_id = want.page_id limit 1
+                and p.page_id = want.page_id ${upTo(1, sql, tenantId)}
             ) p on true
             left join lateral (
               select v.* from page_versions v
               where v.tenant_id = ${wantedTenant(sql, tenantId)} and v.page_id = p.page_id
-                and v.version_id = any (array[p.published_version_id, p.latest_version_id]) limit 2
+                and v.version_id = any (array[p.published_version_id, p.latest_version_id]) ${upTo(2, sql, tenantId)}
             ) v on true`,
         tenantId,
       ),
@@ -160,7 +161,7 @@ const foundPage = (rows: readonly FoundRow[]): FoundPage => {
 const ifGroupExists = (sql: Sql, tenantId: string | null) => sql`
   cross join lateral (
     select 1 from page_groups g
-    where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} limit 1
+    where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} ${upTo(1, sql, tenantId)}
   ) g`
 
 const isWantedGroup = (sql: Sql) =>
@@ -174,5 +175,5 @@ const andByKey = (sql: Sql, keys: readonly object[], tenantId: string | null) =>
         p.page_id, p.idempotency_key, p.request_hash, p.created_at
       from pages p
       where p.tenant_id = ${wantedTenant(sql, tenantId)} and p.page_group_id = want.page_group_id
-        and p.idempotency_key = want.idempotency_key limit 1
+        and p.idempotency_key = want.idempotency_key ${upTo(1, sql, tenantId)}
     ) p`
