@@ -13,15 +13,20 @@ const VERSIONS = columns(
 )
 
 /**
- * Pages of one tenant as Citus inserts them: a table after the other. If a group is no longer active, the count of those
+ * Pages as Citus inserts them: a table after the other. If a group of a tenant is no longer active, the count of those
  * that are is divided by zero: then nothing is saved.
  */
-export const pagesOnCluster = (sql: Sql, pages: readonly NewPageRow[], tenantId: string) => {
+export const pagesOnCluster = (sql: Sql, pages: readonly NewPageRow[]) => {
   const sorted = sortedBy(pages, 'tenantId', 'pageGroupId', 'idempotencyKey', 'pageId')
-  const groups = Map.groupBy(sorted, ({ pageGroupId }) => pageGroupId)
+  const groups = Map.groupBy(sorted, ({ tenantId, pageGroupId }) => `${tenantId} ${pageGroupId}`)
   const counts = [...groups.values()].map((its) => ({ ...(its[0] as NewPageRow), pagesCount: its.length }))
   const versions = sorted.map((page) => ({ ...page, status: 'processing', claimableAt: page.createdAt }))
-  const active = textArray([...groups.keys()].map((pageGroupId) => `active/${pageGroupId}`))
+  const checks = [...Map.groupBy(counts, ({ tenantId }) => tenantId)].map(
+    ([tenantId, its]) => sql`
+      select count(*) / (count(*) = ${its.length}::int)::int as active from page_groups g
+      where g.tenant_id = ${tenantId} and (g.status || '/' || g.page_group_id) collate "C"
+        = any (${textArray(its.map(({ pageGroupId }) => `active/${pageGroupId}`))}::text[])`,
+  )
   return sql<Rows>`
     with added as (
       insert into pages ${PAGES.values(sql, sorted.map(newPageRow))}
@@ -31,6 +36,5 @@ export const pagesOnCluster = (sql: Sql, pages: readonly NewPageRow[], tenantId:
       insert into page_counts as c ${COUNTS.values(sql, counts)}
       on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
     )
-    select count(*) / (count(*) = ${groups.size}::int)::int as active from page_groups g
-    where g.tenant_id = ${tenantId} and (g.status || '/' || g.page_group_id) collate "C" = any (${active}::text[])`
+    ${checks.reduce((all, one) => sql`${all} union all ${one}`)}`
 }

@@ -58,10 +58,9 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
   },
 
   record: async (pages) => {
-    const tenantId = tenantOf(isCluster, pages)
-    const write = (sql: Sql) =>
-      tenantId === null ? pagesFromArrays(sql, pages) : pagesOnCluster(sql, pages, tenantId)
-    const recorded = await recordedUnlessOvertaken(ask, write, tenantId)
+    const write = isCluster ? pagesOnCluster : pagesFromArrays
+    const oneTenant = tenantOf(isCluster, pages)
+    const recorded = await recordedUnlessOvertaken(ask, (sql) => write(sql, pages), oneTenant)
     if (recorded === 'recorded') added()
     return recorded
   },
