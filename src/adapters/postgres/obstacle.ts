@@ -39,7 +39,7 @@ export const findClusterObstacle = async (ask: Ask, cluster: Cluster, migrates =
   return null
 }
 
-/** Whoever migrates a cluster may find tables that are not distributed yet. */
+/** A migration of a cluster may find tables that are not distributed yet. */
 export const refuseOtherCluster = async (...given: Parameters<typeof findClusterObstacle>): Promise<void> => {
   const obstacle = await findClusterObstacle(...given)
   if (obstacle !== null) throw new Error(obstacle)
