@@ -30,7 +30,8 @@ create table api_keys (
 );
 create index api_keys_of_tenant on api_keys (tenant_id, api_key_id);
 
--- One prospect per email, by its hash: a btree cannot hold a long email.
+-- One prospect per email, by its hash: a btree cannot hold a long email. An erased prospect stays as a tombstone: its id and
+-- erased_at. A blocked email is a tombstone of its own, with the hash alone, so the look-up by email finds it.
 create table prospects (
   tenant_id text collate "C" not null,
   prospect_id text collate "C" not null,
@@ -38,6 +39,9 @@ create table prospects (
   email_hash text collate "C" constraint prospects_email_hash_is_one check (length(email_hash) = 43),
   name text,
   created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  erased_at timestamptz(3) check (erased_at is null or (email is null and name is null)),
+  blocked_until timestamptz(3),
   primary key (tenant_id, prospect_id)
 );
 create unique index prospects_email on prospects (tenant_id, email_hash) where email_hash is not null;

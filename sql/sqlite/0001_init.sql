@@ -29,7 +29,8 @@ create table api_keys (
 ) strict, without rowid;
 create index api_keys_of_tenant on api_keys (tenant_id, api_key_id);
 
--- One prospect per email.
+-- One prospect per email. An erased prospect stays as a tombstone: its id and erased_at. A blocked email is a tombstone of its
+-- own, with the hash alone, so the look-up by email finds it.
 create table prospects (
   tenant_id text not null,
   prospect_id text not null,
@@ -37,6 +38,9 @@ create table prospects (
   email_hash text constraint prospects_email_hash_is_one check (length(email_hash) = 43),
   name text,
   created_at text not null,
+  updated_at text not null,
+  erased_at text check (erased_at is null or (email is null and name is null)),
+  blocked_until text,
   primary key (tenant_id, prospect_id)
 ) strict, without rowid;
 create unique index prospects_email on prospects (tenant_id, email_hash) where email_hash is not null;

@@ -13,7 +13,8 @@ export const COLUMNS = {
   brands: columnsOf('tenant_id, brand_id, name, created_at timestamptz'),
   api_keys: columnsOf(`api_key_id, tenant_id, key_hash, start, name, scopes text[], created_at timestamptz,
     expires_at timestamptz, revoked_at timestamptz, last_used_at timestamptz`),
-  prospects: columnsOf('tenant_id, prospect_id, email, email_hash, name, created_at timestamptz'),
+  prospects: columnsOf(`tenant_id, prospect_id, email, email_hash, name, created_at timestamptz,
+    updated_at timestamptz, erased_at timestamptz, blocked_until timestamptz`),
   prospect_logs: columnsOf(`tenant_id, prospect_log_id, prospect_id, source, type, payload json, email, name,
     idempotency_key, request_hash, created_prospect boolean, occurred_at timestamptz, timeline_key bigint,
     created_at timestamptz`),
@@ -30,6 +31,9 @@ export const COLUMNS = {
 
 const without = (columns: Columns, ...names: readonly string[]): Columns =>
   Object.fromEntries(Object.entries(columns).filter(([name]) => !names.includes(name)))
+
+/** Of a prospect that is logged for. */
+export const PROSPECT_CHANGES = without(COLUMNS.prospects, 'erased_at', 'blocked_until')
 
 /** Of a page when it is created; `published_version_id` is set later. */
 export const NEW_PAGE_COLUMNS = without(COLUMNS.pages, 'published_version_id')

@@ -1,4 +1,4 @@
-import type { UseCases } from '../adapters/http/routes.ts'
+import type { UseCases } from '../adapters/http/route.ts'
 import { createPagesWithVersion } from '../core/create-page-with-version.ts'
 import { type GatherObserver, gather } from '../core/gather.ts'
 import { getPages } from '../core/get-page.ts'

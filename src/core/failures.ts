@@ -4,6 +4,10 @@ export type FailureKind =
   | 'page_group_not_found'
   | 'page_not_found'
   | 'prospect_not_found'
+  | 'prospect_log_not_found'
+  | 'erasure_not_found'
+  | 'prospect_erased'
+  | 'email_taken'
   | 'page_group_not_active'
   | 'idempotency_key_reused'
   | 'invalid_cursor'
@@ -28,6 +32,7 @@ export type Fault = { readonly detail: string; readonly pointer?: string; readon
 /** What a failure may carry besides its kind and a sentence. */
 export type FailureFacts = {
   readonly errors?: readonly Fault[]
+  readonly prospectId?: string
   readonly prospectLogId?: string
   readonly pageId?: string
   readonly requiredScope?: string

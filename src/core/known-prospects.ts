@@ -19,9 +19,11 @@ export const knownProspects = (stored: readonly StoredProspect[], now: string) =
     byEmail: (tenantId: string, emailHash: string) => byEmail.get(keyOf(tenantId, emailHash)),
     changes: () => [...changes.values()],
 
-    add: (prospect: ProspectChange): void => {
-      remember(prospect)
+    add: (prospect: ProspectChange): StoredProspect => {
+      const added = { ...prospect, erasedAt: null }
+      remember(added)
       changes.set(keyOf(prospect.tenantId, prospect.prospectId), prospect)
+      return added
     },
 
     /** The prospect with its blanks filled. Nothing is overwritten, and an email of another prospect is ignored. */
@@ -31,7 +33,7 @@ export const knownProspects = (stored: readonly StoredProspect[], now: string) =
       const taken = prospect.emailHash === null && isFree ? matchable : null
       if (taken === null && (prospect.name !== null || name === null)) return prospect
       const filled = { tenantId, prospectId, name: prospect.name ?? name }
-      const after = { ...filled, emailHash: taken?.emailHash ?? prospect.emailHash }
+      const after = { ...filled, emailHash: taken?.emailHash ?? prospect.emailHash, erasedAt: null }
       const before = changes.get(keyOf(tenantId, prospectId))
       remember(after)
       changes.set(keyOf(tenantId, prospectId), {
@@ -39,6 +41,7 @@ export const knownProspects = (stored: readonly StoredProspect[], now: string) =
         email: taken?.email ?? before?.email ?? null,
         emailHash: taken?.emailHash ?? before?.emailHash ?? null,
         createdAt: before?.createdAt ?? now,
+        updatedAt: now,
       })
       return after
     },

@@ -47,7 +47,7 @@ type Deps = Needs<'activities'> & {
  * A list whose prospects are all remembered is written without a look-up. What the store skips, because its idempotency
  * key is taken, is then decided like any other list.
  *
- * Refuses, per activity: `prospect_not_found`, `idempotency_key_reused`, `invalid_request`.
+ * Refuses, per activity: `prospect_not_found`, `prospect_erased`, `idempotency_key_reused`, `invalid_request`.
  */
 export const logProspectActivities = (deps: Deps) => {
   const { store, clock, newId, remembered } = deps
@@ -164,6 +164,7 @@ const decide = (
       prospectId !== undefined
         ? (prospects.byId(tenantId, prospectId) ?? refuse('prospect_not_found', 'Prospect not found.'))
         : matchable && prospects.byEmail(tenantId, matchable.emailHash)
+    if (found && found.erasedAt !== null) refuse('prospect_erased', 'The prospect was erased.')
     if (found) return { prospect: prospects.filled(found, matchable, name), isNew: false }
     if (matchable === null && requireIdentity) {
       const isGiven = activity.email !== undefined
@@ -171,16 +172,16 @@ const decide = (
       const errors = [{ detail, pointer: '/email' }]
       refuse('invalid_request', 'An activity must identify its prospect.', { errors })
     }
-    const added = {
+    const prospect = prospects.add({
       tenantId,
       prospectId: newId('prospect'),
       email: matchable?.email ?? null,
       emailHash: matchable?.emailHash ?? null,
       name,
       createdAt: now,
-    }
-    prospects.add(added)
-    return { prospect: added, isNew: true }
+      updatedAt: now,
+    })
+    return { prospect, isNew: true }
   }
 
   const outcomes = activities.map((activity) => attempt(() => logOne(activity)))

@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
-import { ROUTES, type Route } from '../../src/adapters/http/routes.ts'
+import type { Route } from '../../src/adapters/http/route.ts'
+import { ROUTES } from '../../src/adapters/http/routes.ts'
 import {
   CreatedPage,
   LatestVersion,

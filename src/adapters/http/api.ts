@@ -22,8 +22,9 @@ import {
   tooLarge,
   traceIdIn,
 } from './requests.ts'
+import type { Route, UseCases } from './route.ts'
 import { createRouter, type Match } from './router.ts'
-import { ROUTES, type Route, type UseCases } from './routes.ts'
+import { ROUTES } from './routes.ts'
 
 /** Describes a request once it is answered. Contains nothing that identifies a prospect or a key. */
 export type Answered = {

@@ -6,7 +6,7 @@ import { checkShape } from '../../shapes/check.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { idempotencyKey } from '../../shapes/prospect-log.ts'
 import { type ApiRequest, headerOf, percentDecoded } from './requests.ts'
-import type { CheckedRequest, Route } from './routes.ts'
+import type { CheckedRequest, Route } from './route.ts'
 
 /** What is known once the body is read. */
 type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'params'> & {

@@ -42,11 +42,27 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
     'Prospect not found',
     'The tenant of this API key has no prospect with this id. Omit `prospectId` to find or create one by email.',
   ),
+  prospect_log_not_found: row(
+    404,
+    'Prospect log not found',
+    'The tenant of this API key has no logged activity with this id. It may have been erased or kept long enough.',
+  ),
+  erasure_not_found: row(404, 'Erasure not found', 'The tenant of this API key has no erasure with this id.'),
   method_not_allowed: row(405, 'Method not allowed', 'The `Allow` header lists the allowed methods.'),
   page_group_not_active: row(
     409,
     'Page group not active',
     'The page group is archived and accepts no new pages. Its existing pages can still be read.',
+  ),
+  email_taken: row(
+    409,
+    'Email taken',
+    'Another prospect of this tenant has this email. `prospectId` identifies it.',
+  ),
+  prospect_erased: row(
+    410,
+    'Prospect erased',
+    'The prospect was erased, or its email is blocked after an erasure. Nothing was stored. Do not retry.',
   ),
   payload_too_large: row(
     413,
@@ -89,10 +105,10 @@ export const problem = (
   basePath = '',
 ): ApiResponse => {
   const { status, title, explanation } = PROBLEMS[code]
-  const { errors, prospectLogId, pageId, requiredScope, allow, retryAfterS } = failure?.facts ?? {}
+  const { errors, prospectId, prospectLogId, pageId, requiredScope, allow, retryAfterS } = failure?.facts ?? {}
   const type = `${basePath}/problems/${code}`
   const detail = failure?.message ?? explanation
-  const facts = { errors, prospectLogId, pageId, requiredScope }
+  const facts = { errors, prospectId, prospectLogId, pageId, requiredScope }
   return {
     status,
     headers: {

@@ -1,10 +1,17 @@
 import { keyOf } from '../../core/keys.ts'
 import type { Activities, NewLog, ProspectChange, StoredReceipt } from '../../core/ports/activities.ts'
+import type { Timestamp } from '../../core/ports/world.ts'
+
+/** A prospect or a tombstone. */
+export type KeptProspect = ProspectChange & {
+  readonly erasedAt: Timestamp | null
+  readonly blockedUntil: Timestamp | null
+}
 
 /** Prospects and their logs in maps. */
 export const memoryActivities = () => {
-  const prospects = new Map<string, ProspectChange>()
-  const byEmail = new Map<string, ProspectChange>()
+  const prospects = new Map<string, KeptProspect>()
+  const byEmail = new Map<string, KeptProspect>()
   const logs: NewLog[] = []
   const byKey = new Map<string, StoredReceipt>()
 
@@ -12,6 +19,7 @@ export const memoryActivities = () => {
     prospects.get(keyOf(tenantId, prospectId))
 
   const isOvertaken = (change: ProspectChange): boolean => {
+    if (prospectOf(change)?.erasedAt) return true
     if (change.emailHash === null) return false
     const owner = byEmail.get(keyOf(change.tenantId, change.emailHash)) ?? change
     const before = prospectOf(change)?.emailHash ?? change.emailHash
@@ -21,10 +29,10 @@ export const memoryActivities = () => {
     idempotencyKey !== null && byKey.has(keyOf(tenantId, source, idempotencyKey))
 
   const save = (change: ProspectChange) => {
-    const before = prospectOf(change) ?? change
+    const before = prospectOf(change) ?? { ...change, erasedAt: null, blockedUntil: null }
     const email = before.email ?? change.email
     const emailHash = before.emailHash ?? change.emailHash
-    const after = { ...before, email, emailHash, name: before.name ?? change.name }
+    const after = { ...before, email, emailHash, name: before.name ?? change.name, updatedAt: change.updatedAt }
     prospects.set(keyOf(after.tenantId, after.prospectId), after)
     if (emailHash !== null) byEmail.set(keyOf(after.tenantId, emailHash), after)
   }
@@ -62,9 +70,10 @@ export const memoryActivities = () => {
   return { activities, keptProspects: () => [...prospects.values()], keptLogs: () => [...logs] }
 }
 
-const storedProspect = ({ tenantId, prospectId, emailHash, name }: ProspectChange) => ({
+const storedProspect = ({ tenantId, prospectId, emailHash, name, erasedAt }: KeptProspect) => ({
   tenantId,
   prospectId,
   emailHash,
   name,
+  erasedAt,
 })

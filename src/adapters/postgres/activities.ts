@@ -1,5 +1,5 @@
 import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../../core/ports/activities.ts'
-import { COLUMNS } from '../rows.ts'
+import { COLUMNS, PROSPECT_CHANGES } from '../rows.ts'
 import { logRow } from '../timeline-key.ts'
 import { byTenant, sortedBy, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
 import type { Ask } from './connect.ts'
@@ -13,7 +13,7 @@ type RecallRow =
 const BY_ID = columns('want', 'tenant_id, prospect_id')
 const BY_EMAIL = columns('want', 'tenant_id, email_hash')
 const BY_KEY = columns('want', 'tenant_id, source, idempotency_key')
-const PROSPECTS = columns('change', COLUMNS.prospects)
+const PROSPECTS = columns('change', PROSPECT_CHANGES)
 const LOGS = columns('log', COLUMNS.prospect_logs)
 
 export const postgresActivities = (ask: Ask, isCluster: boolean): Activities => ({
@@ -83,14 +83,15 @@ const prospectsBy = (sql: Sql, wants: Fragment, tenantId: string | null, isWante
     null::boolean as created_prospect, null::timestamptz as created_at
   from ${wants}
     cross join lateral (
-      select p.tenant_id, p.prospect_id, p.email_hash, p.name from prospects p
+      select p.tenant_id, p.prospect_id, p.email_hash, p.name, p.erased_at from prospects p
       where p.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWanted} ${upTo(1, sql, tenantId)}
     ) p`
 
 const logsByKey = (sql: Sql, wants: Fragment, tenantId: string | null) => sql`
   select l.* from ${wants}
     cross join lateral (
-      select l.tenant_id, l.prospect_id, null as email_hash, null as name, l.prospect_log_id, l.source,
+      select l.tenant_id, l.prospect_id, null as email_hash, null as name, null::timestamptz as erased_at,
+        l.prospect_log_id, l.source,
         l.idempotency_key, l.request_hash, l.type, l.created_prospect, l.created_at
       from prospect_logs l
       where l.tenant_id = ${wantedTenant(sql, tenantId)} and l.source = want.source
@@ -99,7 +100,7 @@ const logsByKey = (sql: Sql, wants: Fragment, tenantId: string | null) => sql`
 
 /**
  * An existing prospect keeps what it has. If its email was blank when this list was decided and is a different one by
- * now, the hash is set to what the constraint refuses: nothing is saved, and the list is decided again.
+ * now, or if it was erased, the hash is set to what the constraint refuses: nothing is saved, and the list is decided again.
  *
  * PostgreSQL does not define which of the two inserts runs first, and neither depends on it: no foreign key joins them.
  */
@@ -108,9 +109,10 @@ const withSaved = (sql: Sql, prospects: Fragment) => sql`
     insert into prospects as p ${prospects}
     on conflict (tenant_id, prospect_id) do update set
       email = coalesce(p.email, excluded.email),
-      email_hash = case when p.email_hash <> excluded.email_hash then ''
+      email_hash = case when p.erased_at is not null or p.email_hash <> excluded.email_hash then ''
         else coalesce(p.email_hash, excluded.email_hash) end,
-      name = coalesce(p.name, excluded.name)
+      name = coalesce(p.name, excluded.name),
+      updated_at = excluded.updated_at
   )`
 
 /**

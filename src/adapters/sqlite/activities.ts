@@ -1,9 +1,9 @@
 import type { Activities, StoredProspect, StoredReceipt } from '../../core/ports/activities.ts'
-import { COLUMNS } from '../rows.ts'
+import { COLUMNS, PROSPECT_CHANGES } from '../rows.ts'
 import { logRow } from '../timeline-key.ts'
 import { type Database, insertInto } from './open.ts'
 
-const PROSPECT = 'select tenant_id, prospect_id, email_hash, name from prospects'
+const PROSPECT = 'select tenant_id, prospect_id, email_hash, name, erased_at from prospects'
 const PROSPECT_BY_ID = `${PROSPECT} where tenant_id = ? and prospect_id = ?`
 const PROSPECT_BY_EMAIL = `${PROSPECT} where tenant_id = ? and email_hash = ?`
 const RECEIPT = `
@@ -14,12 +14,13 @@ const RECEIPT = `
 // The same statement on PostgreSQL explains why a hash is set to what its constraint refuses.
 const saveProspect = insertInto(
   'prospects as p',
-  COLUMNS.prospects,
+  PROSPECT_CHANGES,
   `on conflict (tenant_id, prospect_id) do update set
     email = coalesce(p.email, excluded.email),
-    email_hash = case when p.email_hash <> excluded.email_hash then ''
+    email_hash = case when p.erased_at is not null or p.email_hash <> excluded.email_hash then ''
       else coalesce(p.email_hash, excluded.email_hash) end,
-    name = coalesce(p.name, excluded.name)`,
+    name = coalesce(p.name, excluded.name),
+    updated_at = excluded.updated_at`,
 )
 const insertLog = insertInto('prospect_logs', COLUMNS.prospect_logs)
 const insertLogUnlessKnown = insertInto(

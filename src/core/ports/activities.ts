@@ -7,6 +7,8 @@ export type StoredProspect = {
   readonly prospectId: string
   readonly emailHash: string | null
   readonly name: string | null
+  /** Set on a tombstone: an erased prospect, or an email that is blocked after an erasure. */
+  readonly erasedAt: Timestamp | null
 }
 /** What was logged under an idempotency key. */
 export type StoredReceipt = Pick<
@@ -24,8 +26,12 @@ export type KnownActivities = {
   readonly prospects: readonly StoredProspect[]
   readonly receipts: readonly StoredReceipt[]
 }
-/** A prospect to add. If its id exists, only its blanks are filled. */
-export type ProspectChange = StoredProspect & { readonly email: string | null; readonly createdAt: Timestamp }
+/** A prospect to add. If its id exists, only its blanks are filled; if it was erased, nothing is saved. */
+export type ProspectChange = Omit<StoredProspect, 'erasedAt'> & {
+  readonly email: string | null
+  readonly createdAt: Timestamp
+  readonly updatedAt: Timestamp
+}
 /** A logged activity to store. Its payload is kept as its exact text. */
 export type NewLog = {
   readonly tenantId: string

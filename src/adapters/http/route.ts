@@ -1,0 +1,64 @@
+import type * as v from 'valibot'
+import type { PageCreation, PageToCreate } from '../../core/create-page-with-version.ts'
+import type { PageGroupListing } from '../../core/list-page-groups.ts'
+import type { PageListing } from '../../core/list-pages.ts'
+import type { LoggedActivity } from '../../core/log-prospect-activity.ts'
+import type { NewActivity } from '../../core/new-log.ts'
+import type { Scope } from '../../core/ports/api-keys.ts'
+import type { PageWant } from '../../core/ports/pages.ts'
+import type { RawJson } from '../../shapes/json.ts'
+import type { PageSlice, PageWithVersion } from '../../shapes/page.ts'
+import type { PageGroupSlice } from '../../shapes/page-group.ts'
+import type { QueryShape } from './parse-request.ts'
+import type { ProblemCode } from './problems.ts'
+
+/** What the routes run. */
+export type UseCases = {
+  readonly logProspectActivity: (activity: NewActivity) => Promise<LoggedActivity>
+  readonly listPageGroups: (listing: PageGroupListing) => Promise<PageGroupSlice>
+  readonly listPages: (listing: PageListing) => Promise<PageSlice>
+  readonly getPage: (want: PageWant) => Promise<PageWithVersion>
+  readonly createPageWithVersion: (page: PageToCreate) => Promise<PageCreation>
+}
+
+/** A request with a valid key, scope, query, header and body. */
+export type CheckedRequest<Query, Body> = {
+  readonly tenantId: string
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Query
+  readonly body: Body
+  /** The exact text of each member of the body. */
+  readonly members: ReadonlyMap<string, RawJson>
+  /** From the header `Idempotency-Key`. */
+  readonly idempotencyKey: string | undefined
+}
+type Answer = { readonly body: object; readonly replayed?: boolean }
+
+type Spec<Query extends QueryShape, Body extends v.GenericSchema> = {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly operationId: keyof UseCases
+  readonly summary: string
+  readonly scope: Scope
+  readonly query?: Query
+  readonly body?: Body
+  /** True if no body means `{}`. */
+  readonly bodyOptional?: boolean
+  readonly answer: v.GenericSchema
+  /** Serializes an answer that contains raw JSON text. */
+  readonly write?: (answer: object) => string
+  readonly status: 200 | 201
+  /** In addition to the problems of every operation. */
+  readonly problems: readonly ProblemCode[]
+  readonly run: (
+    useCases: UseCases,
+    request: CheckedRequest<v.InferOutput<Query>, v.InferOutput<Body>>,
+  ) => Promise<Answer>
+}
+/** One operation, as the router, the parser and the OpenAPI document read it. */
+export type Route = Spec<QueryShape, v.GenericSchema>
+
+/** Checks each row against its own shapes, which the type of the whole table cannot. */
+export const route = <Query extends QueryShape = never, Body extends v.GenericSchema = never>(
+  spec: Spec<Query, Body>,
+): Route => spec as unknown as Route
