@@ -13,6 +13,9 @@ export type CaseName =
   | 'page'
   | 'create-one'
   | 'create-many'
+  | ReadName
+/** Of reading back; see measure-reads.ts. */
+export type ReadName = 'timeline' | 'timeline-deep' | 'timeline-rare' | 'logs' | 'logs-rare' | 'log'
 export type Case = {
   readonly name: CaseName
   readonly title: string
@@ -27,7 +30,7 @@ export type Case = {
 }
 export type CursorOf = (pageGroupId: string, pageId: string) => string
 
-const get = (path: string): Request => ({ method: 'GET', path, body: null })
+export const get = (path: string): Request => ({ method: 'GET', path, body: null })
 const post = (path: string, body: object): Request => ({ method: 'POST', path, body: JSON.stringify(body) })
 const pagesOf = (pageGroupId: string) => `/v0/page_groups/${pageGroupId}/pages`
 

@@ -1,4 +1,5 @@
 import { openPostgres, type Sql } from '../../src/adapters/postgres/open.ts'
+import { timelineKey } from '../../src/adapters/timeline-key.ts'
 import {
   BODY_TEXT,
   emailOf,
@@ -74,21 +75,30 @@ const WHEN = "timestamptz '2026-01-01T00:00:00Z'"
 
 const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
   const tenant = quoted(tenantId)
+  const prospect = size.skewed
+    ? `case when n % 10 = 0 then 1 else 2 + n % ${size.prospects - 1} end`
+    : `1 + n % ${size.prospects}`
+  // Ours for prospect 1, whose timeline is read.
+  const keyOfFirst = `${timelineKey(idOf('prospect', 1), '1970-01-01T00:00:00Z')}::bigint`
+  const when = `${WHEN} + n * interval '1 s'`
+  const type = size.skewed
+    ? "case when n % 1000000 = 1 then 'rare' else 'form_submitted' end"
+    : "'form_submitted'"
   const pageNumber = `g::bigint * ${PAGES_PER_GROUP_MAX} + n`
   const pagesIn = `
     generate_series(1, ${size.groups}) g
       cross join lateral generate_series(1, case when g = ${size.groups} then ${size.bigGroupPages} else ${size.pagesOfOthers} end) n`
   return [
-    `insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at)
-      select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, ${emailHashIn(emailIn('n'))}, null, ${WHEN}
+    `insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at, updated_at)
+      select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, ${emailHashIn(emailIn('n'))}, null, ${WHEN}, ${WHEN}
       from generate_series(1, ${size.prospects}) n`,
     `insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
         idempotency_key, request_hash, created_prospect, occurred_at, timeline_key, created_at)
-      select ${tenant}, ${idIn('prospectlog', 'n')}, ${idIn('prospect', `1 + n % ${size.prospects}`)}, 'fill',
-        'form_submitted', ${quoted(BODY_TEXT.payload)}, ${emailIn(`1 + n % ${size.prospects}`)}, null,
+      select ${tenant}, ${idIn('prospectlog', 'n')}, ${idIn('prospect', prospect)}, 'fill',
+        ${type}, ${quoted(BODY_TEXT.payload)}, ${emailIn(prospect)}, null,
         case when n % 2 = 0 then 'fill-' || lpad(n::text, 12, '0') end,
-        case when n % 2 = 0 then repeat('h', 43) end, false, ${WHEN} + n * interval '1 ms',
-        ${timelineKeyIn(idIn('prospect', `1 + n % ${size.prospects}`), WHEN)}, ${WHEN} + n * interval '1 ms'
+        case when n % 2 = 0 then repeat('h', 43) end, false, ${when}, case ${prospect} when 1 then ${keyOfFirst} + floor(extract(epoch from ${when}) / 4)::bigint
+          else ${timelineKeyIn(idIn('prospect', prospect), when)} end, ${when}
       from generate_series(1, ${size.logs}) n`,
     `insert into page_groups (tenant_id, page_group_id, brand_id, name, title, page_context, status, actions,
         footer_links, scripts, header_action_id, created_at, updated_at, deleted_at)

@@ -4,7 +4,7 @@ import { growthText } from './growth-report.ts'
 import { hourText } from './hour-report.ts'
 import type { Cell } from './measure.ts'
 import { partText } from './part-report.ts'
-import type { CasesFound, EmbeddedCell, Measured, PublishersFound, Results } from './results.ts'
+import type { CasesFound, EmbeddedCell, Measured, PublishersFound, ReadsFound, Results } from './results.ts'
 import { shortForm } from './short-form.ts'
 import { ms, percent, table, times, whole } from './table.ts'
 import { BARE_OF, type Verdict, verdictsOf } from './verdicts.ts'
@@ -15,6 +15,7 @@ export const reportOf = (results: Results): string =>
     ...(results.cases ? casesText(results.cases) : []),
     ...(results.growth ? growthText(results.growth) : []),
     ...(results.publishers ? publishersText(results.publishers) : []),
+    ...(results.reads ? readsText(results.reads) : []),
     ...(results.hour ? hourText(results.hour) : []),
     verdictText(verdictsOf(results)),
     ...(results.cases ? [shortForm(results.cases)] : []),
@@ -40,6 +41,29 @@ const publishersText = (found: Measured & PublishersFound): string[] => [
         whole(found.publishers.find((one) => one.count === count && one.isNamed === isNamed)?.rate ?? null),
       ),
     ]),
+  )}`,
+]
+
+const readsText = (found: Measured & ReadsFound): string[] => [
+  partText('reads', found),
+  `reading back, answers a second\n${table(
+    ['read', 'logs', '1 caller, ms', 'p99', '64 callers', 'cpu µs'],
+    found.reads
+      .filter(({ callers }) => callers === 64)
+      .map((busy) => {
+        const alone = found.reads.find(
+          (cell) => cell.case === busy.case && cell.contestant === busy.contestant && cell.callers === 1,
+        )
+        return [
+          busy.case,
+          busy.contestant,
+          ms(alone?.meanMs ?? null),
+          ms(alone?.p99Ms ?? null),
+          whole(busy.rate),
+          whole(busy.cpuUs),
+        ]
+      }),
+    2,
   )}`,
 ]
 

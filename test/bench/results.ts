@@ -59,10 +59,13 @@ export type PublishersFound = {
   readonly publishers: readonly { readonly count: number; readonly isNamed: boolean; readonly rate: number }[]
 }
 
+export type ReadsFound = { readonly reads: readonly Cell[] }
+
 export type Results = {
   readonly cases?: Measured & CasesFound
   readonly growth?: Measured & GrowthFound
   readonly publishers?: Measured & PublishersFound
+  readonly reads?: Measured & ReadsFound
   readonly hour?: Measured & HourFound
 }
 

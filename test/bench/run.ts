@@ -6,6 +6,7 @@ import { measureCases } from './measure-cases.ts'
 import { measureGrowth } from './measure-growth.ts'
 import { measureHour } from './measure-hour.ts'
 import { measurePublishers } from './measure-publishers.ts'
+import { measureReads } from './measure-reads.ts'
 import { type Amount, type PartName, readOptions } from './options.ts'
 import { prepare } from './program.ts'
 import { reportOf } from './report.ts'
@@ -55,6 +56,7 @@ const MEASURES = {
   cases: measureCases,
   growth: measureGrowth,
   publishers: measurePublishers,
+  reads: measureReads,
   hour: measureHour,
 }
 

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openPostgres } from '../../../src/adapters/postgres/open.ts'
 import { postgresBin } from '../../support/postgres.ts'
-import type { CaseName } from '../cases.ts'
+import type { CaseName, ReadName } from '../cases.ts'
 import { run } from '../children.ts'
 import type { Address } from '../database.ts'
 import { BODY_TEXT, type Filled, PAGES_PER_GROUP_MAX, quoted, type Size } from '../fill.ts'
@@ -88,7 +88,7 @@ const timesIn = (folder: string): number[] =>
       .map(Number),
   )
 
-const scriptsOf = (filled: Filled, size: Size): Record<CaseName, string> => {
+const scriptsOf = (filled: Filled, size: Size): Record<Exclude<CaseName, ReadName>, string> => {
   const tenant = quoted(filled.tenantId)
   const newId = (prefix: string) => idIn(prefix, "nextval('bench_ids')").replace('_01h', '_01m')
   const known = emailIn(':r')
@@ -128,13 +128,13 @@ const scriptsOf = (filled: Filled, size: Size): Record<CaseName, string> => {
     from page where c.tenant_id = page.tenant_id and c.page_group_id = page.page_group_id
     returning page.page_id, page.created_at;`
   const pickProspect = `\\set r random(1, ${size.prospects})`
-  const statements: Record<CaseName, string> = {
+  const statements: Record<Exclude<CaseName, ReadName>, string> = {
     'log-known': `${pickProspect}${log('prospect_id', known, 'null', false, byKnownEmail)}`,
     'log-new': `
       with email as (select 'new-' || nextval('bench_ids') || '@example.com' as email),
       added as (
-        insert into prospects (tenant_id, prospect_id, email, email_hash, created_at)
-        select ${tenant}, ${newId('prospect')}, email, ${emailHashIn('email')}, now() from email
+        insert into prospects (tenant_id, prospect_id, email, email_hash, created_at, updated_at)
+        select ${tenant}, ${newId('prospect')}, email, ${emailHashIn('email')}, now(), now() from email
         on conflict do nothing
         returning prospect_id, email
       ) ${log('prospect_id', 'email', 'null', true, 'added')}`,
