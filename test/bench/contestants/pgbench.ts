@@ -33,7 +33,7 @@ export const pgbench = (address: Address, filled: Filled, size: Size): Contestan
       const folder = newFolder('pgbench')
       try {
         const script = join(folder, 'script.sql')
-        writeFileSync(script, scripts[one.name])
+        writeFileSync(script, scripts[one.name as keyof typeof scripts])
         const connections = Math.min(callers, CONNECTIONS_MAX)
         const secondsInAll = seconds + Math.ceil(connections / CONNECTED_A_SECOND)
         const flags = ['-n', '-M', 'prepared', '-j', '1', '-c', String(connections)]
