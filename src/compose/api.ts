@@ -24,14 +24,7 @@ export type ApiSettings = Pick<
   | 'requestsWaitingMax'
   | 'bodyBytesHeldMax'
 >
-type Composed =
-  | 'requireIdentity'
-  | 'prospectsRememberedMax'
-  | 'useCases'
-  | 'identify'
-  | 'rateLimit'
-  | 'admission'
-  | 'newRequestId'
+type Composed = keyof ApiSettings | 'useCases' | 'identify' | 'rateLimit' | 'admission' | 'newRequestId'
 type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof createApi>[0], Composed> & {
   readonly settings: ApiSettings
   /** How long a key needs no look-up unless keys change. */

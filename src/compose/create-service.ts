@@ -17,23 +17,15 @@ import { checkShape } from '../shapes/check.ts'
 import * as inputs from '../shapes/input.ts'
 import type { RawJson } from '../shapes/json.ts'
 import { checkCounts } from './check-counts.ts'
-import { composeUseCases } from './use-cases.ts'
+import { composeUseCases, type UseCaseSettings } from './use-cases.ts'
 
 const TENANTS_REMEMBERED_MAX = 10_000
 
 /** What `createService` needs. Only the store is required. */
-export type ServiceOptions = {
+export type ServiceOptions = Optional<UseCaseSettings> & {
   readonly store: Store
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
-  /** Refuse an activity without a prospect id or an email to find its prospect by. */
-  readonly requireIdentity?: boolean | undefined
-  /** Prospects that need no look-up; 0: none. */
-  readonly prospectsRememberedMax?: number | undefined
-  /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
-  readonly listsInFlightMax?: number | undefined
-  /** On Citus, with a store for it: makes lists of one tenant, so many of each in flight at a time. */
-  readonly tenantListsMax?: number | undefined
 }
 /** An activity to log. `payload.rawJson` is the text of a JSON object. The type is `webhook` by default. */
 export type ActivityToLog = Omit<NewActivity, 'type'> & { readonly type?: string | undefined }

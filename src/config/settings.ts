@@ -1,3 +1,5 @@
+import { orNull } from '../core/or-null.ts'
+
 const text = (given: string): string => given
 const textThat = (fits: (given: string) => boolean, must: string) => (given: string) => {
   if (!fits(given)) throw new Error(must)
@@ -42,8 +44,9 @@ export const database = (given: string): DatabaseAddress => {
   if (given === 'memory:') return { kind: 'memory' }
   if (given.startsWith('sqlite:') && given.length > 'sqlite:'.length)
     return { kind: 'sqlite', path: given.slice('sqlite:'.length) }
+  const isDecodable = orNull(() => decodeURIComponent(given)) !== null
   // `URL` knows one host only, so the others of a list are left out.
-  if (POSTGRES_URL.test(given) && canDecode(given) && URL.canParse(given.replace(/,[^/?]*/, '')))
+  if (POSTGRES_URL.test(given) && isDecodable && URL.canParse(given.replace(/,[^/?]*/, '')))
     return { kind: 'postgres', url: given }
   const isPostgres = /^postgres(ql)?:\/\/.*[@#%]/.test(given)
   throw new Error(`must be postgres://…, sqlite:PATH or memory:${isPostgres ? `; ${ESCAPES}` : ''}`)
@@ -51,13 +54,6 @@ export const database = (given: string): DatabaseAddress => {
 /** Unescaped delimiters in the password are refused: part of it would appear in errors as the host. */
 const POSTGRES_URL = /^postgres(ql)?:\/\/(?=.)([^@/?#]*@)?[^@/?#]*(\/[^@?#]*)?(\?[^@#]*)?$/
 const ESCAPES = 'in a user name or password write @ as %40, / as %2F, ? as %3F, # as %23 and % as %25'
-const canDecode = (given: string): boolean => {
-  try {
-    return decodeURIComponent(given) !== ''
-  } catch {
-    return false
-  }
-}
 const postgresUrl = (given: string): string => {
   const address = /^postgres/.test(given) ? database(given) : undefined
   if (address?.kind !== 'postgres') throw new Error('must be postgres://…')

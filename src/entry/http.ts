@@ -3,6 +3,7 @@ import './needs-node.ts'
 import { randomUUID } from 'node:crypto'
 import type { Answered, Api } from '../adapters/http/api.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'
+import type { MessageLimits } from '../adapters/http/node/handle-message.ts'
 import { createHandler as createHandlerOver, type Handler } from '../adapters/http/node/handler.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { type ApiSettings, composeApi } from '../compose/api.ts'
@@ -72,16 +73,12 @@ const withDefaults = (given: object) => {
 }
 
 /** Where the API is mounted, and the limits of its requests. */
-export type HandlerOptions = {
+export type HandlerOptions = Optional<MessageLimits> & {
   /**
    * Where the API is mounted: the whole path before `/v0`, such as `/prospects`. Links in answers begin with it. In
    * Express it may be left out: the handler takes it from `app.use`.
    */
   readonly basePath?: string | undefined
-  /** Largest request body. */
-  readonly bodyBytesMax?: number | undefined
-  /** Bytes of answers that callers have not read; past it the slowest connections are closed. */
-  readonly unsentBytesMax?: number | undefined
 }
 
 /**

@@ -12,13 +12,12 @@ export const byTenant = async <Wants extends Lists, Row>(
   rowsOf: (tenantId: string | null, its: Wants) => Promise<readonly Row[]> | readonly Row[],
 ): Promise<readonly Row[]> => {
   if (!isCluster) return rowsOf(null, wants)
-  const lists = Object.entries(wants)
-  const tenantIds = new Set(lists.flatMap(([, list]) => list.map(({ tenantId }) => tenantId)))
-  const partOf = (id: string) =>
-    Object.fromEntries(
-      lists.map(([name, list]) => [name, list.filter(({ tenantId }) => tenantId === id)]),
-    ) as unknown as Wants
-  const parts = [...tenantIds].map((id) => rowsOf(id, tenantIds.size === 1 ? wants : partOf(id)))
+  const ofTenant = (id: string) =>
+    Object.entries(wants).map(([name, list]) => [name, list.filter(({ tenantId }) => tenantId === id)])
+  const tenantIds = new Set(Object.values(wants).flatMap((list) => list.map(({ tenantId }) => tenantId)))
+  const parts = [...tenantIds].map((id) =>
+    rowsOf(id, tenantIds.size === 1 ? wants : Object.fromEntries(ofTenant(id))),
+  )
   return (await Promise.all(parts)).flat()
 }
 

@@ -8,6 +8,7 @@ import { columns, listsByTenant } from './statements.ts'
 type ListedRow = PageGroupRow & { readonly want: number }
 
 const GROUPS = columns('g', COLUMNS.page_groups)
+const COUNTS = columns('c', COLUMNS.page_counts)
 const CHANGES = columns('g', PAGE_GROUP_CHANGES)
 const WANTS = columns('want', 'number int, status, before_id, rows_max int')
 
@@ -36,10 +37,7 @@ export const postgresPageGroups = (ask: Ask): PageGroups => ({
   add: async (group) => {
     await ask(
       (sql) => sql`
-        with counted as (
-          insert into page_counts (tenant_id, page_group_id, pages_count)
-          values (${group.tenantId}, ${group.pageGroupId}, ${group.pagesCount})
-        )
+        with counted as (insert into page_counts ${COUNTS.values(sql, [group])})
         insert into page_groups ${GROUPS.values(sql, [group])}`,
       group.tenantId,
     )

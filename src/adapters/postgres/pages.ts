@@ -1,11 +1,4 @@
-import type {
-  FoundPage,
-  KnownPages,
-  NewPageRow,
-  Pages,
-  StoredPage,
-  StoredVersion,
-} from '../../core/ports/pages.ts'
+import type { KnownPages, NewPageRow, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { NEW_PAGE_COLUMNS, newPageRow, type PageRow, storedPage, storedVersion } from '../rows.ts'
 import { byTenant, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
@@ -140,10 +133,10 @@ const pagesFromArrays = (sql: Sql, pages: readonly NewPageRow[]) => sql<Rows>`
       created_at
     from page
   )
-  insert into pages ${PAGES.copied(sql)}
+  insert into pages (${PAGES.names(sql)}) select ${PAGES.names(sql)} from page
   order by tenant_id, page_group_id, idempotency_key, page_id`
 
-const foundPage = (rows: readonly FoundRow[]): FoundPage => {
+const foundPage = (rows: readonly FoundRow[]) => {
   const [page] = rows
   if (page === undefined) return 'page_group_not_found'
   const { pageId, supplementaryContext, publishedVersionId, latestVersionId } = page

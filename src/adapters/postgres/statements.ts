@@ -1,5 +1,6 @@
 import type { Recorded, SliceWant } from '../../core/ports/world.ts'
 import { type Columns, camelCase, columnsOf, valuesOf } from '../columns.ts'
+import { memoized } from '../memoized.ts'
 import { AFTER_ALL_IDS } from '../rows.ts'
 import type { Ask } from './connect.ts'
 import { codeOf } from './error-codes.ts'
@@ -35,31 +36,26 @@ export const columns = (alias: string, list: Columns | string) => {
   const selected = entries.map(([name, type]) =>
     type === 'json' ? `${alias}.${name}::text as ${name}` : `${alias}.${name}`,
   )
-  const [namesText, selectedText] = [template([names]), template([selected.join(', ')])]
-  const intoText = template([`(${names}) select * from `, ''])
-  const copiedText = template([`(${names}) select ${names} from ${alias}`])
+  const [namesText, selectedText] = [template(names), template(selected.join(', '))]
+  const intoText = template(`(${names}) select * from ?`)
 
   // Without the cast to text the driver would encode JSON a second time.
   const arrays = entries.map(([, type]) => (type === 'json' ? '?::text[]::json[]' : `?::${type}[]`))
-  const arraysText = template(`unnest(${arrays.join(', ')}) as ${alias} (${names})`.split('?'))
+  const arraysText = template(`unnest(${arrays.join(', ')}) as ${alias} (${names})`)
   const row = `(${entries.map(([, type]) => (type === 'text' ? '?::text' : `?::text::${type}`)).join(', ')})`
-  const valuesText = (rowsCount: number) =>
-    template(`(values ${Array(rowsCount).fill(row).join(', ')}) as ${alias} (${names})`.split('?'))
-  const valuesTexts: TemplateStringsArray[] = []
-  const rowsText = template([`(${names}) values `, ''])
-  const [firstRowText, nextRowText] = [template(row.split('?')), template(`, ${row}`.split('?'))]
+  const rowsText = (rowsCount: number) => Array(rowsCount).fill(row).join(', ')
+  const shortText = memoized((rowsCount: number) =>
+    template(`(values ${rowsText(rowsCount)}) as ${alias} (${names})`),
+  )
+  const allValues = (rows: readonly object[]) => rows.flatMap((row) => valuesOf(row, members))
   const fromArrays = (sql: Sql, rows: readonly object[]) => {
     const values = rows.map((row) => valuesOf(row, members))
     return sql(arraysText, ...members.map((_, i) => textArray(values.map((row) => row[i] ?? null))))
   }
-  const fromShortest = (sql: Sql, rows: readonly object[]) => {
-    if (rows.length === 0 || rows.length > VALUES_ROWS_MAX) return fromArrays(sql, rows)
-    valuesTexts[rows.length] ??= valuesText(rows.length)
-    return sql(
-      valuesTexts[rows.length] as TemplateStringsArray,
-      ...rows.flatMap((row) => valuesOf(row, members)),
-    )
-  }
+  const fromShortest = (sql: Sql, rows: readonly object[]) =>
+    rows.length === 0 || rows.length > VALUES_ROWS_MAX
+      ? fromArrays(sql, rows)
+      : sql(shortText(rows.length), ...allValues(rows))
   return {
     names: (sql: Sql) => sql(namesText),
     selected: (sql: Sql) => sql(selectedText),
@@ -69,16 +65,16 @@ export const columns = (alias: string, list: Columns | string) => {
     fromShortest,
     into: (sql: Sql, rows: readonly object[]) => sql(intoText, fromShortest(sql, rows)),
     /** As `values` however many, the only rows that Citus inserts where they belong without a two-phase commit. */
-    values: (sql: Sql, rows: readonly object[]) => {
-      const texts = rows.map((row, i) => sql(i === 0 ? firstRowText : nextRowText, ...valuesOf(row, members)))
-      return sql(rowsText, texts as never)
-    },
-    copied: (sql: Sql) => sql(copiedText),
+    values: (sql: Sql, rows: readonly object[]) =>
+      sql(template(`(${names}) values ${rowsText(rows.length)}`), ...allValues(rows)),
   }
 }
 
-/** Fixed text, as the driver takes it from a template literal: with a parameter between any two parts. */
-const template = (parts: readonly string[]): TemplateStringsArray => Object.assign([...parts], { raw: parts })
+/** Fixed text, as the driver takes it from a template literal; `?` is a parameter. */
+const template = (text: string): TemplateStringsArray => {
+  const parts = text.split('?')
+  return Object.assign(parts, { raw: parts })
+}
 
 /**
  * Somebody else got there first: an email or an idempotency key was taken (23505), two writes waited for each other

@@ -1,10 +1,11 @@
 import { resolve } from 'node:path'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { unavailable } from '../../core/failures.ts'
 import { orNull } from '../../core/or-null.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, valuesOf } from '../columns.ts'
+import { memoized } from '../memoized.ts'
 import { prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
@@ -25,15 +26,8 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
   const refuseMoved = watchPlace(file, place)
-  const statements = new Map<string, StatementSync>()
+  const prepared = memoized((sql: string) => file.prepare(sql))
 
-  const prepared = (sql: string): StatementSync => {
-    const known = statements.get(sql)
-    if (known !== undefined) return known
-    const statement = file.prepare(sql)
-    statements.set(sql, statement)
-    return statement
-  }
   const transaction = <Answer>(work: () => Answer): Answer => {
     prepared(NO_WAIT).run()
     try {
