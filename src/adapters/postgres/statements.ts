@@ -4,7 +4,7 @@ import { memoized } from '../memoized.ts'
 import { AFTER_ALL_IDS } from '../rows.ts'
 import type { Ask } from './connect.ts'
 import { codeOf } from './error-codes.ts'
-import type { Sql } from './open.ts'
+import { fixed, type Sql } from './open.ts'
 
 /** A list as PostgreSQL writes an array: `{"a","b",NULL}`. */
 export const textArray = (values: readonly (string | number | boolean | null)[]): string => {
@@ -47,6 +47,7 @@ export const columns = (alias: string, list: Columns | string) => {
   const shortText = memoized((rowsCount: number) =>
     template(`(values ${rowsText(rowsCount)}) as ${alias} (${names})`),
   )
+  const longText = memoized((rowsCount: number) => template(`(${names}) values ${rowsText(rowsCount)}`))
   const allValues = (rows: readonly object[]) => rows.flatMap((row) => valuesOf(row, members))
   const fromArrays = (sql: Sql, rows: readonly object[]) => {
     const values = rows.map((row) => valuesOf(row, members))
@@ -57,16 +58,15 @@ export const columns = (alias: string, list: Columns | string) => {
       ? fromArrays(sql, rows)
       : sql(shortText(rows.length), ...allValues(rows))
   return {
-    names: (sql: Sql) => sql(namesText),
-    selected: (sql: Sql) => sql(selectedText),
+    names: fixed((sql) => sql(namesText)),
+    selected: fixed((sql) => sql(selectedText)),
     /** For reads that walk an index: PostgreSQL plans them alike whatever the list. */
     from: fromArrays,
     /** For look-ups by a whole key. */
     fromShortest,
     into: (sql: Sql, rows: readonly object[]) => sql(intoText, fromShortest(sql, rows)),
     /** As `values` however many, the only rows that Citus inserts where they belong without a two-phase commit. */
-    values: (sql: Sql, rows: readonly object[]) =>
-      sql(template(`(${names}) values ${rowsText(rows.length)}`), ...allValues(rows)),
+    values: (sql: Sql, rows: readonly object[]) => sql(longText(rows.length), ...allValues(rows)),
   }
 }
 
