@@ -18,16 +18,21 @@ const PAGES_AT_ONCE_MAX = 16
 const SLICES_AT_ONCE_MAX = 4
 const LIST_CHARACTERS_MAX = 4_194_304
 
-type Deps = Needs<keyof Store> & {
+export type UseCaseSettings = {
+  /** Refuse an activity without a prospect id or an email to find its prospect by. */
   readonly requireIdentity: boolean
-  /** Prospects that need no look-up; 0 turns it off. */
+  /** Prospects that need no look-up; 0: none. */
   readonly prospectsRememberedMax: number
   /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax: number
-  /** Lists of one tenant in flight at a time, if each list is to be of one tenant, as a cluster wants it. */
+  /** On Citus, with a store for it: makes lists of one tenant, so many of each in flight at a time. */
   readonly tenantListsMax?: number | undefined
-  readonly observerOf?: ((operation: keyof UseCases) => GatherObserver | undefined) | undefined
 }
+export type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
+type Deps = Needs<keyof Store> &
+  UseCaseSettings & {
+    readonly observerOf?: ((operation: keyof UseCases) => GatherObserver | undefined) | undefined
+  }
 
 /** The five operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
 export const composeUseCases = ({
