@@ -1,4 +1,4 @@
-import { DomainFailure } from './failures.ts'
+import { DomainFailure, isUnavailable } from './failures.ts'
 import type { Outcome } from './outcome.ts'
 
 /** How calls are gathered into lists. */
@@ -151,5 +151,3 @@ const settle = <Answer>(member: Member<unknown, Answer>, outcome: Outcome<Answer
 const rejectAll = (list: readonly Pick<Member<never, never>, 'reject'>[], why: unknown): void => {
   for (const { reject } of list) reject(why)
 }
-
-const isUnavailable = (why: unknown): boolean => why instanceof DomainFailure && why.kind === 'unavailable'
