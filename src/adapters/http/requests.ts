@@ -1,4 +1,5 @@
 import { DomainFailure } from '../../core/failures.ts'
+import { orNull } from '../../core/or-null.ts'
 
 /** A request without its socket. */
 export type ApiRequest = {
@@ -60,13 +61,7 @@ export const splitTarget = (target: string): { path: string; query: string } => 
 }
 
 /** Null where the percent-encoding is malformed. */
-export const percentDecoded = (text: string): string | null => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return null
-  }
-}
+export const percentDecoded = (text: string): string | null => orNull(() => decodeURIComponent(text))
 
 export const tooLarge = (bytesMax: number) =>
   new DomainFailure('payload_too_large', `The body is larger than ${bytesMax} bytes.`)

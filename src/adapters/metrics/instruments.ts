@@ -86,10 +86,7 @@ export const timed =
 export const remembered = <Key, Value>(make: (key: Key) => Value): ((key: Key) => Value) => {
   const known = new Map<Key, Value>()
   return (key) => {
-    const value = known.get(key)
-    if (value !== undefined) return value
-    const made = make(key)
-    known.set(key, made)
-    return made
+    if (!known.has(key)) known.set(key, make(key))
+    return known.get(key) as Value
   }
 }
