@@ -37,7 +37,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
   const { apiKeys } = deps.store
   const limits = { keysMax: KEYS_REMEMBERED_MAX, msMax: keysRememberedMsMax }
   const keys = rememberApiKeys((keyHash) => apiKeys.findByHash(keyHash), stopwatch, limits)
-  const identifyByKey = identify({
+  const byKey = identify({
     apiKeys: { findByHash: keys.findByHash, markUsed: (apiKeyId, at) => apiKeys.markUsed(apiKeyId, at) },
     clock: deps.clock,
   })
@@ -47,7 +47,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
     ...deps,
     useCases,
     identify: limitFailedAuth({
-      identify: identifyByKey,
+      identify: byKey,
       isKnown,
       perMinute: settings.failedAuthPerMinute,
       stopwatch,

@@ -28,6 +28,7 @@ export type UseCaseSettings = {
   /** On Citus, with a store for it: makes lists of one tenant, so many of each in flight at a time. */
   readonly tenantListsMax?: number | undefined
 }
+export type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
 type Deps = Needs<keyof Store> &
   UseCaseSettings & {
     readonly observerOf?: ((operation: keyof UseCases) => GatherObserver | undefined) | undefined

@@ -1,4 +1,4 @@
-import { DomainFailure } from './failures.ts'
+import { DomainFailure, isUnavailable } from './failures.ts'
 import type { Outcome } from './outcome.ts'
 
 /** How calls are gathered into lists. */
@@ -140,5 +140,3 @@ export const gather = <Input, Answer>(
     return member.promise
   }
 }
-
-const isUnavailable = (why: unknown): boolean => why instanceof DomainFailure && why.kind === 'unavailable'

@@ -70,6 +70,7 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
     'Messages refused before they reached the API: not HTTP, too slow, or too many on one connection.',
     ['status'],
   )
+  for (const status of [400, 431, 503]) malformed.inc({ status }, 0)
   const lengths = histogram('list_length', 'Calls of one operation that were done as one list.', LIST_LENGTHS)
   const queuedCalls = new Map<string, number>()
   gauge(
@@ -118,8 +119,8 @@ const storeMetrics = ({ gauge, histogram }: Instruments) => {
   )
   const observe = { answered: statements({ outcome: 'answered' }), failed: statements({ outcome: 'failed' }) }
   let counts = (): Counts => ({ inFlight: 0, waiting: 0 })
-  gauge('database_statements_under_way', 'PostgreSQL statements in flight.', (gauge) =>
-    gauge.set(counts().inFlight),
+  gauge('database_statements_under_way', 'PostgreSQL statements in flight.', (it) =>
+    it.set(counts().inFlight),
   )
   gauge('database_statements_waiting', 'PostgreSQL statements that wait for a connection.', (gauge) =>
     gauge.set(counts().waiting),
