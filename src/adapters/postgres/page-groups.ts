@@ -21,7 +21,7 @@ export const postgresPageGroups = (ask: Ask): PageGroups => ({
       )
       return (await Promise.all(asked)).flat()
     })
-    return lists.map((list) => list?.map(storedPageGroup) ?? [])
+    return lists.map((list) => list?.map(({ want, ...row }) => storedPageGroup(row)) ?? [])
   },
 
   find: async (pageGroupId) => {

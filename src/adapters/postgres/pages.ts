@@ -81,7 +81,7 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
         tenantId,
       ),
     )
-    return lists.map((list) => list?.filter(({ pageId }) => pageId !== null) ?? null)
+    return lists.map((list) => list?.flatMap((row) => (row.pageId === null ? [] : storedPage(row))) ?? null)
   },
 
   find: async (wants) => {

@@ -110,7 +110,7 @@ type Numbered<Want> = Want & { readonly number: number; readonly beforeId: strin
 export const listsByTenant = async <Want extends SliceWant, Row extends { readonly want: number }>(
   wants: readonly Want[],
   rowsOf: (tenantId: string, wants: readonly Numbered<Want>[]) => Promise<readonly Row[]>,
-): Promise<(Omit<Row, 'want'>[] | null)[]> => {
+): Promise<(Row[] | null)[]> => {
   const numbered = wants.map((want, number) => ({
     ...want,
     number,
@@ -120,5 +120,5 @@ export const listsByTenant = async <Want extends SliceWant, Row extends { readon
   const tenants = [...Map.groupBy(numbered, ({ tenantId }) => tenantId)]
   const rows = await Promise.all(tenants.map(([tenantId, its]) => rowsOf(tenantId, its)))
   const lists = Map.groupBy(rows.flat(), ({ want }) => want)
-  return wants.map((_, number) => lists.get(number)?.map(({ want, ...row }) => row) ?? null)
+  return wants.map((_, number) => lists.get(number) ?? null)
 }
