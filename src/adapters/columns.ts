@@ -1,4 +1,5 @@
 import type { RawJson } from '../shapes/json.ts'
+import { memoized } from './memoized.ts'
 
 /** PostgreSQL's types. SQLite keeps JSON and times as text, lists as words with spaces between, booleans as 0 and 1. */
 export type ColumnType = 'text' | 'text[]' | 'json' | 'boolean' | 'int' | 'bigint' | 'timestamptz'
@@ -13,17 +14,12 @@ export const columnsOf = (list: string): Columns =>
     }),
   )
 
-const names = new Map<string, string>()
 /** `page_group_id` is `pageGroupId`, and so are `PageGroupId` and `page-group-id`, which an embedder's driver may answer. */
-export const camelCase = (column: string): string => {
-  const known = names.get(column)
-  if (known !== undefined) return known
-  const name = column
+export const camelCase = memoized((column: string) =>
+  column
     .replace(/^[A-Z]/, (letter) => letter.toLowerCase())
-    .replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase())
-  names.set(column, name)
-  return name
-}
+    .replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+)
 
 type Value = string | number | boolean | null
 /** The values of a row's members, JSON as its text. */

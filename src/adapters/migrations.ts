@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { refuse } from '../core/failures.ts'
+import { refuse, unavailable } from '../core/failures.ts'
 
 /** One file of `sql/`: forward only, never edited after a release. */
 export type Migration = { readonly number: number; readonly name: string; readonly sql: string }
@@ -31,3 +31,10 @@ export const refuseUnmigrated = (ours: readonly Migration[], applied: number): v
   const state = applied > ours.length ? 'newer than this program' : 'not migrated'
   if (applied !== ours.length) refuse('unavailable', `The database is ${state}.`, { retryAfterS: 5 })
 }
+
+/** For a statement that finds no table: what callers see, and its cause for the log. */
+export const unmigrated = (error: unknown) =>
+  unavailable(
+    'The database is not migrated.',
+    new Error('Not migrated: run migrate() first.', { cause: error }),
+  )

@@ -1,6 +1,5 @@
 /** The active OpenTelemetry SDK of this process. */
 export type OpenTelemetry = {
-  /** The trace id of the active span. */
   readonly traceId: () => string | undefined
   /** Names the server span of the active request by the template of its path. */
   readonly onRoute: (template: string) => void

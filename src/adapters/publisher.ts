@@ -9,10 +9,12 @@ type Deps = {
   /** Between two steps: under load each then covers many versions, and requests get the database meanwhile. */
   readonly restMs: number
   readonly onError: (error: unknown) => void
+  /** Called after each step without an error. */
+  readonly onStep?: (() => void) | undefined
 }
 
 /** Publishes in the background: when woken, and every `pollMs`. */
-export const createPublisher = ({ publish, pollMs, restMs, onError }: Deps) => {
+export const createPublisher = ({ publish, pollMs, restMs, onError, onStep }: Deps) => {
   const stopping = new AbortController()
   const stop = stopping.signal
   let poll: NodeJS.Timeout | undefined
@@ -27,6 +29,7 @@ export const createPublisher = ({ publish, pollMs, restMs, onError }: Deps) => {
         isWoken = false
         woken = Promise.withResolvers()
         more = (await publish(stop, woken.promise)) || isWoken
+        callHook(() => onStep?.())
         if (more) await pause(restMs, undefined, { signal: stop }).catch(() => {})
       }
     } catch (error) {

@@ -22,5 +22,4 @@ const hashOf = (text: string): number => {
   return hash >>> 0
 }
 
-/** The row of a log. */
 export const logRow = (log: NewLog) => ({ ...log, timelineKey: timelineKey(log.prospectId, log.occurredAt) })

@@ -19,7 +19,6 @@ export const usageHint = (command: Command | undefined): string =>
     ? 'prospect-pages --help lists the commands'
     : `usage: prospect-pages ${usageOf(command)}\nprospect-pages ${command.words} --help describes the options`
 
-/** `prospect-pages --help` */
 export const programHelp = (commands: readonly Command[]): string => `prospect-pages [command]
 
 ${paint('bold', 'Commands')}
@@ -32,7 +31,6 @@ Refusals go to stderr. Exit codes: 0 success, 1 refused, 2 incorrect use. NO_COL
 ${paint('bold', 'Settings, from the environment [default]')}
 ${inPairs(settingsHelp().map((setting) => [`  ${setting.name}`, withDefault(setting.help, setting.default)]))}`
 
-/** `prospect-pages keys create --help` */
 export const commandHelp = (command: Command): string => {
   const { help, details = [], options, examples } = command
   const flags = Object.entries({ ...options, ...COMMON_OPTIONS }).map(([name, option]) => [

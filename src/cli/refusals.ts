@@ -3,6 +3,7 @@ import { escaped } from '../adapters/escaped.ts'
 import { readConfig } from '../config/config.ts'
 import { type DatabaseAddress, database } from '../config/settings.ts'
 import { DomainFailure } from '../core/failures.ts'
+import { orNull } from '../core/or-null.ts'
 import { type Command, isFolder, type Texts, WrongUse } from './command.ts'
 import { usageHint } from './help.ts'
 import { inPairs, paint } from './output.ts'
@@ -24,6 +25,7 @@ const REMEDIES: readonly (readonly [RegExp, remedy: string, words?: string])[] =
   [/^The source .* not exist/, 'Correct --from.'],
   [/^The database file .* not exist/, 'Correct the path, or run prospect-pages migrate to create it.'],
   [/not a database|malformed/, 'Correct DATABASE_URL, or restore a backup.'],
+  [/disk is full|^ENOSPC/, 'Free some space on that disk, or use another one.'],
   [/^unable to open|readonly|disk I/, 'DATABASE_URL must name a file that this user can read and write.'],
   [/ is a folder\.$|^The folder .* not exist/, 'Name a file in a folder that exists.'],
   [/^EEXIST: .* '(.*)'$/, 'Name a file in a folder that exists.', '$1 is not a folder.'],
@@ -79,13 +81,8 @@ export const refusalText = (
 /** The databases that a command looks at, without passwords; undefined if the settings are invalid. */
 export const databaseNames = (texts: Texts): string | undefined => {
   const named = ['from', 'to'].flatMap((option) => texts[option] ?? [])
-  try {
-    return (named.length > 0 ? named.map(database) : [readConfig(process.env).database])
-      .map(nameOf)
-      .join(' and ')
-  } catch {
-    return undefined
-  }
+  const addresses = () => (named.length > 0 ? named.map(database) : [readConfig(process.env).database])
+  return orNull(() => addresses().map(nameOf).join(' and ')) ?? undefined
 }
 
 const nameOf = (address: DatabaseAddress): string => {

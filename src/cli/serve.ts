@@ -4,7 +4,7 @@ import { createLog, type Log } from '../adapters/log.ts'
 import { compose, createRuntime } from '../compose/service.ts'
 import { loadTelemetry } from '../compose/telemetry.ts'
 import type { Config } from '../config/config.ts'
-import { DomainFailure } from '../core/failures.ts'
+import { isUnavailable } from '../core/failures.ts'
 import { greeting } from './first-run.ts'
 import { explained } from './refusals.ts'
 import { type Role, standaloneRole, urlOf } from './role.ts'
@@ -70,7 +70,7 @@ const retried = async (step: () => Promise<unknown>, stop: AbortSignal, log: Log
       await step()
       return
     } catch (error) {
-      if (!(error instanceof DomainFailure) || error.kind !== 'unavailable') throw error
+      if (!isUnavailable(error)) throw error
       const [reason, remedy] = explained(error.cause ?? error, 'migrate')
       if (tries % 20 === 0) log.warn({ reason, remedy }, 'waiting for the database')
       await pause(RETRY_MS, null, { signal: stop }).catch(() => {})

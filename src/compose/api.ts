@@ -24,14 +24,7 @@ export type ApiSettings = Pick<
   | 'requestsWaitingMax'
   | 'bodyBytesHeldMax'
 >
-type Composed =
-  | 'requireIdentity'
-  | 'prospectsRememberedMax'
-  | 'useCases'
-  | 'identify'
-  | 'rateLimit'
-  | 'admission'
-  | 'newRequestId'
+type Composed = keyof ApiSettings | 'useCases' | 'identify' | 'rateLimit' | 'admission' | 'newRequestId'
 type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof createApi>[0], Composed> & {
   readonly settings: ApiSettings
   /** How long a key needs no look-up unless keys change. */
@@ -44,7 +37,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
   const { apiKeys } = deps.store
   const limits = { keysMax: KEYS_REMEMBERED_MAX, msMax: keysRememberedMsMax }
   const keys = rememberApiKeys((keyHash) => apiKeys.findByHash(keyHash), stopwatch, limits)
-  const identifyByKey = identify({
+  const byKey = identify({
     apiKeys: { findByHash: keys.findByHash, markUsed: (apiKeyId, at) => apiKeys.markUsed(apiKeyId, at) },
     clock: deps.clock,
   })
@@ -54,7 +47,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
     ...deps,
     useCases,
     identify: limitFailedAuth({
-      identify: identifyByKey,
+      identify: byKey,
       isKnown,
       perMinute: settings.failedAuthPerMinute,
       stopwatch,

@@ -5,10 +5,11 @@ import { DEFAULTS } from '../config/config.ts'
 import { createPageGroup, type NewPageGroup } from '../core/create-page-group.ts'
 import type { PageToCreate } from '../core/create-page-with-version.ts'
 import { brandsOf, createTenant } from '../core/create-tenant.ts'
-import { DomainFailure, type Fault } from '../core/failures.ts'
+import type { Fault } from '../core/failures.ts'
 import { issueApiKey, type NewApiKey } from '../core/issue-api-key.ts'
 import type { PageGroupListing } from '../core/list-page-groups.ts'
 import type { NewActivity } from '../core/new-log.ts'
+import { asOutcome } from '../core/outcome.ts'
 import type { PageWant } from '../core/ports/pages.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
@@ -16,25 +17,15 @@ import { membersOf } from '../json/raw-json.ts'
 import { checkShape } from '../shapes/check.ts'
 import * as inputs from '../shapes/input.ts'
 import type { RawJson } from '../shapes/json.ts'
-import { checkCounts } from './check-counts.ts'
-import { composeUseCases } from './use-cases.ts'
+import { checkOptions } from './check-options.ts'
+import { composeUseCases, type Optional, type UseCaseSettings } from './use-cases.ts'
 
 const TENANTS_REMEMBERED_MAX = 10_000
 
 /** What `createService` needs. Only the store is required. */
-export type ServiceOptions = {
-  readonly store: Store
-  readonly clock?: Clock | undefined
-  readonly newId?: NewId | undefined
-  /** Refuse an activity without a prospect id or an email to find its prospect by. */
-  readonly requireIdentity?: boolean | undefined
-  /** Prospects that need no look-up; 0: none. */
-  readonly prospectsRememberedMax?: number | undefined
-  /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
-  readonly listsInFlightMax?: number | undefined
-  /** On Citus, with a store for it: makes lists of one tenant, so many of each in flight at a time. */
-  readonly tenantListsMax?: number | undefined
-}
+export type ServiceOptions = { readonly store: Store } & Optional<
+  { readonly clock: Clock; readonly newId: NewId } & UseCaseSettings
+>
 /** An activity to log. `payload.rawJson` is the text of a JSON object. The type is `webhook` by default. */
 export type ActivityToLog = Omit<NewActivity, 'type'> & { readonly type?: string | undefined }
 /** Which slice of a list to return: `limit` is 1 to 100, by default 20; `cursor` the `nextCursor` of the slice before. */
@@ -58,10 +49,9 @@ export const createService = ({
   listsInFlightMax = 1,
   tenantListsMax,
 }: ServiceOptions) => {
-  checkCounts({ prospectsRememberedMax, listsInFlightMax })
-  const deps = { store, clock, newId }
-  const lists = { listsInFlightMax, tenantListsMax }
-  const useCases = composeUseCases({ ...deps, requireIdentity, prospectsRememberedMax, ...lists })
+  const deps = checkOptions({ store, clock, newId })
+  const limits = checkOptions({ prospectsRememberedMax, listsInFlightMax, tenantListsMax })
+  const useCases = composeUseCases({ ...deps, ...limits, requireIdentity })
   const tenants = new Map<string, Promise<unknown>>()
 
   /** Tenants are never deleted, so one that exists needs no second look-up. */
@@ -111,7 +101,6 @@ export const createService = ({
   }
 }
 
-type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
 type Checked<Output, Raw> = { readonly [Name in keyof Output]: Name extends Raw ? RawJson : Output[Name] }
 
 /** What an operation is given, checked against its shape. JSON texts are parsed for that, and passed on unchanged. */
@@ -134,7 +123,7 @@ const checked = <Shape extends v.GenericSchema, Raw extends string = never>(
       faults.push({ detail: 'must be { rawJson }: the text of a JSON value', pointer: `/${name}` })
   }
   const { output, faults: others } = checkShape(shape, values, place)
-  faults.push(...others)
+  faults.push(...others.filter((other) => !faults.some(({ pointer }) => pointer === other['pointer'])))
   const words = faults.map(({ detail, pointer, parameter }) => `${pointer ?? parameter} ${detail}`)
   refuseFaults(faults, `Invalid input: ${words.join('; ')}.`)
   return { ...(output as object), ...texts } as Checked<v.InferOutput<Shape>, Raw>
@@ -143,8 +132,3 @@ const checked = <Shape extends v.GenericSchema, Raw extends string = never>(
 /** Over HTTP the limit is a text, and so its shape is one of a text. */
 const checkedList = <Shape extends v.GenericSchema>(shape: Shape, { limit, ...list }: SliceOptions = {}) =>
   checked(shape, { ...list, ...(limit !== undefined && { limit: String(limit) }) }, [], 'parameter')
-
-const asOutcome = (why: unknown): DomainFailure => {
-  if (why instanceof DomainFailure) return why
-  throw why
-}

@@ -6,7 +6,7 @@ import type { Store } from '../core/ports/store.ts'
 import type { Namer, OnFailedAttempt } from '../core/ports/versions.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { publishVersions } from '../core/publish-versions.ts'
-import { checkCounts } from './check-counts.ts'
+import { checkOptions } from './check-options.ts'
 import { LIST_LENGTH_MAX } from './use-cases.ts'
 
 /** Pause between two steps without a namer; the calls to a namer are pause enough. */
@@ -30,6 +30,8 @@ export type PublisherOptions = {
   readonly onFailedAttempt?: OnFailedAttempt | undefined
   /** Called for every other error, mostly of the database; publishing goes on. By default prints it to stderr. */
   readonly onError?: ((error: unknown) => void) | undefined
+  /** Called after each step without an error: after an error it means that publishing works again. */
+  readonly onStep?: (() => void) | undefined
 }
 /** `start` publishes from now on; `wake` looks for versions at once; call `stop` before the store is closed. */
 export type Publisher = ReturnType<typeof createPublisher>
@@ -47,8 +49,9 @@ export const createPublisher = ({
   pollMs = DEFAULTS.publisherPollMs,
   onFailedAttempt = () => {},
   onError = console.error,
+  onStep,
 }: PublisherOptions) => {
-  checkCounts({ namerPatienceMs: patienceMs, namerCallsMax, pollMs })
+  checkOptions({ store, namerPatienceMs: patienceMs, namerCallsMax, pollMs })
   const sleep = (ms: number, stop: AbortSignal) => pause(ms, undefined, { signal: stop }).catch(() => {})
   const publisher = publishInBackground({
     publish: publishVersions({
@@ -61,6 +64,7 @@ export const createPublisher = ({
     pollMs,
     restMs: namer ? 0 : REST_MS,
     onError,
+    onStep,
   })
   return {
     ...publisher,

@@ -31,7 +31,8 @@ const openStore = (config: Config, log: Log, metrics: Metrics | null = null): St
   if (database.kind === 'memory') return memoryStore()
   if (database.kind === 'sqlite') {
     const settings = { path: database.path, busyMsMax: config.statementMsMax }
-    return sqliteStore(settings, readMigrations('sqlite'), (message) => log.error(message))
+    const notify = (message: string, isUsable: boolean) => log[isUsable ? 'info' : 'error'](message)
+    return sqliteStore(settings, readMigrations('sqlite'), notify)
   }
   const settings = {
     url: database.url,

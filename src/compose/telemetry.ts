@@ -1,9 +1,10 @@
+import { createTokenBuckets } from '../adapters/http/limits/rate-limit.ts'
 import { PROBLEMS } from '../adapters/http/problems.ts'
 import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import type { OpenTelemetry } from '../adapters/open-telemetry.ts'
 import type { Config } from '../config/config.ts'
-import type { DomainFailure } from '../core/failures.ts'
+import { type DomainFailure, isUnavailable } from '../core/failures.ts'
 import { reasonOf } from '../core/name-patiently.ts'
 import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
 
@@ -49,9 +50,26 @@ export const observe = ({ log, metrics, scrape, openTelemetry }: Telemetry & { r
       const next = retryInMs === null ? 'published under its built-in name' : `retried in ${retryInMs} ms`
       log.warn({ versionId, reason: reasonOf(why), next }, 'naming failed')
     },
-    onError: (error: unknown) => {
-      metrics?.publishingFailed()
-      log.error({ err: error }, 'publishing failed; retrying')
-    },
+    ...publishing(log, metrics),
   },
 })
+
+/** A publisher tries twice a second. While the database cannot answer that is one line, and at most one a minute. */
+const publishing = (log: Log, metrics?: Metrics | null) => {
+  const takeLine = createTokenBuckets(1, () => performance.now())
+  let isWaiting = false
+  return {
+    onError: (error: unknown) => {
+      metrics?.publishingFailed()
+      if (!isUnavailable(error)) return log.error({ err: error }, 'publishing failed; retrying')
+      if (!takeLine('').isTaken) return
+      isWaiting = true
+      const { message, code } = (error.cause ?? error) as NodeJS.ErrnoException
+      log.warn({ reason: message || code }, 'Publishing waits: the database cannot answer.')
+    },
+    onStep: () => {
+      if (isWaiting) log.info('Publishing works again.')
+      isWaiting = false
+    },
+  }
+}

@@ -18,34 +18,31 @@ const PAGES_AT_ONCE_MAX = 16
 const SLICES_AT_ONCE_MAX = 4
 const LIST_CHARACTERS_MAX = 4_194_304
 
-type Deps = Needs<keyof Store> & {
+export type UseCaseSettings = {
+  /** Refuse an activity without a prospect id or an email to find its prospect by. */
   readonly requireIdentity: boolean
-  /** Prospects that need no look-up; 0 turns it off. */
+  /** Prospects that need no look-up; 0: none. */
   readonly prospectsRememberedMax: number
   /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax: number
-  /** Lists of one tenant in flight at a time, if each list is to be of one tenant, as a cluster wants it. */
+  /** On Citus, with a store for it: makes lists of one tenant, so many of each in flight at a time. */
   readonly tenantListsMax?: number | undefined
-  readonly observerOf?: ((operation: keyof UseCases) => GatherObserver | undefined) | undefined
 }
+export type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
+type Deps = Needs<keyof Store> &
+  UseCaseSettings & {
+    readonly observerOf?: ((operation: keyof UseCases) => GatherObserver | undefined) | undefined
+  }
 
 /** The five operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
-export const composeUseCases = ({
-  store,
-  clock,
-  newId,
-  requireIdentity,
-  prospectsRememberedMax,
-  listsInFlightMax,
-  tenantListsMax,
-  observerOf = () => undefined,
-}: Deps): UseCases => {
+export const composeUseCases = (deps: Deps): UseCases => {
+  const { prospectsRememberedMax, listsInFlightMax, tenantListsMax, observerOf } = deps
   const options = (operation: keyof UseCases, listLengthMax = LIST_LENGTH_MAX) => ({
     listLengthMax,
     listsInFlightMax,
     listWeightMax: LIST_CHARACTERS_MAX,
     ...(tenantListsMax !== undefined && { groupOf: tenantOf, groupListsMax: tenantListsMax }),
-    observer: observerOf(operation),
+    observer: observerOf?.(operation),
   })
   const read = (operation: keyof UseCases, listLengthMax: number, answersAtOnceMax: number) => ({
     ...options(operation, listLengthMax),
@@ -53,7 +50,7 @@ export const composeUseCases = ({
     answersAtOnceMax,
   })
   const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
-  const logAll = logProspectActivities({ store, clock, newId, requireIdentity, remembered })
+  const logAll = logProspectActivities({ ...deps, remembered })
   const gatherLogs = () =>
     gather(logAll, {
       ...options('logProspectActivity'),
@@ -62,14 +59,14 @@ export const composeUseCases = ({
   // Apart, so that no activity of a remembered prospect waits for the look-up of another one.
   const [logAtOnce, logWithLookup] = [gatherLogs(), gatherLogs()]
   return {
-    logProspectActivity: (activity) => (remembered.find(activity) ? logAtOnce : logWithLookup)(activity),
-    listPageGroups: gather(
-      listPageGroups({ store }),
-      read('listPageGroups', READ_SLICES_MAX, SLICES_AT_ONCE_MAX),
-    ),
-    listPages: gather(listPages({ store }), read('listPages', READ_SLICES_MAX, SLICES_AT_ONCE_MAX)),
-    getPage: gather(getPages({ store }), read('getPage', READ_PAGES_MAX, PAGES_AT_ONCE_MAX)),
-    createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), {
+    logProspectActivity: (activity) => {
+      const rememberedId = remembered.find(activity)
+      return rememberedId ? logAtOnce({ ...activity, rememberedId }) : logWithLookup(activity)
+    },
+    listPageGroups: gather(listPageGroups(deps), read('listPageGroups', READ_SLICES_MAX, SLICES_AT_ONCE_MAX)),
+    listPages: gather(listPages(deps), read('listPages', READ_SLICES_MAX, SLICES_AT_ONCE_MAX)),
+    getPage: gather(getPages(deps), read('getPage', READ_PAGES_MAX, PAGES_AT_ONCE_MAX)),
+    createPageWithVersion: gather(createPagesWithVersion(deps), {
       ...options('createPageWithVersion'),
       weightOf: ({ supplementaryContext, customName }) =>
         lengthOf(supplementaryContext) + lengthOf(customName),

@@ -41,16 +41,13 @@ const contradictionsIn = (values: Partial<Values>): Fault[] => {
   const { workers = 1, databaseUrl, databasePooler, databaseDirectUrl, databaseCluster } = values
   const { namerUrl, namerModel } = values
   const { bodyBytesMax = 0, bodyBytesHeldMax = Number.POSITIVE_INFINITY } = values
+  const isDirect = databasePooler === false && databaseDirectUrl
   const isEmbedded = databaseUrl !== undefined && databaseUrl.kind !== 'postgres'
   const faults: readonly [isWrong: unknown, parameter: Name, detail: string][] = [
     [isEmbedded && workers > 1, 'WORKERS', 'can exceed 1 only if DATABASE_URL is PostgreSQL'],
     [isEmbedded && databasePooler, 'DATABASE_POOLER', 'can be true only if DATABASE_URL is PostgreSQL'],
     [isEmbedded && databaseCluster, 'DATABASE_CLUSTER', 'can be set only if DATABASE_URL is PostgreSQL'],
-    [
-      databasePooler === false && databaseDirectUrl,
-      'DATABASE_DIRECT_URL',
-      'can be set only if DATABASE_POOLER is true',
-    ],
+    [isDirect, 'DATABASE_DIRECT_URL', 'can be set only if DATABASE_POOLER is true'],
     [bodyBytesHeldMax < 2 * bodyBytesMax, 'BODY_BYTES_HELD_MAX', 'must be at least twice BODY_BYTES_MAX'],
     [namerUrl && namerModel === null, 'NAMER_MODEL', 'must be set if NAMER_URL is'],
   ]

@@ -1,3 +1,5 @@
+import { orNull } from '../core/or-null.ts'
+
 const text = (given: string): string => given
 const textThat = (fits: (given: string) => boolean, must: string) => (given: string) => {
   if (!fits(given)) throw new Error(must)
@@ -42,8 +44,9 @@ export const database = (given: string): DatabaseAddress => {
   if (given === 'memory:') return { kind: 'memory' }
   if (given.startsWith('sqlite:') && given.length > 'sqlite:'.length)
     return { kind: 'sqlite', path: given.slice('sqlite:'.length) }
+  const isDecodable = orNull(() => decodeURIComponent(given)) !== null
   // `URL` knows one host only, so the others of a list are left out.
-  if (POSTGRES_URL.test(given) && canDecode(given) && URL.canParse(given.replace(/,[^/?]*/, '')))
+  if (POSTGRES_URL.test(given) && isDecodable && URL.canParse(given.replace(/,[^/?]*/, '')))
     return { kind: 'postgres', url: given }
   const isPostgres = /^postgres(ql)?:\/\/.*[@#%]/.test(given)
   throw new Error(`must be postgres://…, sqlite:PATH or memory:${isPostgres ? `; ${ESCAPES}` : ''}`)
@@ -51,13 +54,6 @@ export const database = (given: string): DatabaseAddress => {
 /** Unescaped delimiters in the password are refused: part of it would appear in errors as the host. */
 const POSTGRES_URL = /^postgres(ql)?:\/\/(?=.)([^@/?#]*@)?[^@/?#]*(\/[^@?#]*)?(\?[^@#]*)?$/
 const ESCAPES = 'in a user name or password write @ as %40, / as %2F, ? as %3F, # as %23 and % as %25'
-const canDecode = (given: string): boolean => {
-  try {
-    return decodeURIComponent(given) !== ''
-  } catch {
-    return false
-  }
-}
 const postgresUrl = (given: string): string => {
   const address = /^postgres/.test(given) ? database(given) : undefined
   if (address?.kind !== 'postgres') throw new Error('must be postgres://…')
@@ -110,18 +106,10 @@ export const SETTINGS = {
     'failed authentications per address and minute, counted per worker; none: no limit',
   ],
   BODY_BYTES_MAX: ['1048576', whole(1_024, 67_108_864), 'largest request body'],
-  BODY_BYTES_HELD_MAX: [
-    '67108864',
-    whole(2_048, 1e11),
-    'request-body bytes in flight, shared among the tenants; beyond it 503',
-  ],
+  BODY_BYTES_HELD_MAX: ['67108864', whole(2_048, 1e11), 'body bytes in flight of all tenants; beyond it 503'],
   HEADERS_MS_MAX: ['10000', whole(100, 600_000), 'time limit for the headers of a request to arrive'],
   REQUEST_MS_MAX: ['30000', whole(100, 600_000), 'time limit for a whole request to arrive'],
-  KEEP_ALIVE_MS: [
-    '65000',
-    whole(1, DAY_MS),
-    'how long an idle connection is kept; must exceed that of a load balancer in front',
-  ],
+  KEEP_ALIVE_MS: ['65000', whole(1, DAY_MS), 'idle timeout of connections; must exceed that of a proxy'],
   DRAIN_MS_MAX: ['10000', whole(0, 600_000), 'time limit for requests in flight after SIGTERM'],
   CONNECTIONS_MAX: ['10000', whole(1, 1_000_000), 'open connections'],
   UNSENT_BYTES_MAX: [
@@ -129,16 +117,8 @@ export const SETTINGS = {
     whole(1_048_576, 1e11),
     'response bytes that callers have not read yet; beyond it the slowest are disconnected',
   ],
-  REQUESTS_AT_ONCE_MAX: [
-    '256',
-    whole(1, 1_000_000),
-    'requests worked on at a time, shared among the tenants; the others wait',
-  ],
-  REQUESTS_WAITING_MAX: [
-    '2000',
-    whole(1, 1_000_000),
-    'requests that wait for their turn, shared among the tenants; beyond it 503',
-  ],
+  REQUESTS_AT_ONCE_MAX: ['256', whole(1, 1e6), 'requests worked on at a time, of all tenants; others wait'],
+  REQUESTS_WAITING_MAX: ['2000', whole(1, 1e6), 'requests that wait, of all tenants; beyond it 503'],
   DATABASE_CONNECTIONS_MAX: ['10', whole(1, 1_000), 'connections of each worker to PostgreSQL'],
   STATEMENT_MS_MAX: ['5000', whole(100, 600_000), 'time limit of one statement'],
   PUBLISHER_POLL_MS: ['1000', whole(10, 600_000), 'how often the publisher polls for new versions'],

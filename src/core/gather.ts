@@ -1,4 +1,4 @@
-import { DomainFailure } from './failures.ts'
+import { DomainFailure, isUnavailable } from './failures.ts'
 import type { Outcome } from './outcome.ts'
 
 /** How calls are gathered into lists. */
@@ -65,11 +65,10 @@ export const gather = <Input, Answer>(
   /** With groups: of the one that has waited longest of those that have room for one more list, if any. */
   const takeList = (): readonly Member<Input, Answer>[] => {
     if (groupOf === undefined) return pending.splice(0, lengthOf(pending))
-    const groupOfList = ([first]: readonly Member<Input, Answer>[]) => first && groupOf(first.input)
-    const groups = Map.groupBy([...inFlight], groupOfList)
-    const hasRoom = (members: readonly Member<Input, Answer>[]) =>
-      (groups.get(groupOfList(members))?.length ?? 0) < groupListsMax
-    const members = [...Map.groupBy(pending, ({ input }) => groupOf(input)).values()].find(hasRoom) ?? []
+    const busy = [...inFlight].map(([first]) => first && groupOf(first.input))
+    const groups = [...Map.groupBy(pending, ({ input }) => groupOf(input))]
+    const isFree = (group: string) => busy.filter((other) => other === group).length < groupListsMax
+    const members = groups.find(([group]) => isFree(group))?.[1] ?? []
     const list = new Set(members.slice(0, lengthOf(members)))
     pending = pending.filter((member) => !list.has(member))
     return [...list]
@@ -89,7 +88,9 @@ export const gather = <Input, Answer>(
         startSoon()
       }
       const timer = groupOf && setTimeout(leavePlace, SLOW_MS)
-      const answered = answer(list).catch((why) => rejectAll(list, why))
+      const answered = answer(list).catch((why) => {
+        for (const { reject } of list) reject(why)
+      })
       void answered.finally(() => {
         clearTimeout(timer)
         for (const lists of [inFlight, slow]) lists.delete(list)
@@ -109,24 +110,19 @@ export const gather = <Input, Answer>(
     try {
       outcomes = await run(list.map(({ input }) => input))
     } catch (why) {
-      if (list.length === 1 || isUnavailable(why)) rejectAll(list, why)
-      else await answerOneByOne(list)
+      if (list.length === 1 || isUnavailable(why)) throw why
+      for (const member of list)
+        await answer([member]).catch((why) => {
+          if (isUnavailable(why)) throw why
+          member.reject(why)
+        })
       return
     }
     for (const [i, member] of list.entries()) {
       if (i > 0 && i % answersAtOnceMax === 0) await new Promise(setImmediate)
-      settle(member, outcomes[i] as Outcome<Answer>)
-    }
-  }
-
-  const answerOneByOne = async (list: readonly Member<Input, Answer>[]): Promise<void> => {
-    for (const [i, member] of list.entries()) {
-      try {
-        settle(member, (await run([member.input]))[0] as Outcome<Answer>)
-      } catch (why) {
-        if (isUnavailable(why)) return rejectAll(list.slice(i), why)
-        member.reject(why)
-      }
+      const outcome = outcomes[i] as Outcome<Answer>
+      if (outcome instanceof DomainFailure) member.reject(outcome)
+      else member.resolve(outcome)
     }
   }
 
@@ -144,12 +140,3 @@ export const gather = <Input, Answer>(
     return member.promise
   }
 }
-
-const settle = <Answer>(member: Member<unknown, Answer>, outcome: Outcome<Answer>): void =>
-  outcome instanceof DomainFailure ? member.reject(outcome) : member.resolve(outcome)
-
-const rejectAll = (list: readonly Pick<Member<never, never>, 'reject'>[], why: unknown): void => {
-  for (const { reject } of list) reject(why)
-}
-
-const isUnavailable = (why: unknown): boolean => why instanceof DomainFailure && why.kind === 'unavailable'

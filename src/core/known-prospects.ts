@@ -2,6 +2,8 @@ import type { MatchableEmail } from './emails.ts'
 import { keyOf } from './keys.ts'
 import type { ProspectChange, StoredProspect } from './ports/activities.ts'
 
+const BLANK = { email: null, emailHash: null }
+
 /** The prospects that a list of activities needs, as they will be once the list is saved. */
 export const knownProspects = (stored: readonly StoredProspect[], now: string) => {
   const byId = new Map<string, StoredProspect>()
@@ -19,30 +21,26 @@ export const knownProspects = (stored: readonly StoredProspect[], now: string) =
     byEmail: (tenantId: string, emailHash: string) => byEmail.get(keyOf(tenantId, emailHash)),
     changes: () => [...changes.values()],
 
-    add: (prospect: ProspectChange): StoredProspect => {
-      const added = { ...prospect, erasedAt: null }
-      remember(added)
-      changes.set(keyOf(prospect.tenantId, prospect.prospectId), prospect)
-      return added
+    added: (tenantId: string, prospectId: string, matchable: MatchableEmail | null, name: string | null) => {
+      const fields = { ...BLANK, ...matchable, tenantId, prospectId, name }
+      const prospect = { ...fields, createdAt: now, updatedAt: now, erasedAt: null }
+      remember(prospect)
+      changes.set(keyOf(tenantId, prospectId), prospect)
+      return prospect
     },
 
     /** The prospect with its blanks filled. Nothing is overwritten, and an email of another prospect is ignored. */
     filled: (prospect: StoredProspect, matchable: MatchableEmail | null, name: string | null) => {
-      const { tenantId, prospectId } = prospect
+      const { tenantId, prospectId, emailHash } = prospect
       const isFree = matchable !== null && !byEmail.has(keyOf(tenantId, matchable.emailHash))
-      const taken = prospect.emailHash === null && isFree ? matchable : null
+      const taken = emailHash === null && isFree ? matchable : null
       if (taken === null && (prospect.name !== null || name === null)) return prospect
       const filled = { tenantId, prospectId, name: prospect.name ?? name }
-      const after = { ...filled, emailHash: taken?.emailHash ?? prospect.emailHash, erasedAt: null }
       const before = changes.get(keyOf(tenantId, prospectId))
+      const change = before ?? { ...BLANK, createdAt: now, updatedAt: now }
+      changes.set(keyOf(tenantId, prospectId), { ...change, ...taken, ...filled })
+      const after = { ...filled, emailHash: taken?.emailHash ?? emailHash, erasedAt: null }
       remember(after)
-      changes.set(keyOf(tenantId, prospectId), {
-        ...filled,
-        email: taken?.email ?? before?.email ?? null,
-        emailHash: taken?.emailHash ?? before?.emailHash ?? null,
-        createdAt: before?.createdAt ?? now,
-        updatedAt: now,
-      })
       return after
     },
   }

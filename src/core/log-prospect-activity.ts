@@ -5,23 +5,10 @@ import { DomainFailure, refuse } from './failures.ts'
 import { earlierRequests } from './idempotency.ts'
 import { keyOf } from './keys.ts'
 import { knownProspects } from './known-prospects.ts'
-import {
-  type KeyedActivity,
-  type Logged,
-  type NewActivity,
-  newLog,
-  occurredAtOf,
-  receiptOf,
-  withKey,
-} from './new-log.ts'
+import type { KeyedActivity, LocatedActivity, Logged } from './new-log.ts'
+import { newLog, occurredAtOf, receiptOf, withKey } from './new-log.ts'
 import { attempt, type Outcome } from './outcome.ts'
-import type {
-  ActivityChanges,
-  ActivityWants,
-  KnownActivities,
-  NewLog,
-  StoredProspect,
-} from './ports/activities.ts'
+import type { ActivityChanges, KnownActivities, NewLog, StoredProspect } from './ports/activities.ts'
 import type { Needs } from './ports/store.ts'
 import type { NewId } from './ports/world.ts'
 import type { RememberedProspects } from './remember-prospects.ts'
@@ -33,7 +20,7 @@ export type LoggedActivity = { readonly receipt: ProspectLogReceipt; readonly re
 type Deps = Needs<'activities'> & {
   /** Refuse an activity without a prospect id or an email to find its prospect by. */
   readonly requireIdentity?: boolean
-  /** Without it, every list looks its prospects up. */
+  /** Gets the prospects that were looked up or added. */
   readonly remembered?: RememberedProspects | undefined
 }
 
@@ -68,10 +55,10 @@ export const logProspectActivities = (deps: Deps) => {
     },
   })
 
-  return async (inputs: readonly NewActivity[]): Promise<readonly Outcome<LoggedActivity>[]> => {
+  return async (inputs: readonly LocatedActivity[]): Promise<readonly Outcome<LoggedActivity>[]> => {
     const now = isoTime(clock())
     const activities = inputs.map(withKey)
-    const logs = remembered && logsOfRemembered(activities, remembered, now, newId)
+    const logs = logsOfRemembered(activities, now, newId)
     if (logs === undefined) return decideAndSave(activities.map(withEmail), storyAt(now))
 
     const added = new Set(await store.activities.recordLogs(logs))
@@ -86,23 +73,14 @@ export const logProspectActivities = (deps: Deps) => {
 }
 
 /** Undefined unless all can be logged as they are: prospects remembered, no key twice, no time to refuse. */
-const logsOfRemembered = (
-  activities: readonly KeyedActivity[],
-  remembered: RememberedProspects,
-  now: string,
-  newId: NewId,
-): readonly NewLog[] | undefined => {
-  const prospectIds: string[] = []
-  for (const activity of activities) {
-    const prospectId = remembered.find(activity)
-    if (prospectId === undefined) return undefined
-    prospectIds.push(prospectId)
-  }
+const logsOfRemembered = (activities: readonly KeyedActivity[], now: string, newId: NewId) => {
+  const located = activities.flatMap(({ rememberedId }) => rememberedId ?? [])
   const keys = activities.flatMap(({ key }) => key ?? [])
-  if (prospectIds.length === 0 || new Set(keys).size < keys.length) return undefined
-  const logOf = (activity: KeyedActivity, i: number) =>
-    newLog(activity, prospectIds[i] as string, false, now, newId)
-  const logs = attempt(() => activities.map(logOf))
+  const isKeyTwice = new Set(keys).size < keys.length
+  if (located.length === 0 || located.length < activities.length || isKeyTwice) return undefined
+  const logs = attempt(() =>
+    activities.map((activity, i) => newLog(activity, located[i] as string, false, now, newId)),
+  )
   return logs instanceof DomainFailure ? undefined : logs
 }
 
@@ -114,7 +92,7 @@ const withEmail = (activity: KeyedActivity) => ({
   prospectName: activity.name?.trim() ? activity.name : null,
 })
 
-const wantsOf = (activities: readonly Activity[]): ActivityWants => ({
+const wantsOf = (activities: readonly Activity[]) => ({
   prospects: activities.flatMap(({ tenantId, prospectId }) =>
     prospectId === undefined ? [] : [{ tenantId, prospectId }],
   ),
@@ -172,16 +150,7 @@ const decide = (
       const errors = [{ detail, pointer: '/email' }]
       refuse('invalid_request', 'An activity must identify its prospect.', { errors })
     }
-    const prospect = prospects.add({
-      tenantId,
-      prospectId: newId('prospect'),
-      email: matchable?.email ?? null,
-      emailHash: matchable?.emailHash ?? null,
-      name,
-      createdAt: now,
-      updatedAt: now,
-    })
-    return { prospect, isNew: true }
+    return { prospect: prospects.added(tenantId, newId('prospect'), matchable, name), isNew: true }
   }
 
   const outcomes = activities.map((activity) => attempt(() => logOne(activity)))

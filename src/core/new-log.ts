@@ -11,18 +11,17 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> & {
   readonly tenantId: string
   readonly payload: RawJson
 }
-/** An activity with what identifies the request, if it has an idempotency key. */
-export type KeyedActivity = NewActivity & { readonly key: string | null; readonly requestHash: string | null }
+/** `rememberedId`: its prospect as found by `rememberProspects`. Such a prospect is not looked up. */
+export type LocatedActivity = NewActivity & { readonly rememberedId?: string | undefined }
 
-export const withKey = (activity: NewActivity): KeyedActivity => {
+/** With what identifies the request, if it has an idempotency key. */
+export type KeyedActivity = ReturnType<typeof withKey>
+export const withKey = (activity: LocatedActivity) => {
   const { tenantId, source, type, payload, prospectId, email, name, occurredAt, idempotencyKey } = activity
   if (idempotencyKey === undefined) return { ...activity, key: null, requestHash: null }
   const fields = [type, prospectId, email, name, ...(occurredAt === undefined ? [] : [occurredAt])]
-  return {
-    ...activity,
-    key: keyOf(tenantId, source, idempotencyKey),
-    requestHash: requestHashOf(fields, payload),
-  }
+  const key = keyOf(tenantId, source, idempotencyKey)
+  return { ...activity, key, requestHash: requestHashOf(fields, payload) }
 }
 
 /** The log to store. Refuses as `occurredAtOf` does. */

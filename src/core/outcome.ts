@@ -7,8 +7,13 @@ export type Outcome<Answer> = Answer | DomainFailure
 export const attempt = <Answer>(decideOne: () => Answer): Outcome<Answer> => {
   try {
     return decideOne()
-  } catch (failure) {
-    if (failure instanceof DomainFailure) return failure
-    throw failure
+  } catch (why) {
+    return asOutcome(why)
   }
+}
+
+/** A failure is an outcome. Bugs still throw. */
+export const asOutcome = (why: unknown): DomainFailure => {
+  if (why instanceof DomainFailure) return why
+  throw why
 }

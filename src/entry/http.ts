@@ -3,11 +3,13 @@ import './needs-node.ts'
 import { randomUUID } from 'node:crypto'
 import type { Answered, Api } from '../adapters/http/api.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'
+import type { MessageLimits } from '../adapters/http/node/handle-message.ts'
 import { createHandler as createHandlerOver, type Handler } from '../adapters/http/node/handler.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { type ApiSettings, composeApi } from '../compose/api.ts'
-import { checkCounts } from '../compose/check-counts.ts'
+import { checkOptions } from '../compose/check-options.ts'
 import type { ServiceOptions } from '../compose/create-service.ts'
+import type { Optional } from '../compose/use-cases.ts'
 import { DEFAULTS } from '../config/config.ts'
 
 export type { Answered, Api } from '../adapters/http/api.ts'
@@ -16,8 +18,6 @@ export type { ApiRequest, ApiResponse } from '../adapters/http/requests.ts'
 
 /** A key that was revoked elsewhere is refused after this at the latest. */
 const KEYS_REMEMBERED_MS_MAX = 1_000
-
-type Optional<Settings> = { readonly [Name in keyof Settings]?: Settings[Name] | undefined }
 
 /** What an API needs. Only the store is required: the other settings have the defaults of the service. */
 export type ApiOptions = Optional<ApiSettings> &
@@ -45,15 +45,10 @@ export const createApi = ({
   onError = (error, requestId) => console.error(requestId, error),
   ...settings
 }: ApiOptions): Api => {
-  checkCounts({ listsInFlightMax, ...settings })
   const { api, forgetKeys } = composeApi({
-    store,
-    clock,
-    newId,
-    settings: withDefaults(settings),
+    ...checkOptions({ store, clock, newId, listsInFlightMax, tenantListsMax }),
+    settings: withDefaults(checkOptions(settings)),
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
-    listsInFlightMax,
-    tenantListsMax,
     ready: () => store.ready(),
     rawRoutes: docs ? docsRoutes() : [],
     onAnswered,
@@ -72,33 +67,23 @@ const withDefaults = (given: object) => {
 }
 
 /** Where the API is mounted, and the limits of its requests. */
-export type HandlerOptions = {
+export type HandlerOptions = Optional<MessageLimits> & {
   /**
    * Where the API is mounted: the whole path before `/v0`, such as `/prospects`. Links in answers begin with it. In
    * Express it may be left out: the handler takes it from `app.use`.
    */
   readonly basePath?: string | undefined
-  /** Largest request body. */
-  readonly bodyBytesMax?: number | undefined
-  /** Bytes of answers that callers have not read; past it the slowest connections are closed. */
-  readonly unsentBytesMax?: number | undefined
 }
 
 /**
  * The API as a listener `(req, res)` for `node:http`, Express, NestJS, Hono and Fastify. It never throws.
  *
  * Mount it before any body parser: a payload is stored byte for byte, and a parsed body has lost its bytes. A body that
- * was read but not parsed is fine, as `req.rawBody` or as a Buffer in `req.body`.
- *
- * Fastify parses bodies before its route handlers run, so take the requests in a hook:
- *
- * ```js
- * const handler = createHandler(createApi({ store }), { basePath: '/prospects' })
- * app.addHook('onRequest', (request, reply, done) => handler(request.raw, reply.raw, done))
- * ```
+ * was read but not parsed is fine, as `req.rawBody` or as a Buffer in `req.body`. Fastify parses bodies before its route
+ * handlers run: take the requests in the hook `onRequest`.
  */
 export const createHandler = (api: Api, { basePath = '', ...limits }: HandlerOptions = {}): Handler => {
-  checkCounts(limits)
+  checkOptions({ basePath, ...limits })
   return createHandlerOver({
     api,
     basePath: basePath.replace(/^\/*(?=.)/, '/').replace(/\/+$/, ''),

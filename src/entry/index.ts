@@ -20,7 +20,7 @@ export { listPageGroups, type PageGroupListing } from '../core/list-page-groups.
 export { listPages, type PageListing } from '../core/list-pages.ts'
 export type * from '../core/log-prospect-activity.ts'
 export { logProspectActivities } from '../core/log-prospect-activity.ts'
-export type { NewActivity } from '../core/new-log.ts'
+export type { LocatedActivity, NewActivity } from '../core/new-log.ts'
 export type { Outcome } from '../core/outcome.ts'
 export type * from '../core/ports/activities.ts'
 export * from '../core/ports/api-keys.ts'

@@ -1,6 +1,8 @@
 /** The embedded database, for programs that bring their own server. */
+import './needs-node.ts'
 import { readMigrations } from '../adapters/migrations.ts'
 import { sqliteStore as storeOver } from '../adapters/sqlite/store.ts'
+import { checkOptions } from '../compose/check-options.ts'
 import type { Store } from '../core/ports/store.ts'
 
 /** Which file holds the data. */
@@ -13,4 +15,4 @@ export type SqliteOptions = {
 
 /** A store on one file, by the SQLite inside Node. Call `migrate` before anything else, and `close` at the end. */
 export const sqliteStore = ({ path, busyMsMax = 5_000 }: SqliteOptions): Store =>
-  storeOver({ path, busyMsMax }, readMigrations('sqlite'))
+  storeOver(checkOptions({ path, busyMsMax }), readMigrations('sqlite'))

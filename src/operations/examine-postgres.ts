@@ -97,7 +97,7 @@ const durability = ({ settingsOff }: Found): Check => {
 /** Up to half of the time that the answer took may have passed since the database read its clock. */
 const clocks = ({ nowMs }: Found, beforeMs: number, afterMs: number): Check => {
   const driftMs = Math.round(nowMs - (beforeMs + afterMs) / 2)
-  const detail = `the database's clock is ${driftMs} ms ahead of this machine's`
+  const detail = `the database's clock is ${Math.abs(driftMs)} ms ${driftMs < 0 ? 'behind' : 'ahead of'} this machine's`
   if (Math.abs(driftMs) <= DRIFT_MS_MAX + (afterMs - beforeMs) / 2) return passed('clock', detail)
   return failed('clock', detail, 'synchronize both clocks with NTP')
 }

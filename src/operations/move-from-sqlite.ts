@@ -1,11 +1,9 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { lastMigration } from '../adapters/sqlite/open.ts'
+import { isBusy, lastMigration } from '../adapters/sqlite/open.ts'
 import { refuseLost } from '../adapters/sqlite/place.ts'
 import type { Row, Source } from './move.ts'
 import type { Table } from './move-tables.ts'
-
-const BUSY = 5
 
 /** The embedded database that `move` reads. From `lock` to `close` no other process can open it. */
 export const sqliteSource = (path: string, migrationsKnown: number): Source => {
@@ -42,7 +40,7 @@ const lockExclusively = (file: DatabaseSync): void => {
     file.exec('pragma locking_mode = exclusive')
     file.exec('begin exclusive')
   } catch (error) {
-    if ((Number((error as { errcode?: unknown }).errcode) & 0xff) !== BUSY) throw error
+    if (!isBusy(error)) throw error
     throw new Error('Another process has the source open. Stop the server, then move.')
   }
 }

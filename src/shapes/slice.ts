@@ -7,7 +7,7 @@ const isLimit = (given: string): boolean =>
 const limit = () =>
   v.pipe(
     v.string(),
-    documented(v.check(isLimit, 'must be a whole number from 1 to 100, in digits'), {
+    documented(v.check(isLimit, 'must be a whole number from 1 to 100'), {
       type: 'integer',
       minimum: 1,
       maximum: ITEMS_MAX,

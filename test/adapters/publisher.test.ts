@@ -14,6 +14,7 @@ const setting = (
 ) => {
   const rounds: AbortSignal[] = []
   const errors: unknown[] = []
+  let steps = 0
   const publisher = createPublisher({
     publish: async (stop, woken) => {
       rounds.push(stop)
@@ -22,9 +23,12 @@ const setting = (
     pollMs,
     restMs,
     onError: (error) => errors.push(error),
+    onStep: () => {
+      steps++
+    },
   })
   t.teardown(() => publisher.stop())
-  return { ...publisher, rounds, errors }
+  return { ...publisher, rounds, errors, steps: () => steps }
 }
 const held = () => {
   const { promise, resolve } = Promise.withResolvers<boolean>()
@@ -108,10 +112,13 @@ t.test('unasked, it looks now and then', async (t) => {
 t.test('an error is reported, and it goes on', async (t) => {
   const bug = new Error('a bug')
   const again = Promise.withResolvers<void>()
-  const { start, errors } = setting(t, [() => Promise.reject(bug), resolving(again)], 1)
+  const { start, errors, steps } = setting(t, [() => Promise.reject(bug), resolving(again)], 1)
   start()
   await again.promise
   t.strictSame(errors, [bug])
+  t.equal(steps(), 0)
+  await settled()
+  t.equal(steps(), 1, 'a step without an error is reported too')
 })
 
 t.test('a stop aborts what is in progress, waits for it, and starts nothing afterwards', async (t) => {

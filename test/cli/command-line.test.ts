@@ -166,6 +166,8 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
     'role "x" does not exist': ['role "x" does not exist', /role/],
     'database "x" does not exist': ['database "x" does not exist', /createdb/],
     "EACCES: permission denied, access '/x.db'": ['/x.db: permission denied.', /permissions/],
+    'database or disk is full': ['database or disk is full', /^Free some space on that disk/],
+    'ENOSPC: no space left on device, write': ['ENOSPC: no space left on device, write', /^Free some space/],
     'unsupported startup parameter: statement_timeout': [
       'unsupported startup parameter: statement_timeout',
       /DATABASE_POOLER=true/,
@@ -175,7 +177,7 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
     const why = new Error(message)
     t.match(refused(why), { code: 'refused', detail: text, database: 'sqlite:/x.db', remedy })
     // No retry mends these.
-    const isLasting = /migrated|newer|^database/.test(message)
+    const isLasting = /migrated|newer|^database "/.test(message)
     const expected = isLasting ? { code: 'refused', detail: text } : { code: 'unavailable', cause: text }
     const answer = refused(unavailable('The database cannot answer now.', why))
     t.match(answer, { ...expected, remedy })

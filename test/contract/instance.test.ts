@@ -9,7 +9,7 @@ import { logProspectActivities } from '../../src/core/log-prospect-activity.ts'
 import { migrate, postgresStore } from '../../src/entry/postgres.ts'
 import { testContractOn } from '../support/contract.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
-import { newId } from '../support/rows.ts'
+import { addTenant, newId } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'
 
 t.setTimeout(0)
@@ -55,7 +55,10 @@ t.test(
 
     t.test('a database that is not migrated is not ready', async (t) => {
       const sql = await connect(t, await server.newDatabase())
-      t.match(await refusalOf(postgresStore(sql).ready()), { kind: 'unavailable' })
+      const store = postgresStore(sql)
+      t.match(await refusalOf(store.ready()), { kind: 'unavailable' })
+      const no = { kind: 'unavailable', cause: { message: /run migrate\(\)/ } }
+      for (const asked of [store.tenants.list('', 1), addTenant(store)]) t.match(await refusalOf(asked), no)
     })
 
     t.test('a migration that fails leaves the connection as it was', async (t) => {

@@ -8,7 +8,7 @@ import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { sqliteSource } from '../../src/operations/move-from-sqlite.ts'
 import { until } from '../support/program.ts'
-import { addTenant } from '../support/rows.ts'
+import { addTenant, someClaim } from '../support/rows.ts'
 
 const setting = (t: Test) => {
   const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
@@ -29,10 +29,12 @@ const tenantsIn = (path: string) => {
   database.close()
   return found?.tenants
 }
+/** Callers get no word of the path; the log does. */
 const refuses = async (t: Test, store: Store) => {
   const no = {
     kind: 'unavailable',
-    message: /moved, deleted or replaced\. .*restore a backup and restart/,
+    message: 'The database cannot answer now.',
+    cause: { message: /test\.db was moved, deleted or replaced\. .*restore a backup and restart/ },
   } as never
   await t.rejects(store.ready(), no)
   await t.rejects(addTenant(store), no)
@@ -147,4 +149,34 @@ t.test('a database in memory has no file that could move', async (t) => {
   database.refuseMoved()
   database.close()
   t.notOk(existsSync(':memory:'))
+})
+
+t.test('a closed store says so, whatever it is asked', async (t) => {
+  const { path, openStore } = setting(t)
+  for (const place of [path, ':memory:']) {
+    const store = await openStore(place)
+    await addTenant(store)
+    await store.close()
+    const no = { kind: 'unavailable', message: 'The store is closed.' } as never
+    await t.rejects(addTenant(store), no)
+    await t.rejects(store.tenants.list('', 1), no)
+    await t.rejects(store.apiKeys.isEmpty(), no)
+    await t.rejects(store.ready(), no)
+    await store.close()
+  }
+})
+
+t.test('a store that is not migrated says what to do, whatever it is asked', async (t) => {
+  const store = sqliteStore({ path: ':memory:', busyMsMax: 0 }, readMigrations('sqlite'))
+  t.teardown(() => store.close())
+  const no = {
+    kind: 'unavailable',
+    message: 'The database is not migrated.',
+    cause: { message: /run migrate\(\)/ },
+  }
+  await t.rejects(addTenant(store), no as never)
+  await t.rejects(store.tenants.list('', 1), no as never)
+  await t.rejects(store.versions.claim(someClaim()), no as never)
+  await store.migrate()
+  await t.resolves(addTenant(store))
 })

@@ -25,7 +25,9 @@ overStores(
     t.test('activities of remembered prospects cost one statement', async (t) => {
       const tested = await opened(t, kind)
       const remembered = rememberProspects(1_000, () => 0)
-      const log = logProspectActivities({ ...tested, clock: stoppedClock(), newId, remembered })
+      const logAll = logProspectActivities({ ...tested, clock: stoppedClock(), newId, remembered })
+      const log = (activities: readonly NewActivity[]) =>
+        logAll(activities.map((activity) => ({ ...activity, rememberedId: remembered.find(activity) })))
       const activities = activitiesOf(newId('tenant'))
       await log(activities)
       const more = activities.map((activity, i) => ({ ...activity, idempotencyKey: `more ${i}` }))

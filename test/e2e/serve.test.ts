@@ -67,10 +67,18 @@ const testAbsence = (t: Test, kind: DatabaseKind) => {
     const postgres = await kind.server()
     await postgres.halt('SIGQUIT')
     await refusesAll(t, server.url, apiKey)
+    const ofPublisher = () => server.logs().filter(({ msg }) => /publishing/i.test(msg ?? ''))
+    await until('the publisher waits', () => ofPublisher().length > 0)
     await postgres.start()
     await server.ready()
     t.equal((await call('POST', '/v0/prospect_logs', ACTIVITY)).status, 201)
+    await until('the publisher goes on', () => ofPublisher().length > 1)
     t.equal(await server.stop(), 0)
+    t.match(ofPublisher(), [
+      { level: 40, msg: 'Publishing waits: the database cannot answer.', reason: /./ },
+      { level: 30, msg: 'Publishing works again.' },
+    ])
+    t.notMatch(JSON.stringify(ofPublisher()), 'stack')
   })
 
   t.test('a server that waits for its database stops on SIGTERM with 0', async (t) => {
@@ -289,17 +297,20 @@ t.test('a server that waits for its database says in one line why, and what to d
 })
 
 t.test(
-  'a file that is moved away and back is one error each in the log, also without a request',
+  'a file that is moved away is one error in the log, and one line once it is back, also without a request',
   async (t) => {
     const path = join(newFolder(t), 'test.db')
     const server = await startProgram(t, embeddedDatabase(path).env)
     await server.ready()
-    const errors = () => server.logs().flatMap(({ level, msg }) => (level === 50 ? [msg] : []))
+    const lines = () => server.logs().filter(({ msg }) => msg?.startsWith('The database'))
     renameSync(path, `${path}.elsewhere`)
-    await until('it is noticed', () => errors().length === 1)
+    await until('it is noticed', () => lines().length === 1)
     renameSync(`${path}.elsewhere`, path)
-    await until('it is back', () => errors().length === 2)
+    await until('it is back', () => lines().length === 2)
     t.equal(await server.stop(), 0)
-    t.match(errors(), [/^The database file was moved, .*restore a backup/, /can be used again/])
+    t.match(lines(), [
+      { level: 50, msg: /^The database file .*test\.db was moved, .*restore a backup/ },
+      { level: 30, msg: 'The database can be used again.' },
+    ])
   },
 )

@@ -1,7 +1,9 @@
 import t from 'tap'
+import { newApiKeyText } from '../../src/core/api-key-text.ts'
 import { createApi, createHandler } from '../../src/entry/http.ts'
 import { createService, DomainFailure, memoryStore, SCOPES, type Service } from '../../src/entry/index.ts'
 import { createPublisher } from '../../src/entry/publisher.ts'
+import { sqliteStore } from '../../src/entry/sqlite.ts'
 import { caller } from '../support/api.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
 
@@ -253,7 +255,43 @@ t.test('options that would let nothing happen are refused by name', async (t) =>
     () => createHandler(createApi({ store }), { unsentBytesMax: 1.5 }),
     () => createPublisher({ store, pollMs: 0 }),
   ]
-  for (const create of creating) t.throws(create, /^\w+ must be a whole number of at least [01]\.$/)
+  for (const create of creating) t.throws(create, /^\w+ must be a whole number from [01] to \d+\.$/)
   createService({ store, prospectsRememberedMax: 0 })
   createApi({ store, rateLimitPerMinute: null })
+})
+
+t.test('options that are nonsense are refused in words', async (t) => {
+  const store = memoryStore()
+  const none = {} as { store: typeof store }
+  for (const create of [createService, createApi, createPublisher])
+    t.throws(() => create(none), { message: 'store is required, such as memoryStore().' })
+  const tooLong = { message: /^\w+ must be a whole number from [01] to 2147483647\.$/ }
+  t.throws(() => createPublisher({ store, pollMs: 2 ** 31 }), tooLong)
+  t.throws(() => createPublisher({ store, namerPatienceMs: 2 ** 31 }), tooLong)
+  t.throws(() => sqliteStore({ path: ':memory:', busyMsMax: 2 ** 31 }), tooLong)
+  t.throws(() => createService({ store, prospectsRememberedMax: 2e7 }), { message: /from 0 to 10000000\.$/ })
+  t.throws(() => createApi({ store, requestsAtOnceMax: 1e12 }), { message: /from 1 to 100000000000\.$/ })
+  const api = createApi({ store })
+  t.throws(() => createHandler(api, { basePath: null as never }), { message: 'basePath must be a string.' })
+  t.throws(() => sqliteStore({} as never), { message: 'path must be a string.' })
+})
+
+t.test('over HTTP a store that is not migrated is unavailable, and the cause says what to do', async (t) => {
+  const store = sqliteStore({ path: ':memory:' })
+  t.teardown(() => store.close())
+  const causes: unknown[] = []
+  const call = caller(createApi({ store, onError: (cause) => causes.push(cause) }), newApiKeyText())
+  const answer = await call('GET /v0/page_groups')
+  t.match(answer, { status: 503, json: { code: 'unavailable', detail: 'The database is not migrated.' } })
+  t.match(causes, [{ message: /run migrate\(\) first/, cause: { message: /no such table/ } }])
+})
+
+t.test('a payload that is not text is one fault', async (t) => {
+  const { service, activity } = await opened()
+  for (const payload of [null, 5, '{}', [], { a: 1 }]) {
+    const { facts } = await refusalOf(service.logActivity({ ...activity, payload } as never))
+    t.strictSame(facts.errors, [
+      { detail: 'must be { rawJson }: the text of a JSON value', pointer: '/payload' },
+    ])
+  }
 })

@@ -11,6 +11,7 @@ import {
   type Program,
   pack,
   programs,
+  run,
   runProgram,
   saveProgram,
   unusedPort,
@@ -73,6 +74,18 @@ t.test('importing opens no file, no socket and no timer, and every entry can be 
     entries.map(() => [true, 'function']),
   )
 })
+
+t.test('an older Node, which has no SQLite, gets told which one is needed', async (t) => {
+  writeFileSync(join(folder, 'older.mjs'), 'delete Promise.withResolvers\n')
+  writeFileSync(join(folder, 'on-older.mjs'), OLDER)
+  const flags = ['--no-experimental-sqlite', '--import', './older.mjs']
+  const said = await run(process.execPath, [...flags, 'on-older.mjs'], { cwd: folder })
+  t.equal(said, 'prospect-pages needs Node 22.13 or newer.\n')
+})
+
+const OLDER = `
+await import('prospect-pages/sqlite').catch((error) => console.log(error.message))
+`
 
 const OPENS_NOTHING = `
 import fs from 'node:fs'

@@ -9,10 +9,10 @@ const logWithMemory = (core: Core, world: World): ReturnType<Core['logProspectAc
   const remembered = core.rememberProspects(3, () => 0)
   const logAll = core.logProspectActivities({ ...world, remembered })
   return async (inputs) => {
-    const isKnown = inputs.map((input) => remembered.find(input) !== undefined)
-    const known = (await logAll(inputs.filter((_, i) => isKnown[i]))).values()
-    const others = (await logAll(inputs.filter((_, i) => !isKnown[i]))).values()
-    return isKnown.flatMap((is) => (is ? known : others).next().value ?? [])
+    const located = inputs.map((input) => ({ ...input, rememberedId: remembered.find(input) }))
+    const known = (await logAll(located.filter(({ rememberedId }) => rememberedId))).values()
+    const others = (await logAll(located.filter(({ rememberedId }) => !rememberedId))).values()
+    return located.flatMap(({ rememberedId }) => (rememberedId ? known : others).next().value ?? [])
   }
 }
 

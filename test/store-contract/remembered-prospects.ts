@@ -13,7 +13,9 @@ export const rememberedProspects = section(
       let now = 0
       const remembered = core.rememberProspects(entriesMax, () => now)
       const world = { store: on, clock: stoppedClock(), newId: core.createNewId() }
-      const logAll = core.logProspectActivities({ ...world, remembered })
+      const logLocated = core.logProspectActivities({ ...world, remembered })
+      const logAll = (activities: readonly NewActivity[]) =>
+        logLocated(activities.map((activity) => ({ ...activity, rememberedId: remembered.find(activity) })))
       return { logAll, remembered, pass: (ms: number) => (now += ms) }
     }
     const answered = async (logged: ReturnType<ReturnType<typeof processOn>['logAll']>) => {

@@ -5,9 +5,10 @@ import { createRateLimit } from '../../src/adapters/http/limits/rate-limit.ts'
 import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import { metricsRoute, type RawRoute } from '../../src/adapters/http/public-routes.ts'
-import type { ApiRequest, ApiResponse, RequestBody, Tracing } from '../../src/adapters/http/requests.ts'
+import type { ApiRequest, ApiResponse, RequestBody } from '../../src/adapters/http/requests.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
+import type { OpenTelemetry } from '../../src/adapters/open-telemetry.ts'
 import { composeUseCases } from '../../src/compose/use-cases.ts'
 import { createPageGroup, type PageGroupFields } from '../../src/core/create-page-group.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
@@ -49,7 +50,7 @@ type Options = {
   readonly ready: () => Promise<void>
   readonly rawRoutes: readonly RawRoute[]
   readonly metrics: Metrics
-  readonly tracing: Tracing
+  readonly tracing: OpenTelemetry
   readonly onError: Parameters<typeof createApi>[0]['onError']
   /** The store that the API sees instead of the one that the scene is set in. */
   readonly storeAs: (store: Store) => Store

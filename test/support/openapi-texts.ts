@@ -216,7 +216,7 @@ export const problemTexts = (code: ProblemCode, { operationId, scope }: Route): 
   return {}
 }
 
-const WRONG_LIMIT = { detail: 'must be a whole number from 1 to 100, in digits', parameter: 'limit' }
+const WRONG_LIMIT = { detail: 'must be a whole number from 1 to 100', parameter: 'limit' }
 const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   logProspectActivity: { detail: 'is required', pointer: '/payload' },
   listPageGroups: WRONG_LIMIT,

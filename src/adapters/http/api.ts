@@ -1,6 +1,7 @@
 import { callHook } from '../../core/call-hook.ts'
 import { DomainFailure, refuse } from '../../core/failures.ts'
 import { type Caller, requireScope } from '../../core/identify.ts'
+import type { OpenTelemetry } from '../open-telemetry.ts'
 import type { Admission, Place } from './admission.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { parseRequest, requireJson } from './parse-request.ts'
@@ -18,7 +19,6 @@ import {
   requestIdIn,
   responseOf,
   splitTarget,
-  type Tracing,
   tooLarge,
   traceIdIn,
 } from './requests.ts'
@@ -51,14 +51,13 @@ type Deps = {
   readonly onRequest?: (() => void) | undefined
   readonly onAnswered: (answered: Answered) => void
   readonly onError: (error: unknown, requestId: string, trace: Pick<Answered, 'traceId'>) => void
-  readonly tracing?: Tracing | null | undefined
+  readonly tracing?: OpenTelemetry | null | undefined
 }
 type AnyRoute = Route | RawRoute
 
 /** The API as a function: a request in, a response out. It never rejects. */
 export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
-/** The whole HTTP interface as a function: a request in, a response out, no socket needed. */
 export const createApi = (deps: Deps): Api => {
   const { useCases, identify, rateLimit, admission, tracing, rawRoutes = [] } = deps
   const hasDocs = rawRoutes.some(({ path }) => path === '/docs')

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import * as v from 'valibot'
 import { type Fault, refuse } from '../../core/failures.ts'
+import { orNull } from '../../core/or-null.ts'
 import { membersOf, NESTING_MAX } from '../../json/raw-json.ts'
 import { checkShape } from '../../shapes/check.ts'
 import type { RawJson } from '../../shapes/json.ts'
@@ -92,11 +93,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 const textOf = (bytes: Uint8Array | undefined, { bodyOptional }: Route): string => {
   if (bytes === undefined && bodyOptional) return '{}'
   if (bytes === undefined) return refuse('invalid_json', 'The body is missing. Send a JSON object.')
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return refuse('invalid_json', 'The body is not UTF-8.')
-  }
+  return orNull(() => utf8.decode(bytes)) ?? refuse('invalid_json', 'The body is not UTF-8.')
 }
 
 export const parseJson = (text: string, subject = 'The body'): unknown => {

@@ -1,4 +1,5 @@
 import { DomainFailure } from '../../core/failures.ts'
+import { orNull } from '../../core/or-null.ts'
 
 /** A request without its socket. */
 export type ApiRequest = {
@@ -31,14 +32,6 @@ export type ApiResponse = {
   readonly tenantId?: string | undefined
 }
 
-/** What an instrumentation of the process knows of the request in hand. */
-export type Tracing = {
-  /** The trace id of its span; undefined outside of one. */
-  readonly traceId: () => string | undefined
-  /** Receives the template of the path. */
-  readonly onRoute: (template: string) => void
-}
-
 export const headerOf = ({ headers }: Pick<ApiRequest, 'headers'>, name: string): string | undefined => {
   const value = headers[name]
   return Array.isArray(value) ? value.join(', ') : value
@@ -60,13 +53,7 @@ export const splitTarget = (target: string): { path: string; query: string } => 
 }
 
 /** Null where the percent-encoding is malformed. */
-export const percentDecoded = (text: string): string | null => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return null
-  }
-}
+export const percentDecoded = (text: string) => orNull(() => decodeURIComponent(text))
 
 export const tooLarge = (bytesMax: number) =>
   new DomainFailure('payload_too_large', `The body is larger than ${bytesMax} bytes.`)

@@ -1,8 +1,9 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { GatherObserver } from '../../core/gather.ts'
 import type { Store } from '../../core/ports/store.ts'
+import { memoized } from '../memoized.ts'
 import type { MetricsReport } from './aggregate.ts'
-import { createInstruments, type Instruments, remembered, timed } from './instruments.ts'
+import { createInstruments, type Instruments, timed } from './instruments.ts'
 import { publisherMetrics } from './publisher-metrics.ts'
 
 /** An answered request. `route` is the template of its path, null if no route matched. */
@@ -37,7 +38,6 @@ export const createMetrics = () => {
     ...requestMetrics(instruments),
     ...store,
     ...publisher,
-    /** The same store, measured. */
     measured: <Kept extends Store>(kept: Kept): Kept => timedStore(countedStore(kept)),
     /** To be aggregated with those of other processes. */
     report: (): Promise<MetricsReport> => register.getMetricsAsJSON() as Promise<MetricsReport>,
@@ -58,9 +58,9 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
     'Requests from the call of the API to its answer, by route template; its count is their rate.',
     REQUEST_SECONDS,
   )
-  const durationOf = remembered((route: string | null) =>
-    remembered((method: string) =>
-      remembered((status: number) => durations({ method, route: route ?? 'unknown', status: `${status}` })),
+  const durationOf = memoized((route: string | null) =>
+    memoized((method: string) =>
+      memoized((status: number) => durations({ method, route: route ?? 'unknown', status: `${status}` })),
     ),
   )
   let inFlight = 0
@@ -70,6 +70,7 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
     'Messages refused before they reached the API: not HTTP, too slow, or too many on one connection.',
     ['status'],
   )
+  for (const status of [400, 431, 503]) malformed.inc({ status }, 0)
   const lengths = histogram('list_length', 'Calls of one operation that were done as one list.', LIST_LENGTHS)
   const queuedCalls = new Map<string, number>()
   gauge(
@@ -90,7 +91,6 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
       durationOf(route)(METHODS.has(method) ? method : 'other')(status)(ms / 1_000)
     },
     malformed: (status: number): void => malformed.inc({ status }),
-    /** The observer of the lists of one operation. */
     gathering: (operation: string): GatherObserver => {
       const queued = (change: number) =>
         void queuedCalls.set(operation, (queuedCalls.get(operation) ?? 0) + change)
@@ -107,7 +107,7 @@ const storeMetrics = ({ gauge, histogram }: Instruments) => {
     'Calls of the store, each for a whole list: one or two statements, and the wait for a connection.',
     STORE_SECONDS,
   )
-  const durationOf = remembered((verb: string) => calls({ verb }))
+  const durationOf = memoized((verb: string) => calls({ verb }))
   const observed = (name: string, verb: Verb) => timed(verb, (seconds) => durationOf(name)(seconds))
   const timedPort = (port: string, verbs: object) =>
     Object.fromEntries(Object.entries(verbs).map(([name, verb]) => [name, observed(`${port}.${name}`, verb)]))
@@ -119,8 +119,8 @@ const storeMetrics = ({ gauge, histogram }: Instruments) => {
   )
   const observe = { answered: statements({ outcome: 'answered' }), failed: statements({ outcome: 'failed' }) }
   let counts = (): Counts => ({ inFlight: 0, waiting: 0 })
-  gauge('database_statements_under_way', 'PostgreSQL statements in flight.', (gauge) =>
-    gauge.set(counts().inFlight),
+  gauge('database_statements_under_way', 'PostgreSQL statements in flight.', (it) =>
+    it.set(counts().inFlight),
   )
   gauge('database_statements_waiting', 'PostgreSQL statements that wait for a connection.', (gauge) =>
     gauge.set(counts().waiting),
@@ -131,7 +131,6 @@ const storeMetrics = ({ gauge, histogram }: Instruments) => {
       ...store,
       ...Object.fromEntries(PORTS.map((port) => [port, timedPort(port, store[port])])),
     }),
-    /** The observer of the connections to PostgreSQL. */
     database: {
       pool: (current: () => Counts): void => {
         counts = current

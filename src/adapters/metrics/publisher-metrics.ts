@@ -75,7 +75,6 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
       }
       return { ...store, pages: { ...pages, record }, versions: { ...versions, settle } }
     },
-    /** The same namer, timed. */
     timedNamer: (namer: Namer): Namer => timed(namer, naming),
     namingFailed: (): void => failures.inc(),
     publishingFailed: (): void => errors.inc(),

@@ -3,7 +3,7 @@ import { COLUMNS, PROSPECT_CHANGES } from '../rows.ts'
 import { logRow } from '../timeline-key.ts'
 import { byTenant, sortedBy, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
 import type { Ask } from './connect.ts'
-import type { Sql } from './open.ts'
+import { type Fragment, fixed, nothing, type Sql } from './open.ts'
 import { columns, ifOvertaken, recordedUnlessOvertaken } from './statements.ts'
 
 type RecallRow =
@@ -23,10 +23,10 @@ export const postgresActivities = (ask: Ask, isCluster: boolean): Activities => 
       // Only what is wanted: for a single caller, an empty part would cost a tenth of the statement.
       const selectsOf = (sql: Sql) => [
         ...(prospects.length > 0
-          ? [prospectsBy(sql, BY_ID[from](sql, prospects), tenantId, sql`p.prospect_id = want.prospect_id`)]
+          ? [prospectsBy(sql, BY_ID[from](sql, prospects), tenantId, isWantedId(sql))]
           : []),
         ...(emails.length > 0
-          ? [prospectsBy(sql, BY_EMAIL[from](sql, emails), tenantId, sql`p.email_hash = want.email_hash`)]
+          ? [prospectsBy(sql, BY_EMAIL[from](sql, emails), tenantId, isWantedEmail(sql))]
           : []),
         ...(keys.length > 0 ? [logsByKey(sql, BY_KEY[from](sql, keys), tenantId)] : []),
       ]
@@ -48,7 +48,7 @@ export const postgresActivities = (ask: Ask, isCluster: boolean): Activities => 
     return recordedUnlessOvertaken(
       ask,
       (sql) => sql`
-        ${prospects.length === 0 ? sql`` : withSaved(sql, PROSPECTS[tenantId === null ? 'into' : 'values'](sql, prospects))}
+        ${prospects.length === 0 ? nothing(sql) : withSaved(sql, PROSPECTS[tenantId === null ? 'into' : 'values'](sql, prospects))}
         insert into prospect_logs ${logsInLockOrder(sql, changes.logs, tenantId)}`,
       tenantId,
     )
@@ -59,7 +59,7 @@ export const postgresActivities = (ask: Ask, isCluster: boolean): Activities => 
     const added = await ask(
       (sql) => sql<{ prospectLogId: string }[]>`
         insert into prospect_logs ${logsInLockOrder(sql, logs, tenantId)}
-        ${logs.some(({ idempotencyKey }) => idempotencyKey !== null) ? unlessKnown(sql) : sql``}
+        ${logs.some(({ idempotencyKey }) => idempotencyKey !== null) ? unlessKnown(sql) : nothing(sql)}
         returning prospect_log_id`,
       tenantId,
     ).catch(ifOvertaken([]))
@@ -68,15 +68,18 @@ export const postgresActivities = (ask: Ask, isCluster: boolean): Activities => 
 })
 
 // Only where there are keys: PostgreSQL inserts every row twice over when it must be able to take it back.
-const unlessKnown = (sql: Sql) => sql`
-  on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
+const unlessKnown = fixed(
+  (sql) => sql`
+  on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`,
+)
 
 const logsInLockOrder = (sql: Sql, logs: readonly NewLog[], tenantId: string | null) =>
   tenantId === null
     ? sql`${LOGS.into(sql, logs.map(logRow))} order by tenant_id, source, idempotency_key, prospect_log_id`
     : LOGS.values(sql, sortedBy(logs, 'source', 'idempotencyKey', 'prospectLogId').map(logRow))
 
-type Fragment = ReturnType<typeof BY_ID.from>
+const isWantedId = fixed((sql) => sql`p.prospect_id = want.prospect_id`)
+const isWantedEmail = fixed((sql) => sql`p.email_hash = want.email_hash`)
 
 const prospectsBy = (sql: Sql, wants: Fragment, tenantId: string | null, isWanted: Fragment) => sql`
   select p.*, null as prospect_log_id, null as source, null as idempotency_key, null as request_hash, null as type,

@@ -1,4 +1,5 @@
 import { DomainFailure, unavailable } from '../../core/failures.ts'
+import { memoized } from '../memoized.ts'
 import type { Ask, PostgresSettings } from './connect.ts'
 import { codeOf } from './error-codes.ts'
 import { createSemaphore } from './semaphore.ts'
@@ -14,8 +15,10 @@ const NODES_KNOWN_MS_MAX = 60_000
  */
 export const askByNode = (ask: Ask, settings: PostgresSettings): Ask => {
   const inFlightMax = Math.max(1, Math.floor(settings.connectionsMax * 0.8))
-  const newNode = () => ({ semaphore: createSemaphore({ ...settings, inFlightMax }), isSilent: false })
-  const nodes = new Map<number, ReturnType<typeof newNode>>()
+  const nodeBy = memoized((_groupId: number) => ({
+    semaphore: createSemaphore({ ...settings, inFlightMax }),
+    isSilent: false,
+  }))
   const known = new Map<string, Promise<number>>()
   let knownUntil = 0
 
@@ -34,10 +37,7 @@ export const askByNode = (ask: Ask, settings: PostgresSettings): Ask => {
     const found = known.get(tenantId) ?? lookUp(tenantId)
     known.set(tenantId, found)
     found.catch(() => known.delete(tenantId))
-    const id = await found
-    const node = nodes.get(id) ?? newNode()
-    nodes.set(id, node)
-    return node
+    return nodeBy(await found)
   }
 
   return async (statement, tenantId = null) => {

@@ -1,4 +1,4 @@
-import type { Sql } from './open.ts'
+import { fixed, nothing, type Sql } from './open.ts'
 
 // On a cluster each tenant lives on one machine, and only a parameter leads a statement there: it names its one tenant
 // for every table that it touches. On a single PostgreSQL a statement serves any number of tenants.
@@ -12,25 +12,25 @@ export const byTenant = async <Wants extends Lists, Row>(
   rowsOf: (tenantId: string | null, its: Wants) => Promise<readonly Row[]> | readonly Row[],
 ): Promise<readonly Row[]> => {
   if (!isCluster) return rowsOf(null, wants)
-  const lists = Object.entries(wants)
-  const tenantIds = new Set(lists.flatMap(([, list]) => list.map(({ tenantId }) => tenantId)))
-  const partOf = (id: string) =>
-    Object.fromEntries(
-      lists.map(([name, list]) => [name, list.filter(({ tenantId }) => tenantId === id)]),
-    ) as unknown as Wants
-  const parts = [...tenantIds].map((id) => rowsOf(id, tenantIds.size === 1 ? wants : partOf(id)))
+  const ofTenant = (id: string) =>
+    Object.entries(wants).map(([name, list]) => [name, list.filter(({ tenantId }) => tenantId === id)])
+  const tenantIds = new Set(Object.values(wants).flatMap((list) => list.map(({ tenantId }) => tenantId)))
+  const parts = [...tenantIds].map((id) =>
+    rowsOf(id, tenantIds.size === 1 ? wants : Object.fromEntries(ofTenant(id))),
+  )
   return (await Promise.all(parts)).flat()
 }
 
 /** The tenant of a look-up, which stands in a `lateral`. */
-export const wantedTenant = (sql: Sql, tenantId: string | null) => tenantId ?? sql`want.tenant_id`
+export const wantedTenant = (sql: Sql, tenantId: string | null) => tenantId ?? tenantOfWant(sql)
+const tenantOfWant = fixed((sql) => sql`want.tenant_id`)
 
 /**
  * Ends such a look-up. Where the tenant is a parameter, a limit keeps each look-up by its whole key, whatever the planner
  * believes of the tenant. Where it comes with the list, only the whole key is looked up anyway, and a join is faster.
  */
 export const upTo = (rows: number, sql: Sql, tenantId: string | null) =>
-  tenantId === null ? sql`` : sql`limit ${rows}`
+  tenantId === null ? nothing(sql) : sql`limit ${rows}`
 
 /** Longer lists, which no gathering makes, would take more parameters than a statement can have. */
 const VALUES_ROWS_MAX = 2_000

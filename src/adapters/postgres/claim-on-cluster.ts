@@ -32,11 +32,10 @@ export const claimOnCluster = (ask: Ask): Versions['claim'] => {
     apartUntil = performance.now() + APART_MS
     return null
   }
-  const look = (want: ClaimWant, tenantIds: readonly string[] | null) =>
-    withTimeout(
-      ask((sql) => whoWaits(sql, want, tenantIds)),
-      LOOK_MS_MAX,
-    )
+  const look = (want: ClaimWant, tenantIds: readonly string[] | null) => {
+    const looked = ask((sql) => whoWaits(sql, want, tenantIds))
+    return withTimeout(looked, LOOK_MS_MAX)
+  }
 
   /** The first tenants that wait. Not all of those named need to be answered: nobody of a machine that is away is. */
   const lookApart = async (want: ClaimWant): Promise<readonly Waiting[]> => {
@@ -59,16 +58,13 @@ export const claimOnCluster = (ask: Ask): Versions['claim'] => {
     }
   }
 
-  const lookForTenants = async (want: ClaimWant): Promise<readonly Waiting[]> => {
-    const waiting = isApart() ? null : await look(want, null).catch(askApart)
-    return waiting ?? lookApart(want)
-  }
-
   return async (want) => {
     const claimed: ClaimedVersion[] = []
     let { afterTenantId } = want
     for (;;) {
-      const waiting = [...(await lookForTenants({ ...want, afterTenantId, max: want.max - claimed.length }))]
+      const rest = { ...want, afterTenantId, max: want.max - claimed.length }
+      const seen = isApart() ? null : await look(rest, null).catch(askApart)
+      const waiting = [...(seen ?? (await lookApart(rest)))]
       if (waiting.length === 0) return claimed
       while (waiting.length > 0) {
         const claims: Promise<readonly ClaimedVersion[]>[] = []

@@ -1,5 +1,6 @@
 import type postgres from 'postgres'
 import { DomainFailure, unavailable } from '../../core/failures.ts'
+import { unmigrated } from '../migrations.ts'
 
 /** The code of PostgreSQL or of the driver. Where Citus copies rows to a worker, it gives a taken key the wrong one. */
 export const codeOf = (error: unknown): string => {
@@ -21,6 +22,7 @@ const isFromServer = (error: unknown): error is postgres.PostgresError =>
  * other error, such as a lost connection, nobody knows.
  */
 export const unavailableUnlessRejected = (error: unknown): never => {
+  if (codeOf(error) === '42P01') throw unmigrated(error)
   const isRejected = isFromServer(error) && !isTransient(error) && !NOT_NOW_CODES.has(codeOf(error))
   if (isRejected || error instanceof DomainFailure) throw error
   throw unavailable('The database cannot answer now.', error)

@@ -32,11 +32,9 @@ export const findClusterObstacle = async (ask: Ask, cluster: Cluster, migrates =
   if (!found?.list && !cluster) return null
   if (!found?.list) return 'The database is not Citus. Unset DATABASE_CLUSTER, or create the extension citus.'
   const [tables] = await ask((sql) => sql.unsafe<{ areDistributed: boolean }[]>(DISTRIBUTED))
-  if (cluster && !tables?.areDistributed && !migrates)
-    return 'The tables are not distributed. Run prospect-pages migrate, then psql -1 -f sql/citus.sql.'
-  if (!cluster && tables?.areDistributed)
-    return 'The tables are distributed by Citus. Set DATABASE_CLUSTER=citus.'
-  return null
+  if (Boolean(cluster) === tables?.areDistributed || (cluster && migrates)) return null
+  if (!cluster) return 'The tables are distributed by Citus. Set DATABASE_CLUSTER=citus.'
+  return 'The tables are not distributed. Run prospect-pages migrate, then psql -1 -f sql/citus.sql.'
 }
 
 /** A migration of a cluster may find tables that are not distributed yet. */

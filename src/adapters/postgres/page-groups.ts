@@ -2,12 +2,13 @@ import type { PageGroups } from '../../core/ports/page-groups.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES, type PageGroupRow, storedPageGroup } from '../rows.ts'
 import type { Ask } from './connect.ts'
-import type { Sql } from './open.ts'
+import { fixed, type Sql } from './open.ts'
 import { columns, listsByTenant } from './statements.ts'
 
 type ListedRow = PageGroupRow & { readonly want: number }
 
 const GROUPS = columns('g', COLUMNS.page_groups)
+const COUNTS = columns('c', COLUMNS.page_counts)
 const CHANGES = columns('g', PAGE_GROUP_CHANGES)
 const WANTS = columns('want', 'number int, status, before_id, rows_max int')
 
@@ -20,7 +21,7 @@ export const postgresPageGroups = (ask: Ask): PageGroups => ({
       )
       return (await Promise.all(asked)).flat()
     })
-    return lists.map((list) => list?.map(storedPageGroup) ?? [])
+    return lists.map((list) => list?.map(({ want, ...row }) => storedPageGroup(row)) ?? [])
   },
 
   find: async (pageGroupId) => {
@@ -36,10 +37,7 @@ export const postgresPageGroups = (ask: Ask): PageGroups => ({
   add: async (group) => {
     await ask(
       (sql) => sql`
-        with counted as (
-          insert into page_counts (tenant_id, page_group_id, pages_count)
-          values (${group.tenantId}, ${group.pageGroupId}, ${group.pagesCount})
-        )
+        with counted as (insert into page_counts ${COUNTS.values(sql, [group])})
         insert into page_groups ${GROUPS.values(sql, [group])}`,
       group.tenantId,
     )
@@ -59,14 +57,18 @@ export const postgresPageGroups = (ask: Ask): PageGroups => ({
 })
 
 // Two statements, because each walks its own index, by the expression that the index holds.
-const open = (sql: Sql) => sql`
+const open = fixed(
+  (sql) => sql`
   and (case when g.status <> 'deleted' then g.page_group_id end) < want.before_id
-  order by (case when g.status <> 'deleted' then g.page_group_id end) desc`
+  order by (case when g.status <> 'deleted' then g.page_group_id end) desc`,
+)
 
-const filtered = (sql: Sql) => sql`
+const filtered = fixed(
+  (sql) => sql`
   and (g.status || '/' || g.page_group_id) collate "C" < want.status || '/' || want.before_id
   and (g.status || '/' || g.page_group_id) collate "C" > want.status || '/'
-  order by (g.status || '/' || g.page_group_id) collate "C" desc`
+  order by (g.status || '/' || g.page_group_id) collate "C" desc`,
+)
 
 /** The rows of each want, until they fill a slice. */
 const listed = (sql: Sql, tenantId: string, wants: object[], newest: typeof open) => sql<ListedRow[]>`
@@ -90,4 +92,5 @@ const listed = (sql: Sql, tenantId: string, wants: object[], newest: typeof open
 // A look-up for each row, which no planner turns into a walk over all the counts, as it does with a join.
 export const pagesCount = (sql: Sql, tenantId: string | null = null) => sql`
   (select c.pages_count::int from page_counts c
-    where c.tenant_id = ${tenantId ?? sql`g.tenant_id`} and c.page_group_id = g.page_group_id) as pages_count`
+    where c.tenant_id = ${tenantId ?? tenantOfGroup(sql)} and c.page_group_id = g.page_group_id) as pages_count`
+const tenantOfGroup = fixed((sql) => sql`g.tenant_id`)

@@ -1,16 +1,9 @@
-import type {
-  FoundPage,
-  KnownPages,
-  NewPageRow,
-  Pages,
-  StoredPage,
-  StoredVersion,
-} from '../../core/ports/pages.ts'
+import type { KnownPages, NewPageRow, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { NEW_PAGE_COLUMNS, newPageRow, type PageRow, storedPage, storedVersion } from '../rows.ts'
 import { byTenant, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
 import type { Ask, Rows } from './connect.ts'
-import type { Sql } from './open.ts'
+import { fixed, nothing, type Sql } from './open.ts'
 import { pagesCount } from './page-groups.ts'
 import { pagesOnCluster } from './pages-on-cluster.ts'
 import { columns, listsByTenant, recordedUnlessOvertaken } from './statements.ts'
@@ -47,7 +40,7 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
               select g.tenant_id, g.page_group_id, g.status, g.title from page_groups g
               where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} ${upTo(1, sql, tenantId)}
             ) g
-          ${keys.length === 0 ? sql`` : andByKey(sql, keys, tenantId)}`,
+          ${keys.length === 0 ? nothing(sql) : andByKey(sql, keys, tenantId)}`,
         tenantId,
       ),
     )
@@ -88,7 +81,7 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
         tenantId,
       ),
     )
-    return lists.map((list) => list?.filter(({ pageId }) => pageId !== null) ?? null)
+    return lists.map((list) => list?.flatMap((row) => (row.pageId === null ? [] : storedPage(row))) ?? null)
   },
 
   find: async (wants) => {
@@ -140,10 +133,10 @@ const pagesFromArrays = (sql: Sql, pages: readonly NewPageRow[]) => sql<Rows>`
       created_at
     from page
   )
-  insert into pages ${PAGES.copied(sql)}
+  insert into pages (${PAGES.names(sql)}) select ${PAGES.names(sql)} from page
   order by tenant_id, page_group_id, idempotency_key, page_id`
 
-const foundPage = (rows: readonly FoundRow[]): FoundPage => {
+const foundPage = (rows: readonly FoundRow[]) => {
   const [page] = rows
   if (page === undefined) return 'page_group_not_found'
   const { pageId, supplementaryContext, publishedVersionId, latestVersionId } = page
@@ -163,8 +156,9 @@ const ifGroupExists = (sql: Sql, tenantId: string | null) => sql`
     where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} ${upTo(1, sql, tenantId)}
   ) g`
 
-const isWantedGroup = (sql: Sql) =>
-  sql`(case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id`
+const isWantedGroup = fixed(
+  (sql) => sql`(case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id`,
+)
 
 const andByKey = (sql: Sql, keys: readonly object[], tenantId: string | null) => sql`
   union all

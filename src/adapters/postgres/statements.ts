@@ -1,9 +1,10 @@
 import type { Recorded, SliceWant } from '../../core/ports/world.ts'
 import { type Columns, camelCase, columnsOf, valuesOf } from '../columns.ts'
+import { memoized } from '../memoized.ts'
 import { AFTER_ALL_IDS } from '../rows.ts'
 import type { Ask } from './connect.ts'
 import { codeOf } from './error-codes.ts'
-import type { Sql } from './open.ts'
+import { fixed, type Sql } from './open.ts'
 
 /** A list as PostgreSQL writes an array: `{"a","b",NULL}`. */
 export const textArray = (values: readonly (string | number | boolean | null)[]): string => {
@@ -35,50 +36,45 @@ export const columns = (alias: string, list: Columns | string) => {
   const selected = entries.map(([name, type]) =>
     type === 'json' ? `${alias}.${name}::text as ${name}` : `${alias}.${name}`,
   )
-  const [namesText, selectedText] = [template([names]), template([selected.join(', ')])]
-  const intoText = template([`(${names}) select * from `, ''])
-  const copiedText = template([`(${names}) select ${names} from ${alias}`])
+  const [namesText, selectedText] = [template(names), template(selected.join(', '))]
+  const intoText = template(`(${names}) select * from ?`)
 
   // Without the cast to text the driver would encode JSON a second time.
   const arrays = entries.map(([, type]) => (type === 'json' ? '?::text[]::json[]' : `?::${type}[]`))
-  const arraysText = template(`unnest(${arrays.join(', ')}) as ${alias} (${names})`.split('?'))
+  const arraysText = template(`unnest(${arrays.join(', ')}) as ${alias} (${names})`)
   const row = `(${entries.map(([, type]) => (type === 'text' ? '?::text' : `?::text::${type}`)).join(', ')})`
-  const valuesText = (rowsCount: number) =>
-    template(`(values ${Array(rowsCount).fill(row).join(', ')}) as ${alias} (${names})`.split('?'))
-  const valuesTexts: TemplateStringsArray[] = []
-  const rowsText = template([`(${names}) values `, ''])
-  const [firstRowText, nextRowText] = [template(row.split('?')), template(`, ${row}`.split('?'))]
+  const rowsText = (rowsCount: number) => Array(rowsCount).fill(row).join(', ')
+  const shortText = memoized((rowsCount: number) =>
+    template(`(values ${rowsText(rowsCount)}) as ${alias} (${names})`),
+  )
+  const longText = memoized((rowsCount: number) => template(`(${names}) values ${rowsText(rowsCount)}`))
+  const allValues = (rows: readonly object[]) => rows.flatMap((row) => valuesOf(row, members))
   const fromArrays = (sql: Sql, rows: readonly object[]) => {
     const values = rows.map((row) => valuesOf(row, members))
     return sql(arraysText, ...members.map((_, i) => textArray(values.map((row) => row[i] ?? null))))
   }
-  const fromShortest = (sql: Sql, rows: readonly object[]) => {
-    if (rows.length === 0 || rows.length > VALUES_ROWS_MAX) return fromArrays(sql, rows)
-    valuesTexts[rows.length] ??= valuesText(rows.length)
-    return sql(
-      valuesTexts[rows.length] as TemplateStringsArray,
-      ...rows.flatMap((row) => valuesOf(row, members)),
-    )
-  }
+  const fromShortest = (sql: Sql, rows: readonly object[]) =>
+    rows.length === 0 || rows.length > VALUES_ROWS_MAX
+      ? fromArrays(sql, rows)
+      : sql(shortText(rows.length), ...allValues(rows))
   return {
-    names: (sql: Sql) => sql(namesText),
-    selected: (sql: Sql) => sql(selectedText),
+    names: fixed((sql) => sql(namesText)),
+    selected: fixed((sql) => sql(selectedText)),
     /** For reads that walk an index: PostgreSQL plans them alike whatever the list. */
     from: fromArrays,
     /** For look-ups by a whole key. */
     fromShortest,
     into: (sql: Sql, rows: readonly object[]) => sql(intoText, fromShortest(sql, rows)),
     /** As `values` however many, the only rows that Citus inserts where they belong without a two-phase commit. */
-    values: (sql: Sql, rows: readonly object[]) => {
-      const texts = rows.map((row, i) => sql(i === 0 ? firstRowText : nextRowText, ...valuesOf(row, members)))
-      return sql(rowsText, texts as never)
-    },
-    copied: (sql: Sql) => sql(copiedText),
+    values: (sql: Sql, rows: readonly object[]) => sql(longText(rows.length), ...allValues(rows)),
   }
 }
 
-/** Fixed text, as the driver takes it from a template literal: with a parameter between any two parts. */
-const template = (parts: readonly string[]): TemplateStringsArray => Object.assign([...parts], { raw: parts })
+/** Fixed text, as the driver takes it from a template literal; `?` is a parameter. */
+const template = (text: string): TemplateStringsArray => {
+  const parts = text.split('?')
+  return Object.assign(parts, { raw: parts })
+}
 
 /**
  * Somebody else got there first: an email or an idempotency key was taken (23505), two writes waited for each other
@@ -114,7 +110,7 @@ type Numbered<Want> = Want & { readonly number: number; readonly beforeId: strin
 export const listsByTenant = async <Want extends SliceWant, Row extends { readonly want: number }>(
   wants: readonly Want[],
   rowsOf: (tenantId: string, wants: readonly Numbered<Want>[]) => Promise<readonly Row[]>,
-): Promise<(Omit<Row, 'want'>[] | null)[]> => {
+): Promise<(Row[] | null)[]> => {
   const numbered = wants.map((want, number) => ({
     ...want,
     number,
@@ -124,5 +120,5 @@ export const listsByTenant = async <Want extends SliceWant, Row extends { readon
   const tenants = [...Map.groupBy(numbered, ({ tenantId }) => tenantId)]
   const rows = await Promise.all(tenants.map(([tenantId, its]) => rowsOf(tenantId, its)))
   const lists = Map.groupBy(rows.flat(), ({ want }) => want)
-  return wants.map((_, number) => lists.get(number)?.map(({ want, ...row }) => row) ?? null)
+  return wants.map((_, number) => lists.get(number) ?? null)
 }

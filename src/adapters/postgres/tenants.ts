@@ -6,16 +6,14 @@ import type { Sql } from './open.ts'
 import { columns, textArray } from './statements.ts'
 
 const TENANT = columns('tenant', COLUMNS.tenants)
+const BRAND = columns('brand', COLUMNS.brands)
 
 export const postgresTenants = (ask: Ask): Tenants => ({
-  add: async ({ tenantId, brandId, name, createdAt }) => {
+  add: async (tenant) => {
     await ask(
       (sql) => sql`
-        with tenant as (
-          insert into tenants (tenant_id, name, created_at) values (${tenantId}, ${name}, ${createdAt})
-        )
-        insert into brands (tenant_id, brand_id, name, created_at)
-        values (${tenantId}, ${brandId}, ${name}, ${createdAt})`,
+        with tenant as (insert into tenants ${TENANT.values(sql, [tenant])})
+        insert into brands ${BRAND.values(sql, [tenant])}`,
     )
   },
 
@@ -59,12 +57,8 @@ export const postgresApiKeys = (ask: Ask, ended: () => void): ApiKeys => {
     list: (tenantId) => keysWhere((sql) => sql`tenant_id = ${tenantId} order by api_key_id`),
     isEmpty: async () => (await ask((sql) => sql`select 1 from api_keys limit 1`)).length === 0,
     add: async (key) => {
-      await ask(
-        (sql) => sql`
-          insert into api_keys (${KEYS.names(sql)})
-          values (${key.apiKeyId}, ${key.tenantId}, ${key.keyHash}, ${key.start}, ${key.name},
-            ${textArray(key.scopes)}::text[], ${key.createdAt}, ${key.expiresAt}, ${key.revokedAt}, ${key.lastUsedAt})`,
-      )
+      const row = { ...key, scopes: textArray(key.scopes) }
+      await ask((sql) => sql`insert into api_keys ${KEYS.values(sql, [row])}`)
     },
     end: async (apiKeyId, when) => {
       const { revokedAt = null, expiresAt = null } = when as { revokedAt?: string; expiresAt?: string }

@@ -1,10 +1,12 @@
 import { resolve } from 'node:path'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { unavailable } from '../../core/failures.ts'
 import { orNull } from '../../core/or-null.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, valuesOf } from '../columns.ts'
+import { memoized } from '../memoized.ts'
+import { unmigrated } from '../migrations.ts'
 import { prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
@@ -20,20 +22,15 @@ const LONG_JOURNAL = 'pragma wal_autocheckpoint = 4000'
 export const openDatabase = (path: string, busyMsMax: number) => {
   const place = path === ':memory:' ? path : resolve(path)
   if (place !== ':memory:') prepareFile(place)
-  const file = new DatabaseSync(place)
+  // Imported, it would fail on an older Node before `needs-node.ts` is read.
+  const file = new (process.getBuiltinModule('node:sqlite').DatabaseSync)(place)
   file.exec(`pragma busy_timeout = ${busyMsMax}; pragma synchronous = full; ${LONG_JOURNAL}`)
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
-  const refuseMoved = watchPlace(file, place)
-  const statements = new Map<string, StatementSync>()
+  const findPlace = watchPlace(file, place)
+  const refuseMoved = (): void => withMappedErrors(findPlace)
+  const prepared = memoized((sql: string) => file.prepare(sql))
 
-  const prepared = (sql: string): StatementSync => {
-    const known = statements.get(sql)
-    if (known !== undefined) return known
-    const statement = file.prepare(sql)
-    statements.set(sql, statement)
-    return statement
-  }
   const transaction = <Answer>(work: () => Answer): Answer => {
     prepared(NO_WAIT).run()
     try {
@@ -66,7 +63,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
         refuseMoved()
         return answer
       } catch (error) {
-        if (primaryCode(error) !== BUSY || performance.now() >= giveUpAt) throw toDomainFailure(error)
+        if (!isBusy(error) || performance.now() >= giveUpAt) throw toDomainFailure(error)
       }
       await pauseFor(AGAIN_MS)
     }
@@ -131,7 +128,7 @@ const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
       file.exec('pragma journal_mode = wal; pragma data_version')
       return
     } catch (error) {
-      if (primaryCode(error) !== BUSY || performance.now() >= giveUpAt) throw error
+      if (!isBusy(error) || performance.now() >= giveUpAt) throw error
       Atomics.wait(pause, 0, 0, AGAIN_MS)
     }
   }
@@ -154,18 +151,21 @@ const withMappedErrors = <Answer>(ask: () => Answer): Answer => {
 }
 
 /** `unavailable` if SQLite cannot use the file now; else the error itself. */
-const toDomainFailure = (error: unknown): unknown =>
-  AWAY.has(primaryCode(error)) ? unavailable('The database cannot answer now.', error) : error
+const toDomainFailure = (error: unknown): unknown => {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'ERR_INVALID_STATE') return unavailable('The store is closed.')
+  if (message.startsWith('no such table')) return unmigrated(error)
+  return AWAY.has(primaryCode(error)) ? unavailable('The database cannot answer now.', error) : error
+}
 
 const codeOf = (error: unknown): number => Number((error as { errcode?: unknown } | null)?.errcode ?? 0)
 const primaryCode = (error: unknown): number => codeOf(error) & 0xff
 
 /** 5 busy, 6 locked, 8 read only, 10 input or output, 11 damaged, 13 full, 14 cannot open, 26 not a database. */
 const AWAY = new Set([5, 6, 8, 10, 11, 13, 14, 26])
-const BUSY = 5
+export const isBusy = (error: unknown): boolean => primaryCode(error) === 5
 const CONSTRAINT_CHECK = 275
-const CONSTRAINT_PRIMARYKEY = 1555
-const CONSTRAINT_UNIQUE = 2067
+const [CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE] = [1555, 2067]
 
 const isOvertaken = (error: unknown): boolean => {
   const code = codeOf(error)

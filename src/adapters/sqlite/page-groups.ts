@@ -1,12 +1,6 @@
 import type { PageGroups } from '../../core/ports/page-groups.ts'
-import {
-  AFTER_ALL_IDS,
-  COLUMNS,
-  PAGE_GROUP_CHANGES,
-  type PageGroupRow,
-  storedPageGroup,
-  takeSlice,
-} from '../rows.ts'
+import type { PageGroupRow } from '../rows.ts'
+import { AFTER_ALL_IDS, COLUMNS, PAGE_GROUP_CHANGES, storedPageGroup, takeSlice } from '../rows.ts'
 import { boundTo, type Database, insertInto } from './open.ts'
 
 const GROUP = `

@@ -15,18 +15,13 @@ const BY_KEY = `
   select tenant_id, page_group_id, page_id, idempotency_key, request_hash, created_at
   from pages where tenant_id = ? and page_group_id = ? and idempotency_key = ?`
 const insertPage = insertInto('pages', NEW_PAGE_COLUMNS)
-const insertVersion = insertInto(
-  'page_versions',
-  columnsOf(
-    'tenant_id, page_id, version_id, page_group_id, version_number, status, claimable_at, created_at',
-  ),
-)
-const GROUP_IS_ACTIVE =
-  "select 1 from page_groups where tenant_id = ? and page_group_id = ? and status = 'active'"
-const GROUP_EXISTS =
-  "select 1 from page_groups where tenant_id = ? and page_group_id = ? and status <> 'deleted'"
-const COUNT_ONE =
-  'update page_counts set pages_count = pages_count + 1 where tenant_id = ? and page_group_id = ?'
+const NEW_VERSION =
+  'tenant_id, page_id, version_id, page_group_id, version_number, status, claimable_at, created_at'
+const insertVersion = insertInto('page_versions', columnsOf(NEW_VERSION))
+const OF_GROUP = 'where tenant_id = ? and page_group_id = ?'
+const GROUP_IS_ACTIVE = `select 1 from page_groups ${OF_GROUP} and status = 'active'`
+const GROUP_EXISTS = `select 1 from page_groups ${OF_GROUP} and status <> 'deleted'`
+const COUNT_ONE = `update page_counts set pages_count = pages_count + 1 ${OF_GROUP}`
 const LIST = `
   select tenant_id, page_group_id, page_id, custom_name, computed_name, created_at, updated_at
   from pages where tenant_id = ? and page_group_id = ? and page_id < ?

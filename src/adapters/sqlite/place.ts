@@ -34,14 +34,15 @@ export const watchPlace = (file: DatabaseSync, place: string) => {
   let isJournalEmpty = false
   return (): void => {
     const isMoved = inodes() !== opened
+    // Closing deletes the journal: this throws if the file is closed.
+    if (isMoved) file.prepare('select 1')
     // The journal stays in the old place, and would be applied to another file there. So it is written to its own file,
     // once: later it may contain what another process wrote to the other file.
     isJournalEmpty = isMoved && (isJournalEmpty || emptyJournal(file))
-    if (isMoved)
-      throw unavailable(
-        'The database file was moved, deleted or replaced. Put it back, or restore a backup and restart.',
-      )
+    if (isMoved) throw unavailable('The database cannot answer now.', new Error(movedDetail(place)))
   }
 }
+const movedDetail = (place: string): string =>
+  `The database file ${place} was moved, deleted or replaced. Put it back, or restore a backup and restart.`
 const emptyJournal = (file: DatabaseSync): boolean =>
   orNull(() => file.prepare('pragma wal_checkpoint(truncate)').get()?.['busy']) === 0

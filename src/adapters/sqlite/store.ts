@@ -22,7 +22,7 @@ export const sqliteStore = (
   { path, busyMsMax }: SqliteSettings,
   migrations: readonly Migration[],
   /** Gets a sentence when a watched file can no longer be used, and one when it can again. */
-  notify: (message: string) => void = () => {},
+  notify: (message: string, isUsable: boolean) => void = () => {},
 ): Store & { readonly backlog: ReturnType<typeof sqliteBacklog> } => {
   const database = openDatabase(path, busyMsMax)
   const listeners = createListeners()
@@ -35,8 +35,8 @@ export const sqliteStore = (
       const now = dataVersion(database)
       if (now === seen) return
       listeners.emitAll()
-      if (typeof now === 'string') notify(now)
-      else if (typeof seen === 'string') notify('The database can be used again.')
+      if (typeof now === 'string') notify(now, false)
+      else if (typeof seen === 'string') notify('The database can be used again.', true)
       seen = now
     }, LOOK_EVERY_MS).unref()
   }
@@ -72,7 +72,8 @@ const dataVersion = (database: Database): number | string | undefined => {
     database.refuseMoved()
     return database.get<{ dataVersion: number }>('pragma data_version')?.dataVersion
   } catch (error) {
-    return (error as Error).message
+    const { cause = error } = error as Error
+    return (cause as Error).message
   }
 }
 

@@ -159,7 +159,7 @@ t.test('200: HEAD answers as GET does, without the body', async (t) => {
   t.equal(head.headers['content-type'], 'application/json')
 })
 
-const LIMIT_FAULT = { detail: 'must be a whole number from 1 to 100, in digits', parameter: 'limit' }
+const LIMIT_FAULT = { detail: 'must be a whole number from 1 to 100', parameter: 'limit' }
 const STATUS_FAULT = { detail: 'must be one of active, archived, deleted', parameter: 'status' }
 for (const [query, errors] of [
   ['limit=0', [LIMIT_FAULT]],

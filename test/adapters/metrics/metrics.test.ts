@@ -103,6 +103,14 @@ t.test('every verb of the store is timed, and fails as it failed', async (t) => 
   t.equal(value(CALLS), 2)
 })
 
+t.test('malformed messages are counted from 0', async (t) => {
+  const { malformed, text } = createMetrics()
+  const COUNT = 'prospect_pages_http_malformed_messages_total'
+  for (const status of ['400', '431', '503']) t.equal(scrapeOf(await text()).value(COUNT, { status }), 0)
+  malformed(400)
+  t.equal(scrapeOf(await text()).value(COUNT, { status: '400' }), 1)
+})
+
 t.test('connections and statements of PostgreSQL', async (t) => {
   const { database, text } = createMetrics()
   database.pool(() => ({ inFlight: 7, waiting: 3 }))

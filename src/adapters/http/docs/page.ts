@@ -36,6 +36,11 @@ const paint = () => document.documentElement.classList.toggle('dark-mode', dark.
 dark.addEventListener('change', paint)
 paint()
 
+new MutationObserver(() => {
+  for (const select of document.querySelectorAll('select:not([aria-label])'))
+    select.setAttribute('aria-label', select.closest('tr')?.dataset.paramName ?? (select.id || 'examples'))
+}).observe(document, { childList: true, subtree: true })
+
 addEventListener('keydown', ({ key }) => {
   if (key === 'Escape') document.querySelector('.close-modal')?.click()
 })

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { orNull } from '../../../core/or-null.ts'
 import { type RawRoute, rawRoute } from '../public-routes.ts'
 import { type Asset, assetOf } from './assets.ts'
 import { CONTENT_SECURITY_POLICY, LOOK, PAGE, PLAIN_PAGE, START } from './page.ts'
@@ -12,13 +13,7 @@ const CSS = { 'content-type': 'text/css; charset=utf-8' }
 const SCRIPT = { 'content-type': 'text/javascript; charset=utf-8' }
 
 /** The folder of the optional dependency `swagger-ui-dist`; null if it is not installed. */
-const libraryFolder = (): URL | null => {
-  try {
-    return new URL('./', import.meta.resolve('swagger-ui-dist/package.json'))
-  } catch {
-    return null
-  }
-}
+const libraryFolder = () => orNull(() => new URL('./', import.meta.resolve('swagger-ui-dist/package.json')))
 
 /**
  * The API reference: a page at `/docs` and the files that it loads, all from this server. Without the library the page only

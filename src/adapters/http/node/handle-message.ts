@@ -7,8 +7,9 @@ import { bodyOf, isHttp2 } from './body.ts'
 import { limitPendingWrites } from './slow-readers.ts'
 
 export type MessageLimits = {
+  /** Largest request body. */
   readonly bodyBytesMax: number
-  /** Bytes of answers that callers have not read. */
+  /** Bytes of answers that callers have not read; past it the slowest connections are closed. */
   readonly unsentBytesMax: number
 }
 type Deps = {

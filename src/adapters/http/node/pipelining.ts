@@ -5,25 +5,23 @@ import { unavailable } from '../../../core/failures.ts'
 /** More than any client sends before it has read an answer. Node bounds it only by what fits into a packet. */
 const PIPELINED_MAX = 32
 
-type ConnectionState = {
-  unanswered: number
-  isFull: boolean
+const newState = () => ({
+  unanswered: 0,
+  isFull: false,
   /** The parser has lost track of what arrives. */
-  isLost: boolean
-  last: ServerResponse | undefined
-  beforeLast: ServerResponse | undefined
-}
+  isLost: false,
+  last: undefined as ServerResponse | undefined,
+  beforeLast: undefined as ServerResponse | undefined,
+})
 
 /**
  * Tracks the unanswered requests of each connection. A connection that pipelines too many is refused the next one, and
  * closes with that answer; later requests on it are not started.
  */
 export const createPipelining = () => {
-  const states = new WeakMap<Duplex, ConnectionState>()
-  const stateOf = (socket: Duplex): ConnectionState => {
-    const known = states.get(socket)
-    if (known !== undefined) return known
-    const state = { unanswered: 0, isFull: false, isLost: false, last: undefined, beforeLast: undefined }
+  const states = new WeakMap<Duplex, ReturnType<typeof newState>>()
+  const stateOf = (socket: Duplex) => {
+    const state = states.get(socket) ?? newState()
     states.set(socket, state)
     return state
   }

@@ -33,7 +33,6 @@ const CUT_MS_MAX = 1_000
 /** Only for answers: what arrives slowly has other limits. Node's own timeout would set a timer for each request. */
 const STALLED_MS_MAX = 120_000
 
-/** The API on a socket. */
 export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Deps) => {
   let draining = false
   let unanswered = 0
