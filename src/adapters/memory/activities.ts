@@ -32,7 +32,13 @@ export const memoryActivities = () => {
     const before = prospectOf(change) ?? { ...change, erasedAt: null, blockedUntil: null }
     const email = before.email ?? change.email
     const emailHash = before.emailHash ?? change.emailHash
-    const after = { ...before, email, emailHash, name: before.name ?? change.name, updatedAt: change.updatedAt }
+    const after = {
+      ...before,
+      email,
+      emailHash,
+      name: before.name ?? change.name,
+      updatedAt: change.updatedAt,
+    }
     prospects.set(keyOf(after.tenantId, after.prospectId), after)
     if (emailHash !== null) byEmail.set(keyOf(after.tenantId, emailHash), after)
   }
@@ -67,7 +73,8 @@ export const memoryActivities = () => {
       return added.map(({ prospectLogId }) => prospectLogId)
     },
   }
-  return { activities, keptProspects: () => [...prospects.values()], keptLogs: () => [...logs] }
+  const keptProspects = () => [...prospects.values()].map(({ erasedAt, blockedUntil, ...kept }) => kept)
+  return { activities, keptProspects, keptLogs: () => [...logs] }
 }
 
 const storedProspect = ({ tenantId, prospectId, emailHash, name, erasedAt }: KeptProspect) => ({
