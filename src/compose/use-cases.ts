@@ -2,11 +2,17 @@ import type { UseCases } from '../adapters/http/route.ts'
 import { createPagesWithVersion } from '../core/create-page-with-version.ts'
 import { type GatherObserver, gather } from '../core/gather.ts'
 import { getPages } from '../core/get-page.ts'
+import { getProspects } from '../core/get-prospect.ts'
+import { getProspectLogs } from '../core/get-prospect-log.ts'
 import { listPageGroups } from '../core/list-page-groups.ts'
 import { listPages } from '../core/list-pages.ts'
+import { listProspectLogs } from '../core/list-prospect-logs.ts'
+import { listProspects } from '../core/list-prospects.ts'
+import { listTimelines } from '../core/list-timeline.ts'
 import { logProspectActivities } from '../core/log-prospect-activity.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
-import { rememberProspects } from '../core/remember-prospects.ts'
+import { type RememberedProspects, rememberProspects } from '../core/remember-prospects.ts'
+import { updateProspect } from '../core/update-prospect.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 export const LIST_LENGTH_MAX = 200
@@ -22,6 +28,8 @@ type Deps = Needs<keyof Store> & {
   readonly requireIdentity: boolean
   /** Prospects that need no look-up; 0 turns it off. */
   readonly prospectsRememberedMax: number
+  /** The memory of them, if somebody else also makes it forget. */
+  readonly remembered?: RememberedProspects
   /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax: number
   /** Lists of one tenant in flight at a time, if each list is to be of one tenant, as a cluster wants it. */
@@ -29,13 +37,14 @@ type Deps = Needs<keyof Store> & {
   readonly observerOf?: ((operation: keyof UseCases) => GatherObserver | undefined) | undefined
 }
 
-/** The five operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
+/** The operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
 export const composeUseCases = ({
   store,
   clock,
   newId,
   requireIdentity,
   prospectsRememberedMax,
+  remembered = rememberProspects(prospectsRememberedMax, () => performance.now()),
   listsInFlightMax,
   tenantListsMax,
   observerOf = () => undefined,
@@ -52,7 +61,8 @@ export const composeUseCases = ({
     dedupeKey: JSON.stringify,
     answersAtOnceMax,
   })
-  const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
+  const readSlices = (operation: keyof UseCases) => read(operation, READ_SLICES_MAX, SLICES_AT_ONCE_MAX)
+  const readOne = (operation: keyof UseCases) => read(operation, READ_PAGES_MAX, PAGES_AT_ONCE_MAX)
   const logAll = logProspectActivities({ store, clock, newId, requireIdentity, remembered })
   const gatherLogs = () =>
     gather(logAll, {
@@ -63,12 +73,15 @@ export const composeUseCases = ({
   const [logAtOnce, logWithLookup] = [gatherLogs(), gatherLogs()]
   return {
     logProspectActivity: (activity) => (remembered.find(activity) ? logAtOnce : logWithLookup)(activity),
-    listPageGroups: gather(
-      listPageGroups({ store }),
-      read('listPageGroups', READ_SLICES_MAX, SLICES_AT_ONCE_MAX),
-    ),
-    listPages: gather(listPages({ store }), read('listPages', READ_SLICES_MAX, SLICES_AT_ONCE_MAX)),
-    getPage: gather(getPages({ store }), read('getPage', READ_PAGES_MAX, PAGES_AT_ONCE_MAX)),
+    listProspects: gather(listProspects({ store }), readSlices('listProspects')),
+    getProspect: gather(getProspects({ store }), readOne('getProspect')),
+    updateProspect: updateProspect({ store, clock, remembered }),
+    listTimeline: gather(listTimelines({ store }), readSlices('listTimeline')),
+    listProspectLogs: gather(listProspectLogs({ store }), readSlices('listProspectLogs')),
+    getProspectLog: gather(getProspectLogs({ store }), readOne('getProspectLog')),
+    listPageGroups: gather(listPageGroups({ store }), readSlices('listPageGroups')),
+    listPages: gather(listPages({ store }), readSlices('listPages')),
+    getPage: gather(getPages({ store }), readOne('getPage')),
     createPageWithVersion: gather(createPagesWithVersion({ store, clock, newId }), {
       ...options('createPageWithVersion'),
       weightOf: ({ supplementaryContext, customName }) =>

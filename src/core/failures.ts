@@ -62,4 +62,6 @@ export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts):
 export const unavailable = (detail: string, cause?: unknown): DomainFailure =>
   Object.assign(new DomainFailure('unavailable', detail, { retryAfterS: 1 }), { cause })
 
+export const prospectNotFound = (): never => refuse('prospect_not_found', 'Prospect not found.')
+export const prospectErased = (): never => refuse('prospect_erased', 'The prospect was erased.')
 export const pageGroupNotFound = (): never => refuse('page_group_not_found', 'Page group not found.')
