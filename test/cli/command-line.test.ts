@@ -63,7 +63,7 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'tenants create --name a --name b': '--name can be given only once',
     'keys create -x': 'unknown option -x',
     'keys create --json=yes': '--json takes no value',
-    'keys create --tenant t --scope pages:eat': `unknown scope pages:eat: must be one of ${SCOPES.join(', ')}`,
+    'keys create --tenant t --scope pages:eat': `unknown scope pages:eat: must be all or one of ${SCOPES.join(', ')}`,
     'keys create --tenant t --expires soon': '--expires must be a duration such as 90d, 24h or 15m',
     'keys create --tenant t --expires 0d': '--expires must be more than 0',
     'keys create --tenant t --expires -1d': '--expires needs a value',

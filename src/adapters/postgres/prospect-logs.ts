@@ -11,6 +11,7 @@ import { walked } from './walk.ts'
 const SHOWN = columns('l', SHOWN_LOG)
 const WANTS = columns('want', 'number int, tenant_id, prospect_log_id')
 type Fragment = postgres.Fragment
+type Filter = Pick<TimelineWant, 'source' | 'type'>
 type Listed = LogRow & { readonly resume: string | null }
 
 export const postgresProspectLogs = (ask: Ask, isCluster: boolean): ProspectLogs => ({
@@ -78,8 +79,8 @@ const listed = (sql: Sql, want: ProspectLogsWant): Fragment => {
 }
 
 /**
- * Along the index of timelines. On a single PostgreSQL the tenant is compared so that no other index can be used: a plan
- * that is made for all tenants would take the primary key for selective, and read all logs of a large tenant.
+ * Along the index of timelines. The tenant is compared so that no other index can be used: a plan that is made for all
+ * tenants would take the primary key for selective, and read all logs of a large tenant. Citus needs it plain as well.
  */
 const timeline = (sql: Sql, want: TimelineWant, isCluster: boolean) => {
   const { tenantId, prospectId, since, before } = want
@@ -91,7 +92,8 @@ const timeline = (sql: Sql, want: TimelineWant, isCluster: boolean) => {
       from prospect_logs l
       where l.timeline_key between ${timelineKey(prospectId, from)}::bigint
           and ${timelineKey(prospectId, end.occurredAt)}::bigint
-        and ${isCluster ? sql`l.tenant_id` : sql`l.tenant_id || ''`} = ${tenantId} and l.prospect_id = ${prospectId}`,
+        and case when l.tenant_id = ${tenantId} then l.prospect_id = ${prospectId} end
+        ${isCluster ? sql`and l.tenant_id = ${tenantId}` : sql``}`,
     key: sql`l.timeline_key`,
     newest: sql`l.timeline_key desc, l.occurred_at desc, l.prospect_log_id desc`,
     matches: sql`
@@ -109,5 +111,5 @@ const parts = (sql: Sql, { limit }: { readonly limit: number }) => ({
   limit,
 })
 
-const passes = (sql: Sql, { source, type }: Pick<TimelineWant, 'source' | 'type'>) =>
+const passes = (sql: Sql, { source, type }: Filter) =>
   sql`l.source = coalesce(${source}, l.source) and l.type = coalesce(${type}, l.type)`

@@ -78,8 +78,7 @@ export const columns = (alias: string, list: Columns | string) => {
 }
 
 /** Fixed text, as the driver takes it from a template literal: with a parameter between any two parts. */
-export const template = (parts: readonly string[]): TemplateStringsArray =>
-  Object.assign([...parts], { raw: parts })
+const template = (parts: readonly string[]): TemplateStringsArray => Object.assign([...parts], { raw: parts })
 
 /**
  * Somebody else got there first: an email or an idempotency key was taken (23505), two writes waited for each other

@@ -1,7 +1,6 @@
 import type postgres from 'postgres'
 import { ROWS_LOOKED_AT_MAX, SLICE_BYTES_MAX } from '../../core/slices.ts'
 import type { Sql } from './open.ts'
-import { template } from './statements.ts'
 
 type Fragment = postgres.Fragment
 /** A list that is read along an index, of rows `l`. */
@@ -24,6 +23,9 @@ type Walk = {
 /**
  * The rows that match, until they fill a slice, among the 10,000 newest. If those did not suffice, `resume` is the key of
  * the last one. It is looked for only then; otherwise no more rows are read than are answered.
+ *
+ * Each limit is a `select`, whose value the planner does not know: then it assumes that few rows are wanted, and walks along
+ * the index. Told that it is 10,000, it would now and then collect and sort all that the index has.
  */
 export const walked = (
   sql: Sql,
@@ -31,7 +33,7 @@ export const walked = (
 ): Fragment => sql`
   with found as (
     select * from (
-      select * ${along} order by ${key} desc ${sql(FIRST)}
+      select * ${along} order by ${key} desc fetch first (select ${ROWS_LOOKED_AT_MAX}::int) rows with ties
     ) l
     where ${matches}
     order by ${key} desc fetch first (${limit + 1}::int) rows with ties
@@ -40,7 +42,7 @@ export const walked = (
   from ${owner}
     cross join (
       select case when (select count(*) from found) <= ${limit}::int then (
-        select ${key} ${along} order by ${key} desc ${sql(LAST)}
+        select ${key} ${along} order by ${key} desc offset (select ${ROWS_LOOKED_AT_MAX - 1}::int) limit 1
       ) end as resume
     ) stop
     left join (
@@ -50,7 +52,3 @@ export const walked = (
       from found l
     ) l on coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
   order by ${newest} limit ${limit + 1}`
-
-// Literals: the planner must know them.
-const FIRST = template([`fetch first ${ROWS_LOOKED_AT_MAX} rows with ties`])
-const LAST = template([`offset ${ROWS_LOOKED_AT_MAX - 1} limit 1`])
