@@ -17,6 +17,7 @@ export const createListeners = () => {
     emitAll: (): void => {
       emit('keys')
       emit('versions')
+      emit('prospects')
     },
     clear: (): void => listeners.clear(),
   }

@@ -1,9 +1,10 @@
 import type { StoredApiKey } from '../core/ports/api-keys.ts'
 import type { StoredPageGroup } from '../core/ports/page-groups.ts'
 import type { NewPageRow, StoredPage, StoredPageWithVersions, StoredVersion } from '../core/ports/pages.ts'
+import type { StoredLog } from '../core/ports/prospect-logs.ts'
 import type { Settlement } from '../core/ports/versions.ts'
-import type { Timestamp } from '../core/ports/world.ts'
-import { charactersOf, SLICE_BYTES_MAX } from '../core/slices.ts'
+import type { LookedAt, Timestamp } from '../core/ports/world.ts'
+import { charactersOf, ROWS_LOOKED_AT_MAX, SLICE_BYTES_MAX } from '../core/slices.ts'
 import { type Columns, columnsOf } from './columns.ts'
 
 // What the stores share: the columns of the tables, and how rows are read.
@@ -34,6 +35,33 @@ const without = (columns: Columns, ...names: readonly string[]): Columns =>
 
 /** Of a prospect that is logged for. */
 export const PROSPECT_CHANGES = without(COLUMNS.prospects, 'erased_at', 'blocked_until')
+
+/** Of prospects and logs, those that are read back. */
+export const SHOWN_PROSPECT = without(COLUMNS.prospects, 'email_hash', 'blocked_until')
+export const SHOWN_LOG = without(COLUMNS.prospect_logs, 'request_hash', 'timeline_key')
+
+export type LogRow = Omit<StoredLog, 'payload' | 'createdProspect'> & {
+  readonly payload: string
+  readonly createdProspect: boolean | number
+}
+export const storedLog = (row: LogRow): StoredLog => {
+  const { tenantId, prospectLogId, prospectId, source, type, email, name, idempotencyKey } = row
+  const { payload: rawJson, occurredAt, createdAt, createdProspect } = row
+  return {
+    ...{
+      tenantId,
+      prospectLogId,
+      prospectId,
+      source,
+      type,
+      payload: { rawJson },
+      email,
+      name,
+      idempotencyKey,
+    },
+    ...{ occurredAt, createdAt, createdProspect: Boolean(createdProspect) },
+  }
+}
 
 /** Of a page when it is created; `published_version_id` is set later. */
 export const NEW_PAGE_COLUMNS = without(COLUMNS.pages, 'published_version_id')
@@ -100,4 +128,27 @@ export const takeSlice = <Row extends object>(rows: Iterable<Row>, limit: number
     if (taken.length > limit || characters > SLICE_BYTES_MAX) break
   }
   return taken
+}
+
+/**
+ * The rows that match, until they fill a slice, among the 10,000 newest and those of the same step as the last of them.
+ * If those did not suffice, the list resumes at that step.
+ */
+export const lookThrough = <Row extends object>(
+  rows: Iterable<Row>,
+  limit: number,
+  matches: (row: Row) => boolean,
+  stepOf: (row: Row) => string,
+): LookedAt<Row> => {
+  let looked = 0
+  let step = ''
+  const matching = function* () {
+    for (const row of rows) {
+      if (looked >= ROWS_LOOKED_AT_MAX && stepOf(row) !== step) return
+      if (++looked <= ROWS_LOOKED_AT_MAX) step = stepOf(row)
+      if (matches(row)) yield row
+    }
+  }
+  const taken = takeSlice(matching(), limit)
+  return { rows: taken, resume: looked >= ROWS_LOOKED_AT_MAX && taken.length <= limit ? step : null }
 }

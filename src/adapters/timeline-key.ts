@@ -1,4 +1,5 @@
 import type { NewLog } from '../core/ports/activities.ts'
+import { isoTime } from '../core/times.ts'
 
 const STEP_MS = 4_000
 const STEPS = 2 ** 30
@@ -14,6 +15,9 @@ export const timelineKey = (prospectId: string, occurredAt: string): number => {
   const step = Math.floor(Date.parse(occurredAt) / STEP_MS)
   return (hashOf(prospectId) % PROSPECTS) * STEPS + Math.min(Math.max(step, 0), STEPS - 1)
 }
+
+/** When the step of a key begins. */
+export const timeOfKey = (key: number): string => isoTime((key % STEPS) * STEP_MS)
 
 /** FNV-1a, 32 bits. Stored in every key: it must never change. */
 const hashOf = (text: string): number => {

@@ -15,13 +15,19 @@ export const keyCommands: readonly Command[] = [
     options: {
       tenant: TENANT,
       name: valued('N', 'a name for people to recognise the key by', { isName: true }),
-      scope: valued('S', `repeat for several; all by default: ${DEFAULT_SCOPES.join(', ')}`, {
-        multiple: true,
-      }),
+      scope: valued(
+        'S',
+        `repeat for several; "all" for every scope. By default: ${DEFAULT_SCOPES.join(', ')}`,
+        {
+          multiple: true,
+        },
+      ),
       expires: valued('90d', 'lifetime in days, hours (24h) or minutes (15m); never expires by default'),
     },
     examples: {
-      'a key with all scopes': 'prospect-pages keys create --tenant "$TENANT" --name crm',
+      'a key that writes activities and works with pages':
+        'prospect-pages keys create --tenant "$TENANT" --name crm',
+      'a key with every scope': 'prospect-pages keys create --tenant "$TENANT" --scope all',
       'a read-only key for 90 days':
         'prospect-pages keys create --tenant "$TENANT" --scope page_groups:read --scope pages:read --expires 90d',
     },
@@ -74,9 +80,11 @@ export const keyCommands: readonly Command[] = [
 ]
 
 const scopesOf = (values: Values): readonly Scope[] => {
-  const scopes = [values['scope'] ?? []].flat() as Scope[]
+  const scopes = [values['scope'] ?? []]
+    .flat()
+    .flatMap((scope) => (scope === 'all' ? SCOPES : scope)) as Scope[]
   const unknown = scopes.find((scope) => !SCOPES.includes(scope))
-  if (unknown !== undefined) wrongUse(`unknown scope ${unknown}: must be one of ${SCOPES.join(', ')}`)
+  if (unknown !== undefined) wrongUse(`unknown scope ${unknown}: must be all or one of ${SCOPES.join(', ')}`)
   return scopes.length === 0 ? DEFAULT_SCOPES : [...new Set(scopes)]
 }
 

@@ -6,7 +6,9 @@ import { createRateLimit } from '../adapters/http/limits/rate-limit.ts'
 import type { Config } from '../config/config.ts'
 import { checkedApiKeyHash } from '../core/api-key-text.ts'
 import { identify } from '../core/identify.ts'
+import type { Signal } from '../core/ports/store.ts'
 import { rememberApiKeys } from '../core/remember-api-keys.ts'
+import { rememberProspects } from '../core/remember-prospects.ts'
 import { composeUseCases } from './use-cases.ts'
 
 /** How long a request waits for its turn. */
@@ -24,14 +26,21 @@ export type ApiSettings = Pick<
   | 'requestsWaitingMax'
   | 'bodyBytesHeldMax'
 >
-type Composed = keyof ApiSettings | 'useCases' | 'identify' | 'rateLimit' | 'admission' | 'newRequestId'
+type Composed =
+  | keyof ApiSettings
+  | 'remembered'
+  | 'useCases'
+  | 'identify'
+  | 'rateLimit'
+  | 'admission'
+  | 'newRequestId'
 type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof createApi>[0], Composed> & {
   readonly settings: ApiSettings
   /** How long a key needs no look-up unless keys change. */
   readonly keysRememberedMsMax: number
 }
 
-/** The API over a store. `forgetKeys`: call it when keys have changed. */
+/** The API over a store. `onSignal`: call it with the signals of the store. */
 export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => {
   const stopwatch = () => performance.now()
   const { apiKeys } = deps.store
@@ -42,7 +51,8 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
     clock: deps.clock,
   })
   const isKnown = (apiKey: string) => keys.isKnown(checkedApiKeyHash(apiKey) ?? '')
-  const useCases = composeUseCases({ ...deps, ...settings })
+  const remembered = rememberProspects(settings.prospectsRememberedMax, stopwatch)
+  const useCases = composeUseCases({ ...deps, ...settings, remembered })
   const api = createApi({
     ...deps,
     useCases,
@@ -61,5 +71,9 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
     }),
     newRequestId: randomUUID,
   })
-  return { api, useCases, forgetKeys: keys.forget }
+  const onSignal = (signal: Signal): void => {
+    if (signal === 'keys') keys.forget()
+    if (signal === 'prospects') remembered.forget()
+  }
+  return { api, useCases, onSignal }
 }

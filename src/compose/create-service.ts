@@ -8,11 +8,17 @@ import { brandsOf, createTenant } from '../core/create-tenant.ts'
 import type { Fault } from '../core/failures.ts'
 import { issueApiKey, type NewApiKey } from '../core/issue-api-key.ts'
 import type { PageGroupListing } from '../core/list-page-groups.ts'
+import type { ProspectLogListing } from '../core/list-prospect-logs.ts'
+import type { ProspectListing } from '../core/list-prospects.ts'
+import type { TimelineListing } from '../core/list-timeline.ts'
 import type { NewActivity } from '../core/new-log.ts'
 import { asOutcome } from '../core/outcome.ts'
 import type { PageWant } from '../core/ports/pages.ts'
+import type { ProspectLogWant } from '../core/ports/prospect-logs.ts'
+import type { ProspectWant } from '../core/ports/prospects.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
+import type { ProspectCorrection } from '../core/update-prospect.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkShape } from '../shapes/check.ts'
 import * as inputs from '../shapes/input.ts'
@@ -87,6 +93,22 @@ export const createService = ({
     /** Logs many. Returns for each, in order, its result or its `DomainFailure`; one failure affects no other. */
     logActivities: (activities: readonly ActivityToLog[]) =>
       Promise.all(activities.map((activity) => logActivity(activity).catch(asOutcome))),
+    /** One slice of the prospects of a tenant, newest first. With an email: the one that has it, if any. */
+    listProspects: async (list: SliceOptions & Omit<ProspectListing, 'limit'>) =>
+      ofTenant(checkedList(inputs.ProspectListInput, list), useCases.listProspects),
+    getProspect: async (want: ProspectWant) =>
+      ofTenant(checked(inputs.ProspectInput, want), useCases.getProspect),
+    /** Corrects the email or the name of a prospect; null clears it. */
+    updateProspect: async (correction: ProspectCorrection) =>
+      ofTenant(checked(inputs.ProspectUpdateInput, correction), useCases.updateProspect),
+    /** One slice of the activities of a prospect, newest first by `occurredAt`. */
+    listTimeline: async (list: SliceOptions & Omit<TimelineListing, 'limit'>) =>
+      ofTenant(checkedList(inputs.TimelineInput, list), useCases.listTimeline),
+    /** One slice of the activities of a tenant, newest first in the order of arrival. */
+    listProspectLogs: async (list: SliceOptions & Omit<ProspectLogListing, 'limit'>) =>
+      ofTenant(checkedList(inputs.ProspectLogListInput, list), useCases.listProspectLogs),
+    getProspectLog: async (want: ProspectLogWant) =>
+      ofTenant(checked(inputs.ProspectLogInput, want), useCases.getProspectLog),
     /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
     listPageGroups: async (list: SliceOptions & Pick<PageGroupListing, 'tenantId' | 'status'>) =>
       ofTenant(checkedList(inputs.PageGroupListInput, list), useCases.listPageGroups),

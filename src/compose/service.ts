@@ -74,7 +74,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     { listLengthMax: 1, listsInFlightMax: 1, dedupeKey: () => 'ready' },
   )
 
-  const { api, useCases, forgetKeys } = composeApi({
+  const { api, useCases, onSignal } = composeApi({
     ...requests,
     store: { ...store, apiKeys: { ...store.apiKeys, findByHash } },
     clock,
@@ -108,9 +108,7 @@ export const compose = (config: Config, runtime: Runtime) => {
       await store.ready()
       // Nobody would close what is opened after `close`.
       if (state === 'stopping') return
-      store.watch((signal) => {
-        if (signal === 'keys') forgetKeys()
-      })
+      store.watch(onSignal)
       state = 'serving'
       publisher.start()
     },

@@ -2,11 +2,17 @@ import type { UseCases } from '../adapters/http/route.ts'
 import { createPagesWithVersion } from '../core/create-page-with-version.ts'
 import { type GatherObserver, gather } from '../core/gather.ts'
 import { getPages } from '../core/get-page.ts'
+import { getProspects } from '../core/get-prospect.ts'
+import { getProspectLogs } from '../core/get-prospect-log.ts'
 import { listPageGroups } from '../core/list-page-groups.ts'
 import { listPages } from '../core/list-pages.ts'
+import { listProspectLogs } from '../core/list-prospect-logs.ts'
+import { listProspects } from '../core/list-prospects.ts'
+import { listTimelines } from '../core/list-timeline.ts'
 import { logProspectActivities } from '../core/log-prospect-activity.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
-import { rememberProspects } from '../core/remember-prospects.ts'
+import { type RememberedProspects, rememberProspects } from '../core/remember-prospects.ts'
+import { updateProspect } from '../core/update-prospect.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 export const LIST_LENGTH_MAX = 200
@@ -31,12 +37,15 @@ export type UseCaseSettings = {
 export type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
 type Deps = Needs<keyof Store> &
   UseCaseSettings & {
+    /** The memory of prospects, if somebody else also makes it forget. */
+    readonly remembered?: RememberedProspects
     readonly observerOf?: ((operation: keyof UseCases) => GatherObserver | undefined) | undefined
   }
 
-/** The five operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
+/** The operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
 export const composeUseCases = (deps: Deps): UseCases => {
   const { prospectsRememberedMax, listsInFlightMax, tenantListsMax, observerOf } = deps
+  const remembered = deps.remembered ?? rememberProspects(prospectsRememberedMax, () => performance.now())
   const options = (operation: keyof UseCases, listLengthMax = LIST_LENGTH_MAX) => ({
     listLengthMax,
     listsInFlightMax,
@@ -49,7 +58,8 @@ export const composeUseCases = (deps: Deps): UseCases => {
     dedupeKey: JSON.stringify,
     answersAtOnceMax,
   })
-  const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
+  const readSlices = (operation: keyof UseCases) => read(operation, READ_SLICES_MAX, SLICES_AT_ONCE_MAX)
+  const readOne = (operation: keyof UseCases) => read(operation, READ_PAGES_MAX, PAGES_AT_ONCE_MAX)
   const logAll = logProspectActivities({ ...deps, remembered })
   const gatherLogs = () =>
     gather(logAll, {
@@ -63,9 +73,15 @@ export const composeUseCases = (deps: Deps): UseCases => {
       const rememberedId = remembered.find(activity)
       return rememberedId ? logAtOnce({ ...activity, rememberedId }) : logWithLookup(activity)
     },
-    listPageGroups: gather(listPageGroups(deps), read('listPageGroups', READ_SLICES_MAX, SLICES_AT_ONCE_MAX)),
-    listPages: gather(listPages(deps), read('listPages', READ_SLICES_MAX, SLICES_AT_ONCE_MAX)),
-    getPage: gather(getPages(deps), read('getPage', READ_PAGES_MAX, PAGES_AT_ONCE_MAX)),
+    listProspects: gather(listProspects(deps), readSlices('listProspects')),
+    getProspect: gather(getProspects(deps), readOne('getProspect')),
+    updateProspect: updateProspect({ ...deps, remembered }),
+    listTimeline: gather(listTimelines(deps), readSlices('listTimeline')),
+    listProspectLogs: gather(listProspectLogs(deps), readSlices('listProspectLogs')),
+    getProspectLog: gather(getProspectLogs(deps), readOne('getProspectLog')),
+    listPageGroups: gather(listPageGroups(deps), readSlices('listPageGroups')),
+    listPages: gather(listPages(deps), readSlices('listPages')),
+    getPage: gather(getPages(deps), readOne('getPage')),
     createPageWithVersion: gather(createPagesWithVersion(deps), {
       ...options('createPageWithVersion'),
       weightOf: ({ supplementaryContext, customName }) =>

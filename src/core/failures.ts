@@ -64,4 +64,6 @@ export const unavailable = (detail: string, cause?: unknown): DomainFailure =>
 export const isUnavailable = (why: unknown): why is DomainFailure =>
   why instanceof DomainFailure && why.kind === 'unavailable'
 
+export const prospectNotFound = (): never => refuse('prospect_not_found', 'Prospect not found.')
+export const prospectErased = (): never => refuse('prospect_erased', 'The prospect was erased.')
 export const pageGroupNotFound = (): never => refuse('page_group_not_found', 'Page group not found.')

@@ -19,7 +19,7 @@ export const listPageGroups =
     const slices = await slicesOf(listings, {
       nameOf: ({ status }) => `page_groups?${status ?? ''}`,
       find: (wants) => store.pageGroups.list(wants.map((want) => ({ ...want, status: want.status ?? null }))),
-      idOf: ({ pageGroupId }) => pageGroupId,
+      positionOf: ({ pageGroupId }) => pageGroupId,
       itemOf: pageGroupOf,
     })
     return slices.map((slice, i) =>

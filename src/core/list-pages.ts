@@ -20,7 +20,7 @@ export const listPages =
       nameOf: ({ pageGroupId }) => `pages/${pageGroupId}`,
       find: (wants) => store.pages.list(wants),
       notFound: pageGroupNotFound,
-      idOf: ({ pageId }) => pageId,
+      positionOf: ({ pageId }) => pageId,
       itemOf: pageOf,
     })
 

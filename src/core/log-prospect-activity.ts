@@ -1,7 +1,7 @@
 import type { ProspectLogReceipt } from '../shapes/prospect-log.ts'
 import { decideAndSave, decideAndSaveRest } from './decide-and-save.ts'
 import { matchableEmail } from './emails.ts'
-import { DomainFailure, refuse } from './failures.ts'
+import { DomainFailure, prospectErased, prospectNotFound, refuse } from './failures.ts'
 import { earlierRequests } from './idempotency.ts'
 import { keyOf } from './keys.ts'
 import { knownProspects } from './known-prospects.ts'
@@ -140,9 +140,9 @@ const decide = (
     const { tenantId, prospectId, matchable, prospectName: name } = activity
     const found =
       prospectId !== undefined
-        ? (prospects.byId(tenantId, prospectId) ?? refuse('prospect_not_found', 'Prospect not found.'))
+        ? (prospects.byId(tenantId, prospectId) ?? prospectNotFound())
         : matchable && prospects.byEmail(tenantId, matchable.emailHash)
-    if (found && found.erasedAt !== null) refuse('prospect_erased', 'The prospect was erased.')
+    if (found && found.erasedAt !== null) prospectErased()
     if (found) return { prospect: prospects.filled(found, matchable, name), isNew: false }
     if (matchable === null && requireIdentity) {
       const isGiven = activity.email !== undefined

@@ -18,14 +18,15 @@ type Entry = {
 export type RememberedProspects = ReturnType<typeof rememberProspects>
 
 /**
- * Which prospect an id, or an email exactly as sent, belongs to: that does not change, so an activity of a remembered
- * prospect needs no look-up. Half of the entries are those used since the last turn; at each turn the others are
+ * Which prospect an id, or an email exactly as sent, belongs to: that changes only by a correction or an erasure, so an
+ * activity of a remembered prospect needs no look-up. Half of the entries are those used since the last turn; at each turn the others are
  * forgotten, so the least recently used go first. `stopwatch`: milliseconds of a monotonic clock.
  */
 export const rememberProspects = (entriesMax: number, stopwatch: () => number) => {
   const halfMax = Math.ceil(entriesMax / 2)
   let recent = new Map<string, Entry>()
   let older: typeof recent = new Map()
+  let forgottenMs = -Infinity
 
   const keep = (key: string, entry: Entry): void => {
     if (halfMax === 0) return
@@ -51,7 +52,14 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
     add: (identity: Identity, { prospectId, emailHash, name }: StoredProspect, seenMs: number): void => {
       const key = keyOfIdentity(identity)
       const [hasEmail, hasName] = [emailHash !== null, name !== null]
-      if (key !== '') keep(key, { prospectId, hasEmail, hasName, until: Math.floor(seenMs) + MS_MAX })
+      if (key !== '' && seenMs > forgottenMs)
+        keep(key, { prospectId, hasEmail, hasName, until: Math.floor(seenMs) + MS_MAX })
+    },
+
+    /** Prospects were changed or erased: also forgets what was asked of the database before now. */
+    forget: (): void => {
+      for (const entries of [recent, older]) entries.clear()
+      forgottenMs = stopwatch()
     },
   }
 }

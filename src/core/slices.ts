@@ -2,49 +2,59 @@ import { writeJson } from '../json/write-json.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
 import { DomainFailure, refuse } from './failures.ts'
 import { attempt, type Outcome } from './outcome.ts'
-import type { SliceWant } from './ports/world.ts'
+import type { LookedAt, SliceWant } from './ports/world.ts'
 
 /** Of the JSON of one slice's items. A single item may be larger. */
 export const SLICE_BYTES_MAX = 1_048_576
+/** A filtered list looks at no more rows for one slice. */
+export const ROWS_LOOKED_AT_MAX = 10_000
 
 type Slice<Item> = { items: Item[]; hasMore: boolean; nextCursor?: string }
 type Listing = SliceQuery & { readonly tenantId: string }
 type List<Query, Row, Item> = {
   /** Names the list and its filter, to mark its cursors. */
   readonly nameOf: (query: Query) => string
-  /** One list of rows for each want, in order: see `SliceWant`. */
-  readonly find: (wants: readonly (Query & SliceWant)[]) => Promise<readonly (readonly Row[] | null)[]>
+  /** One list of rows for each want, in order: see `SliceWant`. `beforeId` is the position in the cursor. */
+  readonly find: (wants: readonly (Query & SliceWant)[]) => Promise<readonly Found<Row>[]>
   /** Refuses where there are no rows at all, because what they belong to does not exist. */
   readonly notFound?: () => never
-  readonly idOf: (row: Row) => string
+  /** Where a row stands in the list: by default an id. */
+  readonly positionOf: (row: Row) => string
+  readonly position?: RegExp
   readonly itemOf: (row: Row) => Item
 }
+
+type Found<Row> = readonly Row[] | LookedAt<Row> | DomainFailure | null
 
 /**
  * Answers many queries of a list at once, each with one slice of at most `limit` items and `SLICE_BYTES_MAX` bytes.
  * The store reads one row more than fits, so `hasMore` is known without counting.
  *
- * A cursor is base64url of `1:<list>:<last id shown>`. It carries no authority: the tenant always comes from the key.
+ * A cursor is base64url of `1:<list>:<position>`: of the last item shown, or where looking stopped. It carries no authority: the tenant always comes from the key.
  * It never expires and works even if the row it names is gone. Refuses `invalid_cursor`.
  */
 export const slicesOf = async <Query extends Listing, Row, Item extends object>(
   queries: readonly Query[],
-  { nameOf, find, notFound, idOf, itemOf }: List<Query, Row, Item>,
+  { nameOf, find, notFound, positionOf, position, itemOf }: List<Query, Row, Item>,
 ): Promise<readonly Outcome<Slice<Item>>[]> => {
   const wants = queries.map((query) =>
-    attempt(() => ({ ...query, beforeId: afterCursor(query.cursor, nameOf(query)) })),
+    attempt(() => ({ ...query, beforeId: afterCursor(query.cursor, nameOf(query), position) })),
   )
   const valid = wants.flatMap((want) => (want instanceof DomainFailure ? [] : [want]))
   const found = (valid.length === 0 ? [] : await find(valid)).values()
   return wants.map((want) => {
     if (want instanceof DomainFailure) return want
-    const rows = found.next().value
+    const answer = found.next().value ?? null
+    if (answer instanceof DomainFailure) return answer
     return attempt(() => {
+      const { rows, resume } = answer !== null && 'resume' in answer ? answer : { rows: answer, resume: null }
       const shown = (rows ?? notFound?.() ?? []).slice(0, want.limit)
       const items = thatFit(shown.map(itemOf))
       const last = shown[items.length - 1]
-      if (last === undefined || items.length === rows?.length) return { items, hasMore: false }
-      return { items, hasMore: true, nextCursor: encode(`1:${nameOf(want)}:${idOf(last)}`) }
+      const isAll = last === undefined || items.length === rows?.length
+      const next = isAll ? resume : positionOf(last)
+      if (next === null) return { items, hasMore: false }
+      return { items, hasMore: true, nextCursor: encode(`1:${nameOf(want)}:${next}`) }
     })
   })
 }
@@ -78,17 +88,22 @@ export const charactersOf = (row: object): number => {
   return characters
 }
 
-/** The id after which a list goes on; null at its beginning. */
-export const afterCursor = (cursor: string | undefined, list: string): string | null => {
+const AN_ID = /^[a-z]+_[a-z0-9]{26}$/
+/** The position after which a list goes on; null at its beginning. */
+export const afterCursor = (
+  cursor: string | undefined,
+  list: string,
+  position: RegExp = AN_ID,
+): string | null => {
   if (cursor === undefined) return null
   const text = Buffer.from(cursor, 'base64url').toString()
   const mark = `1:${list}:`
-  const lastId = text.slice(mark.length)
-  if (encode(text) !== cursor || !text.startsWith(mark) || !/^[a-z]+_[a-z0-9]{26}$/.test(lastId))
+  const last = text.slice(mark.length)
+  if (encode(text) !== cursor || !text.startsWith(mark) || !position.test(last))
     refuse('invalid_cursor', 'This cursor was not issued by this list with this filter.', {
       errors: [{ detail: 'must be the nextCursor of this list with this filter', parameter: 'cursor' }],
     })
-  return lastId
+  return last
 }
 
 const encode = (text: string): string => Buffer.from(text).toString('base64url')

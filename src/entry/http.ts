@@ -31,7 +31,7 @@ export type ApiOptions = Optional<ApiSettings> &
   }
 
 /**
- * The five operations over a store, with keys, limits and problem documents, as a function: a request in, a response
+ * The operations over a store, with keys, limits and problem documents, as a function: a request in, a response
  * out. It neither migrates the store nor publishes.
  */
 export const createApi = ({
@@ -45,7 +45,7 @@ export const createApi = ({
   onError = (error, requestId) => console.error(requestId, error),
   ...settings
 }: ApiOptions): Api => {
-  const { api, forgetKeys } = composeApi({
+  const { api, onSignal } = composeApi({
     ...checkOptions({ store, clock, newId, listsInFlightMax, tenantListsMax }),
     settings: withDefaults(checkOptions(settings)),
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
@@ -54,9 +54,7 @@ export const createApi = ({
     onAnswered,
     onError,
   })
-  store.watch((signal) => {
-    if (signal === 'keys') forgetKeys()
-  })
+  store.watch(onSignal)
   return api
 }
 

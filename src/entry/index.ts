@@ -13,11 +13,16 @@ export { createTenant } from '../core/create-tenant.ts'
 export { DomainFailure, type FailureFacts, type FailureKind, type Fault } from '../core/failures.ts'
 export { type GatherObserver, type GatherOptions, gather } from '../core/gather.ts'
 export { getPages } from '../core/get-page.ts'
+export { getProspects } from '../core/get-prospect.ts'
+export { getProspectLogs } from '../core/get-prospect-log.ts'
 export { type Caller, identify, requireScope } from '../core/identify.ts'
 export { type IssuedApiKey, issueApiKey, type ListedApiKey, type NewApiKey } from '../core/issue-api-key.ts'
 export { listApiKeys } from '../core/list-api-keys.ts'
 export { listPageGroups, type PageGroupListing } from '../core/list-page-groups.ts'
 export { listPages, type PageListing } from '../core/list-pages.ts'
+export { listProspectLogs, type ProspectLogListing } from '../core/list-prospect-logs.ts'
+export { listProspects, type ProspectListing } from '../core/list-prospects.ts'
+export { listTimelines, type TimelineListing } from '../core/list-timeline.ts'
 export type * from '../core/log-prospect-activity.ts'
 export { logProspectActivities } from '../core/log-prospect-activity.ts'
 export type { LocatedActivity, NewActivity } from '../core/new-log.ts'
@@ -26,6 +31,8 @@ export type * from '../core/ports/activities.ts'
 export * from '../core/ports/api-keys.ts'
 export type * from '../core/ports/page-groups.ts'
 export type * from '../core/ports/pages.ts'
+export type * from '../core/ports/prospect-logs.ts'
+export type * from '../core/ports/prospects.ts'
 export type * from '../core/ports/store.ts'
 export type * from '../core/ports/tenants.ts'
 export type * from '../core/ports/versions.ts'
@@ -35,7 +42,16 @@ export { type RememberedProspects, rememberProspects } from '../core/remember-pr
 export { revokeApiKey } from '../core/revoke-api-key.ts'
 export { rotateApiKey } from '../core/rotate-api-key.ts'
 export { updatePageGroup } from '../core/update-page-group.ts'
+export { type ProspectCorrection, updateProspect } from '../core/update-prospect.ts'
 export type { RawJson } from '../shapes/json.ts'
 export { CreatedPage, NewPage, Page, PageSlice, PageWithVersion } from '../shapes/page.ts'
 export { PageGroup, PageGroupQuery, PageGroupSlice } from '../shapes/page-group.ts'
-export { NewProspectLog, ProspectLogReceipt } from '../shapes/prospect-log.ts'
+export { Prospect, ProspectChanges, ProspectQuery, ProspectSlice } from '../shapes/prospect.ts'
+export {
+  NewProspectLog,
+  ProspectLog,
+  ProspectLogQuery,
+  ProspectLogReceipt,
+  ProspectLogSlice,
+  TimelineQuery,
+} from '../shapes/prospect-log.ts'

@@ -2,12 +2,14 @@
 import * as v from 'valibot'
 import { NewPage } from './page.ts'
 import { PageGroupInput, PageGroupQuery } from './page-group.ts'
-import { idempotencyKey, NewProspectLog } from './prospect-log.ts'
+import { ProspectChanges, ProspectQuery } from './prospect.ts'
+import { idempotencyKey, NewProspectLog, ProspectLogQuery, TimelineQuery } from './prospect-log.ts'
 import { SliceQuery } from './slice.ts'
 import { boundedText, text, whole } from './text.ts'
 
 const ofTenant = { tenantId: text() }
 const ofGroup = { ...ofTenant, pageGroupId: text() }
+const ofProspect = { ...ofTenant, prospectId: text() }
 const name = boundedText(1, 255)
 const LIFE_MS_MAX = 1_000 * 366 * 86_400_000
 
@@ -27,3 +29,9 @@ export const PageCreationInput = v.object({ ...ofGroup, ...NewPage.entries, ...r
 export const PageGroupListInput = v.object({ ...ofTenant, ...PageGroupQuery.entries })
 export const PageListInput = v.object({ ...ofGroup, ...SliceQuery.entries })
 export const PageInput = v.object({ ...ofGroup, pageId: text() })
+export const ProspectInput = v.object(ofProspect)
+export const ProspectListInput = v.object({ ...ofTenant, ...ProspectQuery.entries })
+export const ProspectUpdateInput = v.object({ ...ofProspect, ...ProspectChanges.entries })
+export const TimelineInput = v.object({ ...ofProspect, ...TimelineQuery.entries })
+export const ProspectLogListInput = v.object({ ...ofTenant, ...ProspectLogQuery.entries })
+export const ProspectLogInput = v.object({ ...ofTenant, prospectLogId: text() })

@@ -21,3 +21,7 @@ export const anyObject = (description: string) =>
 
 /** A JSON array of anything, answered as its exact text. */
 export const rawArray = () => documented(v.object({ rawJson: v.string() }), { type: 'array', items: {} })
+
+/** A JSON object of anything, answered as its exact text. */
+export const rawObject = () =>
+  documented(v.object({ rawJson: v.string() }), { type: 'object', additionalProperties: true })

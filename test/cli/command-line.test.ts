@@ -6,6 +6,7 @@ import { asText, type TableFormat } from '../../src/cli/output.ts'
 import { commandIn, parse, unknownCommand } from '../../src/cli/parse.ts'
 import { refusalText } from '../../src/cli/refusals.ts'
 import { unavailable } from '../../src/core/failures.ts'
+import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import { runChild, sourceUrl } from '../support/children.ts'
 
 for (const command of COMMANDS)
@@ -62,8 +63,7 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'tenants create --name a --name b': '--name can be given only once',
     'keys create -x': 'unknown option -x',
     'keys create --json=yes': '--json takes no value',
-    'keys create --tenant t --scope pages:eat':
-      'unknown scope pages:eat: must be one of prospect_logs:write, page_groups:read, pages:read, pages:write',
+    'keys create --tenant t --scope pages:eat': `unknown scope pages:eat: must be all or one of ${SCOPES.join(', ')}`,
     'keys create --tenant t --expires soon': '--expires must be a duration such as 90d, 24h or 15m',
     'keys create --tenant t --expires 0d': '--expires must be more than 0',
     'keys create --tenant t --expires -1d': '--expires needs a value',

@@ -19,7 +19,7 @@ const slices = (limit: number, ...found: readonly (readonly Row[] | null)[]) =>
       nameOf: () => LIST,
       find: async () => found,
       notFound: pageGroupNotFound,
-      idOf: ({ id }) => id,
+      positionOf: ({ id }) => id,
       itemOf: ({ id, text }) => ({ row: id, text }),
     },
   )
@@ -97,7 +97,7 @@ t.test('many lists at once are each answered in their place, also beside wrong c
     nameOf: () => LIST,
     find: async (wants: readonly { readonly beforeId: string | null }[]) =>
       wants.map(({ beforeId }) => [{ id: beforeId ?? 'none' }]),
-    idOf: ({ id }: Row) => id,
+    positionOf: ({ id }: Row) => id,
     itemOf: (row: Row) => row,
   }
   t.match(await slicesOf(queries, list), [

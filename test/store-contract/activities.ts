@@ -41,7 +41,7 @@ export const activities = section(
     const recall = async (wants: Partial<ActivityWants>): Promise<KnownActivities> => {
       const known = await activities.recall({ prospects: [], emails: [], keys: [], ...wants })
       return {
-        prospects: withoutTwins(only(known.prospects, 'tenantId', 'prospectId', 'emailHash', 'name')),
+        prospects: withoutTwins(only(known.prospects, ...PROSPECT_FIELDS)),
         receipts: withoutTwins(only(known.receipts, ...RECEIPT_FIELDS)),
       }
     }
@@ -62,7 +62,7 @@ export const activities = section(
       const tenantId = newId('tenant')
       const prospect = await recorded(tenantId, { ...emailFields('ada@example.com'), name: 'Ada' })
       const { emailHash, prospectId } = prospect
-      const stored = { tenantId, prospectId, emailHash, name: 'Ada' }
+      const stored = { tenantId, prospectId, emailHash, name: 'Ada', erasedAt: null }
       same((await recall({ prospects: [{ tenantId, prospectId }] })).prospects, [stored])
       same((await recall({ emails: [{ tenantId, emailHash: String(emailHash) }] })).prospects, [stored])
     },
@@ -87,7 +87,7 @@ export const activities = section(
     'a prospect without email or name is recalled with nulls': async ({ recall, recorded }) => {
       const { tenantId, prospectId } = await recorded(newId('tenant'))
       const { prospects } = await recall({ prospects: [{ tenantId, prospectId }] })
-      same(prospects, [{ tenantId, prospectId, emailHash: null, name: null }])
+      same(prospects, [{ tenantId, prospectId, emailHash: null, name: null, erasedAt: null }])
     },
 
     'only what is wanted is recalled': async ({ recall, recorded }) => {
@@ -379,6 +379,7 @@ export const activities = section(
   },
 )
 
+const PROSPECT_FIELDS = ['tenantId', 'prospectId', 'emailHash', 'name', 'erasedAt'] as const
 const RECEIPT_FIELDS = [
   'tenantId',
   'source',

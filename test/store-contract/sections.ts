@@ -5,6 +5,8 @@ import type { Section } from './contract.ts'
 import { isolation } from './isolation.ts'
 import { pageGroups } from './page-groups.ts'
 import { pages } from './pages.ts'
+import { prospectLogs } from './prospect-logs.ts'
+import { prospects } from './prospects.ts'
 import { rememberedProspects } from './remembered-prospects.ts'
 import { signals } from './signals.ts'
 import { simulation } from './simulation.ts'
@@ -17,6 +19,8 @@ export const sections: readonly Section[] = [
   apiKeys,
   activities,
   rememberedProspects,
+  prospects,
+  prospectLogs,
   pageGroups,
   pages,
   versions,

@@ -15,7 +15,7 @@ import {
 } from './rows.ts'
 
 /** Everything that a store keeps rows behind; the rest of it opens, closes and watches. */
-export type Ports = Pick<Store, 'activities' | 'pageGroups' | 'pages' | 'versions' | 'apiKeys' | 'tenants'>
+export type Ports = Omit<Store, 'migrate' | 'ready' | 'watch' | 'close'>
 /** One thing of each kind, all of one tenant. */
 export type Things = Awaited<ReturnType<typeof fillTenant>>
 
@@ -36,6 +36,7 @@ type Verb = {
 )
 
 const SLICE = { beforeId: null, limit: 100 }
+const NOTHING = { rows: [], resume: null }
 const STATUSES: readonly PageGroupsWant['status'][] = [null, 'active', 'archived', 'deleted']
 
 /** Every verb of every port; the compiler counts them. */
@@ -66,6 +67,53 @@ export const VERBS = {
         return (await activities.recordLogs([theirs])).length
       },
       toStrangers: 1,
+    },
+  },
+  prospects: {
+    find: {
+      serves: 'callers',
+      ask: ({ prospects }, { tenantId }, { prospect: { prospectId } }) =>
+        prospects.find([{ tenantId, prospectId }]),
+      toStrangers: [null],
+    },
+    list: {
+      serves: 'callers',
+      ask: ({ prospects }, { tenantId }, { prospect: { emailHash } }) =>
+        prospects.list([null, emailHash].map((emailHash) => ({ tenantId, emailHash, ...SLICE }))),
+      toStrangers: [NOTHING, NOTHING],
+    },
+    update: {
+      serves: 'callers',
+      ask: ({ prospects }, { tenantId }, { prospect: { prospectId } }) =>
+        prospects.update({ tenantId, prospectId, email: undefined, name: 'Theirs', updatedAt: at(9) }),
+      toStrangers: null,
+    },
+  },
+  prospectLogs: {
+    find: {
+      serves: 'callers',
+      ask: ({ prospectLogs }, { tenantId }, { log: { prospectLogId } }) =>
+        prospectLogs.find([{ tenantId, prospectLogId }]),
+      toStrangers: [null],
+    },
+    list: {
+      serves: 'callers',
+      ask: ({ prospectLogs }, { tenantId }, { log: { source, idempotencyKey } }) =>
+        prospectLogs.list(
+          [null, idempotencyKey].map((idempotencyKey) => ({
+            ...{ tenantId, source, idempotencyKey, type: null },
+            ...{ fromId: null, ...SLICE },
+          })),
+        ),
+      toStrangers: [NOTHING, NOTHING],
+    },
+    timeline: {
+      serves: 'callers',
+      ask: ({ prospectLogs }, { tenantId }, { prospect: { prospectId } }) =>
+        prospectLogs.timeline([
+          { tenantId, prospectId, source: null, type: null, since: null, before: null, limit: 100 },
+        ]),
+      toStrangers: ['prospect_not_found'],
     },
   },
   pageGroups: {

@@ -1,4 +1,5 @@
 import type { Sql } from '../../src/adapters/postgres/open.ts'
+import { timelineKey } from '../../src/adapters/timeline-key.ts'
 import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
 import type { PagesWant, PageWant } from '../../src/core/ports/pages.ts'
 import type { Store } from '../../src/core/ports/store.ts'
@@ -44,10 +45,8 @@ const UNSETTLE = `
     and version_id < '${idAt('pageversion', FIRST_WAITING + LIST)}'`
 
 /** Every read that serves callers or the publisher, alone and gathered. */
-export const actsOn = (
-  { activities, pageGroups, pages, versions }: Store,
-  wanted: Wanted,
-): readonly Act[] => {
+export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
+  const { activities, pageGroups, pages, versions } = store
   const { tenantId, strangerId, small, big, empty } = wanted
   const groupWants: PageGroupsWant[] = [null, 'active', 'archived', 'deleted'].flatMap((status) =>
     [tenantId, strangerId].flatMap((tenantId) =>
@@ -138,10 +137,76 @@ export const actsOn = (
     },
     { name: 'an activity recalled', act: () => recall(1), rowsMax: 1 },
     { name: 'a page recalled', act: () => recallPages(1), rowsMax: 1 },
+    ...readingBack(store, wanted),
     { name: 'a group found by its id', act: () => pageGroups.find(big), rowsMax: 1 },
     { name: 'a version settled', act: () => settle(1), rowsMax: 1, undo: UNSETTLE },
     { name: 'versions claimed', act: () => claim(MANY), rowsMax: MANY },
     { name: 'many versions claimed', act: () => claim(LIST), rowsMax: LIST },
+  ]
+}
+
+/** A slice has one row more than its limit, and what follows shows that its last step is complete. */
+const FEW = SLICE_ROWS + 5
+const BUSY = idAt('prospect', 40)
+
+const readingBack = (
+  { prospects, prospectLogs }: Store,
+  { tenantId, strangerId }: Wanted,
+): readonly Act[] => {
+  const limit = SLICE_ROWS - 1
+  const filters = [
+    { source: null, type: null, rowsMax: FEW },
+    { source: 'crm', type: 'webhook', rowsMax: FEW },
+    { source: 'crm', type: 'rare', rowsMax: 10_005 },
+  ]
+  const ids = [null, idAt('prospectlog', 70_000), idAt('prospectlog', 30)]
+  const lists = [tenantId, strangerId].flatMap((tenantId) =>
+    filters.flatMap(({ rowsMax, ...filter }) =>
+      ids.map((beforeId) => ({
+        name: `activities of ${tenantId} before ${beforeId} of type ${filter.type}`,
+        act: () =>
+          prospectLogs.list([{ ...filter, tenantId, beforeId, fromId: null, idempotencyKey: null, limit }]),
+        rowsMax,
+      })),
+    ),
+  )
+  const timelines = [BUSY, idAt('prospect', 41), idAt('prospect', 9_999_999)].flatMap((prospectId) =>
+    filters.flatMap(({ rowsMax, ...filter }) =>
+      [null, { occurredAt: at(-9_000_000), prospectLogId: '' }].map((before) => ({
+        name: `the timeline of ${prospectId} before ${before?.occurredAt} of type ${filter.type}`,
+        act: () => prospectLogs.timeline([{ ...filter, tenantId, prospectId, since: null, before, limit }]),
+        rowsMax,
+      })),
+    ),
+  )
+  const people = [null, emailHashOf(20)].flatMap((emailHash) =>
+    [null, idAt('prospect', 500)].map((beforeId) => ({
+      name: `prospects before ${beforeId} with the email ${emailHash}`,
+      act: () => prospects.list([{ tenantId, emailHash, beforeId, limit }]),
+      rowsMax: emailHash === null ? FEW : 1,
+    })),
+  )
+  const byKey = { source: 'crm', type: null, fromId: null, beforeId: null, idempotencyKey: 'key 20' }
+  const names = { tenantId, prospectId: idAt('prospect', 20), prospectLogId: idAt('prospectlog', 20) }
+  return [
+    ...lists,
+    ...timelines,
+    ...people,
+    {
+      name: 'an activity by its key',
+      act: () => prospectLogs.list([{ tenantId, ...byKey, limit }]),
+      rowsMax: 1,
+    },
+    { name: 'an activity', act: () => prospectLogs.find([names]), rowsMax: 1 },
+    { name: 'a prospect', act: () => prospects.find([names]), rowsMax: 1 },
+    { name: 'activities', act: () => prospectLogs.find(Array(MANY).fill(names)), rowsMax: MANY },
+    { name: 'prospects', act: () => prospects.find(Array(MANY).fill(names)), rowsMax: MANY },
+    {
+      name: 'a prospect corrected',
+      act: () => prospects.update({ ...names, email: undefined, name: 'Ada', updatedAt: at(0) }),
+      rowsMax: 1,
+      undo: `update prospects set name = null where prospect_id = '${names.prospectId}'`,
+    },
   ]
 }
 
@@ -178,6 +243,7 @@ export const fill = async (sql: Sql, early: string): Promise<void> => {
   await pagesOf(sql, OURS, big, FIRST_WAITING, FIRST_WAITING + WAITING - 1, 'processing')
   await pagesOf(sql, THEIRS, idAt('pagegroup', 10_000), 40_000, 60_000, 'published')
   await people(sql, OURS, 51, 20_000)
+  await logsOf(sql, OURS, BUSY, 60_001, 90_000)
   await people(sql, THEIRS, 20_001, 40_000)
 }
 
@@ -230,11 +296,22 @@ const pagesOf = async (
     from generate_series(${from}, ${to}) n`)
 }
 
+/** Activities of one prospect, two in each step of its timeline; the newer the later. */
+const logsOf = async (sql: Sql, tenant: string, prospect: string, from: number, to: number) => {
+  const key = timelineKey(prospect, at(0))
+  await sql.unsafe(`
+    insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, created_prospect,
+      occurred_at, timeline_key, created_at)
+    select '${tenant}', ${ID('prospectlog')}, '${prospect}', 'crm', 'webhook', '{"a":1}', false,
+      timestamptz '${at(0)}' - (${to} - n) * interval '2 s', ${key} - (${to} - n + 1) / 2, now()
+    from generate_series(${from}, ${to}) n`)
+}
+
 /** Prospects with emails, and a log of each with an idempotency key. */
 const people = async (sql: Sql, tenant: string, from: number, to: number) => {
   await sql.unsafe(`
-    insert into prospects (tenant_id, prospect_id, email, email_hash, created_at)
-    select '${tenant}', ${ID('prospect')}, 'email', lpad(n::text, 43, '0'), now() from generate_series(${from}, ${to}) n`)
+    insert into prospects (tenant_id, prospect_id, email, email_hash, created_at, updated_at)
+    select '${tenant}', ${ID('prospect')}, 'email', lpad(n::text, 43, '0'), now(), now() from generate_series(${from}, ${to}) n`)
   await sql.unsafe(`
     insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, idempotency_key,
       request_hash, created_prospect, occurred_at, timeline_key, created_at)

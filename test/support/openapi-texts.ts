@@ -42,6 +42,7 @@ const LOG_ID = id('prospectlog', 'p19')
 const TENANT_ID = id('tenant', 'tyh')
 const CREATED_AT = '2026-11-21T07:48:09.561Z'
 const PUBLISHED_AT = '2026-11-21T07:48:09.566Z'
+const PROSPECT_ID = id('prospect', 'p18')
 const CURSOR = Buffer.from(`1:pages:${PAGE_ID}`).toString('base64url')
 
 const page = { pageId: PAGE_ID, pageGroupId: GROUP_ID, tenantId: TENANT_ID, createdAt: CREATED_AT }
@@ -49,6 +50,28 @@ const names = {
   effectiveName: 'A page about the spring sale',
   customName: null,
   computedName: 'A page about the spring sale',
+}
+const prospect = {
+  prospectId: PROSPECT_ID,
+  tenantId: TENANT_ID,
+  email: 'ada@example.com',
+  name: 'Ada Lovelace',
+  createdAt: '2026-11-21T07:48:09.525Z',
+  updatedAt: '2026-11-21T07:48:09.525Z',
+}
+const log = {
+  prospectLogId: LOG_ID,
+  prospectId: PROSPECT_ID,
+  tenantId: TENANT_ID,
+  source: 'crm',
+  type: 'form_submitted',
+  payload: { form: 'contact', answers: { company: 'Analytical Engines' } },
+  email: 'Ada@example.com',
+  name: 'Ada Lovelace',
+  idempotencyKey: 'crm-4711',
+  occurredAt: '2026-11-21T07:48:09.525Z',
+  createdAt: '2026-11-21T07:48:09.525Z',
+  createdProspect: true,
 }
 const version = { versionId: VERSION_ID, versionNumber: 1 }
 
@@ -76,7 +99,7 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
         summary: 'For a known prospect, with the time when it happened',
         value: {
           source: 'shop',
-          prospectId: id('prospect', 'p18'),
+          prospectId: PROSPECT_ID,
           payload: { cart: ['book'] },
           occurredAt: '2026-11-22T09:00:00+01:00',
         },
@@ -86,7 +109,7 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
       new_prospect: {
         summary: 'A new prospect was created',
         value: {
-          prospectId: id('prospect', 'p18'),
+          prospectId: PROSPECT_ID,
           prospectLogId: LOG_ID,
           createdAt: '2026-11-21T07:48:09.525Z',
           createdProspect: true,
@@ -95,6 +118,62 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
         },
       },
     },
+  },
+  listProspects: {
+    description:
+      'Returns the prospects of the tenant, one slice at a time. With `email`, at most the one prospect that has this email. Erased prospects are omitted.',
+    done: 'A slice of prospects.',
+    answers: {
+      whole: { summary: 'The only slice', value: { items: [prospect], hasMore: false } },
+      nobody: { summary: 'No prospect has this email', value: { items: [], hasMore: false } },
+    },
+  },
+  getProspect: {
+    description: 'Returns a prospect. An erased one returns 410.',
+    done: 'The prospect.',
+    answers: {
+      named: { summary: 'With an email and a name', value: prospect },
+      anonymous: { summary: 'Without either', value: { ...prospect, email: null, name: null } },
+    },
+  },
+  updateProspect: {
+    description:
+      'Replaces the email or the name of a prospect, or removes it. Activities that were logged before keep the email and the name that they were sent with.',
+    done: 'The prospect as it is now.',
+    requests: {
+      both: {
+        summary: 'Correct both',
+        value: { email: 'ada.lovelace@example.com', name: 'Ada King' },
+      },
+      removed: { summary: 'Remove the email', value: { email: null } },
+    },
+    answers: {
+      corrected: {
+        summary: 'Corrected',
+        value: { ...prospect, email: 'ada.lovelace@example.com', name: 'Ada King', updatedAt: PUBLISHED_AT },
+      },
+    },
+  },
+  listTimeline: {
+    description:
+      'Returns the activities of a prospect by `occurredAt`, one slice at a time. `since` and `until` compare `occurredAt`. A slice looks at no more than 10,000 activities: with a rare `source` or `type` it may be short or empty while `hasMore` is true.',
+    done: 'A slice of activities.',
+    answers: {
+      whole: { summary: 'The only slice', value: { items: [log], hasMore: false } },
+    },
+  },
+  listProspectLogs: {
+    description:
+      'Returns the activities of the tenant in the order of their arrival, one slice at a time. `since` and `until` compare `createdAt`. A slice looks at no more than 10,000 activities: with a rare `source` or `type` it may be short or empty while `hasMore` is true. With `source` and `idempotencyKey`, it returns at most the one activity that arrived under this key.',
+    done: 'A slice of activities.',
+    answers: {
+      whole: { summary: 'The only slice', value: { items: [log], hasMore: false } },
+    },
+  },
+  getProspectLog: {
+    description: 'Returns one activity. Its payload is byte for byte as it was sent.',
+    done: 'The activity.',
+    answers: { logged: { summary: 'An activity', value: log } },
   },
   listPageGroups: {
     description: 'Returns the page groups of the tenant, one slice at a time.',
@@ -187,6 +266,8 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
 
 /** Path parameters, each with an example that is shown but never filled in. */
 export const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: string }>> = {
+  prospect_id: { description: 'The id of the prospect.', example: PROSPECT_ID },
+  prospect_log_id: { description: 'The id of the activity.', example: LOG_ID },
   page_group_id: { description: 'The id of the page group.', example: GROUP_ID },
   page_id: { description: 'The id of the page.', example: PAGE_ID },
 }
@@ -195,6 +276,12 @@ export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
   cursor: CURSOR,
   limit: 50,
   status: 'active',
+  email: 'ada@example.com',
+  source: 'crm',
+  type: 'form_submitted',
+  since: '2026-11-01T00:00:00Z',
+  until: '2026-12-01T00:00:00+01:00',
+  idempotencyKey: 'crm-4711',
 }
 
 /** What the example of a problem contains in this operation beyond its explanation. */
@@ -213,12 +300,19 @@ export const problemTexts = (code: ProblemCode, { operationId, scope }: Route): 
     return { detail: `The API key lacks the scope ${scope}.`, requiredScope: scope }
   if (code === 'idempotency_key_reused')
     return operationId === 'logProspectActivity' ? { prospectLogId: LOG_ID } : { pageId: PAGE_ID }
+  if (code === 'email_taken') return { prospectId: id('prospect', 'p17') }
   return {}
 }
 
 const WRONG_LIMIT = { detail: 'must be a whole number from 1 to 100', parameter: 'limit' }
 const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   logProspectActivity: { detail: 'is required', pointer: '/payload' },
+  listProspects: WRONG_LIMIT,
+  getProspect: { detail: 'must not be given more than once', parameter: 'content-type' },
+  updateProspect: { detail: 'is blank or a placeholder', pointer: '/email' },
+  listTimeline: WRONG_LIMIT,
+  listProspectLogs: { detail: 'is required with idempotencyKey', parameter: 'source' },
+  getProspectLog: { detail: 'must not be given more than once', parameter: 'content-type' },
   listPageGroups: WRONG_LIMIT,
   listPages: WRONG_LIMIT,
   getPage: { detail: 'must not be given more than once', parameter: 'content-type' },

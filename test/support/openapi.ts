@@ -15,7 +15,13 @@ import {
   PublishedVersion,
 } from '../../src/shapes/page.ts'
 import { PageGroup, PageGroupSlice } from '../../src/shapes/page-group.ts'
-import { NewProspectLog, ProspectLogReceipt } from '../../src/shapes/prospect-log.ts'
+import { Prospect, ProspectChanges, ProspectSlice } from '../../src/shapes/prospect.ts'
+import {
+  NewProspectLog,
+  ProspectLog,
+  ProspectLogReceipt,
+  ProspectLogSlice,
+} from '../../src/shapes/prospect-log.ts'
 import type { Documented } from '../../src/shapes/text.ts'
 import { ABOUT, PATH_PARAMETERS, problemTexts, QUERY_EXAMPLES, TEXTS } from './openapi-texts.ts'
 
@@ -30,6 +36,11 @@ const jsonSchemaOf = (thing: object): Json | undefined => (thing as Partial<Docu
 const SHAPES = {
   NewProspectLog,
   ProspectLogReceipt,
+  ProspectLog,
+  ProspectLogSlice,
+  Prospect,
+  ProspectSlice,
+  ProspectChanges,
   PageGroup,
   PageGroupSlice,
   NewPage,
@@ -182,15 +193,18 @@ const queryParameters = (route: Route): Json[] => {
   }))
 }
 
+const tagOf = (path: string): string =>
+  path.includes('prospect_logs') ? 'Activities' : path.includes('prospects') ? 'Prospects' : 'Pages'
+
 const operationOf = (route: Route): Json => ({
   operationId: route.operationId,
   summary: route.summary,
   description: `${TEXTS[route.operationId].description}\n\nRequired scope: \`${route.scope}\`.`,
-  tags: [route.path.includes('prospect') ? 'Prospects' : 'Pages'],
+  tags: [tagOf(route.path)],
   parameters: [
     ...pathParameters(route),
     ...queryParameters(route),
-    ...(route.body ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ...(route.method === 'POST' ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
   ],
   ...(route.body && {
     requestBody: {
@@ -207,7 +221,11 @@ const operationOf = (route: Route): Json => ({
   responses: {
     [route.status]: {
       description: TEXTS[route.operationId].done,
-      headers: headersFor(['X-Request-Id', ...(route.body ? ['Idempotent-Replayed'] : []), ...LIMITS]),
+      headers: headersFor([
+        'X-Request-Id',
+        ...(route.method === 'POST' ? ['Idempotent-Replayed'] : []),
+        ...LIMITS,
+      ]),
       content: {
         'application/json': {
           schema: referenceTo(route.answer),
@@ -248,6 +266,7 @@ const PROBLEM: Json = {
         'Every fault of the request, each with a `pointer` into the body or the name of a `parameter`.',
       items: { $ref: '#/components/schemas/Fault' },
     },
+    prospectId: { type: 'string', description: 'The prospect that has the email.' },
     prospectLogId: {
       type: 'string',
       description: 'The log entry that was first created with the idempotency key.',
@@ -270,7 +289,8 @@ export const createOpenApi = (): Json => ({
   servers: [{ url: '/', description: 'This server.' }],
   security: [{ apiKey: [] }],
   tags: [
-    { name: 'Prospects', description: 'Activities of people who are not customers yet.' },
+    { name: 'Activities', description: 'What prospects did.' },
+    { name: 'Prospects', description: 'People who are not customers yet.' },
     { name: 'Pages', description: 'Page groups, their pages and published versions.' },
   ],
   paths: Object.fromEntries(

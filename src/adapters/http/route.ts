@@ -2,19 +2,33 @@ import type * as v from 'valibot'
 import type { PageCreation, PageToCreate } from '../../core/create-page-with-version.ts'
 import type { PageGroupListing } from '../../core/list-page-groups.ts'
 import type { PageListing } from '../../core/list-pages.ts'
+import type { ProspectLogListing } from '../../core/list-prospect-logs.ts'
+import type { ProspectListing } from '../../core/list-prospects.ts'
+import type { TimelineListing } from '../../core/list-timeline.ts'
 import type { LoggedActivity } from '../../core/log-prospect-activity.ts'
 import type { NewActivity } from '../../core/new-log.ts'
 import type { Scope } from '../../core/ports/api-keys.ts'
 import type { PageWant } from '../../core/ports/pages.ts'
+import type { ProspectLogWant } from '../../core/ports/prospect-logs.ts'
+import type { ProspectWant } from '../../core/ports/prospects.ts'
+import type { ProspectCorrection } from '../../core/update-prospect.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import type { PageSlice, PageWithVersion } from '../../shapes/page.ts'
 import type { PageGroupSlice } from '../../shapes/page-group.ts'
+import type { Prospect, ProspectSlice } from '../../shapes/prospect.ts'
+import type { ProspectLog, ProspectLogSlice } from '../../shapes/prospect-log.ts'
 import type { QueryShape } from './parse-request.ts'
 import type { ProblemCode } from './problems.ts'
 
 /** What the routes run. */
 export type UseCases = {
   readonly logProspectActivity: (activity: NewActivity) => Promise<LoggedActivity>
+  readonly listProspects: (listing: ProspectListing) => Promise<ProspectSlice>
+  readonly getProspect: (want: ProspectWant) => Promise<Prospect>
+  readonly updateProspect: (correction: ProspectCorrection) => Promise<Prospect>
+  readonly listTimeline: (listing: TimelineListing) => Promise<ProspectLogSlice>
+  readonly listProspectLogs: (listing: ProspectLogListing) => Promise<ProspectLogSlice>
+  readonly getProspectLog: (want: ProspectLogWant) => Promise<ProspectLog>
   readonly listPageGroups: (listing: PageGroupListing) => Promise<PageGroupSlice>
   readonly listPages: (listing: PageListing) => Promise<PageSlice>
   readonly getPage: (want: PageWant) => Promise<PageWithVersion>
@@ -35,7 +49,7 @@ export type CheckedRequest<Query, Body> = {
 type Answer = { readonly body: object; readonly replayed?: boolean }
 
 type Spec<Query extends QueryShape, Body extends v.GenericSchema> = {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PATCH'
   readonly path: string
   readonly operationId: keyof UseCases
   readonly summary: string

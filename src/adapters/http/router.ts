@@ -14,15 +14,16 @@ export const createRouter = <Route extends { readonly method: string; readonly p
   routes: readonly Route[],
 ): ((path: string) => Match<Route> | null) => {
   const byPath = Map.groupBy(routes, ({ path }) => path)
-  const branches = [...byPath].map(([template, routes]) => ({
+  const all = [...byPath].map(([template, routes]) => ({
     template,
     segments: template.split('/'),
     routes: new Map(routes.map((route) => [route.method, route])),
   }))
+  const branches = Map.groupBy(all, ({ segments }) => segments.length)
   return (path) => {
     const given = path.split('/')
-    for (const { template, segments, routes } of branches) {
-      const params = segments.length === given.length ? paramsOf(segments, given) : null
+    for (const { template, segments, routes } of branches.get(given.length) ?? []) {
+      const params = paramsOf(segments, given)
       if (params !== null) return { template, routes, params }
     }
     return null

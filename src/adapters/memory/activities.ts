@@ -1,6 +1,10 @@
 import { keyOf } from '../../core/keys.ts'
 import type { Activities, NewLog, ProspectChange, StoredReceipt } from '../../core/ports/activities.ts'
-import type { Timestamp } from '../../core/ports/world.ts'
+import type { FoundProspect, Prospects, ProspectWant } from '../../core/ports/prospects.ts'
+import type { SliceWant, Timestamp } from '../../core/ports/world.ts'
+import { lookThrough } from '../rows.ts'
+import { memoryProspectLogs } from './prospect-logs.ts'
+import { sortedLists } from './sorted-lists.ts'
 
 /** A prospect or a tombstone. */
 export type KeptProspect = ProspectChange & {
@@ -8,15 +12,17 @@ export type KeptProspect = ProspectChange & {
   readonly blockedUntil: Timestamp | null
 }
 
-/** Prospects and their logs in maps. */
-export const memoryActivities = () => {
+/** Prospects and their logs in maps. Calls `changed` after a prospect was updated. */
+export const memoryActivities = (changed: () => void) => {
   const prospects = new Map<string, KeptProspect>()
   const byEmail = new Map<string, KeptProspect>()
   const logs: NewLog[] = []
   const byKey = new Map<string, StoredReceipt>()
+  const ofTenant = sortedLists<ProspectWant>(({ prospectId }) => prospectId)
 
   const prospectOf = ({ tenantId, prospectId }: Pick<ProspectChange, 'tenantId' | 'prospectId'>) =>
     prospects.get(keyOf(tenantId, prospectId))
+  const { prospectLogs, add: addToLists } = memoryProspectLogs(prospectOf)
 
   const isOvertaken = (change: ProspectChange): boolean => {
     if (prospectOf(change)?.erasedAt) return true
@@ -29,16 +35,30 @@ export const memoryActivities = () => {
     idempotencyKey !== null && byKey.has(keyOf(tenantId, source, idempotencyKey))
 
   const save = (change: ProspectChange) => {
+    const { tenantId, prospectId } = change
+    if (!prospectOf(change)) ofTenant.add(tenantId, { tenantId, prospectId })
     const before = prospectOf(change) ?? { ...change, erasedAt: null, blockedUntil: null }
     const email = before.email ?? change.email
     const emailHash = before.emailHash ?? change.emailHash
-    const after = { ...before, email, emailHash, name: before.name ?? change.name, updatedAt: change.updatedAt }
-    prospects.set(keyOf(after.tenantId, after.prospectId), after)
-    if (emailHash !== null) byEmail.set(keyOf(after.tenantId, emailHash), after)
+    const after = {
+      ...before,
+      email,
+      emailHash,
+      name: before.name ?? change.name,
+      updatedAt: change.updatedAt,
+    }
+    keep(after)
+  }
+  const keep = (prospect: KeptProspect) => {
+    const { tenantId, prospectId, emailHash } = prospect
+    prospects.set(keyOf(tenantId, prospectId), prospect)
+    if (emailHash !== null) byEmail.set(keyOf(tenantId, emailHash), prospect)
   }
 
   const add = (log: NewLog) => {
-    logs.push({ ...log, payload: { ...log.payload } })
+    const kept = { ...log, payload: { ...log.payload } }
+    logs.push(kept)
+    addToLists(kept)
     const { tenantId, source, idempotencyKey, requestHash } = log
     if (idempotencyKey !== null && requestHash !== null)
       byKey.set(keyOf(tenantId, source, idempotencyKey), { ...log, idempotencyKey, requestHash })
@@ -67,7 +87,36 @@ export const memoryActivities = () => {
       return added.map(({ prospectLogId }) => prospectLogId)
     },
   }
-  return { activities, keptProspects: () => [...prospects.values()], keptLogs: () => [...logs] }
+  const fromNewest = function* ({ tenantId, beforeId }: SliceWant) {
+    for (const want of ofTenant.backFrom(tenantId, beforeId)) yield prospectOf(want) as KeptProspect
+  }
+  const isListed = ({ erasedAt }: KeptProspect) => erasedAt === null
+  const prospectsPort: Prospects = {
+    find: async (wants) => wants.map((want) => [prospectOf(want) ?? []].flat().map(foundProspect)[0] ?? null),
+    list: async (wants) =>
+      wants.map((want) => {
+        const owner = byEmail.get(keyOf(want.tenantId, want.emailHash ?? ''))
+        const { rows, resume } =
+          want.emailHash === null
+            ? lookThrough(fromNewest(want), want.limit, isListed, ({ prospectId }) => prospectId)
+            : { rows: [owner ?? []].flat().filter(isListed), resume: null }
+        return { rows: rows.map(foundProspect), resume }
+      }),
+    update: async ({ email, name, updatedAt, ...want }) => {
+      const before = prospectOf(want)
+      if (before === undefined || before.erasedAt !== null) return null
+      const after = { ...before, ...email, ...(name !== undefined && { name }), updatedAt }
+      const owner = byEmail.get(keyOf(want.tenantId, after.emailHash ?? ''))
+      if (owner !== undefined && owner.prospectId !== want.prospectId) return 'overtaken'
+      byEmail.delete(keyOf(want.tenantId, before.emailHash ?? ''))
+      keep(after)
+      changed()
+      return foundProspect(after)
+    },
+  }
+
+  const keptProspects = () => [...prospects.values()].map(({ erasedAt, blockedUntil, ...kept }) => kept)
+  return { activities, prospects: prospectsPort, prospectLogs, keptProspects, keptLogs: () => [...logs] }
 }
 
 const storedProspect = ({ tenantId, prospectId, emailHash, name, erasedAt }: KeptProspect) => ({
@@ -77,3 +126,8 @@ const storedProspect = ({ tenantId, prospectId, emailHash, name, erasedAt }: Kep
   name,
   erasedAt,
 })
+
+const foundProspect = (prospect: KeptProspect): FoundProspect => {
+  const { prospectId, tenantId, email, name, createdAt, updatedAt, erasedAt } = prospect
+  return { prospectId, tenantId, email, name, createdAt, updatedAt, erasedAt }
+}

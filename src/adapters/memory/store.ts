@@ -15,7 +15,7 @@ export type MemoryStore = Store & {
 /** A new, empty store in memory. It needs no `migrate`. */
 export const memoryStore = (): MemoryStore => {
   const listeners = createListeners()
-  const { activities, keptProspects, keptLogs } = memoryActivities()
+  const { keptProspects, keptLogs, ...people } = memoryActivities(() => listeners.emit('prospects'))
   const tenants = new Map<string, NewTenant>()
   const keys = new Map<string, StoredApiKey>()
   const change = (apiKeyId: string, fields: Partial<StoredApiKey>): void =>
@@ -24,7 +24,7 @@ export const memoryStore = (): MemoryStore => {
     [...keys.values()].filter(isWanted).map((key) => structuredClone(key))
 
   return {
-    activities,
+    ...people,
     ...memoryPages(() => listeners.emit('versions')),
     apiKeys: {
       findByHash: async (keyHash) => keysWhere((key) => key.keyHash === keyHash)[0] ?? null,

@@ -19,7 +19,7 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
   const listeners = createListeners()
   const closing = new AbortController()
   let running: Promise<void> | undefined
-  let notifying: NodeJS.Timeout | undefined
+  const notifying = new Map<Signal, NodeJS.Timeout>()
 
   const beat = () => pause(HEARTBEAT_MS, undefined, { signal: closing.signal })
 
@@ -81,15 +81,17 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
     notify: (signal: Signal): void => {
       listeners.emit(signal)
       if (signal === 'keys') return
-      notifying ??= setTimeout(() => {
-        notifying = undefined
+      if (notifying.has(signal)) return
+      const timer = setTimeout(() => {
+        notifying.delete(signal)
         ask((sql) => sql`select pg_notify('prospect_pages', ${signal})`).catch(() => {})
       }, NOTIFY_PAUSE_MS)
+      notifying.set(signal, timer)
     },
     close: async (): Promise<void> => {
       listeners.clear()
       closing.abort()
-      clearTimeout(notifying)
+      for (const timer of notifying.values()) clearTimeout(timer)
       await running
     },
   }

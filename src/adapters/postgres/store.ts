@@ -6,6 +6,8 @@ import { lastMigration, migratePostgres, type Warn } from './migrate.ts'
 import { findObstacle, refuseOtherCluster } from './obstacle.ts'
 import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
+import { postgresProspectLogs } from './prospect-logs.ts'
+import { postgresProspects } from './prospects.ts'
 import { postgresSignals } from './signals.ts'
 import { postgresApiKeys, postgresTenants } from './tenants.ts'
 import { postgresBacklog, postgresVersions } from './versions.ts'
@@ -50,6 +52,8 @@ export const portsOver = (
   cluster?: 'citus',
 ): Omit<Store, 'migrate' | 'watch' | 'close'> => ({
   activities: postgresActivities(ask, cluster !== undefined),
+  prospects: postgresProspects(ask, () => notify('prospects'), cluster !== undefined),
+  prospectLogs: postgresProspectLogs(ask, cluster !== undefined),
   pageGroups: postgresPageGroups(ask),
   pages: postgresPages(ask, () => notify('versions'), cluster !== undefined),
   versions: postgresVersions(ask, cluster !== undefined),

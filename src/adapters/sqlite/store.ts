@@ -5,6 +5,8 @@ import { sqliteActivities } from './activities.ts'
 import { type Database, openDatabase } from './open.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
+import { sqliteProspectLogs } from './prospect-logs.ts'
+import { sqliteProspects } from './prospects.ts'
 import { sqliteApiKeys, sqliteTenants } from './tenants.ts'
 import { sqliteBacklog, sqliteVersions } from './versions.ts'
 
@@ -43,6 +45,8 @@ export const sqliteStore = (
 
   return {
     activities: sqliteActivities(database),
+    prospects: sqliteProspects(database, () => listeners.emit('prospects')),
+    prospectLogs: sqliteProspectLogs(database),
     pageGroups: sqlitePageGroups(database),
     pages: sqlitePages(database, () => listeners.emit('versions')),
     versions: sqliteVersions(database),

@@ -2,12 +2,14 @@ import type { Activities } from './activities.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { PageGroups } from './page-groups.ts'
 import type { Pages } from './pages.ts'
+import type { ProspectLogs } from './prospect-logs.ts'
+import type { Prospects } from './prospects.ts'
 import type { Tenants } from './tenants.ts'
 import type { Versions } from './versions.ts'
 import type { Clock, NewId } from './world.ts'
 
 /** What happened elsewhere, in this process or in another on the same database. */
-export type Signal = 'keys' | 'versions'
+export type Signal = 'keys' | 'versions' | 'prospects'
 /** Called soon after something happened. */
 export type SignalListener = (signal: Signal) => void
 /**
@@ -22,6 +24,8 @@ export type SignalListener = (signal: Signal) => void
  */
 export type Store = {
   readonly activities: Activities
+  readonly prospects: Prospects
+  readonly prospectLogs: ProspectLogs
   readonly pageGroups: PageGroups
   readonly pages: Pages
   readonly versions: Versions

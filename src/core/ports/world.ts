@@ -25,3 +25,5 @@ export type SliceWant = {
   readonly beforeId: string | null
   readonly limit: number
 }
+/** Rows that match a filter. `resume`: where the list goes on, if it stopped after looking at 10,000 rows. */
+export type LookedAt<Row> = { readonly rows: readonly Row[]; readonly resume: string | null }

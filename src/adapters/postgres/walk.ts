@@ -1,0 +1,54 @@
+import type postgres from 'postgres'
+import { ROWS_LOOKED_AT_MAX, SLICE_BYTES_MAX } from '../../core/slices.ts'
+import type { Sql } from './open.ts'
+
+type Fragment = postgres.Fragment
+/** A list that is read along an index, of rows `l`. */
+type Walk = {
+  /** `from prospect_logs l where …` */
+  readonly along: Fragment
+  /** The part of the order that the index has. Rows with the same key are read together. */
+  readonly key: Fragment
+  readonly newest: Fragment
+  readonly matches: Fragment
+  /** The columns to answer. */
+  readonly selected: Fragment
+  /** How long the texts of a row are. */
+  readonly bytes: Fragment
+  readonly limit: number
+  /** Answered with each row, or alone if there are none. */
+  readonly owner?: Fragment
+}
+
+/**
+ * The rows that match, until they fill a slice, among the 10,000 newest. If those did not suffice, `resume` is the key of
+ * the last one. It is looked for only then; otherwise no more rows are read than are answered.
+ *
+ * Each limit is a `select`, whose value the planner does not know: then it assumes that few rows are wanted, and walks along
+ * the index. Told that it is 10,000, it would now and then collect and sort all that the index has.
+ */
+export const walked = (
+  sql: Sql,
+  { along, key, newest, matches, selected, bytes, limit, owner = sql`(values (1)) as o (one)` }: Walk,
+): Fragment => sql`
+  with found as (
+    select * from (
+      select * ${along} order by ${key} desc fetch first (select ${ROWS_LOOKED_AT_MAX}::int) rows with ties
+    ) l
+    where ${matches}
+    order by ${key} desc fetch first (${limit + 1}::int) rows with ties
+  )
+  select ${selected}, o.*, stop.resume
+  from ${owner}
+    cross join (
+      select case when (select count(*) from found) <= ${limit}::int then (
+        select ${key} ${along} order by ${key} desc offset (select ${ROWS_LOOKED_AT_MAX - 1}::int) limit 1
+      ) end as resume
+    ) stop
+    left join (
+      select l.*, sum(${bytes}) over (
+        order by ${newest} rows between unbounded preceding and 2 preceding
+      ) as bytes_before
+      from found l
+    ) l on coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+  order by ${newest} limit ${limit + 1}`

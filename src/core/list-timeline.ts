@@ -1,0 +1,49 @@
+import type { ProspectLogSlice, TimelineQuery } from '../shapes/prospect-log.ts'
+import { prospectErased, prospectNotFound } from './failures.ts'
+import { prospectLogOf } from './get-prospect-log.ts'
+import { filterOf } from './list-prospect-logs.ts'
+import { attempt, type Outcome } from './outcome.ts'
+import type { FoundTimeline, TimelineWant } from './ports/prospect-logs.ts'
+import type { ProspectWant } from './ports/prospects.ts'
+import type { Needs } from './ports/store.ts'
+import type { SliceWant } from './ports/world.ts'
+import { slicesOf } from './slices.ts'
+import { isoTime } from './times.ts'
+
+/** Which slice of the activities of a prospect to list. */
+export type TimelineListing = TimelineQuery & ProspectWant
+
+/**
+ * Lists prospects' activities, newest first by when they happened, many lists at once.
+ * Refuses, per list: `prospect_not_found`, `prospect_erased`, `invalid_cursor`.
+ */
+export const listTimelines =
+  ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
+  (listings: readonly TimelineListing[]): Promise<readonly Outcome<ProspectLogSlice>[]> =>
+    slicesOf(listings, {
+      nameOf: (listing) => `prospects/${listing.prospectId}?${filterOf(listing)}`,
+      find: async (wants) =>
+        (await store.prospectLogs.timeline(wants.map(wantOf))).map((found) => attempt(() => rowsOf(found))),
+      position: /^\d{1,14} prospectlog_[a-z0-9]{26}$/,
+      positionOf: ({ occurredAt, prospectLogId }) => positionAt(occurredAt, prospectLogId),
+      itemOf: prospectLogOf,
+    })
+
+/** Milliseconds, so that a forged cursor still contains a time. */
+const positionAt = (time: string, prospectLogId: string) => `${Date.parse(time)} ${prospectLogId}`
+
+const wantOf = (want: TimelineListing & SliceWant): TimelineWant => {
+  const { tenantId, prospectId, limit, source = null, type = null, since = null, until } = want
+  const [ms, prospectLogId = ''] = want.beforeId?.split(' ') ?? []
+  const cursor = ms === undefined ? null : { occurredAt: isoTime(Number(ms)), prospectLogId }
+  const isUntil = until !== undefined && until <= (cursor?.occurredAt ?? until)
+  const before = isUntil ? { occurredAt: until, prospectLogId: '' } : cursor
+  return { tenantId, prospectId, limit, source, type, since, before }
+}
+
+const FIRST_ID = `prospectlog_${'0'.repeat(26)}`
+const rowsOf = (found: FoundTimeline) => {
+  if (found === 'prospect_not_found') return prospectNotFound()
+  if (found === 'prospect_erased') return prospectErased()
+  return { ...found, resume: found.resume && positionAt(found.resume, FIRST_ID) }
+}

@@ -1,0 +1,30 @@
+import type { ProspectLog } from '../../shapes/prospect-log.ts'
+import type { ProspectWant } from './prospects.ts'
+import type { LookedAt, SliceWant, Timestamp } from './world.ts'
+
+/** A logged activity as callers see it. Its payload is its exact text. */
+export type StoredLog = Readonly<ProspectLog>
+/** Names one log. */
+export type ProspectLogWant = Pick<StoredLog, 'tenantId' | 'prospectLogId'>
+type Filter = { readonly source: string | null; readonly type: string | null }
+/** Which slice of a tenant's logs to read. With a key and a source: at most the one log of that key. */
+export type ProspectLogsWant = SliceWant &
+  Filter & { readonly fromId: string | null; readonly idempotencyKey: string | null }
+/** Which slice of a prospect's timeline to read: from a time on, and before a position in it. */
+export type TimelineWant = ProspectWant &
+  Filter & {
+    readonly since: Timestamp | null
+    readonly before: { readonly occurredAt: Timestamp; readonly prospectLogId: string } | null
+    readonly limit: number
+  }
+/** A slice of a timeline, or why there is none. */
+export type FoundTimeline = LookedAt<StoredLog> | 'prospect_not_found' | 'prospect_erased'
+/** The part of a store that shows logged activities. As in `SliceWant`, each list has one row more than its limit. */
+export type ProspectLogs = {
+  /** For each want, in order: the log or null. */
+  find(wants: readonly ProspectLogWant[]): Promise<readonly (StoredLog | null)[]>
+  /** For each want, in order: logs, newest first by id. Resumes before an id. */
+  list(wants: readonly ProspectLogsWant[]): Promise<readonly LookedAt<StoredLog>[]>
+  /** For each want, in order: logs, newest first by `occurredAt`, then by id. Resumes before a time. */
+  timeline(wants: readonly TimelineWant[]): Promise<readonly FoundTimeline[]>
+}

@@ -1,0 +1,50 @@
+import type { Prospect, ProspectChanges } from '../shapes/prospect.ts'
+import { matchableEmail } from './emails.ts'
+import { refuse, unavailable } from './failures.ts'
+import { prospectOf, shownProspect } from './get-prospect.ts'
+import type { ProspectWant } from './ports/prospects.ts'
+import type { Needs } from './ports/store.ts'
+import type { RememberedProspects } from './remember-prospects.ts'
+import { isoTime } from './times.ts'
+
+/** What to correct of which prospect. */
+export type ProspectCorrection = ProspectWant & ProspectChanges
+type Deps = Omit<Needs<'prospects' | 'activities'>, 'newId'> & {
+  readonly remembered?: RememberedProspects | undefined
+}
+const ROUNDS_MAX = 10
+
+/**
+ * Corrects a prospect: the only use case that overwrites an email or a name; null clears it. The email is normalised as
+ * when an activity is logged, and this process forgets what it remembered of prospects.
+ * Refuses `prospect_not_found`, `prospect_erased`, `email_taken`, and `invalid_request`: an email that identifies nobody.
+ */
+export const updateProspect =
+  ({ store, clock, remembered }: Deps) =>
+  async ({ tenantId, prospectId, ...changes }: ProspectCorrection): Promise<Prospect> => {
+    const want = { tenantId, prospectId }
+    const email = correctedEmail(changes.email)
+    const name = changes.name?.trim() === '' ? null : changes.name
+    const update = { ...want, email, name, updatedAt: isoTime(clock()) }
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      const isChange = email !== undefined || name !== undefined
+      const updated = isChange ? await store.prospects.update(update) : null
+      if (updated === null) return shownProspect((await store.prospects.find([want]))[0])
+      remembered?.forget()
+      if (updated !== 'overtaken') return prospectOf(updated)
+      const emails = [{ tenantId, emailHash: email?.emailHash ?? '' }]
+      const [owner] = (await store.activities.recall({ prospects: [], emails, keys: [] })).prospects
+      if (owner && owner.erasedAt !== null)
+        refuse('prospect_erased', 'The email is blocked after an erasure.')
+      if (owner && owner.prospectId !== prospectId)
+        refuse('email_taken', 'Another prospect has this email.', { prospectId: owner.prospectId })
+    }
+    throw unavailable(`Gave up after ${ROUNDS_MAX} conflicting writes; retry.`)
+  }
+
+const correctedEmail = (email: string | null | undefined) => {
+  if (email === undefined) return undefined
+  if (email === null) return { email: null, emailHash: null }
+  const errors = [{ detail: 'is blank or a placeholder', pointer: '/email' }]
+  return matchableEmail(email) ?? refuse('invalid_request', 'This email would identify nobody.', { errors })
+}

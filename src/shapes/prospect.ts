@@ -1,0 +1,39 @@
+import * as v from 'valibot'
+import { SliceQuery, sliceOf } from './slice.ts'
+import { boundedText, described, id, text, timestamp } from './text.ts'
+
+/** A prospect as callers see it. Every field is always present. */
+export const Prospect = v.object({
+  prospectId: described(id('prospect'), 'The id of the prospect.'),
+  tenantId: described(id('tenant'), 'The tenant that the API key belongs to.'),
+  email: described(v.nullable(v.string()), 'The email that identifies the prospect, normalised, or null.'),
+  name: described(v.nullable(v.string()), 'The name of the prospect, or null.'),
+  createdAt: described(timestamp(), 'When the prospect was created, in UTC.'),
+  updatedAt: described(timestamp(), 'When the prospect was last changed, in UTC.'),
+})
+export type Prospect = v.InferOutput<typeof Prospect>
+
+/** Query of `GET /v0/prospects`. */
+export const ProspectQuery = v.object({
+  ...SliceQuery.entries,
+  email: v.optional(
+    described(text(), 'Return only the prospect with this email, compared after trimming and lowercasing.'),
+  ),
+})
+export type ProspectQuery = v.InferOutput<typeof ProspectQuery>
+
+/** Answer of `GET /v0/prospects`. */
+export const ProspectSlice = v.object(sliceOf(Prospect))
+export type ProspectSlice = v.InferOutput<typeof ProspectSlice>
+
+/** Body of `PATCH /v0/prospects/{prospect_id}`. */
+export const ProspectChanges = v.object({
+  email: v.optional(
+    described(
+      v.nullable(text()),
+      'Replaces the email, or removes it if null. Blank and placeholders are refused.',
+    ),
+  ),
+  name: v.optional(described(v.nullable(boundedText(1, 255)), 'Replaces the name, or removes it if null.')),
+})
+export type ProspectChanges = v.InferOutput<typeof ProspectChanges>

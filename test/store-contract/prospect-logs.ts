@@ -1,0 +1,287 @@
+import type { NewLog, ProspectChange, ProspectLogsWant, StoredLog, TimelineWant } from 'prospect-pages'
+import { equal, same } from './assertions.ts'
+import { section } from './contract.ts'
+import { AWKWARD_TEXTS, at, keyFields, newId, scribbleOn, someLog, someProspect } from './rows.ts'
+
+/** A list looks at so many rows for one slice. */
+const LOOKED_AT = 10_000
+const STEP_MS = 4_000
+/** Bytes that a parser would change. */
+const PAYLOADS = [' {"n" : 12345678901234567890,\n"a":1,"a":2} ', '{"t":"\\u0000\\ud800","x":1e131071}', '{}']
+
+export const prospectLogs = section(
+  'prospect logs',
+  ({ store }) => {
+    const { activities, prospectLogs } = store
+    const newProspect = async (tenantId = newId('tenant')) => {
+      const prospect = someProspect(tenantId)
+      await activities.record({ prospects: [prospect], logs: [] })
+      return prospect
+    }
+    const logged = async (prospect: ProspectChange, ...all: readonly Partial<NewLog>[]) => {
+      const logs = all.map((fields) => someLog(prospect, fields))
+      for (let i = 0; i < logs.length; i += 1_000)
+        await activities.record({ prospects: [], logs: logs.slice(i, i + 1_000) })
+      return logs.map(shown)
+    }
+    const listed = async (want: Partial<ProspectLogsWant> & { tenantId: string }) => {
+      const [slice] = await prospectLogs.list([
+        { ...ALL, fromId: null, beforeId: null, idempotencyKey: null, ...want },
+      ])
+      return slice ?? { rows: [], resume: null }
+    }
+    const timeline = async (
+      { tenantId, prospectId }: Pick<ProspectChange, 'tenantId' | 'prospectId'>,
+      want: Partial<TimelineWant> = {},
+    ) => {
+      const wanted = { ...ALL, tenantId, prospectId, since: null, before: null, ...want }
+      const [found] = await prospectLogs.timeline([wanted])
+      if (found === undefined || typeof found === 'string') throw new Error(found)
+      return found
+    }
+    return { activities, prospectLogs, newProspect, logged, listed, timeline }
+  },
+  {
+    'a log is found by its id with every field, its payload byte for byte': async ({
+      prospectLogs,
+      newProspect,
+      logged,
+    }) => {
+      const prospect = await newProspect()
+      const filled = {
+        type: 'form',
+        email: 'Ada@X ',
+        name: 'Ada',
+        createdProspect: true,
+        ...keyFields('one'),
+      }
+      const times = { occurredAt: at(-5), createdAt: at(7) }
+      const logs = await logged(
+        prospect,
+        ...PAYLOADS.map((rawJson) => ({ payload: { rawJson } })),
+        ...AWKWARD_TEXTS.map((text) => ({ email: text, name: text, source: text, type: text })),
+        { ...filled, ...times },
+      )
+      same(await prospectLogs.find(logs), logs)
+      const [log = someLog(prospect)] = logs
+      const missing = [
+        { ...log, tenantId: newId('tenant') },
+        { ...log, prospectLogId: newId('prospectlog') },
+      ]
+      same(await prospectLogs.find([...missing, log]), [null, null, log])
+      same(await prospectLogs.find([]), [])
+    },
+
+    'the logs of a tenant are listed newest first by id, one more than the limit': async ({
+      newProspect,
+      logged,
+      listed,
+    }) => {
+      const [one, two] = [await newProspect(), await newProspect()]
+      const { tenantId } = one
+      const other = await newProspect(tenantId)
+      const logs = [
+        ...(await logged(one, { occurredAt: at(9) }, { occurredAt: at(1) })),
+        ...(await logged(other, {}, {})),
+      ].reverse()
+      await logged(two, {})
+      same(await listed({ tenantId }), { rows: logs, resume: null })
+      same((await listed({ tenantId, limit: 2 })).rows, logs.slice(0, 3))
+      const ids = logs.map(({ prospectLogId }) => prospectLogId)
+      same((await listed({ tenantId, beforeId: ids[1] ?? '' })).rows, logs.slice(2))
+      same((await listed({ tenantId, fromId: ids[1] ?? '' })).rows, logs.slice(0, 2))
+      same((await listed({ tenantId, beforeId: ids[0] ?? '', fromId: ids[2] ?? '' })).rows, logs.slice(1, 3))
+      same((await listed({ tenantId, beforeId: ids[2] ?? '', fromId: ids[1] ?? '' })).rows, [])
+    },
+
+    'lists and timelines are filtered by source and type': async ({
+      newProspect,
+      logged,
+      listed,
+      timeline,
+    }) => {
+      const prospect = await newProspect()
+      const { tenantId } = prospect
+      const kinds = ['crm a', 'shop a', 'crm b', 'shop b', 'crm a'].map((kind) => kind.split(' '))
+      const logs = (
+        await logged(prospect, ...kinds.map(([source = '', type = '']) => ({ source, type })))
+      ).reverse()
+      for (const [source, type] of [
+        ['crm', null],
+        [null, 'a'],
+        ['crm', 'a'],
+        ['shop', 'c'],
+      ] as const) {
+        const rows = logs.filter(
+          (log) => (source ?? log.source) === log.source && (type ?? log.type) === log.type,
+        )
+        same(await listed({ tenantId, source, type }), { rows, resume: null })
+        same(await timeline(prospect, { source, type }), { rows, resume: null })
+      }
+    },
+
+    'a source and an idempotency key find the one log of that key': async ({
+      newProspect,
+      logged,
+      listed,
+    }) => {
+      const prospect = await newProspect()
+      const { tenantId } = prospect
+      const [one] = await logged(
+        prospect,
+        keyFields('one'),
+        { source: 'shop', ...keyFields('one') },
+        keyFields('two'),
+      )
+      const want = { tenantId, source: 'crm', idempotencyKey: 'one' }
+      same(await listed(want), { rows: [one], resume: null })
+      same((await listed({ ...want, type: 'webhook' })).rows, [one])
+      same((await listed({ ...want, type: 'form' })).rows, [])
+      same((await listed({ ...want, idempotencyKey: 'three' })).rows, [])
+      same((await listed({ ...want, tenantId: newId('tenant') })).rows, [])
+      same((await listed({ ...want, beforeId: one?.prospectLogId ?? '' })).rows, [])
+      same((await listed({ ...want, fromId: one?.prospectLogId ?? '' })).rows, [one])
+    },
+
+    'a timeline is sorted by when things happened, then by id': async ({ newProspect, logged, timeline }) => {
+      const prospect = await newProspect()
+      const stranger = await newProspect(prospect.tenantId)
+      const times = [0, 1, STEP_MS, STEP_MS - 1, -60_000, 1, 86_400_000, 1, -1, 2 * STEP_MS]
+      const logs = await logged(prospect, ...times.map((ms) => ({ occurredAt: at(ms) })))
+      await logged(stranger, {}, {})
+      const sorted = logs.toSorted((a, b) => (positionOf(a) < positionOf(b) ? 1 : -1))
+      same(await timeline(prospect), { rows: sorted, resume: null })
+      for (const [i, { occurredAt, prospectLogId }] of sorted.entries()) {
+        const before = { occurredAt, prospectLogId }
+        same((await timeline(prospect, { before, limit: 2 })).rows, sorted.slice(i + 1, i + 4))
+        const since = sorted.filter((log) => log.occurredAt >= occurredAt)
+        same((await timeline(prospect, { since: occurredAt })).rows, since)
+        const until = sorted.filter((log) => log.occurredAt < occurredAt)
+        same((await timeline(prospect, { before: { occurredAt, prospectLogId: '' } })).rows, until)
+      }
+    },
+
+    'the first and the last time that can be are in a timeline': async ({
+      newProspect,
+      logged,
+      timeline,
+    }) => {
+      const prospect = await newProspect()
+      const times = ['2999-12-31T23:59:59.999Z', '2106-06-06T00:00:00.000Z', '1970-01-01T00:00:00.000Z']
+      const logs = await logged(prospect, ...times.map((occurredAt) => ({ occurredAt })))
+      same((await timeline(prospect)).rows, logs)
+      const [first, second] = logs
+      same((await timeline(prospect, { before: first ?? null })).rows, logs.slice(1))
+      same((await timeline(prospect, { since: second?.occurredAt ?? '' })).rows, logs.slice(0, 2))
+    },
+
+    'only an unknown prospect has no timeline; that of another tenant is unknown': async ({
+      prospectLogs,
+      newProspect,
+      logged,
+    }) => {
+      const prospect = await newProspect()
+      const { tenantId, prospectId } = prospect
+      const wantOf = (fields: object) => ({
+        ...ALL,
+        tenantId,
+        prospectId,
+        since: null,
+        before: null,
+        ...fields,
+      })
+      const wants = [
+        wantOf({ tenantId: newId('tenant') }),
+        wantOf({ prospectId: newId('prospect') }),
+        wantOf({}),
+      ]
+      const [foreign, unknown, empty] = await prospectLogs.timeline(wants)
+      same([foreign, unknown], ['prospect_not_found', 'prospect_not_found'])
+      same(empty, { rows: [], resume: null })
+      const rows = await logged(prospect, {})
+      same((await prospectLogs.timeline(wants))[2], { rows, resume: null })
+    },
+
+    'a list ends once the texts of all its rows but the last fill a slice': async ({
+      newProspect,
+      logged,
+      listed,
+      timeline,
+    }) => {
+      const prospect = await newProspect()
+      const heavy = { payload: { rawJson: JSON.stringify({ text: 'x'.repeat(400_000) }) } }
+      const logs = (await logged(prospect, heavy, {}, heavy, { email: 'x'.repeat(400_000) }, heavy)).reverse()
+      const ids = logs.slice(0, 4).map(({ prospectLogId }) => prospectLogId)
+      for (const { rows } of [await listed({ tenantId: prospect.tenantId }), await timeline(prospect)]) {
+        same(
+          rows.map(({ prospectLogId }) => prospectLogId),
+          ids,
+        )
+        same(rows[0], logs[0])
+      }
+    },
+
+    'a list with a rare filter stops after 10,000 rows, and goes on there': async ({
+      newProspect,
+      logged,
+      listed,
+    }) => {
+      const prospect = await newProspect()
+      const { tenantId } = prospect
+      const many = Array.from({ length: LOOKED_AT - 1 }, () => ({}))
+      const logs = await logged(prospect, { type: 'rare' }, { type: 'rare' }, ...many, { type: 'rare' })
+      const [oldest, older] = logs
+      const newest = logs.at(-1)
+      const first = await listed({ tenantId, type: 'rare' })
+      same(first, { rows: [newest], resume: logs[2]?.prospectLogId })
+      same(await listed({ tenantId, type: 'rare', beforeId: first.resume }), {
+        rows: [older, oldest],
+        resume: null,
+      })
+      const few = await listed({ tenantId, type: 'rare', limit: 1, beforeId: older?.prospectLogId ?? '' })
+      same(few, { rows: [oldest], resume: null })
+      equal((await listed({ tenantId, limit: 5 })).resume, null, 'the limit was reached before')
+    },
+
+    'a timeline with a rare filter stops after 10,000 rows, at the end of a step, and goes on there': async ({
+      newProspect,
+      logged,
+      timeline,
+    }) => {
+      const prospect = await newProspect()
+      // Two in each step of four seconds: the 10,000th and the one after it share theirs.
+      const timeOf = (i: number) => at(-Math.ceil(i / 2) * STEP_MS + (i % 2))
+      const fields = Array.from({ length: LOOKED_AT + 3 }, (_, i) => ({
+        occurredAt: timeOf(i),
+        type: 'often',
+      }))
+      for (const i of [0, LOOKED_AT, LOOKED_AT + 2]) Object.assign(fields[i] ?? {}, { type: 'rare' })
+      const logs = await logged(prospect, ...fields)
+      const first = await timeline(prospect, { type: 'rare' })
+      same(first, { rows: [logs[0], logs[LOOKED_AT]], resume: timeOf(LOOKED_AT) })
+      const before = { occurredAt: first.resume ?? '', prospectLogId: '' }
+      const rest = await timeline(prospect, { type: 'rare', before })
+      same(rest, { rows: [logs[LOOKED_AT + 2]], resume: null })
+      equal((await timeline(prospect, { limit: 5 })).resume, null, 'the limit was reached before')
+    },
+
+    'a caller that changes what was found or listed changes nothing in the store': async ({
+      prospectLogs,
+      newProspect,
+      logged,
+      listed,
+      timeline,
+    }) => {
+      const prospect = await newProspect()
+      const logs = await logged(prospect, { payload: { rawJson: '{"a":1}' } })
+      scribbleOn(await prospectLogs.find(logs))
+      scribbleOn(await listed({ tenantId: prospect.tenantId }))
+      scribbleOn(await timeline(prospect))
+      same(await prospectLogs.find(logs), logs)
+    },
+  },
+)
+
+const ALL = { source: null, type: null, limit: 100 }
+const positionOf = ({ occurredAt, prospectLogId }: StoredLog) => `${occurredAt} ${prospectLogId}`
+const shown = ({ requestHash, ...log }: NewLog): StoredLog => log

@@ -1,0 +1,218 @@
+import type { FoundProspect, ProspectsWant, ProspectUpdate } from 'prospect-pages'
+import { equal, ok, same } from './assertions.ts'
+import { section } from './contract.ts'
+import { AWKWARD_TEXTS, at, emailFields, newId, scribbleOn, someLog, someProspect } from './rows.ts'
+
+export const prospects = section(
+  'prospects',
+  ({ store }) => {
+    const { activities, prospects } = store
+    const recorded = async (tenantId: string, fields: Parameters<typeof someProspect>[1] = {}) => {
+      const { emailHash, ...prospect } = someProspect(tenantId, fields)
+      await activities.record({
+        prospects: [{ ...prospect, emailHash }],
+        logs: [someLog(prospect, { createdProspect: true })],
+      })
+      return { ...prospect, erasedAt: null }
+    }
+    const found = async (want: { tenantId: string; prospectId: string }) => (await prospects.find([want]))[0]
+    const listed = async (tenantId: string, want: Partial<ProspectsWant> = {}) =>
+      (await prospects.list([{ tenantId, emailHash: null, beforeId: null, limit: 100, ...want }]))[0]
+    const update = (want: { tenantId: string; prospectId: string }, fields: Partial<ProspectUpdate>) =>
+      prospects.update({
+        ...{ tenantId: want.tenantId, prospectId: want.prospectId },
+        ...{ email: undefined, name: undefined, updatedAt: at(5), ...fields },
+      })
+    const hashOf = (email: string) => emailFields(email).emailHash
+    return { activities, prospects, recorded, found, listed, update, hashOf }
+  },
+  {
+    'a prospect is found by its id, with every field': async ({ recorded, found }) => {
+      const fields = { ...emailFields('ada@x'), name: 'Ada', createdAt: at(1), updatedAt: at(2) }
+      const prospect = await recorded(newId('tenant'), fields)
+      same(await found(prospect), prospect)
+    },
+
+    'unset fields are null, and an unknown prospect is null': async ({ prospects, recorded }) => {
+      const one = await recorded(newId('tenant'))
+      const unknown = { tenantId: one.tenantId, prospectId: newId('prospect') }
+      same(await prospects.find([unknown, one, { ...one, tenantId: newId('tenant') }, one]), [
+        null,
+        one,
+        null,
+        one,
+      ])
+      same([one.email, one.name], [null, null])
+      same(await prospects.find([]), [])
+    },
+
+    'every text of an email and a name is found as it is': async ({ prospects, recorded }) => {
+      const tenantId = newId('tenant')
+      const all: FoundProspect[] = []
+      for (const text of AWKWARD_TEXTS)
+        all.push(await recorded(tenantId, { ...emailFields(text), name: text }))
+      same(await prospects.find(all), all)
+    },
+
+    'prospects are listed newest first, one more than the limit, and go on before an id': async ({
+      recorded,
+      listed,
+    }) => {
+      const tenantId = newId('tenant')
+      const all: FoundProspect[] = []
+      for (let i = 0; i < 5; i++) all.unshift(await recorded(tenantId))
+      await recorded(newId('tenant'))
+      same(await listed(tenantId), { rows: all, resume: null })
+      same((await listed(tenantId, { limit: 2 }))?.rows, all.slice(0, 3))
+      same((await listed(tenantId, { beforeId: all[1]?.prospectId ?? null }))?.rows, all.slice(2))
+      same(await listed(newId('tenant')), { rows: [], resume: null })
+    },
+
+    'a list ends once the texts of all its rows but the last fill a slice': async ({ recorded, listed }) => {
+      const tenantId = newId('tenant')
+      const all: FoundProspect[] = []
+      for (let i = 0; i < 5; i++)
+        all.unshift(await recorded(tenantId, emailFields(`${i}${'x'.repeat(400_000)}`)))
+      const rows = (await listed(tenantId))?.rows ?? []
+      equal(rows.length, 4)
+      same(
+        rows.map(({ prospectId }) => prospectId),
+        all.slice(0, 4).map(({ prospectId }) => prospectId),
+      )
+    },
+
+    'the prospect with an email is found by its hash, within its tenant': async ({
+      recorded,
+      listed,
+      hashOf,
+    }) => {
+      const one = await recorded(newId('tenant'), emailFields('ada@x'))
+      const other = await recorded(newId('tenant'), emailFields('ada@x'))
+      await recorded(one.tenantId, emailFields('grace@x'))
+      same(await listed(one.tenantId, { emailHash: hashOf('ada@x') }), { rows: [one], resume: null })
+      same((await listed(other.tenantId, { emailHash: hashOf('ada@x') }))?.rows, [other])
+      same((await listed(other.tenantId, { emailHash: hashOf('grace@x') }))?.rows, [])
+      same((await listed(one.tenantId, { emailHash: 'nobody' }))?.rows, [])
+    },
+
+    'many lists at once are each answered in their place': async ({ prospects, recorded, hashOf }) => {
+      const one = await recorded(newId('tenant'), emailFields('ada@x'))
+      const two = await recorded(newId('tenant'), emailFields('ada@x'))
+      const want = (tenantId: string, emailHash: string | null = null) => ({
+        ...{ tenantId, emailHash },
+        ...{ beforeId: null, limit: 9 },
+      })
+      const answers = await prospects.list([
+        want(two.tenantId),
+        want(newId('tenant')),
+        want(one.tenantId, hashOf('ada@x')),
+        want(one.tenantId),
+      ])
+      same(
+        answers.map(({ rows }) => rows),
+        [[two], [], [one], [one]],
+      )
+    },
+
+    'an update sets what is given and leaves the rest': async ({
+      recorded,
+      found,
+      update,
+      listed,
+      hashOf,
+    }) => {
+      const before = await recorded(newId('tenant'), { ...emailFields('ada@x'), name: 'Ada' })
+      const renamed = { ...before, name: 'Grace', updatedAt: at(5) }
+      same(await update(before, { name: 'Grace' }), renamed)
+      const moved = { ...renamed, email: 'grace@x', updatedAt: at(6) }
+      same(await update(before, { email: emailFields('grace@x'), updatedAt: at(6) }), moved)
+      same(await found(before), moved)
+      same((await listed(before.tenantId, { emailHash: hashOf('grace@x') }))?.rows, [moved])
+      same((await listed(before.tenantId, { emailHash: hashOf('ada@x') }))?.rows, [])
+      const cleared = { ...moved, email: null, name: null }
+      same(
+        await update(before, { email: { email: null, emailHash: null }, name: null, updatedAt: at(6) }),
+        cleared,
+      )
+      same(await found(before), cleared)
+      same((await listed(before.tenantId, { emailHash: hashOf('grace@x') }))?.rows, [])
+    },
+
+    'an email that was given up is free for another prospect': async ({
+      activities,
+      recorded,
+      update,
+      hashOf,
+    }) => {
+      const first = await recorded(newId('tenant'), emailFields('ada@x'))
+      const second = await recorded(first.tenantId)
+      await update(first, { email: emailFields('grace@x') })
+      ok((await update(second, { email: emailFields('ada@x') })) !== 'overtaken')
+      const emails = ['ada@x', 'grace@x'].map((email) => ({ ...first, emailHash: hashOf(email) }))
+      const known = await activities.recall({ prospects: [], emails, keys: [] })
+      same(
+        known.prospects.map(({ prospectId }) => prospectId),
+        [second.prospectId, first.prospectId],
+      )
+    },
+
+    'an update with the email of another prospect is overtaken and changes nothing': async ({
+      recorded,
+      found,
+      update,
+    }) => {
+      const ada = await recorded(newId('tenant'), emailFields('ada@x'))
+      const grace = await recorded(ada.tenantId, emailFields('grace@x'))
+      equal(await update(grace, { email: emailFields('ada@x'), name: 'Ada' }), 'overtaken')
+      same([await found(ada), await found(grace)], [ada, grace])
+      const other = await recorded(newId('tenant'))
+      ok(
+        (await update(other, { email: emailFields('ada@x') })) !== 'overtaken',
+        'in another tenant it is free',
+      )
+    },
+
+    'of two updates to one email at once, exactly one is overtaken': async ({
+      recorded,
+      update,
+      listed,
+      hashOf,
+    }) => {
+      const tenantId = newId('tenant')
+      const two = [await recorded(tenantId), await recorded(tenantId)]
+      const email = emailFields('ada@x')
+      const outcomes = await Promise.all(two.map((one) => update(one, { email })))
+      equal(outcomes.filter((outcome) => outcome === 'overtaken').length, 1)
+      equal((await listed(tenantId, { emailHash: hashOf('ada@x') }))?.rows.length, 1)
+    },
+
+    'an update may repeat what the prospect has': async ({ recorded, update }) => {
+      const ada = await recorded(newId('tenant'), { ...emailFields('ada@x'), name: 'Ada' })
+      same(await update(ada, { email: emailFields('ada@x'), name: 'Ada', updatedAt: at(0) }), ada)
+    },
+
+    'an update of an unknown prospect, or by another tenant, answers null and changes nothing': async ({
+      recorded,
+      found,
+      update,
+    }) => {
+      const ada = await recorded(newId('tenant'), { ...emailFields('ada@x'), name: 'Ada' })
+      equal(await update({ ...ada, tenantId: newId('tenant') }, { name: 'Theirs' }), null)
+      equal(await update({ ...ada, prospectId: newId('prospect') }, { name: 'Nobody' }), null)
+      same(await found(ada), ada)
+    },
+
+    'a caller that changes what was found or listed changes nothing in the store': async ({
+      recorded,
+      found,
+      listed,
+      update,
+    }) => {
+      const ada = await recorded(newId('tenant'), { ...emailFields('ada@x'), name: 'Ada' })
+      scribbleOn(await found(ada))
+      scribbleOn(await listed(ada.tenantId))
+      scribbleOn(await update(ada, { name: 'Ada', updatedAt: at(0) }))
+      same(await found(ada), ada)
+    },
+  },
+)
