@@ -1,6 +1,7 @@
 import type { StoredApiKey } from '../core/ports/api-keys.ts'
 import type { StoredPageGroup } from '../core/ports/page-groups.ts'
 import type { NewPageRow, StoredPage, StoredPageWithVersions, StoredVersion } from '../core/ports/pages.ts'
+import type { StoredLog } from '../core/ports/prospect-logs.ts'
 import type { Settlement } from '../core/ports/versions.ts'
 import type { Timestamp } from '../core/ports/world.ts'
 import { charactersOf, SLICE_BYTES_MAX } from '../core/slices.ts'
@@ -77,6 +78,28 @@ export const storedPageGroup = (row: PageGroupRow): StoredPageGroup => ({
   actions: { rawJson: row.actions },
   footerLinks: { rawJson: row.footerLinks },
   scripts: { rawJson: row.scripts },
+})
+
+/** Of a log when it is read. */
+export const LOG_COLUMNS = without(COLUMNS.prospect_logs, 'request_hash', 'timeline_key')
+/** SQLite has no booleans. */
+export type LogRow = Omit<StoredLog, 'payload' | 'createdProspect'> & {
+  readonly payload: string
+  readonly createdProspect: boolean | number
+}
+export const storedLog = (row: LogRow): StoredLog => ({
+  tenantId: row.tenantId,
+  prospectLogId: row.prospectLogId,
+  prospectId: row.prospectId,
+  source: row.source,
+  type: row.type,
+  payload: { rawJson: row.payload },
+  email: row.email,
+  name: row.name,
+  idempotencyKey: row.idempotencyKey,
+  createdProspect: Boolean(row.createdProspect),
+  occurredAt: row.occurredAt,
+  createdAt: row.createdAt,
 })
 
 /** Scopes are read as one text: `a b` from SQLite, `{a,b}` from PostgreSQL. */

@@ -2,14 +2,13 @@ import type { UseCases } from '../adapters/http/route.ts'
 import { createPagesWithVersion } from '../core/create-page-with-version.ts'
 import { type GatherObserver, gather } from '../core/gather.ts'
 import { getPages } from '../core/get-page.ts'
+import { LIST_LENGTH_MAX } from '../core/in-order.ts'
 import { listPageGroups } from '../core/list-page-groups.ts'
 import { listPages } from '../core/list-pages.ts'
 import { logProspectActivities } from '../core/log-prospect-activity.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
 import { rememberProspects } from '../core/remember-prospects.ts'
 
-/** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
-export const LIST_LENGTH_MAX = 200
 /** Pages and slices may each be as large as a body. */
 const READ_PAGES_MAX = 64
 const READ_SLICES_MAX = 32
@@ -29,7 +28,7 @@ type Deps = Needs<keyof Store> & {
   readonly observerOf?: ((operation: keyof UseCases) => GatherObserver | undefined) | undefined
 }
 
-/** The five operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
+/** The operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
 export const composeUseCases = ({
   store,
   clock,
@@ -54,15 +53,19 @@ export const composeUseCases = ({
   })
   const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
   const logAll = logProspectActivities({ store, clock, newId, requireIdentity, remembered })
-  const gatherLogs = () =>
+  const gatherLogs = (operation: keyof UseCases, more = {}) =>
     gather(logAll, {
-      ...options('logProspectActivity'),
+      ...options(operation),
       weightOf: ({ payload, email }) => payload.rawJson.length + lengthOf(email),
+      ...more,
     })
   // Apart, so that no activity of a remembered prospect waits for the look-up of another one.
-  const [logAtOnce, logWithLookup] = [gatherLogs(), gatherLogs()]
+  const [logAtOnce, logWithLookup] = [gatherLogs('logProspectActivity'), gatherLogs('logProspectActivity')]
+  // One list after the other, of each tenant on a cluster: their order is the order of the calls.
+  const oneList = tenantListsMax === undefined ? { listsInFlightMax: 1 } : { groupListsMax: 1 }
   return {
     logProspectActivity: (activity) => (remembered.find(activity) ? logAtOnce : logWithLookup)(activity),
+    logProspectActivities: gatherLogs('logProspectActivities', oneList),
     listPageGroups: gather(
       listPageGroups({ store }),
       read('listPageGroups', READ_SLICES_MAX, SLICES_AT_ONCE_MAX),

@@ -110,6 +110,11 @@ export const SETTINGS = {
     'failed authentications per address and minute, counted per worker; none: no limit',
   ],
   BODY_BYTES_MAX: ['1048576', whole(1_024, 67_108_864), 'largest request body'],
+  BATCH_BYTES_MAX: [
+    '8388608',
+    whole(1_024, 67_108_864),
+    'largest body of a batch; BODY_BYTES_MAX limits each item',
+  ],
   BODY_BYTES_HELD_MAX: [
     '67108864',
     whole(2_048, 1e11),

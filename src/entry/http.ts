@@ -31,7 +31,7 @@ export type ApiOptions = Optional<ApiSettings> &
   }
 
 /**
- * The five operations over a store, with keys, limits and problem documents, as a function: a request in, a response
+ * The operations over a store, with keys, limits and problem documents, as a function: a request in, a response
  * out. It neither migrates the store nor publishes.
  */
 export const createApi = ({
@@ -80,6 +80,8 @@ export type HandlerOptions = {
   readonly basePath?: string | undefined
   /** Largest request body. */
   readonly bodyBytesMax?: number | undefined
+  /** Largest body of a batch; `bodyBytesMax` limits each of its items. */
+  readonly batchBytesMax?: number | undefined
   /** Bytes of answers that callers have not read; past it the slowest connections are closed. */
   readonly unsentBytesMax?: number | undefined
 }

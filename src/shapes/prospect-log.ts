@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { anyObject } from './json.ts'
-import { boundedText, dateTime, described, id, text, timestamp } from './text.ts'
+import { boundedText, dateTime, described, documented, id, text, timestamp } from './text.ts'
 
 export const idempotencyKey = () => boundedText(1, 255)
 
@@ -41,3 +41,46 @@ export const ProspectLogReceipt = v.object({
   type: described(boundedText(1, 100), 'The stored type. `webhook` if none was sent.'),
 })
 export type ProspectLogReceipt = v.InferOutput<typeof ProspectLogReceipt>
+
+const ITEMS_MAX = 1_000
+
+/** Body of `POST /v0/prospect_logs/batch`. Each item is checked separately, by `NewProspectLog`. */
+export const ProspectLogBatch = v.object({
+  items: documented(
+    v.pipe(
+      v.array(v.unknown()),
+      v.check(({ length }) => length >= 1 && length <= ITEMS_MAX, 'must have 1 to 1,000 items'),
+      v.transform(() => null),
+    ),
+    {
+      type: 'array',
+      description: 'Stored in this order. Each is checked separately and has its own result.',
+      items: { $ref: '#/components/schemas/NewProspectLog' },
+      minItems: 1,
+      maxItems: ITEMS_MAX,
+    },
+  ),
+})
+
+const AcceptedItem = v.object({
+  status: v.literal(201),
+  prospectLog: ProspectLogReceipt,
+  replayed: described(
+    v.boolean(),
+    'Whether this is the receipt of an earlier request with the same idempotency key.',
+  ),
+})
+const RefusedItem = v.object({
+  status: described(v.number(), 'The status that a single request would have had.'),
+  problem: documented(v.object({ rawJson: v.string() }), { $ref: '#/components/schemas/Problem' }),
+})
+/** Answer of `POST /v0/prospect_logs/batch`. */
+export const ProspectLogBatchResult = v.object({
+  items: described(
+    v.array(v.union([AcceptedItem, RefusedItem])),
+    'The result of each item, in the order of the request.',
+  ),
+  accepted: described(v.number(), 'How many items are stored.'),
+  refused: described(v.number(), 'How many items were refused.'),
+})
+export type ProspectLogBatchResult = v.InferOutput<typeof ProspectLogBatchResult>

@@ -44,6 +44,7 @@ export const someProspect = (tenantId: string, fields: Partial<ProspectChange> =
   emailHash: null,
   name: null,
   createdAt: at(0),
+  updatedAt: at(0),
   ...fields,
 })
 

@@ -3,6 +3,7 @@ import { apiKeys } from './api-keys.ts'
 import { concurrency } from './concurrency.ts'
 import type { Section } from './contract.ts'
 import { isolation } from './isolation.ts'
+import { oldestLogs } from './oldest-logs.ts'
 import { pageGroups } from './page-groups.ts'
 import { pages } from './pages.ts'
 import { rememberedProspects } from './remembered-prospects.ts'
@@ -16,6 +17,7 @@ export const sections: readonly Section[] = [
   tenants,
   apiKeys,
   activities,
+  oldestLogs,
   rememberedProspects,
   pageGroups,
   pages,

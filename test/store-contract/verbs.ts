@@ -15,7 +15,10 @@ import {
 } from './rows.ts'
 
 /** Everything that a store keeps rows behind; the rest of it opens, closes and watches. */
-export type Ports = Pick<Store, 'activities' | 'pageGroups' | 'pages' | 'versions' | 'apiKeys' | 'tenants'>
+export type Ports = Pick<
+  Store,
+  'activities' | 'prospectLogs' | 'pageGroups' | 'pages' | 'versions' | 'apiKeys' | 'tenants'
+>
 /** One thing of each kind, all of one tenant. */
 export type Things = Awaited<ReturnType<typeof fillTenant>>
 
@@ -66,6 +69,14 @@ export const VERBS = {
         return (await activities.recordLogs([theirs])).length
       },
       toStrangers: 1,
+    },
+  },
+  prospectLogs: {
+    listOldest: {
+      serves: 'commands',
+      ask: ({ prospectLogs }, { tenantId }) =>
+        prospectLogs.listOldest({ tenantId, afterId: '', beforeId: '~', limit: 100 }),
+      toStrangers: [],
     },
   },
   pageGroups: {

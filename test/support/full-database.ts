@@ -45,7 +45,7 @@ const UNSETTLE = `
 
 /** Every read that serves callers or the publisher, alone and gathered. */
 export const actsOn = (
-  { activities, pageGroups, pages, versions }: Store,
+  { activities, prospectLogs, pageGroups, pages, versions }: Store,
   wanted: Wanted,
 ): readonly Act[] => {
   const { tenantId, strangerId, small, big, empty } = wanted
@@ -135,6 +135,17 @@ export const actsOn = (
       name: 'what a namer needs',
       act: () => versions.context({ tenantId, pageGroupId: small, pageId: PAGE }),
       rowsMax: 1,
+    },
+    {
+      name: 'the oldest logs after one',
+      act: () =>
+        prospectLogs.listOldest({
+          tenantId,
+          afterId: idAt('prospectlog', 700),
+          beforeId: '~',
+          limit: SLICE_ROWS,
+        }),
+      rowsMax: SLICE_ROWS,
     },
     { name: 'an activity recalled', act: () => recall(1), rowsMax: 1 },
     { name: 'a page recalled', act: () => recallPages(1), rowsMax: 1 },
@@ -233,8 +244,8 @@ const pagesOf = async (
 /** Prospects with emails, and a log of each with an idempotency key. */
 const people = async (sql: Sql, tenant: string, from: number, to: number) => {
   await sql.unsafe(`
-    insert into prospects (tenant_id, prospect_id, email, email_hash, created_at)
-    select '${tenant}', ${ID('prospect')}, 'email', lpad(n::text, 43, '0'), now() from generate_series(${from}, ${to}) n`)
+    insert into prospects (tenant_id, prospect_id, email, email_hash, created_at, updated_at)
+    select '${tenant}', ${ID('prospect')}, 'email', lpad(n::text, 43, '0'), now(), now() from generate_series(${from}, ${to}) n`)
   await sql.unsafe(`
     insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, idempotency_key,
       request_hash, created_prospect, occurred_at, timeline_key, created_at)

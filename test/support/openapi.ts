@@ -15,9 +15,14 @@ import {
   PublishedVersion,
 } from '../../src/shapes/page.ts'
 import { PageGroup, PageGroupSlice } from '../../src/shapes/page-group.ts'
-import { NewProspectLog, ProspectLogReceipt } from '../../src/shapes/prospect-log.ts'
+import {
+  NewProspectLog,
+  ProspectLogBatch,
+  ProspectLogBatchResult,
+  ProspectLogReceipt,
+} from '../../src/shapes/prospect-log.ts'
 import type { Documented } from '../../src/shapes/text.ts'
-import { ABOUT, PATH_PARAMETERS, problemTexts, QUERY_EXAMPLES, TEXTS } from './openapi-texts.ts'
+import { ABOUT, PATH_PARAMETERS, problemTexts, QUERY_EXAMPLES, TEXTS, type Texts } from './openapi-texts.ts'
 
 const FILE = new URL('../../src/adapters/http/openapi.json', import.meta.url)
 const PACKAGE = new URL('../../package.json', import.meta.url)
@@ -30,6 +35,8 @@ const jsonSchemaOf = (thing: object): Json | undefined => (thing as Partial<Docu
 const SHAPES = {
   NewProspectLog,
   ProspectLogReceipt,
+  ProspectLogBatch,
+  ProspectLogBatchResult,
   PageGroup,
   PageGroupSlice,
   NewPage,
@@ -190,7 +197,7 @@ const operationOf = (route: Route): Json => ({
   parameters: [
     ...pathParameters(route),
     ...queryParameters(route),
-    ...(route.body ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ...(route.body && !route.isBatch ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
   ],
   ...(route.body && {
     requestBody: {
@@ -205,19 +212,25 @@ const operationOf = (route: Route): Json => ({
     },
   }),
   responses: {
-    [route.status]: {
-      description: TEXTS[route.operationId].done,
-      headers: headersFor(['X-Request-Id', ...(route.body ? ['Idempotent-Replayed'] : []), ...LIMITS]),
-      content: {
-        'application/json': {
-          schema: referenceTo(route.answer),
-          examples: TEXTS[route.operationId].answers,
-        },
-      },
-    },
+    [route.status]: answerOf(route, TEXTS[route.operationId]),
+    ...partlyDone(route),
     ...problemResponses(route),
   },
 })
+
+const answerOf = ({ body, isBatch, answer }: Route, { done, answers }: Pick<Texts, 'done' | 'answers'>): Json => ({
+  description: done,
+  headers: headersFor([
+    'X-Request-Id',
+    ...(isBatch ? ['Items-Refused'] : body ? ['Idempotent-Replayed'] : []),
+    ...LIMITS,
+  ]),
+  content: { 'application/json': { schema: referenceTo(answer), examples: answers } },
+})
+const partlyDone = (route: Route): Json => {
+  const { partly } = TEXTS[route.operationId]
+  return partly === undefined ? {} : { 207: answerOf(route, partly) }
+}
 
 const FAULT: Json = {
   type: 'object',
@@ -314,6 +327,10 @@ export const createOpenApi = (): Json => ({
       'Idempotent-Replayed': {
         description: 'Present if this is the answer of an earlier request with the same idempotency key.',
         schema: { type: 'string', const: 'true' },
+      },
+      'Items-Refused': {
+        description: 'How many items of the batch were refused.',
+        schema: { type: 'integer', minimum: 0, examples: [0] },
       },
       'RateLimit-Policy': {
         description:

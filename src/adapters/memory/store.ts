@@ -4,6 +4,7 @@ import type { Store } from '../../core/ports/store.ts'
 import type { NewTenant } from '../../core/ports/tenants.ts'
 import { createListeners } from '../listeners.ts'
 import { memoryActivities } from './activities.ts'
+import { memoryOldestLogs } from './oldest-logs.ts'
 import { memoryPages } from './pages.ts'
 
 /** A store that keeps nothing beyond the process. Tests read in `kept` what the ports do not show. */
@@ -25,6 +26,7 @@ export const memoryStore = (): MemoryStore => {
 
   return {
     activities,
+    prospectLogs: { listOldest: memoryOldestLogs(keptLogs) },
     ...memoryPages(() => listeners.emit('versions')),
     apiKeys: {
       findByHash: async (keyHash) => keysWhere((key) => key.keyHash === keyHash)[0] ?? null,

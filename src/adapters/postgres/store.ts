@@ -4,6 +4,7 @@ import { postgresActivities } from './activities.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { lastMigration, migratePostgres, type Warn } from './migrate.ts'
 import { findObstacle, refuseOtherCluster } from './obstacle.ts'
+import { postgresOldestLogs } from './oldest-logs.ts'
 import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
 import { postgresSignals } from './signals.ts'
@@ -50,6 +51,7 @@ export const portsOver = (
   cluster?: 'citus',
 ): Omit<Store, 'migrate' | 'watch' | 'close'> => ({
   activities: postgresActivities(ask, cluster !== undefined),
+  prospectLogs: { listOldest: postgresOldestLogs(ask) },
   pageGroups: postgresPageGroups(ask),
   pages: postgresPages(ask, () => notify('versions'), cluster !== undefined),
   versions: postgresVersions(ask, cluster !== undefined),

@@ -2,6 +2,7 @@ import type { Store } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
 import { type Migration, missingMigrations, refuseUnmigrated } from '../migrations.ts'
 import { sqliteActivities } from './activities.ts'
+import { sqliteOldestLogs } from './oldest-logs.ts'
 import { type Database, openDatabase } from './open.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
@@ -43,6 +44,7 @@ export const sqliteStore = (
 
   return {
     activities: sqliteActivities(database),
+    prospectLogs: { listOldest: sqliteOldestLogs(database) },
     pageGroups: sqlitePageGroups(database),
     pages: sqlitePages(database, () => listeners.emit('versions')),
     versions: sqliteVersions(database),

@@ -2,6 +2,7 @@ import type { Activities } from './activities.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { PageGroups } from './page-groups.ts'
 import type { Pages } from './pages.ts'
+import type { ProspectLogs } from './prospect-logs.ts'
 import type { Tenants } from './tenants.ts'
 import type { Versions } from './versions.ts'
 import type { Clock, NewId } from './world.ts'
@@ -22,6 +23,7 @@ export type SignalListener = (signal: Signal) => void
  */
 export type Store = {
   readonly activities: Activities
+  readonly prospectLogs: ProspectLogs
   readonly pageGroups: PageGroups
   readonly pages: Pages
   readonly versions: Versions
