@@ -6,9 +6,11 @@ import { createPageGroup, type NewPageGroup } from '../core/create-page-group.ts
 import type { PageToCreate } from '../core/create-page-with-version.ts'
 import { brandsOf, createTenant } from '../core/create-tenant.ts'
 import { DomainFailure, type Fault } from '../core/failures.ts'
+import { inOrder } from '../core/in-order.ts'
 import { issueApiKey, type NewApiKey } from '../core/issue-api-key.ts'
 import type { PageGroupListing } from '../core/list-page-groups.ts'
 import type { NewActivity } from '../core/new-log.ts'
+import type { Outcome } from '../core/outcome.ts'
 import type { PageWant } from '../core/ports/pages.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
@@ -77,8 +79,8 @@ export const createService = ({
     await found
     return run(input)
   }
-  const logActivity = async (activity: ActivityToLog) =>
-    ofTenant(checked(inputs.ActivityInput, activity, ['payload']), useCases.logProspectActivity)
+  const logBy = (run: typeof useCases.logProspectActivity) => async (activity: ActivityToLog) =>
+    ofTenant(checked(inputs.ActivityInput, activity, ['payload']), run)
 
   return {
     /** Creates a tenant, and its first brand with the same name. */
@@ -93,10 +95,13 @@ export const createService = ({
     ) =>
       createPageGroup(deps)(checked(inputs.PageGroupCreation, group, ['actions', 'footerLinks', 'scripts'])),
     /** Logs one activity, for the prospect with this id, else the one with this email, else a new one. */
-    logActivity,
-    /** Logs many. Returns for each, in order, its result or its `DomainFailure`; one failure affects no other. */
-    logActivities: (activities: readonly ActivityToLog[]) =>
-      Promise.all(activities.map((activity) => logActivity(activity).catch(asOutcome))),
+    logActivity: logBy(useCases.logProspectActivity),
+    /**
+     * Logs many, in order. Returns for each its result or its `DomainFailure`; one failure affects no other, but after
+     * `unavailable` the rest is not tried.
+     */
+    logActivities: async (activities: readonly ActivityToLog[]) =>
+      (await inOrder(activities, logBy(useCases.logProspectActivities))).map(outcomeOf),
     /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
     listPageGroups: async (list: SliceOptions & Pick<PageGroupListing, 'tenantId' | 'status'>) =>
       ofTenant(checkedList(inputs.PageGroupListInput, list), useCases.listPageGroups),
@@ -144,7 +149,8 @@ const checked = <Shape extends v.GenericSchema, Raw extends string = never>(
 const checkedList = <Shape extends v.GenericSchema>(shape: Shape, { limit, ...list }: SliceOptions = {}) =>
   checked(shape, { ...list, ...(limit !== undefined && { limit: String(limit) }) }, [], 'parameter')
 
-const asOutcome = (why: unknown): DomainFailure => {
-  if (why instanceof DomainFailure) return why
-  throw why
+const outcomeOf = <Answer>(settled: PromiseSettledResult<Answer>): Outcome<Answer> => {
+  if (settled.status === 'fulfilled') return settled.value
+  if (settled.reason instanceof DomainFailure) return settled.reason
+  throw settled.reason
 }

@@ -44,7 +44,8 @@ const logOf = (log: StoredLog) => ({
   tenantId: log.tenantId,
   source: log.source,
   type: log.type,
-  payload: log.payload,
+  // Unescaped line breaks stand only between the parts of JSON, where a space means the same.
+  payload: { rawJson: log.payload.rawJson.replace(/[\n\r]/g, ' ') },
   email: log.email,
   name: log.name,
   idempotencyKey: log.idempotencyKey,
