@@ -137,8 +137,18 @@ the refused ones. All items together may take 8 MiB unless the server sets anoth
         summary: 'Two activities of one person',
         value: {
           items: [
-            { source: 'crm', email: 'ada@example.com', payload: { form: 'contact' }, idempotencyKey: 'crm-4711' },
-            { source: 'crm', email: 'ada@example.com', payload: { form: 'offer' }, idempotencyKey: 'crm-4712' },
+            {
+              source: 'crm',
+              email: 'ada@example.com',
+              payload: { form: 'contact' },
+              idempotencyKey: 'crm-4711',
+            },
+            {
+              source: 'crm',
+              email: 'ada@example.com',
+              payload: { form: 'offer' },
+              idempotencyKey: 'crm-4712',
+            },
           ],
         },
       },

@@ -218,7 +218,10 @@ const operationOf = (route: Route): Json => ({
   },
 })
 
-const answerOf = ({ body, isBatch, answer }: Route, { done, answers }: Pick<Texts, 'done' | 'answers'>): Json => ({
+const answerOf = (
+  { body, isBatch, answer }: Route,
+  { done, answers }: Pick<Texts, 'done' | 'answers'>,
+): Json => ({
   description: done,
   headers: headersFor([
     'X-Request-Id',
