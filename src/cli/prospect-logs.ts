@@ -33,9 +33,10 @@ export const prospectLogCommands: readonly Command[] = [
       if (isFolder(file)) wrongUse(`--file ${file} is a folder`)
       if (file !== '-') accessSync(file)
       else if (isatty(0)) process.stderr.write('Type or paste JSON lines; end with Ctrl-D.\n')
-      const { bodyBytesMax: lineBytesMax, requireIdentity, prospectsRememberedMax } = readConfig(process.env)
+      const { bodyBytesMax: lineBytesMax, requireIdentity } = readConfig(process.env)
       const world = await open()
-      const settings = { requireIdentity, prospectsRememberedMax, listsInFlightMax: 1 }
+      // The prospects of a whole list are hardly ever remembered.
+      const settings = { requireIdentity, prospectsRememberedMax: 0, listsInFlightMax: 1 }
       const { logProspectActivities: log } = composeUseCases({ ...world, ...settings })
       const stop = new AbortController()
       process.once('SIGINT', () => stop.abort())

@@ -12,7 +12,7 @@ export type Export = {
   readonly until: Timestamp | null
 }
 /** Small at first: on PostgreSQL a page of large payloads is read as a whole before it is cut. */
-const [FIRST_PAGE, PAGE_MAX] = [20, 500]
+const [FIRST_PAGE, PAGE_MAX] = [20, 200]
 /** Greater than every id. */
 const AFTER_ALL = '~'
 
