@@ -46,32 +46,28 @@ const ITEMS_MAX = 1_000
 
 /** Body of `POST /v0/prospect_logs/batch`. Each item is checked separately, by `NewProspectLog`. */
 export const ProspectLogBatch = v.object({
-  items: documented(
-    v.pipe(
-      v.array(v.unknown()),
-      v.check(({ length }) => length >= 1 && length <= ITEMS_MAX, 'must have 1 to 1,000 items'),
-      v.transform(() => null),
-    ),
-    {
+  items: v.pipe(
+    documented(v.array(v.unknown()), {
       type: 'array',
-      description: 'Stored in this order. Each is checked separately and has its own result.',
       items: { $ref: '#/components/schemas/NewProspectLog' },
       minItems: 1,
       maxItems: ITEMS_MAX,
-    },
+    }),
+    v.check(({ length }) => length >= 1 && length <= ITEMS_MAX, 'must have 1 to 1,000 items'),
+    v.description('Stored in this order. Each is checked separately and has its own result.'),
+    v.transform(() => null),
   ),
 })
 
-const AcceptedItem = v.object({
-  status: v.literal(201),
+/** Of an item that was stored, now or before. */
+export const AcceptedItem = v.object({
+  status: described(v.literal(201), 'As for a single request.'),
   prospectLog: ProspectLogReceipt,
-  replayed: described(
-    v.boolean(),
-    'Whether this is the receipt of an earlier request with the same idempotency key.',
-  ),
+  replayed: described(v.boolean(), 'Whether the item was stored before under its idempotency key.'),
 })
-const RefusedItem = v.object({
-  status: described(v.number(), 'The status that a single request would have had.'),
+/** Of an item of which nothing was stored; after a 503 that is not known. */
+export const RefusedItem = v.object({
+  status: described(v.number(), 'As for a single request.'),
   problem: documented(v.object({ rawJson: v.string() }), { $ref: '#/components/schemas/Problem' }),
 })
 /** Answer of `POST /v0/prospect_logs/batch`. */

@@ -16,10 +16,12 @@ import {
 } from '../../src/shapes/page.ts'
 import { PageGroup, PageGroupSlice } from '../../src/shapes/page-group.ts'
 import {
+  AcceptedItem,
   NewProspectLog,
   ProspectLogBatch,
   ProspectLogBatchResult,
   ProspectLogReceipt,
+  RefusedItem,
 } from '../../src/shapes/prospect-log.ts'
 import type { Documented } from '../../src/shapes/text.ts'
 import { ABOUT, PATH_PARAMETERS, problemTexts, QUERY_EXAMPLES, TEXTS, type Texts } from './openapi-texts.ts'
@@ -37,6 +39,8 @@ const SHAPES = {
   ProspectLogReceipt,
   ProspectLogBatch,
   ProspectLogBatchResult,
+  AcceptedItem,
+  RefusedItem,
   PageGroup,
   PageGroupSlice,
   NewPage,
