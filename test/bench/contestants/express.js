@@ -5,13 +5,17 @@ import { Ajv } from 'ajv'
 import express from 'express'
 import pg from 'pg'
 import {
+  ADD_BATCH,
   afterOf,
+  BATCH_BYTES_MAX,
   firstWords,
   groupQuery,
   HttpError,
   keyRing,
   log,
+  logBatch,
   matchableEmail,
+  newBatch,
   newId,
   newPage,
   newProspectLog,
@@ -66,8 +70,8 @@ const ADD_PROSPECT_AND_LOG = {
   name: 'add_prospect_and_log',
   text: `
     with prospect as (
-      insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at)
-      values ($1, $3, $13, $14, $8, $11)
+      insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at, updated_at)
+      values ($1, $3, $13, $14, $8, $11, $11)
       on conflict do nothing
       returning tenant_id, prospect_id, created_at
     )
@@ -239,6 +243,18 @@ app.post(
   validBody(newProspectLog),
   async (req, res) => {
     res.status(201).json(await logActivity(req.tenantId, req.body))
+  },
+)
+
+app.post(
+  '/v0/prospect_logs/batch',
+  needs('prospect_logs:write'),
+  express.json({ limit: BATCH_BYTES_MAX }),
+  validBody(newBatch),
+  async (req, res) => {
+    const askBy = (text, values) =>
+      ask({ name: text === ADD_BATCH ? 'add_batch' : 'find_by_emails', text }, ...values)
+    res.status(201).json(await logBatch(askBy, req.tenantId, req.body.items))
   },
 )
 
