@@ -13,10 +13,17 @@ import { operationCommands } from './operations.ts'
 import { printAnswers } from './output.ts'
 import { pageGroupCommands } from './page-groups.ts'
 import { commandIn, groupIn, parse, unknownCommand } from './parse.ts'
+import { prospectLogCommands } from './prospect-logs.ts'
 import { databaseNames, refusalText } from './refusals.ts'
 import { tenantCommands } from './tenants.ts'
 
-export const COMMANDS = [operationCommands, tenantCommands, keyCommands, pageGroupCommands].flat()
+export const COMMANDS = [
+  operationCommands,
+  tenantCommands,
+  keyCommands,
+  pageGroupCommands,
+  prospectLogCommands,
+].flat()
 
 /** Answers go to stdout, refusals to stderr. Exit codes: 0, 1 refused, 2 incorrect use. */
 export const main = async (argv: readonly string[]): Promise<void> => {

@@ -12,6 +12,8 @@ export type TableFormat = {
   readonly columns?: readonly string[]
   /** The answers are rows, even one or none; or the member whose items are the rows. */
   readonly list?: true | string
+  /** The answers are JSON lines on a terminal, too. When nobody reads them any more, the command ends. */
+  readonly isLines?: true
   /** A sentence below the answer. */
   readonly note?: string
 }
@@ -83,8 +85,10 @@ export const printAnswers = async (answers: Answers, format: TableFormat | undef
       if (answer === null) break
       if (process.listenerCount('SIGINT') === 0) process.once('SIGINT', interrupt)
       // A slow reader slows the command down, which else would hold all that is not read yet.
-      if (isJson) await new Promise((done) => process.stdout.write(`${writeJson(answer)}\n`, done))
-      else collected.push(answer)
+      if (isJson || format?.isLines) {
+        const error = await new Promise((done) => process.stdout.write(`${writeJson(answer)}\n`, done))
+        if (error && format?.isLines) break
+      } else collected.push(answer)
       // The embedded database works synchronously: without a pause no signal would be handled before the end.
       await nextTurn()
       if (isInterrupted) break

@@ -6,13 +6,14 @@ import { createPageGroup, type NewPageGroup } from '../core/create-page-group.ts
 import type { PageToCreate } from '../core/create-page-with-version.ts'
 import { brandsOf, createTenant } from '../core/create-tenant.ts'
 import type { Fault } from '../core/failures.ts'
+import { inOrder } from '../core/in-order.ts'
 import { issueApiKey, type NewApiKey } from '../core/issue-api-key.ts'
 import type { PageGroupListing } from '../core/list-page-groups.ts'
 import type { ProspectLogListing } from '../core/list-prospect-logs.ts'
 import type { ProspectListing } from '../core/list-prospects.ts'
 import type { TimelineListing } from '../core/list-timeline.ts'
 import type { NewActivity } from '../core/new-log.ts'
-import { asOutcome } from '../core/outcome.ts'
+import { asOutcome, type Outcome } from '../core/outcome.ts'
 import type { PageWant } from '../core/ports/pages.ts'
 import type { ProspectLogWant } from '../core/ports/prospect-logs.ts'
 import type { ProspectWant } from '../core/ports/prospects.ts'
@@ -73,8 +74,8 @@ export const createService = ({
     await found
     return run(input)
   }
-  const logActivity = async (activity: ActivityToLog) =>
-    ofTenant(checked(inputs.ActivityInput, activity, ['payload']), useCases.logProspectActivity)
+  const logBy = (run: typeof useCases.logProspectActivity) => async (activity: ActivityToLog) =>
+    ofTenant(checked(inputs.ActivityInput, activity, ['payload']), run)
 
   return {
     /** Creates a tenant, and its first brand with the same name. */
@@ -89,10 +90,13 @@ export const createService = ({
     ) =>
       createPageGroup(deps)(checked(inputs.PageGroupCreation, group, ['actions', 'footerLinks', 'scripts'])),
     /** Logs one activity, for the prospect with this id, else the one with this email, else a new one. */
-    logActivity,
-    /** Logs many. Returns for each, in order, its result or its `DomainFailure`; one failure affects no other. */
-    logActivities: (activities: readonly ActivityToLog[]) =>
-      Promise.all(activities.map((activity) => logActivity(activity).catch(asOutcome))),
+    logActivity: logBy(useCases.logProspectActivity),
+    /**
+     * Logs many, in order. Returns for each its result or its `DomainFailure`; one failure affects no other, but after
+     * `unavailable` the rest is not tried.
+     */
+    logActivities: async (activities: readonly ActivityToLog[]) =>
+      (await inOrder(activities, logBy(useCases.logProspectActivities))).map(outcomeOf),
     /** One slice of the prospects of a tenant, newest first. With an email: the one that has it, if any. */
     listProspects: async (list: SliceOptions & Omit<ProspectListing, 'limit'>) =>
       ofTenant(checkedList(inputs.ProspectListInput, list), useCases.listProspects),
@@ -154,3 +158,6 @@ const checked = <Shape extends v.GenericSchema, Raw extends string = never>(
 /** Over HTTP the limit is a text, and so its shape is one of a text. */
 const checkedList = <Shape extends v.GenericSchema>(shape: Shape, { limit, ...list }: SliceOptions = {}) =>
   checked(shape, { ...list, ...(limit !== undefined && { limit: String(limit) }) }, [], 'parameter')
+
+const outcomeOf = <Answer>(settled: PromiseSettledResult<Answer>): Outcome<Answer> =>
+  settled.status === 'fulfilled' ? settled.value : asOutcome(settled.reason)

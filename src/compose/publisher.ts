@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createPublisher as publishInBackground } from '../adapters/publisher.ts'
 import { DEFAULTS } from '../config/config.ts'
+import { LIST_LENGTH_MAX } from '../core/in-order.ts'
 import { namePatiently } from '../core/name-patiently.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Namer, OnFailedAttempt } from '../core/ports/versions.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { publishVersions } from '../core/publish-versions.ts'
 import { checkOptions } from './check-options.ts'
-import { LIST_LENGTH_MAX } from './use-cases.ts'
 
 /** Pause between two steps without a namer; the calls to a namer are pause enough. */
 const REST_MS = 10

@@ -4,18 +4,18 @@ import { type GatherObserver, gather } from '../core/gather.ts'
 import { getPages } from '../core/get-page.ts'
 import { getProspects } from '../core/get-prospect.ts'
 import { getProspectLogs } from '../core/get-prospect-log.ts'
+import { LIST_LENGTH_MAX } from '../core/in-order.ts'
 import { listPageGroups } from '../core/list-page-groups.ts'
 import { listPages } from '../core/list-pages.ts'
 import { listProspectLogs } from '../core/list-prospect-logs.ts'
 import { listProspects } from '../core/list-prospects.ts'
 import { listTimelines } from '../core/list-timeline.ts'
 import { logProspectActivities } from '../core/log-prospect-activity.ts'
+import type { LocatedActivity, NewActivity } from '../core/new-log.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
 import { type RememberedProspects, rememberProspects } from '../core/remember-prospects.ts'
 import { updateProspect } from '../core/update-prospect.ts'
 
-/** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
-export const LIST_LENGTH_MAX = 200
 /** Pages and slices may each be as large as a body. */
 const READ_PAGES_MAX = 64
 const READ_SLICES_MAX = 32
@@ -61,18 +61,27 @@ export const composeUseCases = (deps: Deps): UseCases => {
   const readSlices = (operation: keyof UseCases) => read(operation, READ_SLICES_MAX, SLICES_AT_ONCE_MAX)
   const readOne = (operation: keyof UseCases) => read(operation, READ_PAGES_MAX, PAGES_AT_ONCE_MAX)
   const logAll = logProspectActivities({ ...deps, remembered })
-  const gatherLogs = () =>
+  const gatherLogs = (operation: keyof UseCases, more = {}) =>
     gather(logAll, {
-      ...options('logProspectActivity'),
+      ...options(operation),
       weightOf: ({ payload, email }) => payload.rawJson.length + lengthOf(email),
+      ...more,
     })
+  const located = (activity: NewActivity): LocatedActivity => {
+    const rememberedId = remembered.find(activity)
+    return rememberedId ? { ...activity, rememberedId } : activity
+  }
   // Apart, so that no activity of a remembered prospect waits for the look-up of another one.
-  const [logAtOnce, logWithLookup] = [gatherLogs(), gatherLogs()]
+  const [logAtOnce, logWithLookup] = [gatherLogs('logProspectActivity'), gatherLogs('logProspectActivity')]
+  // One list after the other, of each tenant on a cluster: their order is the order of the calls.
+  const oneList = tenantListsMax === undefined ? { listsInFlightMax: 1 } : { groupListsMax: 1 }
+  const logInOrder = gatherLogs('logProspectActivities', oneList)
   return {
     logProspectActivity: (activity) => {
-      const rememberedId = remembered.find(activity)
-      return rememberedId ? logAtOnce({ ...activity, rememberedId }) : logWithLookup(activity)
+      const found = located(activity)
+      return found.rememberedId ? logAtOnce(found) : logWithLookup(found)
     },
+    logProspectActivities: (activity) => logInOrder(located(activity)),
     listProspects: gather(listProspects(deps), readSlices('listProspects')),
     getProspect: gather(getProspects(deps), readOne('getProspect')),
     updateProspect: updateProspect({ ...deps, remembered }),

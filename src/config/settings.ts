@@ -106,6 +106,11 @@ export const SETTINGS = {
     'failed authentications per address and minute, counted per worker; none: no limit',
   ],
   BODY_BYTES_MAX: ['1048576', whole(1_024, 67_108_864), 'largest request body'],
+  BATCH_BYTES_MAX: [
+    '8388608',
+    whole(1_024, 67_108_864),
+    'largest body of a batch; BODY_BYTES_MAX limits each item',
+  ],
   BODY_BYTES_HELD_MAX: ['67108864', whole(2_048, 1e11), 'body bytes in flight of all tenants; beyond it 503'],
   HEADERS_MS_MAX: ['10000', whole(100, 600_000), 'time limit for the headers of a request to arrive'],
   REQUEST_MS_MAX: ['30000', whole(100, 600_000), 'time limit for a whole request to arrive'],

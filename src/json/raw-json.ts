@@ -26,6 +26,18 @@ export const membersOf = (text: string): { members: ReadonlyMap<string, RawJson>
   return { members, depth }
 }
 
+/** The exact text of each element of a JSON array. The text must be well-formed JSON. */
+export const elementsOf = (text: string): readonly string[] => {
+  const elements: string[] = []
+  for (let at = skipBlanks(text, text.indexOf('[') + 1); text[at] !== ']'; at = skipBlanks(text, at)) {
+    if (text[at] === ',') at = skipBlanks(text, at + 1)
+    const { end } = endOfValue(text, at)
+    elements.push(text.slice(at, end))
+    at = end
+  }
+  return elements
+}
+
 // Character codes: comparing them allocates no string.
 const [QUOTE, BACKSLASH] = [0x22, 0x5c]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d]

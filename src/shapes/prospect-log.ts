@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { anyObject, rawObject } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
-import { boundedText, dateTime, described, id, text, timestamp } from './text.ts'
+import { boundedText, dateTime, described, documented, id, text, timestamp } from './text.ts'
 
 export const idempotencyKey = () => boundedText(1, 255)
 
@@ -86,3 +86,41 @@ export type ProspectLogQuery = v.InferOutput<typeof ProspectLogQuery>
 /** Answer of both lists of activities. */
 export const ProspectLogSlice = v.object(sliceOf(ProspectLog))
 export type ProspectLogSlice = v.InferOutput<typeof ProspectLogSlice>
+const ITEMS_MAX = 1_000
+
+/** Body of `POST /v0/prospect_logs/batch`. Each item is checked separately, by `NewProspectLog`. */
+export const ProspectLogBatch = v.object({
+  items: v.pipe(
+    documented(v.array(v.unknown()), {
+      type: 'array',
+      items: { $ref: '#/components/schemas/NewProspectLog' },
+      minItems: 1,
+      maxItems: ITEMS_MAX,
+    }),
+    v.check(({ length }) => length >= 1 && length <= ITEMS_MAX, 'must have 1 to 1,000 items'),
+    v.description('Stored in this order. Each is checked separately and has its own result.'),
+    v.transform(() => null),
+  ),
+})
+
+/** Of an item that was stored, now or before. */
+export const AcceptedItem = v.object({
+  status: described(v.literal(201), 'As for a single request.'),
+  prospectLog: ProspectLogReceipt,
+  replayed: described(v.boolean(), 'Whether the item was stored before under its idempotency key.'),
+})
+/** Of an item of which nothing was stored; after a 503 that is not known. */
+export const RefusedItem = v.object({
+  status: described(v.number(), 'As for a single request.'),
+  problem: documented(v.object({ rawJson: v.string() }), { $ref: '#/components/schemas/Problem' }),
+})
+/** Answer of `POST /v0/prospect_logs/batch`. */
+export const ProspectLogBatchResult = v.object({
+  items: described(
+    v.array(v.union([AcceptedItem, RefusedItem])),
+    'The result of each item, in the order of the request.',
+  ),
+  accepted: described(v.number(), 'How many items are stored.'),
+  refused: described(v.number(), 'How many items were refused.'),
+})
+export type ProspectLogBatchResult = v.InferOutput<typeof ProspectLogBatchResult>

@@ -7,6 +7,8 @@ export type CaseName =
   | 'log-known'
   | 'log-new'
   | 'log-key'
+  | 'batch-100'
+  | 'batch-1000'
   | 'groups'
   | 'pages-first'
   | 'pages-deep'
@@ -20,6 +22,8 @@ export type Case = {
   readonly name: CaseName
   readonly title: string
   readonly writes: boolean
+  /** Activities in one request. Rates count them, not requests. */
+  readonly items?: number
   /** Pages are created, which some contestants go on with after the answer. */
   readonly creates: boolean
   /**
@@ -44,6 +48,22 @@ const activity = (fields: object): Request =>
 const newPage = (pageGroupId: string): Request =>
   post(pagesOf(pageGroupId), { supplementaryContext: 'A page about the spring sale in our oldest shop' })
 
+/** Known emails, as many as a batch has items. */
+const batchesOf = (items: number): Case => ({
+  name: `batch-${items}` as CaseName,
+  title: `log activities, known emails, in batches of ${items}: activities`,
+  writes: true,
+  creates: false,
+  items,
+  requests: ({ knownEmails }) =>
+    Array.from({ length: Math.floor(knownEmails.length / items) }, (_, i) => {
+      const emails = knownEmails.slice(i * items, (i + 1) * items)
+      return post('/v0/prospect_logs/batch', {
+        items: emails.map((email) => JSON.parse(activity({ email }).body ?? '')),
+      })
+    }),
+})
+
 export const CASES: readonly Case[] = [
   {
     name: 'log-known',
@@ -67,6 +87,8 @@ export const CASES: readonly Case[] = [
     requests: ({ knownEmails }, tag) =>
       knownEmails.map((email) => activity({ email, idempotencyKey: `${tag}-{n}` })),
   },
+  batchesOf(100),
+  batchesOf(1_000),
   {
     name: 'groups',
     title: 'list page groups (20)',

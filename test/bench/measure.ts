@@ -78,7 +78,9 @@ export const warmUp = async (one: Case, contestants: readonly Contestant[]): Pro
 
 const measured = async (contestant: Contestant, one: Case, force: Force): Promise<Sample> => {
   try {
-    return await contestant.measure(one, force)
+    const { items = 1 } = one
+    const { rate, cpuUs, ...sample } = await contestant.measure(one, force)
+    return { ...sample, rate: rate * items, ...(cpuUs !== undefined && { cpuUs: cpuUs / items }) }
   } catch (cause) {
     throw new Error(`${contestant.name}, ${one.title}, ${force.callers} callers`, { cause })
   }

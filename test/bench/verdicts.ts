@@ -26,6 +26,7 @@ export const BARE_OF: Readonly<Record<string, string>> = {
 }
 const KNOWN: readonly CaseName[] = ['log-known', 'log-key']
 const LOGS: readonly CaseName[] = ['log-known', 'log-new', 'log-key']
+const BATCHES: readonly CaseName[] = ['batch-100', 'batch-1000']
 const CREATES: readonly CaseName[] = ['create-one', 'create-many']
 const LISTS: readonly CaseName[] = ['groups', 'pages-first', 'pages-deep']
 
@@ -52,6 +53,8 @@ const rowsOfRates = ({ cases }: Results): Row[] => {
       'log an activity of a new email, 64 and 256 callers: × the rival',
       rival(['log-new'], [64, 256]),
     ),
+    least(2, 'log activities in batches, 64 callers: × the rival', rival(BATCHES, [64])),
+    least(5, 'log activities in batches of 100, 64 callers: × one by one', batchAgainstSingle(cells)),
     least(1.3, 'log an activity, 64 and 256 callers: × pgbench', againstPgbench(cells, LOGS, [64, 256])),
     least(0.4, 'log an activity, 64 callers, embedded: × bare', againstBare(embedded, 'on sqlite', LOGS)),
     least(1, 'log an activity of a known email, 1 caller: × the rival', rival(KNOWN, [1])),
@@ -189,6 +192,12 @@ const againstBare = (
       const bare = find(cells, BARE_OF[contestant] ?? '', cell)
       return bare === undefined ? [] : [{ value: cell.rate / bare.rate, where: cell.case }]
     })
+
+const batchAgainstSingle = (cells: readonly Cell[]): Ratio[] =>
+  oursIn(cells, ['batch-100'], [64]).flatMap((batch) => {
+    const single = find(cells, OURS, { ...batch, case: 'log-known' })
+    return single === undefined ? [] : [{ value: batch.rate / single.rate, where: whereOf(batch) }]
+  })
 
 const deepAgainstFirst = (cells: readonly Cell[]): Ratio[] =>
   oursIn(cells, ['pages-deep'], [1, 64]).flatMap((deep) => {

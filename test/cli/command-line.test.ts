@@ -71,6 +71,15 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'move --from old.db --to postgres://h': '--from must be sqlite:PATH',
     'move --from memory: --to postgres://h': '--from must be sqlite:PATH',
     'move --from sqlite:old.db --to db': '--to must be postgres://…',
+    'prospect-logs import --tenant t': '--file is required',
+    'prospect-logs import --tenant t --file /': '--file / is a folder',
+    'prospect-logs import --tenant t --file - --from-line 0': '--from-line must be a whole number from 1 on',
+    'prospect-logs export': '--tenant is required',
+    'prospect-logs export --tenant t --since yesterday':
+      '--since must be a date-time with an offset, such as 2026-11-22T09:00:00Z',
+    'prospect-logs export --tenant t --until 2026-11-22T09:00:00':
+      '--until must be a date-time with an offset, such as 2026-11-22T09:00:00Z',
+    'prospect-logs export --tenant t --until 2026-11-22T09:00:00+01:00': 'accepted',
     'page-groups create --tenant t --name n': 'page group 1 needs a name and a title',
     'page-groups update a': 'nothing to change: no field is given',
     [`tenants create --name ${'x'.repeat(256)}`]: '--name must be text of at most 255 characters',

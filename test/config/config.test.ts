@@ -39,7 +39,12 @@ t.test('the default that help shows is the default', async (t) => {
 const POSTGRES = 'postgres://localhost/db'
 
 t.test('a number is a whole one within its bounds, in plain digits', async (t) => {
-  const fitting = { DATABASE_URL: POSTGRES, BODY_BYTES_MAX: '1024', BODY_BYTES_HELD_MAX: '100000000000' }
+  const fitting = {
+    DATABASE_URL: POSTGRES,
+    BODY_BYTES_MAX: '1024',
+    BATCH_BYTES_MAX: '1024',
+    BODY_BYTES_HELD_MAX: '100000000000',
+  }
   const numbers = settingsHelp().filter(({ name }) => /_(MAX|MS|MINUTE)$|^PORT$|^WORKERS$/.test(name))
   t.ok(numbers.length > 10)
   for (const { name } of numbers) {
@@ -67,11 +72,15 @@ t.test('no limit of failed authentications is the word none: an empty setting is
 })
 
 t.test('the largest body fits even if another one of its size is held', async (t) => {
-  const settings = { BODY_BYTES_MAX: '1000000', BODY_BYTES_HELD_MAX: '1999999' }
-  t.strictSame(faultsOf(settings), [
-    { parameter: 'BODY_BYTES_HELD_MAX', detail: 'must be at least twice BODY_BYTES_MAX' },
-  ])
-  t.strictSame(faultsOf({ ...settings, BODY_BYTES_HELD_MAX: '2000000' }), [])
+  const detail = 'must be at least twice BODY_BYTES_MAX and BATCH_BYTES_MAX'
+  for (const [body, batch] of [
+    ['1000000', '1024'],
+    ['1024', '1000000'],
+  ]) {
+    const settings = { BODY_BYTES_MAX: body, BATCH_BYTES_MAX: batch, BODY_BYTES_HELD_MAX: '1999999' }
+    t.strictSame(faultsOf(settings), [{ parameter: 'BODY_BYTES_HELD_MAX', detail }])
+    t.strictSame(faultsOf({ ...settings, BODY_BYTES_HELD_MAX: '2000000' }), [])
+  }
 })
 
 t.test('every setting but free text is checked', async (t) => {

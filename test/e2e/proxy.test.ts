@@ -74,7 +74,7 @@ for (const kind of proxyKinds()) {
       t.equal(tooLarge.status, 413)
       t.match(JSON.parse(tooLarge.text), { code: 'payload_too_large' })
       t.equal(
-        (await log(activityOf(3_000_000), true)).status,
+        (await log(activityOf(10_000_000), true)).status,
         413,
         'far too large, in the words of the proxy',
       )
@@ -140,7 +140,7 @@ for (const kind of proxyKinds()) {
       const { ask } = await kind.start(t, port)
       mustBeProblem(t, await ask('/metrics'), 404, 'not_found')
       const headers = { 'x-request-id': 'order-7.1' }
-      const body = 'x'.repeat(3_000_000)
+      const body = 'x'.repeat(10_000_000)
       const large = await ask('/v0/prospect_logs', { method: 'POST', headers, body, expectsContinue: true })
       mustBeProblem(t, large, 413, 'payload_too_large')
       t.equal(large.headers['x-request-id'], 'order-7.1')

@@ -111,6 +111,27 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
     await ended(`${during.statuses.get(201)} of 1 MiB done, ${during.statuses.get(503)} refused`)
   })
 
+  t.test('batches of one tenant, long ones and large ones, beside single writes of another', async (t) => {
+    const { server, loud, quiet, ended } = await open(t, postgres)
+    const batches = [batchOf(1_000, 100), batchOf(8, MEBIBYTE - 100), batchOf(1_000, 8_000)]
+    let asked = 0
+    const request = () =>
+      requestText('POST', '/v0/prospect_logs/batch', loud.apiKey, batches[asked++ % batches.length])
+    const flood = startCrowd(server.url, { callers: 100, requestsMax: 300, request })
+    const floodQuiet = await quietFor(server.url, quiet.apiKey, 10_000)
+    const during = await flood.done()
+    t.ok(
+      statusesOf(during).every((status) => [201, 207, 503].includes(status)),
+      `${statusesOf(during)}`,
+    )
+    t.equal(during.unanswered, 0)
+    t.strictSame(statusesOf(floodQuiet), [201], 'the quiet tenant is refused nothing')
+    t.ok(countOf(floodQuiet) > 20, 'and gets its turns')
+    await ended(
+      `${during.statuses.get(201)} batches done, ${during.statuses.get(207)} in part, ${countOf(floodQuiet)} single writes of a quiet tenant, p99 ${p99(floodQuiet)} ms`,
+    )
+  })
+
   t.test('lists of long names', async (t) => {
     const { server, loud, quiet, ended } = await open(t, postgres)
     const pages = `/v0/page_groups/${loud.pageGroupId}/pages`
@@ -186,6 +207,7 @@ const bodyOf = (bytes: number): string => {
   const body = '{"source":"flood","payload":{"text":""}}'
   return body.replace('""', `"${'x'.repeat(bytes - body.length)}"`)
 }
+const batchOf = (items: number, bytes: number): string => `{"items":[${Array(items).fill(bodyOf(bytes))}]}`
 const log = (apiKey: string, body = bodyOf(100)): string =>
   requestText('POST', '/v0/prospect_logs', apiKey, body)
 

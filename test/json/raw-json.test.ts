@@ -1,5 +1,5 @@
 import t from 'tap'
-import { membersOf, NESTING_MAX } from '../../src/json/raw-json.ts'
+import { elementsOf, membersOf, NESTING_MAX } from '../../src/json/raw-json.ts'
 
 const textsOf = (text: string) =>
   Object.fromEntries([...membersOf(text).members].map(([name, { rawJson }]) => [name, rawJson]))
@@ -64,4 +64,19 @@ t.test('what it finds is what JSON.parse finds', async (t) => {
   const text = String.raw`{"a":{"b":"\\\"","c":[1,{"d":null}]},"\u0065":"\\","f":[ "]" , {}],"":0}`
   const parsed = Object.entries(textsOf(text)).map(([name, value]) => [name, JSON.parse(value)])
   t.strictSame(Object.fromEntries(parsed), JSON.parse(text))
+})
+
+t.test('each element of an array comes as its exact text', async (t) => {
+  const elements = [
+    '{"a":[1,{"b":"],["}]}',
+    '12345678901234567890',
+    '"\\"],\\\\"',
+    '[ ]',
+    'null',
+    '-1E+2',
+    '{ }',
+  ]
+  t.strictSame(elementsOf(`[${elements}]`), elements)
+  t.strictSame(elementsOf(` [\n${elements.join(' ,\t')}\r\n ] `), elements)
+  for (const empty of ['[]', ' [ \n] ']) t.strictSame(elementsOf(empty), [])
 })

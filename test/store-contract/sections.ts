@@ -3,6 +3,7 @@ import { apiKeys } from './api-keys.ts'
 import { concurrency } from './concurrency.ts'
 import type { Section } from './contract.ts'
 import { isolation } from './isolation.ts'
+import { oldestLogs } from './oldest-logs.ts'
 import { pageGroups } from './page-groups.ts'
 import { pages } from './pages.ts'
 import { prospectLogs } from './prospect-logs.ts'
@@ -18,6 +19,7 @@ export const sections: readonly Section[] = [
   tenants,
   apiKeys,
   activities,
+  oldestLogs,
   rememberedProspects,
   prospects,
   prospectLogs,

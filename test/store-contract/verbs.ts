@@ -115,6 +115,12 @@ export const VERBS = {
         ]),
       toStrangers: ['prospect_not_found'],
     },
+    listOldest: {
+      serves: 'commands',
+      ask: ({ prospectLogs }, { tenantId }) =>
+        prospectLogs.listOldest({ tenantId, afterId: '', beforeId: '~', limit: 100 }),
+      toStrangers: [],
+    },
   },
   pageGroups: {
     list: {

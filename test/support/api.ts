@@ -34,6 +34,8 @@ export type Sent = {
   /** Sent in chunks, without a length. */
   readonly chunked?: boolean
   readonly address?: string
+  /** Of one activity; a batch may have 16 MiB. */
+  readonly bytesMax?: number
 }
 /** An answer, and its body as a value; an empty object where it has none. */
 export type Answer = Omit<ApiResponse, 'body'> & {
@@ -194,7 +196,11 @@ export const caller =
       },
       repeatedHeaders,
       address: sent.address,
-      body: { bytesMax: BODY_BYTES_MAX, read: sent.read ?? (async () => bytes ?? new Uint8Array()) },
+      body: {
+        bytesMax: sent.bytesMax ?? BODY_BYTES_MAX,
+        batchBytesMax: BODY_BYTES_MAX,
+        read: sent.read ?? (async () => bytes ?? new Uint8Array()),
+      },
     })
     const body = String(response.body)
     return { ...response, body, json: body === '' ? {} : JSON.parse(body) }

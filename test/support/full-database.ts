@@ -46,7 +46,7 @@ const UNSETTLE = `
 
 /** Every read that serves callers or the publisher, alone and gathered. */
 export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
-  const { activities, pageGroups, pages, versions } = store
+  const { activities, prospectLogs, pageGroups, pages, versions } = store
   const { tenantId, strangerId, small, big, empty } = wanted
   const groupWants: PageGroupsWant[] = [null, 'active', 'archived', 'deleted'].flatMap((status) =>
     [tenantId, strangerId].flatMap((tenantId) =>
@@ -134,6 +134,17 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
       name: 'what a namer needs',
       act: () => versions.context({ tenantId, pageGroupId: small, pageId: PAGE }),
       rowsMax: 1,
+    },
+    {
+      name: 'the oldest logs after one',
+      act: () =>
+        prospectLogs.listOldest({
+          tenantId,
+          afterId: idAt('prospectlog', 700),
+          beforeId: '~',
+          limit: SLICE_ROWS,
+        }),
+      rowsMax: SLICE_ROWS,
     },
     { name: 'an activity recalled', act: () => recall(1), rowsMax: 1 },
     { name: 'a page recalled', act: () => recallPages(1), rowsMax: 1 },

@@ -4,10 +4,12 @@ import type { Route, UseCases } from '../../src/adapters/http/route.ts'
 
 type Json = Record<string, unknown>
 type Examples = Readonly<Record<string, { readonly summary: string; readonly value: object }>>
-type Texts = {
+export type Texts = {
   readonly description: string
   /** The description of the successful answer. */
   readonly done: string
+  /** The same for 207, where only a part was done, with examples of it. */
+  readonly partly?: { readonly done: string; readonly answers: Examples }
   readonly requests?: Examples
   readonly answers: Examples
 }
@@ -75,6 +77,15 @@ const log = {
 }
 const version = { versionId: VERSION_ID, versionNumber: 1 }
 
+const RECEIPT = {
+  prospectId: id('prospect', 'p18'),
+  prospectLogId: LOG_ID,
+  createdAt: '2026-11-21T07:48:09.525Z',
+  createdProspect: true,
+  source: 'crm',
+  type: 'form_submitted',
+}
+
 export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
   logProspectActivity: {
     description:
@@ -108,14 +119,67 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
     answers: {
       new_prospect: {
         summary: 'A new prospect was created',
-        value: {
-          prospectId: PROSPECT_ID,
-          prospectLogId: LOG_ID,
-          createdAt: '2026-11-21T07:48:09.525Z',
-          createdProspect: true,
-          source: 'crm',
-          type: 'form_submitted',
+        value: RECEIPT,
+      },
+    },
+  },
+  logProspectActivities: {
+    description: `Stores 1 to 1,000 activities in the order in which they are sent: an item finds the prospect that an item before it created. Each
+item is the body of a single request and has its own result. Idempotency is per item: give each its \`idempotencyKey\`, and retry
+the refused ones. All items together may take 8 MiB unless the server sets another limit. A batch counts as its items against the rate limit.`,
+    done: 'Every activity is stored.',
+    partly: {
+      done: 'At least one item was refused: its `status` and `problem` are those of a single request. The others are stored.',
+      answers: {
+        some_refused: {
+          summary: 'One of two items was refused',
+          value: {
+            items: [
+              { status: 201, prospectLog: RECEIPT, replayed: false },
+              {
+                status: 400,
+                problem: {
+                  type: '/problems/invalid_request',
+                  title: 'Invalid request',
+                  status: 400,
+                  detail: 'The request is invalid. See `errors`.',
+                  instance: '0b9e5a52-6c0f-4b0b-9d6f-2f2f6f1f9a11',
+                  code: 'invalid_request',
+                  errors: [{ detail: 'is required', pointer: '/payload' }],
+                },
+              },
+            ],
+            accepted: 1,
+            refused: 1,
+          },
         },
+      },
+    },
+    requests: {
+      two: {
+        summary: 'Two activities of one person',
+        value: {
+          items: [
+            {
+              source: 'crm',
+              email: 'ada@example.com',
+              payload: { form: 'contact' },
+              idempotencyKey: 'crm-4711',
+            },
+            {
+              source: 'crm',
+              email: 'ada@example.com',
+              payload: { form: 'offer' },
+              idempotencyKey: 'crm-4712',
+            },
+          ],
+        },
+      },
+    },
+    answers: {
+      all_accepted: {
+        summary: 'The only item was stored',
+        value: { items: [{ status: 201, prospectLog: RECEIPT, replayed: false }], accepted: 1, refused: 0 },
       },
     },
   },
@@ -313,6 +377,7 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   listTimeline: WRONG_LIMIT,
   listProspectLogs: { detail: 'is required with idempotencyKey', parameter: 'source' },
   getProspectLog: { detail: 'must not be given more than once', parameter: 'content-type' },
+  logProspectActivities: { detail: 'must have 1 to 1,000 items', pointer: '/items' },
   listPageGroups: WRONG_LIMIT,
   listPages: WRONG_LIMIT,
   getPage: { detail: 'must not be given more than once', parameter: 'content-type' },

@@ -32,6 +32,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/prospect_logs/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log up to 1,000 activities
+         * @description Stores 1 to 1,000 activities in the order in which they are sent: an item finds the prospect that an item before it created. Each
+         *     item is the body of a single request and has its own result. Idempotency is per item: give each its `idempotencyKey`, and retry
+         *     the refused ones. All items together may take 8 MiB unless the server sets another limit. A batch counts as its items against the rate limit.
+         *
+         *     Required scope: `prospect_logs:write`.
+         */
+        post: operations["logProspectActivities"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/prospects": {
         parameters: {
             query?: never;
@@ -320,6 +344,33 @@ export interface components {
             email?: string | null;
             /** @description Replaces the name, or removes it if null. */
             name?: string | null;
+        };
+        ProspectLogBatch: {
+            /** @description Stored in this order. Each is checked separately and has its own result. */
+            items: components["schemas"]["NewProspectLog"][];
+        };
+        ProspectLogBatchResult: {
+            /** @description The result of each item, in the order of the request. */
+            items: (components["schemas"]["AcceptedItem"] | components["schemas"]["RefusedItem"])[];
+            /** @description How many items are stored. */
+            accepted: number;
+            /** @description How many items were refused. */
+            refused: number;
+        };
+        AcceptedItem: {
+            /**
+             * @description As for a single request.
+             * @constant
+             */
+            status: 201;
+            prospectLog: components["schemas"]["ProspectLogReceipt"];
+            /** @description Whether the item was stored before under its idempotency key. */
+            replayed: boolean;
+        };
+        RefusedItem: {
+            /** @description As for a single request. */
+            status: number;
+            problem: components["schemas"]["Problem"];
         };
         PageGroup: {
             /** @description The id of the page group. */
@@ -667,6 +718,8 @@ export interface components {
         "WWW-Authenticate": string;
         /** @description Present if this is the answer of an earlier request with the same idempotency key. */
         "Idempotent-Replayed": "true";
+        /** @description How many items of the batch were refused. */
+        "Items-Refused": number;
         /** @description Present if the server limits the requests of an API key: the quota (`q`) and its window in seconds (`w`). */
         "RateLimit-Policy": string;
         /** @description Present if the server limits the requests of an API key: the remaining quota (`r`) and the seconds to wait (`t`). */
@@ -920,6 +973,155 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"];
+                };
+            };
+            /** @description Too many requests (`rate_limited`). */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
+                };
+            };
+            /** @description Internal error (`internal_error`). */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                };
+            };
+            /** @description Service unavailable (`unavailable`). */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
+                };
+            };
+        };
+    };
+    logProspectActivities: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProspectLogBatch"];
+            };
+        };
+        responses: {
+            /** @description Every activity is stored. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Items-Refused": components["headers"]["Items-Refused"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProspectLogBatchResult"];
+                };
+            };
+            /** @description At least one item was refused: its `status` and `problem` are those of a single request. The others are stored. */
+            207: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Items-Refused": components["headers"]["Items-Refused"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProspectLogBatchResult"];
+                };
+            };
+            /** @description Invalid request (`invalid_request`). Invalid JSON (`invalid_json`). */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
+                };
+            };
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
+                };
+            };
+            /** @description Insufficient scope (`insufficient_scope`). */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+                };
+            };
+            /** @description Payload too large (`payload_too_large`). */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
+                };
+            };
+            /** @description Unsupported content type (`unsupported_media_type`). */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
                 };
             };
             /** @description Too many requests (`rate_limited`). */
@@ -1239,6 +1441,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;

@@ -17,13 +17,17 @@ import {
 import { PageGroup, PageGroupSlice } from '../../src/shapes/page-group.ts'
 import { Prospect, ProspectChanges, ProspectSlice } from '../../src/shapes/prospect.ts'
 import {
+  AcceptedItem,
   NewProspectLog,
   ProspectLog,
+  ProspectLogBatch,
+  ProspectLogBatchResult,
   ProspectLogReceipt,
   ProspectLogSlice,
+  RefusedItem,
 } from '../../src/shapes/prospect-log.ts'
 import type { Documented } from '../../src/shapes/text.ts'
-import { ABOUT, PATH_PARAMETERS, problemTexts, QUERY_EXAMPLES, TEXTS } from './openapi-texts.ts'
+import { ABOUT, PATH_PARAMETERS, problemTexts, QUERY_EXAMPLES, TEXTS, type Texts } from './openapi-texts.ts'
 
 const FILE = new URL('../../src/adapters/http/openapi.json', import.meta.url)
 const PACKAGE = new URL('../../package.json', import.meta.url)
@@ -41,6 +45,10 @@ const SHAPES = {
   Prospect,
   ProspectSlice,
   ProspectChanges,
+  ProspectLogBatch,
+  ProspectLogBatchResult,
+  AcceptedItem,
+  RefusedItem,
   PageGroup,
   PageGroupSlice,
   NewPage,
@@ -204,7 +212,9 @@ const operationOf = (route: Route): Json => ({
   parameters: [
     ...pathParameters(route),
     ...queryParameters(route),
-    ...(route.method === 'POST' ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ...(route.method === 'POST' && !route.isBatch
+      ? [{ $ref: '#/components/parameters/IdempotencyKey' }]
+      : []),
   ],
   ...(route.body && {
     requestBody: {
@@ -219,23 +229,28 @@ const operationOf = (route: Route): Json => ({
     },
   }),
   responses: {
-    [route.status]: {
-      description: TEXTS[route.operationId].done,
-      headers: headersFor([
-        'X-Request-Id',
-        ...(route.method === 'POST' ? ['Idempotent-Replayed'] : []),
-        ...LIMITS,
-      ]),
-      content: {
-        'application/json': {
-          schema: referenceTo(route.answer),
-          examples: TEXTS[route.operationId].answers,
-        },
-      },
-    },
+    [route.status]: answerOf(route, TEXTS[route.operationId]),
+    ...partlyDone(route),
     ...problemResponses(route),
   },
 })
+
+const answerOf = (
+  { body, isBatch, answer }: Route,
+  { done, answers }: Pick<Texts, 'done' | 'answers'>,
+): Json => ({
+  description: done,
+  headers: headersFor([
+    'X-Request-Id',
+    ...(isBatch ? ['Items-Refused'] : body ? ['Idempotent-Replayed'] : []),
+    ...LIMITS,
+  ]),
+  content: { 'application/json': { schema: referenceTo(answer), examples: answers } },
+})
+const partlyDone = (route: Route): Json => {
+  const { partly } = TEXTS[route.operationId]
+  return partly === undefined ? {} : { 207: answerOf(route, partly) }
+}
 
 const FAULT: Json = {
   type: 'object',
@@ -334,6 +349,10 @@ export const createOpenApi = (): Json => ({
       'Idempotent-Replayed': {
         description: 'Present if this is the answer of an earlier request with the same idempotency key.',
         schema: { type: 'string', const: 'true' },
+      },
+      'Items-Refused': {
+        description: 'How many items of the batch were refused.',
+        schema: { type: 'integer', minimum: 0, examples: [0] },
       },
       'RateLimit-Policy': {
         description:

@@ -13,6 +13,8 @@ const newTenant = (id: string) => ({
   id,
   places: 0,
   waiting: 0,
+  /** In items: what the requests that are worked on count as. */
+  working: 0,
   bytes: 0,
   waitingBytes: 0,
   reading: new Set<Place>(),
@@ -23,6 +25,8 @@ type Tenant = ReturnType<typeof newTenant>
 export type Place = {
   readonly tenant: Tenant
   bytes: number
+  /** What it counts as while it is worked on: 1, or the items of a batch that are worked on. */
+  items: number
   state: 'waiting' | 'working' | 'gone'
   readySinceMs: number
   enter: () => void
@@ -50,24 +54,26 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
   let workingBytes = 0
   let sweeping: NodeJS.Timeout | undefined
 
-  const stopWaiting = ({ tenant, bytes }: Place): void => {
-    waiting--
-    tenant.waiting--
-    tenant.waitingBytes -= bytes
+  const countWaiting = ({ tenant, bytes }: Place, sign: 1 | -1): void => {
+    waiting += sign
+    tenant.waiting += sign
+    tenant.waitingBytes += sign * bytes
+  }
+  const countWorking = ({ tenant, items, bytes }: Place, sign: 1 | -1): void => {
+    working += sign * items
+    tenant.working += sign * items
+    workingBytes += sign * bytes
   }
   const begin = (place: Place): void => {
-    stopWaiting(place)
+    countWaiting(place, -1)
     place.state = 'working'
-    working++
-    workingBytes += place.bytes
+    countWorking(place, 1)
   }
   const remove = (place: Place): void => {
     const { tenant } = place
-    if (place.state === 'working') {
-      working--
-      workingBytes -= place.bytes
-    } else {
-      stopWaiting(place)
+    if (place.state === 'working') countWorking(place, -1)
+    else {
+      countWaiting(place, -1)
       tenant.reading.delete(place)
       if (tenant.ready.delete(place) && tenant.ready.size === 0) turns.delete(tenant)
     }
@@ -94,18 +100,18 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     return most
   }
 
-  const hasRoomFor = ({ bytes }: Place): boolean =>
-    working < atOnceMax && (bytes === 0 || workingBytes === 0 || workingBytes + bytes <= bodyBytesMax / 2)
+  const hasRoomFor = ({ items, bytes }: Place): boolean =>
+    working + items <= atOnceMax &&
+    (bytes === 0 || workingBytes === 0 || workingBytes + bytes <= bodyBytesMax / 2)
   /** The first request of the tenant that works on the fewest. Among equals, of the one whose turn it is. */
   const nextOf = (bytesMax: number): Place | undefined => {
     let next: Place | undefined
     let fewest = Number.POSITIVE_INFINITY
     for (const tenant of turns) {
       const [place] = tenant.ready
-      const itsWorking = tenant.places - tenant.waiting
-      if (place === undefined || place.bytes > bytesMax || itsWorking >= fewest) continue
+      if (place === undefined || place.bytes > bytesMax || tenant.working >= fewest) continue
       next = place
-      fewest = itsWorking
+      fewest = tenant.working
     }
     return next
   }
@@ -135,6 +141,24 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     sweeping = undefined
   }
 
+  const turn = (place: Place): Promise<void> | undefined => {
+    const { tenant } = place
+    if (place.state === 'gone') throw unavailable(TOO_MANY)
+    tenant.reading.delete(place)
+    if ((turns.size === 0 || place.bytes === 0) && hasRoomFor(place)) {
+      begin(place)
+      return undefined
+    }
+    sweeping ??= setInterval(dropLate, SWEEP_EVERY_MS).unref()
+    return new Promise((resolve, reject) => {
+      place.enter = resolve
+      place.refuse = reject
+      place.readySinceMs = performance.now()
+      tenant.ready.add(place)
+      turns.add(tenant)
+    })
+  }
+
   return {
     /** A place for one request, which must `leave`. Refuses `unavailable` when too many wait. */
     arrive: (tenantId: string): Place => {
@@ -145,10 +169,10 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
         dropOldest(other, 0, TOO_MANY)
       }
       tenants.set(tenantId, tenant)
-      waiting++
-      tenant.waiting++
       tenant.places++
-      return { tenant, bytes: 0, state: 'waiting', readySinceMs: 0, enter: NOTHING, refuse: NOTHING }
+      const place: Place = { tenant, bytes: 0, items: 1, state: 'waiting', readySinceMs: 0, ...NOBODY_WAITS }
+      countWaiting(place, 1)
+      return place
     },
 
     /** From now on the request, which waits, holds this many bytes. Refuses `unavailable` when all hold too many. */
@@ -177,22 +201,18 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
       }),
 
     /** Undefined when the request can be worked on at once, else a promise of its turn. Rejects with `unavailable`. */
-    turn: (place: Place): Promise<void> | undefined => {
-      const { tenant } = place
-      if (place.state === 'gone') throw unavailable(TOO_MANY)
-      tenant.reading.delete(place)
-      if ((turns.size === 0 || place.bytes === 0) && hasRoomFor(place)) {
-        begin(place)
-        return undefined
+    turn,
+
+    /** The turn for the next items of a batch that is worked on. Meanwhile it waits like any request. */
+    nextTurn: (place: Place, items: number): Promise<void> | undefined => {
+      if (place.state === 'working') {
+        countWorking(place, -1)
+        place.state = 'waiting'
+        countWaiting(place, 1)
+        place.items = Math.min(items, atOnceMax)
+        beginNext()
       }
-      sweeping ??= setInterval(dropLate, SWEEP_EVERY_MS).unref()
-      return new Promise((resolve, reject) => {
-        place.enter = resolve
-        place.refuse = reject
-        place.readySinceMs = performance.now()
-        tenant.ready.add(place)
-        turns.add(tenant)
-      })
+      return turn(place)
     },
 
     leave: (place: Place): void => {
@@ -203,6 +223,6 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
 }
 export type Admission = ReturnType<typeof createAdmission>
 
-const NOTHING = () => {}
+const NOBODY_WAITS = { enter: () => {}, refuse: () => {} }
 const TOO_MANY = 'Too many requests are waiting.'
 const TOO_MANY_BYTES = 'Too many request bytes are in flight.'

@@ -15,7 +15,6 @@ import {
   type Headers,
   headerOf,
   json,
-  jsonLine,
   requestIdIn,
   responseOf,
   splitTarget,
@@ -70,6 +69,7 @@ export const createApi = (deps: Deps): Api => {
     matched: Match<AnyRoute> | null,
     query: string,
     headers: Headers,
+    refusalOf: (why: unknown) => ApiResponse,
   ): Promise<ApiResponse> => {
     if (matched === null) return refuse('not_found', 'Unknown path.')
     if (request.method === 'OPTIONS') return { status: 204, headers: { allow: methodsOf(matched) }, body: '' }
@@ -87,28 +87,39 @@ export const createApi = (deps: Deps): Api => {
     const { tenantId } = caller
     const place = admission.arrive(tenantId)
     try {
-      const bytes = route.body && (await readBody(request, place))
+      const bytes = route.body && (await readBody(request, route, place))
       const turn = admission.turn(place)
       if (turn !== undefined) await turn
       const checked = parseRequest(route, request, { tenantId, params: matched.params, query, bytes })
-      const { body, replayed } = await route.run(useCases, checked)
-      if (replayed) headers['idempotent-replayed'] = 'true'
-      const text = route.method === 'GET' ? textOf(body, route) : jsonLine(body)
-      return { ...json(route.status, text), tenantId }
+      const answer = await route.run(useCases, checked, {
+        itemBytesMax: request.body?.bytesMax ?? 0,
+        count: (requests) => rateLimit(caller, headers, requests),
+        nextTurn: (items) => admission.nextTurn(place, items),
+        refusalOf,
+      })
+      if (answer.replayed) headers['idempotent-replayed'] = 'true'
+      Object.assign(headers, answer.headers)
+      const text = route.method === 'GET' ? textOf(answer.body, route) : lineOf(answer.body, route)
+      return { ...json(answer.status ?? route.status, text), tenantId }
     } finally {
       admission.leave(place)
     }
   }
 
   /** Undefined when no body was sent. Without an announced length only the end of the body shows that. */
-  const readBody = async (request: ApiRequest, place: Place): Promise<Uint8Array | undefined> => {
+  const readBody = async (
+    request: ApiRequest,
+    { isBatch }: Route,
+    place: Place,
+  ): Promise<Uint8Array | undefined> => {
     const { body } = request
     const announced = announcedBytes(request)
     if (body === undefined || announced === 0) return undefined
+    const bytesMax = isBatch ? (body.batchBytesMax ?? body.bytesMax) : body.bytesMax
     if (announced !== undefined) requireJson(request)
-    if (announced !== undefined && announced > body.bytesMax) throw tooLarge(body.bytesMax)
-    admission.hold(place, announced ?? body.bytesMax)
-    const bytes = await admission.reading(place, body.read())
+    if (announced !== undefined && announced > bytesMax) throw tooLarge(bytesMax)
+    admission.hold(place, announced ?? bytesMax)
+    const bytes = await admission.reading(place, body.read(bytesMax))
     if (bytes.length === 0) return undefined
     if (announced === undefined) requireJson(request)
     admission.hold(place, bytes.length)
@@ -125,16 +136,19 @@ export const createApi = (deps: Deps): Api => {
     const matched = match(path)
     if (matched !== null) tracing?.onRoute(matched.template)
     const headers: Headers = { 'x-request-id': requestId, ...ALWAYS }
+    const refusalOf = (why: unknown): ApiResponse => {
+      const failure = why instanceof DomainFailure ? why : null
+      if (failure === null || failure.cause !== undefined)
+        callHook(() => deps.onError(failure?.cause ?? why, requestId, trace))
+      return problem(codeOf(why), requestId, failure, request.basePath)
+    }
     let code: ProblemCode | null = null
     let draft: ApiResponse
     try {
-      draft = await respond(request, matched, query, headers)
-    } catch (error) {
-      const failure = error instanceof DomainFailure ? error : null
-      if (failure === null || failure.cause !== undefined)
-        callHook(() => deps.onError(failure?.cause ?? error, requestId, trace))
-      code = failure?.kind ?? 'internal_error'
-      draft = problem(code, requestId, failure, request.basePath)
+      draft = await respond(request, matched, query, headers, refusalOf)
+    } catch (why) {
+      code = codeOf(why)
+      draft = refusalOf(why)
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null
@@ -145,18 +159,21 @@ export const createApi = (deps: Deps): Api => {
   }
 }
 
+const codeOf = (why: unknown): ProblemCode => (why instanceof DomainFailure ? why.kind : 'internal_error')
+
 /** Callers that asked for the same at the same moment share one answer, one after the other. It is written once. */
 const createTextOf = () => {
   let last: object | undefined
   let text = ''
-  return (answer: object, { write = JSON.stringify }: Route): string => {
+  return (answer: object, route: Route): string => {
     if (answer !== last) {
-      text = `${write(answer)}\n`
+      text = lineOf(answer, route)
       last = answer
     }
     return text
   }
 }
+const lineOf = (answer: object, { write = JSON.stringify }: Route): string => `${write(answer)}\n`
 
 const methodsOf = ({ routes }: Match<AnyRoute>): string =>
   [...routes.keys(), 'OPTIONS'].join(', ').replace('GET', 'GET, HEAD')

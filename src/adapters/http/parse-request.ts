@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import * as v from 'valibot'
 import { type Fault, refuse } from '../../core/failures.ts'
+import type { NewActivity } from '../../core/new-log.ts'
 import { orNull } from '../../core/or-null.ts'
 import { membersOf, NESTING_MAX } from '../../json/raw-json.ts'
 import { checkShape } from '../../shapes/check.ts'
 import type { RawJson } from '../../shapes/json.ts'
-import { idempotencyKey } from '../../shapes/prospect-log.ts'
+import { idempotencyKey, NewProspectLog } from '../../shapes/prospect-log.ts'
 import { type ApiRequest, headerOf, percentDecoded } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
@@ -19,6 +20,7 @@ type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'params'> & {
 export type QueryShape = v.ObjectSchema<v.ObjectEntries, undefined>
 
 const FAULTS_MAX = 20
+const SEE_ERRORS = 'The request is invalid. See `errors`.'
 
 /**
  * Query, headers and body against the shapes of the route. Refuses `invalid_json`, or `invalid_request` with all the
@@ -32,8 +34,8 @@ export const parseRequest = (
   const faults: Fault[] = []
   const query = (route.query && parseQuery(route.query, rawQuery, faults)) as never
   const { body, members, idempotencyKey } =
-    route.body === undefined ? NO_BODY : parseBody(route.body, textOf(bytes, route), request, faults)
-  refuseFaults(faults, 'The request is invalid. See `errors`.')
+    route.body === undefined ? NO_BODY : parseBody(route, textOf(bytes, route), request, faults)
+  refuseFaults(faults, SEE_ERRORS)
   return { tenantId, params, query, body: body as never, members, idempotencyKey }
 }
 
@@ -78,23 +80,43 @@ const parseIdempotencyKey = (request: ApiRequest, faults: Fault[]): string | und
 }
 
 /** The body as a value of its shape, the exact text of each of its members, and the key in the header. */
-const parseBody = (shape: v.GenericSchema, text: string, request: ApiRequest, faults: Fault[]) => {
+const parseBody = ({ body, isBatch }: Route, text: string, request: ApiRequest, faults: Fault[]) => {
   for (const parameter of request.repeatedHeaders ?? []) faults.push({ detail: ONCE, parameter })
   const idempotencyKey = parseIdempotencyKey(request, faults)
+  if (isBatch && idempotencyKey !== undefined)
+    faults.push({
+      detail: 'must not be sent: each item has its own idempotencyKey',
+      parameter: 'Idempotency-Key',
+    })
+  const parsed = parseText(body as v.GenericSchema, text, isBatch ? Number.POSITIVE_INFINITY : NESTING_MAX)
+  faults.push(...parsed.faults)
+  return { ...parsed, idempotencyKey }
+}
+
+const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: string, nestingMax = NESTING_MAX) => {
   const value = parseJson(text)
   const { members, depth } = membersOf(text)
-  refuseDeep(depth)
-  const checked = checkShape(shape, value)
-  faults.push(...checked.faults)
-  return { body: checked.output, members, idempotencyKey }
+  if (depth > nestingMax) refuseDeep(depth)
+  const { output, faults } = checkShape(shape, value)
+  return { body: output, members, faults }
+}
+
+/** One activity, from a text that is the body of a request, an item of a batch or a line. Refuses as `parseRequest`. */
+export const parseActivity = (text: string): Omit<NewActivity, 'tenantId'> => {
+  const { body, members, faults } = parseText(NewProspectLog, text)
+  refuseFaults(faults, SEE_ERRORS)
+  return { ...body, payload: members.get('payload') as RawJson }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 const textOf = (bytes: Uint8Array | undefined, { bodyOptional }: Route): string => {
   if (bytes === undefined && bodyOptional) return '{}'
   if (bytes === undefined) return refuse('invalid_json', 'The body is missing. Send a JSON object.')
-  return orNull(() => utf8.decode(bytes)) ?? refuse('invalid_json', 'The body is not UTF-8.')
+  return decodeUtf8(bytes)
 }
+
+export const decodeUtf8 = (bytes: Uint8Array, subject = 'The body'): string =>
+  orNull(() => utf8.decode(bytes)) ?? refuse('invalid_json', `${subject} is not UTF-8.`)
 
 export const parseJson = (text: string, subject = 'The body'): unknown => {
   try {

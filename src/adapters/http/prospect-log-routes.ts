@@ -1,6 +1,7 @@
 import { type Fault, refuse } from '../../core/failures.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { NewProspectLog, ProspectLogReceipt } from '../../shapes/prospect-log.ts'
+import { prospectLogBatch } from './prospect-log-batch.ts'
 import { type Route, route } from './route.ts'
 
 export const prospectLogRoutes: readonly Route[] = [
@@ -22,6 +23,7 @@ export const prospectLogRoutes: readonly Route[] = [
       return { body: receipt, replayed }
     },
   }),
+  prospectLogBatch,
 ]
 
 /** The key may be in the body, the header, or both if they are equal. */

@@ -18,8 +18,10 @@ export type ApiRequest = {
 }
 export type RequestBody = {
   readonly bytesMax: number
+  /** Of a batch; each of its items is limited by `bytesMax`. By default the same. */
+  readonly batchBytesMax?: number
   /** Reads it to its end. Only called once everything before it is in order. Refuses `payload_too_large`. */
-  readonly read: () => Promise<Uint8Array>
+  readonly read: (bytesMax: number) => Promise<Uint8Array>
 }
 export type Headers = Record<string, string>
 /** A response without its socket. */

@@ -19,6 +19,7 @@ import type { Prospect, ProspectSlice } from '../../shapes/prospect.ts'
 import type { ProspectLog, ProspectLogSlice } from '../../shapes/prospect-log.ts'
 import type { QueryShape } from './parse-request.ts'
 import type { ProblemCode } from './problems.ts'
+import type { ApiResponse } from './requests.ts'
 
 /** What the routes run. */
 export type UseCases = {
@@ -29,6 +30,8 @@ export type UseCases = {
   readonly listTimeline: (listing: TimelineListing) => Promise<ProspectLogSlice>
   readonly listProspectLogs: (listing: ProspectLogListing) => Promise<ProspectLogSlice>
   readonly getProspectLog: (want: ProspectLogWant) => Promise<ProspectLog>
+  /** One of many: they are stored in the order of the calls. */
+  readonly logProspectActivities: (activity: NewActivity) => Promise<LoggedActivity>
   readonly listPageGroups: (listing: PageGroupListing) => Promise<PageGroupSlice>
   readonly listPages: (listing: PageListing) => Promise<PageSlice>
   readonly getPage: (want: PageWant) => Promise<PageWithVersion>
@@ -46,7 +49,21 @@ export type CheckedRequest<Query, Body> = {
   /** From the header `Idempotency-Key`. */
   readonly idempotencyKey: string | undefined
 }
-type Answer = { readonly body: object; readonly replayed?: boolean }
+/** `status` unless it is that of the route. */
+type Answer = Partial<Pick<ApiResponse, 'status' | 'headers'>> & {
+  readonly body: object
+  readonly replayed?: boolean
+}
+/** What a batch needs besides. */
+type BatchSteps = {
+  readonly itemBytesMax: number
+  /** Counts so many more requests of the key. Refuses `rate_limited`. */
+  readonly count: (requests: number) => void
+  /** Lets others take their turns; resolves when so many items may be worked on. Refuses `unavailable`. */
+  readonly nextTurn: (items: number) => Promise<void> | undefined
+  /** The answer that a single request would have got. */
+  readonly refusalOf: (why: unknown) => ApiResponse
+}
 
 type Spec<Query extends QueryShape, Body extends v.GenericSchema> = {
   readonly method: 'GET' | 'POST' | 'PATCH'
@@ -56,6 +73,8 @@ type Spec<Query extends QueryShape, Body extends v.GenericSchema> = {
   readonly scope: Scope
   readonly query?: Query
   readonly body?: Body
+  /** The body has items, each with the limits of a body; the whole may be larger and nest deeper. */
+  readonly isBatch?: boolean
   /** True if no body means `{}`. */
   readonly bodyOptional?: boolean
   readonly answer: v.GenericSchema
@@ -67,6 +86,7 @@ type Spec<Query extends QueryShape, Body extends v.GenericSchema> = {
   readonly run: (
     useCases: UseCases,
     request: CheckedRequest<v.InferOutput<Query>, v.InferOutput<Body>>,
+    steps: BatchSteps,
   ) => Promise<Answer>
 }
 /** One operation, as the router, the parser and the OpenAPI document read it. */

@@ -3,7 +3,7 @@ import type { NewLog } from '../../core/ports/activities.ts'
 import type { ProspectLogs, StoredLog, TimelineWant } from '../../core/ports/prospect-logs.ts'
 import type { FoundProspect, ProspectWant } from '../../core/ports/prospects.ts'
 import type { LookedAt } from '../../core/ports/world.ts'
-import { lookThrough } from '../rows.ts'
+import { lookThrough, takeSlice } from '../rows.ts'
 import { timelineKey, timeOfKey } from '../timeline-key.ts'
 import { sortedLists } from './sorted-lists.ts'
 
@@ -47,6 +47,10 @@ export const memoryProspectLogs = (
         const stepOf = ({ occurredAt }: NewLog) => timeOfKey(timelineKey(prospectId, occurredAt))
         return shown(lookThrough(rows, limit, passes(want), stepOf))
       }),
+    listOldest: async ({ tenantId, afterId, beforeId, limit }) => {
+      const newest = until(ofTenant.backFrom(tenantId, beforeId), (log) => log.prospectLogId <= afterId)
+      return takeSlice([...newest].reverse(), limit - 1).map(storedLog)
+    },
   }
   const add = (log: NewLog) => {
     ofTenant.add(log.tenantId, log)

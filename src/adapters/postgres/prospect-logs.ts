@@ -4,6 +4,7 @@ import { AFTER_ALL_IDS, type LogRow, SHOWN_LOG, storedLog } from '../rows.ts'
 import { timelineKey, timeOfKey } from '../timeline-key.ts'
 import { byTenant, upTo, wantedTenant } from './by-tenant.ts'
 import type { Ask } from './connect.ts'
+import { postgresOldestLogs } from './oldest-logs.ts'
 import type { Sql } from './open.ts'
 import { columns } from './statements.ts'
 import { walked } from './walk.ts'
@@ -55,6 +56,8 @@ export const postgresProspectLogs = (ask: Ask, isCluster: boolean): ProspectLogs
         return { rows: logsOf(rows), resume: first.resume === null ? null : timeOfKey(Number(first.resume)) }
       }),
     ),
+
+  listOldest: postgresOldestLogs(ask),
 })
 
 const logsOf = (rows: readonly Listed[]) =>

@@ -2,6 +2,7 @@ import type { ProspectLogs, ProspectLogsWant, TimelineWant } from '../../core/po
 import { ROWS_LOOKED_AT_MAX } from '../../core/slices.ts'
 import { AFTER_ALL_IDS, type LogRow, SHOWN_LOG, storedLog, takeSlice } from '../rows.ts'
 import { timelineKey, timeOfKey } from '../timeline-key.ts'
+import { sqliteOldestLogs } from './oldest-logs.ts'
 import type { Database } from './open.ts'
 
 const SHOWN = `select ${Object.keys(SHOWN_LOG)} from prospect_logs`
@@ -69,6 +70,7 @@ export const sqliteProspectLogs = (database: Database): ProspectLogs => {
       }),
     list: async (wants) => wants.map(list),
     timeline: async (wants) => wants.map(timeline),
+    listOldest: sqliteOldestLogs(database),
   }
 }
 

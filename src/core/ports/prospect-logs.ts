@@ -19,6 +19,13 @@ export type TimelineWant = ProspectWant &
   }
 /** A slice of a timeline, or why there is none. */
 export type FoundTimeline = LookedAt<StoredLog> | 'prospect_not_found' | 'prospect_erased'
+/** The logs of a tenant whose ids lie between these two. */
+export type OldestLogsWant = {
+  readonly tenantId: string
+  readonly afterId: string
+  readonly beforeId: string
+  readonly limit: number
+}
 /** The part of a store that shows logged activities. As in `SliceWant`, each list has one row more than its limit. */
 export type ProspectLogs = {
   /** For each want, in order: the log or null. */
@@ -27,4 +34,9 @@ export type ProspectLogs = {
   list(wants: readonly ProspectLogsWant[]): Promise<readonly LookedAt<StoredLog>[]>
   /** For each want, in order: logs, newest first by `occurredAt`, then by id. Resumes before a time. */
   timeline(wants: readonly TimelineWant[]): Promise<readonly FoundTimeline[]>
+  /**
+   * The oldest of those logs, oldest first: at most `limit`, or fewer if the texts of all but the last of them are larger
+   * than a slice; none only if there are none.
+   */
+  listOldest(want: OldestLogsWant): Promise<readonly StoredLog[]>
 }

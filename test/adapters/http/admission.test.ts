@@ -303,3 +303,47 @@ t.test('in any order of requests and failures bounds hold, and nothing is kept o
       t.strictSame([places, waiting, bytes, waitingBytes, reading.size, ready.size], [0, 0, 0, 0, 0, 0])
   }
 })
+
+t.test(
+  'a batch counts as its items while they are worked on, and others take their turns in between',
+  async (t) => {
+    const { come, go, working, nextTurn, placeOf } = setting({ atOnceMax: 4 })
+    come('a0', 'a1', 'b0')
+    await settled()
+    const next = async (name: string, items: number) => {
+      await nextTurn(placeOf(name), items)
+      working.push(`${name} ${items}`)
+    }
+    void next('a0', 3)
+    await settled()
+    t.strictSame(working.splice(0), ['a0', 'a1', 'b0'], 'there is no room for three more')
+    await go('b0')
+    t.strictSame(working.splice(0), ['a0 3'], 'then there is')
+    come('b1', 'b2')
+    await settled()
+    t.strictSame(working.splice(0), [], 'four are worked on')
+    void next('a0', 100)
+    await settled()
+    t.strictSame(working.splice(0), ['b1', 'b2'], 'another tenant has its turn first')
+    await go('a1', 'b1', 'b2')
+    t.strictSame(working.splice(0), ['a0 100'], 'more than there is room for, alone')
+    come('b3')
+    await go('a0')
+    t.strictSame(working, ['b3'])
+  },
+)
+
+t.test(
+  'a batch that waits for its next turn is dropped before a tenant that holds less is refused',
+  async (t) => {
+    const { come, arrive, refused, nextTurn, placeOf } = setting({ atOnceMax: 2, waitingMax: 2 })
+    come('a0', 'a1')
+    await settled()
+    const dropped = nextTurn(placeOf('a0'), 2)?.catch(() => refused.push('a0'))
+    come('a2', 'a3')
+    arrive('b0')
+    await dropped
+    t.strictSame(refused, ['a0'])
+    t.throws(() => nextTurn(placeOf('a0'), 2), UNAVAILABLE)
+  },
+)

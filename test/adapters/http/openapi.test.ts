@@ -62,6 +62,7 @@ t.test('its operations are the routes, and those of the specification', async (t
     'get /v0/prospects/{prospect_id}/prospect_logs listTimeline',
     'patch /v0/prospects/{prospect_id} updateProspect',
     'post /v0/prospect_logs logProspectActivity',
+    'post /v0/prospect_logs/batch logProspectActivities',
   ])
 })
 
@@ -204,18 +205,19 @@ t.test('a page is created from a body that may be missing, and answered as proce
 
 t.test('every operation documents the problems that it can give, each as a problem document', async (t) => {
   const always = ['400', '401', '403', '429', '500', '503']
-  for (const { method, path, problems, body, status } of ROUTES) {
+  for (const { method, path, problems, body, status, isBatch = false } of ROUTES) {
     const operations = paths[path as keyof typeof paths] as Record<string, { responses: object }>
     const { responses = {} } = operations[method.toLowerCase()] ?? {}
-    for (const expected of [...always, ...(body ? ['413', '415'] : []), ...(method === 'POST' ? ['422'] : [])])
+    const ofBody = method === 'POST' ? ['413', '415', isBatch ? '207' : '422'] : ['413', '415']
+    for (const expected of [...always, ...(body ? ofBody : [])])
       t.ok(expected in responses, `${expected} of ${method} ${path}`)
     for (const [given, { content }] of Object.entries(responses as Record<string, { content: object }>))
       t.strictSame(
         Object.keys(content),
-        [given === String(status) ? 'application/json' : 'application/problem+json'],
+        [given === String(status) || given === '207' ? 'application/json' : 'application/problem+json'],
         `${given} of ${method} ${path}`,
       )
-    t.ok(problems.length > 0)
+    t.ok(problems.length > 0 || isBatch)
   }
 })
 

@@ -33,6 +33,7 @@ const throughSocket = async (
   const ms = 10_000
   const limits = {
     bodyBytesMax: 1_024,
+    batchBytesMax: 8_192,
     headersMsMax: ms,
     requestMsMax: ms,
     keepAliveMs: 1,

@@ -5,13 +5,17 @@ import { Ajv } from 'ajv'
 import express from 'express'
 import pg from 'pg'
 import {
+  ADD_BATCH,
   afterOf,
+  BATCH_BYTES_MAX,
   firstWords,
   groupQuery,
   HttpError,
   keyRing,
   log,
+  logBatch,
   matchableEmail,
+  newBatch,
   newId,
   newPage,
   newProspectLog,
@@ -239,6 +243,18 @@ app.post(
   validBody(newProspectLog),
   async (req, res) => {
     res.status(201).json(await logActivity(req.tenantId, req.body))
+  },
+)
+
+app.post(
+  '/v0/prospect_logs/batch',
+  needs('prospect_logs:write'),
+  express.json({ limit: BATCH_BYTES_MAX }),
+  validBody(newBatch),
+  async (req, res) => {
+    const askBy = (text, values) =>
+      ask({ name: text === ADD_BATCH ? 'add_batch' : 'find_by_emails', text }, ...values)
+    res.status(201).json(await logBatch(askBy, req.tenantId, req.body.items))
   },
 )
 

@@ -4,13 +4,17 @@ import Fastify from 'fastify'
 import postgres from 'postgres'
 import {
   afterOf,
+  BATCH_BYTES_MAX,
+  batchAnswer,
   createdPage,
   firstWords,
   groupQuery,
   HttpError,
   keyRing,
   log,
+  logBatch,
   matchableEmail,
+  newBatch,
   newId,
   newPage,
   newProspectLog,
@@ -134,6 +138,19 @@ app.post(
   async (request, reply) => {
     reply.code(201)
     return logActivity(request.tenantId, request.body)
+  },
+)
+
+app.post(
+  '/v0/prospect_logs/batch',
+  {
+    onRequest: needs('prospect_logs:write'),
+    bodyLimit: BATCH_BYTES_MAX,
+    schema: { body: newBatch, response: { 201: batchAnswer } },
+  },
+  async ({ tenantId, body }, reply) => {
+    reply.code(201)
+    return logBatch((text, values) => sql.unsafe(text, values, { prepare: true }), tenantId, body.items)
   },
 )
 

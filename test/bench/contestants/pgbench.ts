@@ -103,6 +103,8 @@ const scriptsOf = (filled: Filled, size: Size): Record<Exclude<CaseName, ReadNam
     from ${from}
     on conflict do nothing
     returning prospect_log_id, created_at;`
+  const byKnownEmails = (count: number) =>
+    `generate_series(:r, :r + ${count - 1}) n join prospects on tenant_id = ${tenant} and email_hash = ${emailHashIn(emailIn('n'))}`
   const byKnownEmail = `prospects where tenant_id = ${tenant} and email_hash = ${emailHashIn(known)}`
   const list = (beforeId: string) => `
     select p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name, p.created_at, p.updated_at
@@ -139,6 +141,8 @@ const scriptsOf = (filled: Filled, size: Size): Record<Exclude<CaseName, ReadNam
         returning prospect_id, email
       ) ${log('prospect_id', 'email', 'null', true, 'added')}`,
     'log-key': `${pickProspect}${log('prospect_id', known, "'pgbench-' || nextval('bench_ids')", false, byKnownEmail)}`,
+    'batch-100': `${pickProspect}${log('prospect_id', 'email', 'null', false, byKnownEmails(100))}`,
+    'batch-1000': `${pickProspect}${log('prospect_id', 'email', 'null', false, byKnownEmails(1_000))}`,
     groups: `
       select g.*, c.pages_count
       from page_groups g join page_counts c using (tenant_id, page_group_id)

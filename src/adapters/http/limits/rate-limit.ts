@@ -1,20 +1,24 @@
 import { refuse } from '../../../core/failures.ts'
 import type { Caller } from '../../../core/identify.ts'
 
-/** Counts a request of a key. Refuses `rate_limited`; `headers` receives the state of the limit either way. */
-export type RateLimit = (caller: Caller, headers: Record<string, string>) => void
+/**
+ * Counts a request of a key, or several at once. Refuses `rate_limited`; `headers` receives the state of the limit either
+ * way.
+ */
+export type RateLimit = (caller: Caller, headers: Record<string, string>, requests?: number) => void
 
 /** At most `perMinute` requests of each key, or no limit. `stopwatch`: monotonic milliseconds. */
 export const createRateLimit = (perMinute: number | null, stopwatch: () => number): RateLimit => {
   if (perMinute === null) return () => {}
   const take = createTokenBuckets(perMinute, stopwatch)
   const policy = `"per-minute";q=${perMinute};w=60`
-  return ({ apiKeyId }, headers) => {
-    const { isTaken, left, waitS } = take(apiKeyId)
+  const batch = `A batch counts as its items, and this API key may make ${perMinute} requests per minute.`
+  return ({ apiKeyId }, headers, requests = 1) => {
+    const { isTaken, left, waitS } = take(apiKeyId, requests)
     headers['ratelimit-policy'] = policy
     headers['ratelimit'] = `"per-minute";r=${Math.floor(left)};t=${waitS}`
-    if (!isTaken)
-      refuse('rate_limited', 'This API key has used up its requests per minute.', { retryAfterS: waitS })
+    const detail = requests === 1 ? 'This API key has used up its requests per minute.' : batch
+    if (!isTaken) refuse('rate_limited', detail, { retryAfterS: waitS })
   }
 }
 
@@ -39,16 +43,20 @@ export const createTokenBuckets = (perMinute: number, stopwatch: () => number) =
     for (const [name, { atMs }] of buckets) if (nowMs - atMs >= MINUTE_MS) buckets.delete(name)
   }
 
-  /** Takes a token if there is one. `left` and `waitS`, until there is one again, describe the moment after. */
-  return (name: string) => {
+  /**
+   * Takes a token, or so many, if they are there. `left` describes the moment after, `waitS` how long until there is one
+   * again, or as many as were wanted; no longer than it takes to fill the bucket.
+   */
+  return (name: string, wanted = 1) => {
     const nowMs = stopwatch()
     sweep(nowMs)
     const bucket = buckets.get(name)
     const before =
       bucket === undefined ? perMinute : Math.min(perMinute, bucket.left + (nowMs - bucket.atMs) / msPerToken)
-    const isTaken = before >= 1
-    const left = isTaken ? before - 1 : before
+    const isTaken = before >= wanted
+    const left = isTaken ? before - wanted : before
     buckets.set(name, { left, atMs: nowMs })
-    return { isTaken, left, waitS: Math.max(0, Math.ceil(((1 - left) * msPerToken) / 1_000)) }
+    const next = isTaken ? 1 : Math.min(wanted, perMinute)
+    return { isTaken, left, waitS: Math.max(0, Math.ceil(((next - left) * msPerToken) / 1_000)) }
   }
 }

@@ -11,7 +11,7 @@ export const isHttp2 = (req: IncomingMessage): boolean => 'stream' in req
 /** The body of a message. Undefined if it has none; HTTP/2 shows that only at the end. */
 export const bodyOf = (
   req: IncomingMessage,
-  bytesMax: number,
+  { bodyBytesMax, batchBytesMax }: { readonly bodyBytesMax: number; readonly batchBytesMax: number },
   endedEarly: () => DomainFailure,
   beforeRead?: () => void,
 ) => {
@@ -19,7 +19,7 @@ export const bodyOf = (
   if (!isHttp2(req) && length === undefined && coding === undefined) return undefined
   let chunks: Buffer[] = []
 
-  const read = () =>
+  const read = (bytesMax: number) =>
     new Promise<Uint8Array>((resolve, reject) => {
       if (req.readableDidRead) return resolve(bytesReadBefore(req, bytesMax))
       beforeRead?.()
@@ -42,7 +42,8 @@ export const bodyOf = (
       req.on('data', take).on('end', onEnd).on('error', onClose).on('close', onClose)
     })
   return {
-    bytesMax,
+    bytesMax: bodyBytesMax,
+    batchBytesMax,
     read,
     /** Drops what has arrived and what still comes. Closing on a sender that still sends would cost it the answer. */
     discard: async () => {

@@ -9,6 +9,8 @@ import { limitPendingWrites } from './slow-readers.ts'
 export type MessageLimits = {
   /** Largest request body. */
   readonly bodyBytesMax: number
+  /** Of a whole batch; `bodyBytesMax` limits each of its items. */
+  readonly batchBytesMax: number
   /** Bytes of answers that callers have not read; past it the slowest connections are closed. */
   readonly unsentBytesMax: number
 }
@@ -39,7 +41,7 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDra
     const isHttp1 = !isHttp2(req)
     const repeatedHeaders = repeatedIn(req)
     const fault = refused ?? (isHttp1 ? faultOf(req, repeatedHeaders) : null)
-    const requestBody = bodyOf(req, limits.bodyBytesMax, endedEarly, beforeRead)
+    const requestBody = bodyOf(req, limits, endedEarly, beforeRead)
     const { status, headers, body, tenantId } = fault
       ? refuseMessage(fault, req)
       : await api({

@@ -7,6 +7,7 @@ t.setTimeout(180_000)
 
 const LIMITS: ServerLimits = {
   bodyBytesMax: 1_024,
+  batchBytesMax: 8_192,
   headersMsMax: 20_000,
   requestMsMax: 20_000,
   keepAliveMs: 20_000,

@@ -16,6 +16,7 @@ const serve = async (t: { teardown: (end: () => unknown) => void }, unsentBytesM
     api: async () => ({ status: 200, headers: { 'content-length': String(body.length) }, body }),
     limits: {
       bodyBytesMax: 1_024,
+      batchBytesMax: 8_192,
       headersMsMax: MS,
       requestMsMax: MS,
       keepAliveMs: MS,

@@ -1,0 +1,55 @@
+import { brandsOf } from '../core/create-tenant.ts'
+import type { StoredLog } from '../core/ports/prospect-logs.ts'
+import type { Store } from '../core/ports/store.ts'
+import type { Timestamp } from '../core/ports/world.ts'
+import { idsSince } from '../core/times.ts'
+import { writeJson } from '../json/write-json.ts'
+
+/** Whose logs, and those that arrived from one time on and before another one. */
+export type Export = {
+  readonly tenantId: string
+  readonly since: Timestamp | null
+  readonly until: Timestamp | null
+}
+/** Small at first: on PostgreSQL a page of large payloads is read as a whole before it is cut. */
+const [FIRST_PAGE, PAGE_MAX] = [20, 200]
+/** Greater than every id. */
+const AFTER_ALL = '~'
+
+/**
+ * The logs of a tenant as JSON lines, oldest first, a page at a time in constant memory. Each page is one short read; what
+ * arrives meanwhile is exported too. Refuses `not_found`: the tenant.
+ */
+export async function* exportProspectLogs(
+  store: Pick<Store, 'tenants' | 'prospectLogs'>,
+  { tenantId, since, until }: Export,
+): AsyncGenerator<string> {
+  await brandsOf(store, tenantId)
+  const beforeId = until === null ? AFTER_ALL : idsSince('prospectlog', until)
+  let afterId = since === null ? '' : idsSince('prospectlog', since)
+  for (let limit = FIRST_PAGE; ; ) {
+    const logs = await store.prospectLogs.listOldest({ tenantId, afterId, beforeId, limit })
+    const last = logs.at(-1)
+    if (last === undefined) return
+    yield logs.map((log) => writeJson(logOf(log))).join('\n')
+    afterId = last.prospectLogId
+    limit = Math.min(2 * logs.length, PAGE_MAX)
+  }
+}
+
+/** A log as callers see it. */
+const logOf = (log: StoredLog) => ({
+  prospectLogId: log.prospectLogId,
+  prospectId: log.prospectId,
+  tenantId: log.tenantId,
+  source: log.source,
+  type: log.type,
+  // Unescaped line breaks stand only between the parts of JSON, where a space means the same.
+  payload: { rawJson: log.payload.rawJson.replace(/[\n\r]/g, ' ') },
+  email: log.email,
+  name: log.name,
+  idempotencyKey: log.idempotencyKey,
+  occurredAt: log.occurredAt,
+  createdAt: log.createdAt,
+  createdProspect: log.createdProspect,
+})

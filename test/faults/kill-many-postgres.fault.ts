@@ -1,0 +1,3 @@
+import { killMany } from './kill-many.ts'
+
+killMany('postgres')
