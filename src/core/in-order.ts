@@ -28,7 +28,7 @@ export const inOrder = async <Input, Answer>(
 
 const rejected = (reason: unknown) => ({ status: 'rejected', reason }) as const
 
-export const isUnavailable = (settled: PromiseSettledResult<unknown>): settled is PromiseRejectedResult =>
+const isUnavailable = (settled: PromiseSettledResult<unknown>): settled is PromiseRejectedResult =>
   settled.status === 'rejected' &&
   settled.reason instanceof DomainFailure &&
   settled.reason.kind === 'unavailable'

@@ -41,7 +41,7 @@ type Answer = Partial<Pick<ApiResponse, 'status' | 'headers'>> & {
   readonly replayed?: boolean
 }
 /** What a batch needs besides. */
-export type BatchSteps = {
+type BatchSteps = {
   readonly itemBytesMax: number
   /** Counts so many more requests of the key. Refuses `rate_limited`. */
   readonly count: (requests: number) => void
