@@ -2,13 +2,12 @@ import { accessSync, createReadStream } from 'node:fs'
 import { addAbortSignal } from 'node:stream'
 import { isatty } from 'node:tty'
 import { setFlagsFromString } from 'node:v8'
-import * as v from 'valibot'
 import { escaped } from '../adapters/escaped.ts'
 import { composeUseCases } from '../compose/use-cases.ts'
 import { readConfig } from '../config/config.ts'
 import { exportProspectLogs } from '../operations/export-prospect-logs.ts'
 import { type Imported, importProspectLogs, type RefusedLine } from '../operations/import-prospect-logs.ts'
-import { dateTime } from '../shapes/text.ts'
+import { utcOf } from '../shapes/text.ts'
 import { type Command, isFolder, TENANT, type Texts, valued, wrongUse } from './command.ts'
 import { everySecond } from './output.ts'
 
@@ -91,11 +90,11 @@ export const prospectLogCommands: readonly Command[] = [
 ]
 
 const timeOf = (texts: Texts, option: 'since' | 'until'): string | null => {
-  if (texts[option] === undefined) return null
-  const { success, output } = v.safeParse(dateTime(''), texts[option])
-  return success
-    ? output
-    : wrongUse(`--${option} must be a date-time with an offset, such as 2026-11-22T09:00:00Z`)
+  const given = texts[option]
+  if (given === undefined) return null
+  return (
+    utcOf(given) ?? wrongUse(`--${option} must be a date-time with an offset, such as 2026-11-22T09:00:00Z`)
+  )
 }
 
 const reportRefused = (refused: RefusedLine): void => {

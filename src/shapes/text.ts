@@ -69,6 +69,10 @@ const isDateTime = (given: string): boolean => {
   return new Date(`${date}T12:00Z`).getUTCDate() === Number(day) && Date.parse(given) >= 0
 }
 
+/** As UTC with milliseconds; null unless it is RFC 3339 with an offset, from 1970 on. */
+export const utcOf = (given: string): string | null =>
+  isDateTime(given) ? new Date(given).toISOString() : null
+
 /** RFC 3339 with an offset, from 1970 on, as UTC with milliseconds. */
 export const dateTime = (description: string) =>
   v.pipe(

@@ -188,68 +188,51 @@ export const batchAnswer = objectOf({
 })
 export const BATCH_BYTES_MAX = 8_388_608
 
-export const FIND_BY_EMAILS =
-  'select email_hash, prospect_id from prospects where tenant_id = $1 and email_hash = any($2::text[])'
+export const FIND_BY_EMAILS = `
+  select p.email_hash, p.prospect_id from json_array_elements_text($2::text::json) wanted
+    join prospects p on p.tenant_id = $1 and p.email_hash = wanted`
 export const ADD_BATCH = `
   with prospect as (
     insert into prospects (tenant_id, prospect_id, email, email_hash, created_at, updated_at)
-    select $1, p.*, $2::timestamptz, $2::timestamptz from unnest($3::text[], $4::text[], $5::text[]) as p
+    select $1, p.*, $2::timestamptz, $2::timestamptz
+    from json_to_recordset($3::text::json) as p (id text, email text, hash text)
     on conflict do nothing
   )
   insert into prospect_logs (tenant_id, occurred_at, created_at, prospect_log_id, prospect_id, source, type, payload,
     email, name, idempotency_key, request_hash, created_prospect, timeline_key)
-  select $1, $2::timestamptz, $2::timestamptz, l.id, l.prospect, l.source, l.type, l.payload::json, l.email, l.name,
-    l.key, l.hash, l.created, l.timeline
-  from unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],
-    $14::text[], $15::boolean[], $16::bigint[])
-    as l (id, prospect, source, type, payload, email, name, key, hash, created, timeline)
+  select $1, $2::timestamptz, $2::timestamptz, l.*
+  from json_to_recordset($4::text::json) as l (id text, prospect text, source text, type text, payload json, email text,
+    name text, key text, hash text, created boolean, timeline bigint)
   on conflict do nothing`
 
 /** `ask` sends a statement with its values. */
 export const logBatch = async (ask, tenantId, items) => {
   const emails = items.map(({ email }) => matchableEmail(email))
   const hashes = [...new Set(emails.flatMap((email) => email?.hash ?? []))]
-  const rows = await ask(FIND_BY_EMAILS, [tenantId, hashes])
+  const rows = await ask(FIND_BY_EMAILS, [tenantId, JSON.stringify(hashes)])
   const known = new Map(rows.map((row) => [row.email_hash, row.prospect_id]))
   const createdAt = new Date()
   const prospects = []
   const logs = items.map((item, i) => {
     const email = emails[i]
-    let prospectId = item.prospectId ?? known.get(email?.hash)
-    const isNew = prospectId === undefined
-    if (isNew) {
-      prospectId = newId('prospect')
-      if (email) known.set(email.hash, prospectId)
-      prospects.push([prospectId, email?.email ?? null, email?.hash ?? null])
+    const found = item.prospectId ?? known.get(email?.hash)
+    const prospect = found ?? newId('prospect')
+    if (found === undefined) prospects.push({ ...email, id: prospect })
+    if (found === undefined && email) known.set(email.hash, prospect)
+    const hash = item.idempotencyKey === undefined ? null : requestHashOf(item)
+    return {
+      ...{ id: newId('prospectlog'), prospect, source: item.source, type: item.type, payload: item.payload },
+      ...{ email: item.email, name: item.name, key: item.idempotencyKey, hash },
+      ...{ created: found === undefined, timeline: timelineKey(prospect, createdAt) },
     }
-    const { source, type, payload, email: sent = null, name = null, idempotencyKey: key = null } = item
-    const hash = key === null ? null : requestHashOf(item)
-    const texts = [
-      newId('prospectlog'),
-      prospectId,
-      source,
-      type,
-      JSON.stringify(payload),
-      sent,
-      name,
-      key,
-      hash,
-    ]
-    return [...texts, isNew, timelineKey(prospectId, createdAt)]
   })
-  const columns = (table, count) => Array.from({ length: count }, (_, i) => table.map((row) => row[i]))
-  await ask(ADD_BATCH, [tenantId, createdAt, ...columns(prospects, 3), ...columns(logs, 11)])
-  return {
-    items: logs.map(([prospectLogId, prospectId, source, type, ...rest]) => ({
-      status: 201,
-      prospectLog: {
-        ...{ prospectId, prospectLogId, source, type },
-        ...{ createdAt: createdAt.toISOString(), createdProspect: rest[5] },
-      },
-    })),
-    accepted: logs.length,
-    refused: 0,
-  }
+  await ask(ADD_BATCH, [tenantId, createdAt, JSON.stringify(prospects), JSON.stringify(logs)])
+  const receiptOf = ({ id, prospect, source, type, created }) => ({
+    ...{ prospectId: prospect, prospectLogId: id, createdAt: createdAt.toISOString() },
+    ...{ createdProspect: created, source, type },
+  })
+  const results = logs.map((log) => ({ status: 201, prospectLog: receiptOf(log) }))
+  return { items: results, accepted: logs.length, refused: 0 }
 }
 
 /* Rows as both drivers answer them, as callers see them. */
