@@ -207,7 +207,11 @@ t.test('every operation documents the problems that it can give, each as a probl
   for (const { method, path, problems, body, status } of ROUTES) {
     const operations = paths[path as keyof typeof paths] as Record<string, { responses: object }>
     const { responses = {} } = operations[method.toLowerCase()] ?? {}
-    for (const expected of [...always, ...(body ? ['413', '415'] : []), ...(method === 'POST' ? ['422'] : [])])
+    for (const expected of [
+      ...always,
+      ...(body ? ['413', '415'] : []),
+      ...(method === 'POST' ? ['422'] : []),
+    ])
       t.ok(expected in responses, `${expected} of ${method} ${path}`)
     for (const [given, { content }] of Object.entries(responses as Record<string, { content: object }>))
       t.strictSame(
