@@ -39,12 +39,13 @@ const created = (group: string, key?: string, json: object = PAGE): Request => [
 
 /** Every operation, and each place in it where a thing is named. `own` is what the caller has. */
 const CASES: Readonly<Record<string, Case>> = {
+  // First: an activity of an email makes it the caller's own.
+  'the prospect with an email': ({ email }) => [`GET /v0/prospects?email=${email}`],
   'an activity of a prospect': ({ prospect }) => logged({ prospectId: prospect }),
   'an activity of an email': ({ email }) => logged({ email }),
   'an activity with an idempotency key': ({ keys }) => logged({ idempotencyKey: keys[0] }),
   'the same activity with an idempotency key': ({ keys }) => logged({}, { 'idempotency-key': keys[1] }),
   'a prospect': ({ prospect }) => [`GET /v0/prospects/${prospect}`],
-  'the prospect with an email': ({ email }) => [`GET /v0/prospects?email=${email}`],
   'prospects after one': ({ prospect }) => [`GET /v0/prospects?${at('prospects?', prospect)}`],
   'a correction of a prospect': ({ prospect }) => [
     `PATCH /v0/prospects/${prospect}`,

@@ -54,13 +54,13 @@ t.test('its operations are the routes, and those of the specification', async (t
     'get /v0/page_groups listPageGroups',
     'get /v0/page_groups/{page_group_id}/pages listPages',
     'get /v0/page_groups/{page_group_id}/pages/{page_id} getPage',
-    'post /v0/page_groups/{page_group_id}/pages createPageWithVersion',
     'get /v0/prospect_logs listProspectLogs',
     'get /v0/prospect_logs/{prospect_log_id} getProspectLog',
     'get /v0/prospects listProspects',
     'get /v0/prospects/{prospect_id} getProspect',
     'get /v0/prospects/{prospect_id}/prospect_logs listTimeline',
     'patch /v0/prospects/{prospect_id} updateProspect',
+    'post /v0/page_groups/{page_group_id}/pages createPageWithVersion',
     'post /v0/prospect_logs logProspectActivity',
   ])
 })
