@@ -15,11 +15,10 @@ set local citus.enable_local_reference_table_foreign_keys to off;
 grant select on schema_migrations to prospect_pages;
 
 grant select, update (last_used_at) on api_keys to prospect_pages;
-grant select, insert, update (email, email_hash, name) on prospects to prospect_pages;
+grant select, insert, update (email, email_hash, name, updated_at) on prospects to prospect_pages;
 
--- Logged activities cannot be changed, and their payloads, emails and names cannot be read.
-grant insert, select (tenant_id, prospect_log_id, prospect_id, source, type, idempotency_key, request_hash,
-  created_prospect, created_at) on prospect_logs to prospect_pages;
+-- Logged activities cannot be changed.
+grant select, insert on prospect_logs to prospect_pages;
 
 grant select on page_groups to prospect_pages;
 grant select, insert, update (pages_count) on page_counts to prospect_pages;

@@ -41,7 +41,7 @@ ${inPairs([
   ['  key', apiKey],
 ])}
 The key is shown only once.${reference}
-${paint('bold', 'Paste these lines to log an activity, list page groups, create a page, list pages and read it:')}
+${paint('bold', 'Paste these lines to log an activity, read it back, list page groups, create a page, list pages and read it:')}
 
 URL=${url}
 KEY=${apiKey}
@@ -49,6 +49,8 @@ GROUP=${pageGroupId}
 
 curl -s $URL/v0/prospect_logs -H "x-api-key: $KEY" -H 'content-type: application/json' \\
   -d '{"source":"crm","type":"form_submitted","email":"ada@example.com","payload":{"form":"contact"}}'
+
+curl -s $URL/v0/prospect_logs -H "x-api-key: $KEY"
 
 curl -s $URL/v0/page_groups -H "x-api-key: $KEY"
 

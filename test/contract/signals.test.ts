@@ -7,7 +7,7 @@ import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import type { Signal, Store } from '../../src/core/ports/store.ts'
 import { endSomeKey, watching as watchingAtOnce } from '../store-contract/signals.ts'
 import { until } from '../support/program.ts'
-import { addTenant, at, newId, someGroup, someKey, somePage } from '../support/rows.ts'
+import { addTenant, at, newId, someGroup, someKey, somePage, someProspect } from '../support/rows.ts'
 import { opened, overStores, POSTGRES_SETTINGS, type StoreKind } from '../support/stores.ts'
 
 overStores(async (t, kind) => {
@@ -38,6 +38,19 @@ overStores(async (t, kind) => {
     const signal = watcher.next('versions')
     await store.pages.record([somePage(group)])
     await t.resolves(signal)
+  })
+
+  t.test('a prospect corrected through one store reaches another, also beside new pages', async (t) => {
+    const { store, another } = await opened(t, kind)
+    const group = someGroup(await addTenant(store))
+    await store.pageGroups.add(group)
+    const prospect = someProspect(group.tenantId)
+    await store.activities.record({ prospects: [prospect], logs: [] })
+    const watcher = await watching(await another(), kind)
+    const signals = [watcher.next('versions'), watcher.next('prospects')]
+    await store.pages.record([somePage(group)])
+    await store.prospects.update({ ...prospect, email: undefined, name: 'Ada' })
+    await t.resolves(Promise.all(signals))
   })
 
   t.test('a store emits its own pages and keys too', async (t) => {
@@ -154,10 +167,10 @@ overStores(async (t, kind) => {
       const signals: Signal[] = []
       const assumed = new Promise<Signal[]>((resolve) => {
         store.watch((signal) => {
-          if (signals.push(signal) === 4) resolve(signals)
+          if (signals.push(signal) === 6) resolve(signals)
         })
       })
-      const expected = ['keys', 'versions', 'keys', 'versions']
+      const expected = ['keys', 'versions', 'prospects', 'keys', 'versions', 'prospects']
       t.strictSame(await Promise.race([assumed, gaveUp.promise]), expected)
     },
   )

@@ -3,7 +3,7 @@ import { logProspectActivities } from '../../src/core/log-prospect-activity.ts'
 import type { NewActivity } from '../../src/core/new-log.ts'
 import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
 import { rememberProspects } from '../../src/core/remember-prospects.ts'
-import { addTenant, newId, someGroup } from '../support/rows.ts'
+import { addTenant, newId, someGroup, someProspect } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'
 import { opened, overStores, sentBy } from '../support/stores.ts'
 
@@ -92,6 +92,33 @@ overStores(
       t.equal((await sentBy(tested, () => pages.list(Array(200).fill(slice)))).length, 1)
       t.equal((await sentBy(tested, () => pages.find([want]))).length, 1)
       t.equal((await sentBy(tested, () => pages.find(Array(200).fill(want)))).length, 1)
+    })
+
+    t.test('each read of prospects and activities is one statement, and so is a correction', async (t) => {
+      const tested = await opened(t, kind)
+      const { prospects, prospectLogs, activities } = tested.store
+      const prospect = someProspect((await addTenant(tested.store)).tenantId)
+      await activities.record({ prospects: [prospect], logs: [] })
+      const want = { ...prospect, prospectLogId: newId('prospectlog') }
+      const slice = { ...want, beforeId: null, limit: 20 }
+      const list = { ...slice, source: null, type: 'rare', idempotencyKey: null, fromId: null }
+      const timeline = { ...list, since: null, before: null }
+      const update = { ...want, name: 'Ada', email: undefined, updatedAt: '2026-01-01T00:00:00.000Z' }
+      const countOf = async (act: () => Promise<unknown>) =>
+        (await sentBy(tested, act)).filter(({ text }) => !text.includes('pg_notify')).length
+      for (const act of [
+        () => prospects.find([want]),
+        () => prospects.find(Array(200).fill(want)),
+        () => prospects.list([{ ...slice, emailHash: null }]),
+        () => prospects.list([{ ...slice, emailHash: 'hash' }]),
+        () => prospects.update(update),
+        () => prospectLogs.find(Array(200).fill(want)),
+        () => prospectLogs.list([list]),
+        () => prospectLogs.list([{ ...list, source: 'crm', idempotencyKey: 'one' }]),
+        () => prospectLogs.timeline([timeline]),
+      ])
+        t.equal(await countOf(act), 1, String(act))
+      t.equal(await countOf(() => prospectLogs.timeline(Array(3).fill(timeline))), 3, 'one each')
     })
 
     t.test('from eight activities on a text is sent the same however long the list', async (t) => {

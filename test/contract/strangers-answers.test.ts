@@ -16,6 +16,7 @@ type Named = {
   readonly deleted: string
   readonly page: string
   readonly prospect: string
+  readonly log: string
   readonly email: string
   /** Two for activities and two for pages of the group; each is good for one request. */
   readonly keys: readonly [string, string, string, string]
@@ -38,10 +39,31 @@ const created = (group: string, key?: string, json: object = PAGE): Request => [
 
 /** Every operation, and each place in it where a thing is named. `own` is what the caller has. */
 const CASES: Readonly<Record<string, Case>> = {
+  // First: an activity of an email makes it the caller's own.
+  'the prospect with an email': ({ email }) => [`GET /v0/prospects?email=${email}`],
   'an activity of a prospect': ({ prospect }) => logged({ prospectId: prospect }),
   'an activity of an email': ({ email }) => logged({ email }),
   'an activity with an idempotency key': ({ keys }) => logged({ idempotencyKey: keys[0] }),
   'the same activity with an idempotency key': ({ keys }) => logged({}, { 'idempotency-key': keys[1] }),
+  'a prospect': ({ prospect }) => [`GET /v0/prospects/${prospect}`],
+  'prospects after one': ({ prospect }) => [`GET /v0/prospects?${at('prospects?', prospect)}`],
+  'a correction of a prospect': ({ prospect }) => [
+    `PATCH /v0/prospects/${prospect}`,
+    { json: { name: 'Ada' } },
+  ],
+  'an email for the own prospect': ({ email }, own) => [
+    `PATCH /v0/prospects/${own.prospect}`,
+    { json: { email } },
+  ],
+  'a timeline': ({ prospect }) => [`GET /v0/prospects/${prospect}/prospect_logs`],
+  'a timeline after an activity': ({ prospect, log }) => [
+    `GET /v0/prospects/${prospect}/prospect_logs?${at(`prospects/${prospect}?`, `1767225600001 ${log}`)}`,
+  ],
+  'an activity': ({ log }) => [`GET /v0/prospect_logs/${log}`],
+  'the activity of a key': ({ keys }) => [
+    `GET /v0/prospect_logs?source=crm&idempotencyKey=${encodeURIComponent(keys[0])}`,
+  ],
+  'activities after one': ({ log }) => [`GET /v0/prospect_logs?${at('prospect_logs?', log)}`],
   'page groups after one': ({ archived }) => [`GET /v0/page_groups?${at('page_groups?', archived)}`],
   'archived page groups after one': ({ deleted }) => [
     `GET /v0/page_groups?status=archived&${at('page_groups?archived', deleted)}`,
@@ -86,7 +108,7 @@ const openService = async (t: Test, kind: StoreKind) => {
     await updatePageGroup(deps)(deleted, { status: 'deleted' })
     const email = `${tenantId}@example.com`
     const keys = [1, 2, 3, 4].map((number) => `${number} of ${tenantId}`) as unknown as Named['keys']
-    const { prospectId } = (await call(...logged({ email, idempotencyKey: keys[0] }))).json
+    const { prospectId, prospectLogId } = (await call(...logged({ email, idempotencyKey: keys[0] }))).json
     await call(...logged({ idempotencyKey: keys[1] }))
     const { pageId } = (await call(...created(group, keys[2]))).json
     await call(...created(group, keys[3]))
@@ -94,6 +116,7 @@ const openService = async (t: Test, kind: StoreKind) => {
       ...{ group, archived, deleted, email, keys },
       page: String(pageId),
       prospect: String(prospectId),
+      log: String(prospectLogId),
     }
     return { call, own }
   }
@@ -151,6 +174,7 @@ overStores(async (t, kind) => {
     deleted: newId('pagegroup'),
     page: newId('page'),
     prospect: newId('prospect'),
+    log: newId('prospectlog'),
     email: `${newId('tenant')}@example.com`,
     keys: [1, 2, 3, 4].map((number) => `${number} of ${newId('tenant')}`) as unknown as Named['keys'],
   }

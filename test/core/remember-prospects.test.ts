@@ -18,6 +18,20 @@ const setting = (entriesMax = 10) => {
   return { ...remembered, pass: (ms: number) => (now += ms) }
 }
 
+t.test('what is forgotten is not found, nor what was asked of the database before', async (t) => {
+  const { add, find, forget, pass } = setting()
+  add(byEmail('ada@x'), prospect(1), 0)
+  pass(5)
+  forget()
+  t.equal(find(byEmail('ada@x')), undefined)
+  add(byEmail('ada@x'), prospect(1), 4)
+  add(byEmail('ada@x'), prospect(1), 5)
+  t.equal(find(byEmail('ada@x')), undefined)
+  pass(1)
+  add(byEmail('ada@x'), prospect(2), 6)
+  t.equal(find(byEmail('ada@x')), idOf('prospect', 2))
+})
+
 t.test('a prospect is found by its id and by its email as sent, within its tenant only', async (t) => {
   const { find, add } = setting()
   add(byEmail('ada@example.com'), prospect(1), 0)

@@ -1,5 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { ROUTES } from '../../src/adapters/http/routes.ts'
 import { startBrowser, whyNoBrowser } from '../support/browser.ts'
 import { embeddedDatabase, newFolder, seed, startProgram } from '../support/program.ts'
 
@@ -70,16 +71,22 @@ t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {
 
   const openPage = async (t: Test, viewport: typeof WIDE, colorScheme: 'light' | 'dark') => {
     const opened = await open(t, browser, server.url, { viewport, colorScheme })
-    t.equal(await opened.page.locator('.opblock').count(), 5)
+    t.equal(await opened.page.locator('.opblock').count(), ROUTES.length)
     t.ok(await fits(opened.page))
     await giveKey(opened.page, apiKey)
     return opened
   }
   const path = { page_group_id: pageGroupId }
 
-  t.test('shows five operations, and each can be called as it stands, with the ids filled in', async (t) => {
+  t.test('shows every operation, and each can be called as it stands, with the ids filled in', async (t) => {
     const { page, wrong } = await openPage(t, WIDE, 'light')
-    t.match(await call(page, 'logProspectActivity'), { status: '201', body: { source: 'crm' } })
+    const logged = await call(page, 'logProspectActivity')
+    t.match(logged, { status: '201', body: { source: 'crm' } })
+    const ids = { prospect_id: logged.body.prospectId, prospect_log_id: logged.body.prospectLogId }
+    for (const list of ['listProspects', 'listTimeline', 'listProspectLogs'])
+      t.match(await call(page, list, ids), { status: '200', body: { hasMore: false } }, list)
+    for (const read of ['getProspect', 'getProspectLog', 'updateProspect'])
+      t.match(await call(page, read, ids), { status: '200', body: { prospectId: ids.prospect_id } }, read)
     t.match(await call(page, 'listPageGroups'), { status: '200', body: { limit: 20 } })
     const { body } = await call(page, 'createPageWithVersion', path)
     t.match(await call(page, 'listPages', path), { status: '200', body: { hasMore: false } })
@@ -109,6 +116,7 @@ t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {
     t.match(await page.locator('h1, h2, h3').allTextContents(), [
       /prospect-pages/,
       'Operations',
+      /Activities/,
       /Prospects/,
       /Pages/,
     ])
@@ -117,7 +125,7 @@ t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {
   })
 
   for (const [name, viewport] of Object.entries({ 'in a wide window': WIDE, 'on a phone': PHONE }))
-    t.test(`${name}, in the dark: shows five operations, and calls with a key`, async (t) => {
+    t.test(`${name}, in the dark: shows every operation, and calls with a key`, async (t) => {
       const { page, wrong } = await openPage(t, viewport, 'dark')
       const [red = 255] = await page.evaluate<number[]>(
         'getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)',

@@ -14,7 +14,7 @@ const setting = async (t: Test) => {
   return { client, url: server.url, path: { page_group_id: pageGroupId } }
 }
 
-t.test('a client generated from the document gets through all five operations', async (t) => {
+t.test('a client generated from the document gets through every operation', async (t) => {
   const { client, path } = await setting(t)
 
   const logged = await client.POST('/v0/prospect_logs', {
@@ -24,6 +24,31 @@ t.test('a client generated from the document gets through all five operations', 
   const receipt: { prospectId: string; createdProspect: boolean } | undefined = logged.data
   t.equal(logged.response.status, 201)
   t.match(receipt, { prospectId: /^prospect_/, createdProspect: true, type: 'webhook' })
+
+  const ids = {
+    prospect_id: logged.data?.prospectId ?? '',
+    prospect_log_id: logged.data?.prospectLogId ?? '',
+  }
+  const found = await client.GET('/v0/prospects', { params: { query: { email: 'ADA@example.com' } } })
+  t.match(found.data, { items: [{ prospectId: ids.prospect_id, email: 'ada@example.com' }], hasMore: false })
+  const named = await client.PATCH('/v0/prospects/{prospect_id}', {
+    params: { path: ids },
+    body: { name: 'Ada', email: null },
+  })
+  const email: string | null | undefined = named.data?.email
+  t.strictSame([email, named.data?.name], [null, 'Ada'])
+  const read = await client.GET('/v0/prospects/{prospect_id}', { params: { path: ids } })
+  t.equal(read.data?.updatedAt, named.data?.updatedAt)
+  const timeline = await client.GET('/v0/prospects/{prospect_id}/prospect_logs', {
+    params: { path: ids, query: { since: '2020-01-01T00:00:00Z', type: 'webhook' } },
+  })
+  const log = await client.GET('/v0/prospect_logs/{prospect_log_id}', { params: { path: ids } })
+  const payload: Record<string, unknown> | undefined = log.data?.payload
+  t.strictSame(payload, { form: 'contact', answers: [1, null] })
+  t.strictSame(timeline.data?.items, [log.data])
+  const byKey = { source: 'crm', idempotencyKey: 'crm-4711' }
+  const arrived = await client.GET('/v0/prospect_logs', { params: { query: byKey } })
+  t.strictSame(arrived.data?.items, [log.data])
 
   const created = await client.POST('/v0/page_groups/{page_group_id}/pages', {
     params: { path },

@@ -8,7 +8,7 @@ export const useEverything = async (t: Test, env: Environment): Promise<void> =>
   const { tenantId } = await tell('tenants create --name Acme')
   t.match(await tell(`tenants update ${tenantId} --name New`), { name: 'New' })
   t.match(await tell('tenants list'), { tenantId, name: 'New' })
-  const first = await tell(`keys create --tenant ${tenantId}`)
+  const first = await tell(`keys create --tenant ${tenantId} --scope all`)
   const { apiKey, apiKeyId } = await tell(`keys rotate ${first.apiKeyId} --overlap 1h`)
   const { pageGroupId } = await tell(`page-groups create --tenant ${tenantId} --name a --title A`)
   await tell(`page-groups update ${pageGroupId} --title B`)
@@ -25,6 +25,21 @@ export const useEverything = async (t: Test, env: Environment): Promise<void> =>
   t.equal(again.headers.get('idempotent-replayed'), 'true')
   const named = { ...activity, idempotencyKey: 'two', name: 'Ada' }
   t.match(await call('POST', '/v0/prospect_logs', named), { status: 201, body: { createdProspect: false } })
+  const { prospectId } = again.body
+  const [{ prospectLogId }] = (await call('GET', `/v0/prospects/${prospectId}/prospect_logs`)).body.items
+  for (const list of [
+    'prospects?email=ada@example.com',
+    'prospects',
+    'prospect_logs',
+    'prospect_logs?type=webhook',
+  ])
+    t.match((await call('GET', `/v0/${list}`)).body.items[0], { prospectId }, list)
+  t.match((await call('GET', `/v0/prospect_logs/${prospectLogId}`)).body, { prospectId, payload: {} })
+  t.equal((await call('PATCH', `/v0/prospects/${prospectId}`, { email: 'ada.king@example.com' })).status, 200)
+  t.match((await call('GET', `/v0/prospects/${prospectId}`)).body, {
+    email: 'ada.king@example.com',
+    name: 'Ada',
+  })
   const pages = `/v0/page_groups/${pageGroupId}/pages`
   const { pageId } = (await call('POST', pages, {}, { 'idempotency-key': 'one' })).body
   t.match((await call('GET', '/v0/page_groups')).body.items, [{ pageGroupId, title: 'B', pagesCount: 1 }])

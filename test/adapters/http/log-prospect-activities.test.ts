@@ -186,7 +186,6 @@ t.test('403: the scope of a batch is that of a single request', async (t) => {
   const key = await keyWith('prospect_logs:read', 'pages:write')
   const answer = await call(BATCH, { key, json: { items: [activity] } })
   t.match(answer, { status: 403, json: { requiredScope: 'prospect_logs:write' } })
-  t.equal((await call('GET /v0/prospect_logs/batch')).status === 200, false)
 })
 
 t.test('another tenant is found by no item of a batch', async (t) => {

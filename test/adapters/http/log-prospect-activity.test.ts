@@ -261,14 +261,19 @@ t.test('404: an unknown prospect and one of another tenant are missing alike', a
   t.equal(store.kept.prospects().length, 1)
 })
 
-t.test('405: the path has POST alone', async (t) => {
+t.test('405: the path has POST and GET alone', async (t) => {
   const { call } = await openScene()
-  const answer = await call('GET /v0/prospect_logs')
+  const answer = await call('PUT /v0/prospect_logs')
   t.equal(answer.status, 405)
-  t.equal(answer.headers['allow'], 'POST, OPTIONS')
+  t.equal(answer.headers['allow'], 'POST, GET, HEAD, OPTIONS')
   t.strictSame(
     answer.json,
-    problemFor(answer, 'method_not_allowed', 405, 'Method not allowed. Allowed methods: POST, OPTIONS.'),
+    problemFor(
+      answer,
+      'method_not_allowed',
+      405,
+      'Method not allowed. Allowed methods: POST, GET, HEAD, OPTIONS.',
+    ),
   )
 })
 

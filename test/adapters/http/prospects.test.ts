@@ -1,0 +1,247 @@
+import t from 'tap'
+import { openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
+import { idOf } from '../../support/setting.ts'
+
+const LOG = 'POST /v0/prospect_logs'
+const LOGS = 'GET /v0/prospect_logs'
+const PEOPLE = 'GET /v0/prospects'
+const PAYLOAD = '{ "n":12345678901234567890,\n"a":1,"a":2 }'
+const activity = { source: 'crm', payload: {} }
+
+/** A scene with an activity of Ada. */
+const setting = async () => {
+  const scene = await openScene()
+  const log = async (fields: object = {}) =>
+    (await scene.call(LOG, { json: { ...activity, ...fields } })).json
+  const { prospectId, prospectLogId } = await log({ email: ' Ada@x ', name: 'Ada', idempotencyKey: 'one' })
+  const { tenantId } = scene.owner
+  const ada = { prospectId, tenantId, email: 'ada@x', name: 'Ada', ...times(0) }
+  const change = (json: unknown, id = prospectId) => scene.call(`PATCH /v0/prospects/${id}`, { json })
+  return { ...scene, log, ada, prospectLogId, timeline: `${PEOPLE}/${prospectId}/prospect_logs`, change }
+}
+const START = Date.UTC(2026, 0, 1)
+const iso = (ms: number) => new Date(START + ms).toISOString()
+const times = (ms: number) => ({ createdAt: iso(0), updatedAt: iso(ms) })
+
+t.test('200: a prospect and its activities read back as they were logged', async (t) => {
+  const { call, ada, prospectLogId, timeline } = await setting()
+  const log = {
+    ...{ prospectLogId, prospectId: ada.prospectId, tenantId: ada.tenantId, source: 'crm', type: 'webhook' },
+    ...{ payload: {}, email: ' Ada@x ', name: 'Ada', idempotencyKey: 'one' },
+    ...{ occurredAt: iso(0), createdAt: iso(0), createdProspect: true },
+  }
+  t.strictSame((await call(`${PEOPLE}/${ada.prospectId}`)).json, ada)
+  t.strictSame((await call(PEOPLE)).json, { items: [ada], hasMore: false })
+  const answer = await call(`${LOGS}/${prospectLogId}`)
+  t.strictSame(answer.json, log)
+  t.strictSame(Object.keys(answer.json), Object.keys(log), 'in the order of the specification')
+  for (const list of [LOGS, timeline]) t.strictSame((await call(list)).json, { items: [log], hasMore: false })
+})
+
+t.test('200: a payload is answered byte for byte', async (t) => {
+  const { call } = await openScene()
+  const body = `{"source":"crm","prospectId":null,"payload":${PAYLOAD}}`.replace('"prospectId":null,', '')
+  const { prospectId, prospectLogId } = (await call(LOG, { body })).json
+  for (const target of [`${LOGS}/${prospectLogId}`, LOGS, `${PEOPLE}/${prospectId}/prospect_logs`])
+    t.ok((await call(target)).body.includes(`"payload":${PAYLOAD},`), target)
+})
+
+t.test('200: an email finds its prospect, normalised; a blank one or a placeholder nobody', async (t) => {
+  const { call, ada, log } = await setting()
+  await log()
+  for (const [email, items] of [
+    ['ada@x', [ada]],
+    ['%20ADA@X', [ada]],
+    ['ada', []],
+    ['', []],
+    ['n/a', []],
+  ] as const)
+    t.strictSame((await call(`${PEOPLE}?email=${email}`)).json, { items, hasMore: false }, email)
+})
+
+t.test('200: lists go on at their cursor, with the same filter only', async (t) => {
+  const { call, log, timeline, ada } = await setting()
+  const { prospectId } = ada
+  for (const type of ['a', 'b', 'a']) await log({ prospectId, type, occurredAt: iso(type === 'a' ? 9 : 5) })
+  await log()
+  const walk = async (list: string) => {
+    const types: unknown[] = []
+    let cursor = ''
+    do {
+      const { json } = await call(`${list}limit=1${cursor}`)
+      for (const item of json.items as { type?: string; prospectId: string }[])
+        types.push(item.type ?? item.prospectId)
+      cursor = json.nextCursor === undefined ? '' : `&cursor=${json.nextCursor}`
+    } while (cursor !== '')
+    return types.join(' ')
+  }
+  t.equal(await walk(`${LOGS}?`), 'webhook a b a webhook')
+  t.equal(await walk(`${LOGS}?type=a&`), 'a a')
+  t.equal(await walk(`${timeline}?`), 'a a b webhook')
+  t.equal(await walk(`${timeline}?source=crm&type=b&`), 'b')
+  t.equal((await walk(`${PEOPLE}?`)).split(' ').length, 2)
+  const cursorOf = async (list: string) => (await call(`${list}limit=1`)).json.nextCursor
+  for (const [from, to] of [
+    [`${LOGS}?`, `${LOGS}?type=a&`],
+    [`${LOGS}?type=a&`, `${LOGS}?`],
+    [`${LOGS}?`, `${timeline}?`],
+    [`${timeline}?`, `${timeline}?since=2020-01-01T00:00:00Z&`],
+    [`${timeline}?`, `${PEOPLE}/${idOf('prospect', 999)}/prospect_logs?`],
+    [`${PEOPLE}?`, `${PEOPLE}?email=ada@x&`],
+    [`${PEOPLE}?`, `${LOGS}?`],
+  ] as const) {
+    const answer = await call(`${to}cursor=${await cursorOf(from)}`)
+    t.match(answer, { status: 400, json: { code: 'invalid_cursor' } }, `${from} ${to}`)
+  }
+})
+
+t.test(
+  '200: since and until bound a timeline by when it happened; the start is in, the end is not',
+  async (t) => {
+    const { call, log, timeline, ada } = await setting()
+    for (const ms of [1_000, 2_000, 3_000])
+      await log({ prospectId: ada.prospectId, type: `${ms}`, occurredAt: iso(ms) })
+    const typesIn = async (query: string) =>
+      ((await call(`${timeline}?${query}`)).json.items as { type: string }[])
+        .map(({ type }) => type)
+        .join(' ')
+    t.equal(await typesIn(`since=${iso(2_000)}`), '3000 2000')
+    t.equal(await typesIn(`until=${iso(2_000)}`), '1000 webhook')
+    t.equal(await typesIn('since=2026-01-01T01:00:01%2B01:00&until=2026-01-01T00:00:02.001Z'), '2000 1000')
+    t.equal(await typesIn(`since=${iso(2_000)}&until=${iso(2_000)}`), '')
+    t.equal(await typesIn(`since=${iso(3_000)}&until=${iso(1_000)}`), '')
+  },
+)
+
+t.test('200: a source and an idempotency key tell whether an activity arrived', async (t) => {
+  const { call, prospectLogId } = await setting()
+  t.match((await call(`${LOGS}?source=crm&idempotencyKey=one`)).json, {
+    items: [{ prospectLogId }],
+    hasMore: false,
+  })
+  for (const query of ['source=shop&idempotencyKey=one', 'source=crm&idempotencyKey=two'])
+    t.strictSame((await call(`${LOGS}?${query}`)).json, { items: [], hasMore: false })
+})
+
+t.test('200: a correction overwrites, null clears, and what is left out stays', async (t) => {
+  const { call, clock, ada, change } = await setting()
+  clock.advance(5)
+  t.strictSame((await change({})).json, ada, 'nothing to change')
+  t.strictSame((await change({ name: 'Grace' })).json, { ...ada, name: 'Grace', ...times(5) })
+  const moved = { ...ada, name: 'Grace', email: 'é@x', ...times(5) }
+  t.strictSame((await change({ email: ' E\u0301@X' })).json, moved)
+  t.strictSame((await call(`${PEOPLE}/${ada.prospectId}`)).json, moved)
+  t.strictSame((await change({ email: null, name: null })).json, { ...moved, email: null, name: null })
+  t.strictSame((await call(`${PEOPLE}?email=ada@x`)).json, { items: [], hasMore: false })
+})
+
+t.test('201: after a correction an activity with the old email is a new prospect’s, at once', async (t) => {
+  const { log, ada, change } = await setting()
+  t.equal((await log({ email: 'ada@x' })).prospectId, ada.prospectId)
+  t.equal((await log({ email: 'ada@x' })).prospectId, ada.prospectId, 'remembered')
+  await change({ email: 'grace@x', name: null })
+  t.equal((await log({ email: 'grace@x', name: 'Grace' })).prospectId, ada.prospectId)
+  const { prospectId, createdProspect } = await log({ email: 'ada@x' })
+  t.ok(createdProspect)
+  t.not(prospectId, ada.prospectId)
+  const taken = await change({ email: 'ADA@x' })
+  t.strictSame(
+    taken.json,
+    problemFor(taken, 'email_taken', 409, 'Another prospect has this email.', { prospectId }),
+  )
+  t.match(
+    (await change({ email: 'grace@x' })).json,
+    { email: 'grace@x', name: 'Grace' },
+    'its own is not taken',
+  )
+})
+
+t.test('400: every fault of a query or a body is named', async (t) => {
+  const { call, timeline, change } = await setting()
+  for (const [target, ...parameters] of [
+    [`${PEOPLE}?limit=0`, 'limit'],
+    [`${PEOPLE}?email=a&email=b`, 'email'],
+    [`${LOGS}?since=yesterday&until=2026-13-01T00:00:00Z`, 'since', 'until'],
+    [`${LOGS}?source=&type=${'x'.repeat(101)}`, 'source', 'type'],
+    [`${LOGS}?idempotencyKey=one`, 'source'],
+    [`${timeline}?since=2026-01-01T00:00:00&limit=x`, 'limit', 'since'],
+  ] as const) {
+    const { status, json } = await call(target)
+    const errors = json.errors as { parameter: string }[]
+    t.strictSame([status, errors.map(({ parameter }) => parameter).sort()], [400, parameters], target)
+  }
+  for (const [json, ...pointers] of [
+    [{ email: 7, name: '' }, '/email', '/name'],
+    [{ email: ' ' }, '/email'],
+    [{ email: 'N/A' }, '/email'],
+    [{ name: 'a\0' }, '/name'],
+  ] as const) {
+    const answer = await change(json)
+    const errors = answer.json.errors as { pointer: string }[]
+    t.strictSame([answer.status, errors.map(({ pointer }) => pointer)], [400, pointers])
+  }
+  const wrong = await change({ name: 7 })
+  t.equal(wrong.json.detail, SEE_ERRORS)
+})
+
+t.test('404: an unknown prospect or activity, or one of another tenant, is not found', async (t) => {
+  const { call, newTenant, ada, prospectLogId, timeline } = await setting()
+  const { apiKey: key } = await newTenant()
+  for (const [operation, code] of [
+    [`${PEOPLE}/${ada.prospectId}`, 'prospect_not_found'],
+    [timeline, 'prospect_not_found'],
+    [`PATCH /v0/prospects/${ada.prospectId}`, 'prospect_not_found'],
+    [`${LOGS}/${prospectLogId}`, 'prospect_log_not_found'],
+  ] as const) {
+    const sent = operation.startsWith('PATCH') ? { json: { name: 'Theirs' } } : {}
+    t.match(await call(operation, { ...sent, key }), { status: 404, json: { code } }, operation)
+    const unknown = operation.replace(/_0000000000000000000000.{4}/, '_00000000000000000000009999')
+    t.match(await call(unknown, sent), { status: 404, json: { code } }, unknown)
+  }
+  t.match((await call(PEOPLE, { key })).json, { items: [] })
+})
+
+t.test('410: an erased prospect is gone', async (t) => {
+  const erasedAt = iso(1)
+  const { call } = await openScene({
+    storeAs: (store) => ({
+      ...store,
+      prospects: {
+        ...store.prospects,
+        find: async (wants) =>
+          wants.map((want) => ({ ...want, email: null, name: null, ...times(0), erasedAt })),
+        update: async () => null,
+      },
+      prospectLogs: { ...store.prospectLogs, timeline: async (wants) => wants.map(() => 'prospect_erased') },
+    }),
+  })
+  const path = `/v0/prospects/${idOf('prospect', 1)}`
+  for (const answer of [
+    await call(`GET ${path}`),
+    await call(`GET ${path}/prospect_logs`),
+    await call(`PATCH ${path}`, { json: { name: 'Ada' } }),
+  ])
+    t.strictSame(answer.json, problemFor(answer, 'prospect_erased', 410, 'The prospect was erased.'))
+})
+
+t.test('403: each operation needs its scope', async (t) => {
+  const { call, keyWith, ada, prospectLogId, timeline, change } = await setting()
+  for (const [scope, operations] of [
+    ['prospects:read', [PEOPLE, `${PEOPLE}/${ada.prospectId}`]],
+    ['prospect_logs:read', [LOGS, timeline, `${LOGS}/${prospectLogId}`]],
+  ] as const)
+    for (const operation of operations) {
+      t.equal((await call(operation, { key: await keyWith(scope) })).status, 200)
+      const others = await keyWith(
+        'prospects:write',
+        scope === 'prospects:read' ? 'prospect_logs:read' : 'prospects:read',
+      )
+      t.match(await call(operation, { key: others }), { status: 403, json: { requiredScope: scope } })
+    }
+  t.equal((await change({ name: 'Grace' })).status, 200)
+  const key = await keyWith('prospects:read')
+  t.match(await call(`PATCH /v0/prospects/${ada.prospectId}`, { key, json: {} }), {
+    status: 403,
+    json: { requiredScope: 'prospects:write' },
+  })
+})
