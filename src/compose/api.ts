@@ -6,7 +6,9 @@ import { createRateLimit } from '../adapters/http/limits/rate-limit.ts'
 import type { Config } from '../config/config.ts'
 import { checkedApiKeyHash } from '../core/api-key-text.ts'
 import { identify } from '../core/identify.ts'
+import type { SignalListener } from '../core/ports/store.ts'
 import { rememberApiKeys } from '../core/remember-api-keys.ts'
+import { rememberProspects } from '../core/remember-prospects.ts'
 import { composeUseCases } from './use-cases.ts'
 
 /** How long a request waits for its turn. */
@@ -27,6 +29,7 @@ export type ApiSettings = Pick<
 type Composed =
   | 'requireIdentity'
   | 'prospectsRememberedMax'
+  | 'remembered'
   | 'useCases'
   | 'identify'
   | 'rateLimit'
@@ -38,7 +41,7 @@ type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof creat
   readonly keysRememberedMsMax: number
 }
 
-/** The API over a store. `forgetKeys`: call it when keys have changed. */
+/** The API over a store, whose signals `onSignal` must get. */
 export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => {
   const stopwatch = () => performance.now()
   const { apiKeys } = deps.store
@@ -49,7 +52,8 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
     clock: deps.clock,
   })
   const isKnown = (apiKey: string) => keys.isKnown(checkedApiKeyHash(apiKey) ?? '')
-  const useCases = composeUseCases({ ...deps, ...settings })
+  const remembered = rememberProspects(settings.prospectsRememberedMax, stopwatch)
+  const useCases = composeUseCases({ ...deps, ...settings, remembered })
   const api = createApi({
     ...deps,
     useCases,
@@ -68,5 +72,9 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
     }),
     newRequestId: randomUUID,
   })
-  return { api, useCases, forgetKeys: keys.forget }
+  const onSignal: SignalListener = (signal) => {
+    if (signal === 'keys') keys.forget()
+    if (signal === 'prospects') remembered.forget()
+  }
+  return { api, useCases, onSignal }
 }

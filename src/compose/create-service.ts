@@ -7,11 +7,14 @@ import type { PageToCreate } from '../core/create-page-with-version.ts'
 import { brandsOf, createTenant } from '../core/create-tenant.ts'
 import { DomainFailure, type Fault } from '../core/failures.ts'
 import { issueApiKey, type NewApiKey } from '../core/issue-api-key.ts'
+import type { ErasureListing, ErasureRead } from '../core/list-erasures.ts'
 import type { PageGroupListing } from '../core/list-page-groups.ts'
 import type { NewActivity } from '../core/new-log.ts'
 import type { PageWant } from '../core/ports/pages.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
+import { rememberProspects } from '../core/remember-prospects.ts'
+import type { ErasureRequest } from '../core/request-erasure.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkShape } from '../shapes/check.ts'
 import * as inputs from '../shapes/input.ts'
@@ -61,7 +64,11 @@ export const createService = ({
   checkCounts({ prospectsRememberedMax, listsInFlightMax })
   const deps = { store, clock, newId }
   const lists = { listsInFlightMax, tenantListsMax }
-  const useCases = composeUseCases({ ...deps, requireIdentity, prospectsRememberedMax, ...lists })
+  const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
+  const useCases = composeUseCases({ ...deps, requireIdentity, prospectsRememberedMax, remembered, ...lists })
+  store.watch((signal) => {
+    if (signal === 'prospects') remembered.forget()
+  })
   const tenants = new Map<string, Promise<unknown>>()
 
   /** Tenants are never deleted, so one that exists needs no second look-up. */
@@ -97,6 +104,15 @@ export const createService = ({
     /** Logs many. Returns for each, in order, its result or its `DomainFailure`; one failure affects no other. */
     logActivities: (activities: readonly ActivityToLog[]) =>
       Promise.all(activities.map((activity) => logActivity(activity).catch(asOutcome))),
+    /** Erases a person, by prospect id or email. An eraser of `prospect-pages/publisher` must run to complete it. */
+    eraseProspect: async (request: Optional<ErasureRequest> & Pick<ErasureRequest, 'tenantId'>) =>
+      ofTenant(checked(inputs.ErasureInput, request), useCases.eraseProspect),
+    /** One slice of the erasures of a tenant, newest first. */
+    listErasures: async (list: SliceOptions & Pick<ErasureListing, 'tenantId'>) =>
+      ofTenant(checkedList(inputs.ErasureListInput, list), useCases.listErasures),
+    /** Reads an erasure. */
+    getErasure: async (erasure: ErasureRead) =>
+      ofTenant(checked(inputs.ErasureReadInput, erasure), useCases.getErasure),
     /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
     listPageGroups: async (list: SliceOptions & Pick<PageGroupListing, 'tenantId' | 'status'>) =>
       ofTenant(checkedList(inputs.PageGroupListInput, list), useCases.listPageGroups),

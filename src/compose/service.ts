@@ -15,6 +15,7 @@ import { unavailable } from '../core/failures.ts'
 import { gather } from '../core/gather.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
 import { composeApi } from './api.ts'
+import { createEraser } from './eraser.ts'
 import { createPublisher } from './publisher.ts'
 import { observe, type Telemetry } from './telemetry.ts'
 
@@ -57,7 +58,7 @@ export const createRuntime = (config: Config, log: Log, telemetry: Telemetry = {
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
 export const compose = (config: Config, runtime: Runtime) => {
   const { store, clock, newId } = runtime
-  const { requests, publishing, measuredNamer, scrape, onMalformed } = observe(runtime)
+  const { requests, publishing, erasing, measuredNamer, scrape, onMalformed } = observe(runtime)
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
   /** Identifies nobody before the start: the store may not be migrated yet. */
   const findByHash = async (keyHash: string) => {
@@ -73,7 +74,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     { listLengthMax: 1, listsInFlightMax: 1, dedupeKey: () => 'ready' },
   )
 
-  const { api, useCases, forgetKeys } = composeApi({
+  const { api, useCases, onSignal } = composeApi({
     ...requests,
     store: { ...store, apiKeys: { ...store.apiKeys, findByHash } },
     clock,
@@ -97,27 +98,29 @@ export const compose = (config: Config, runtime: Runtime) => {
     pollMs: config.publisherPollMs,
   })
 
+  const { retentionDays, statementMsMax } = config
+  const eraser = createEraser({ ...erasing, store, clock, retentionDays, statementMsMax })
+
   return {
     api,
     useCases,
     listen: () => http.listen(config.host, config.port, config.workers > 1),
-    /** Migrates, then serves and publishes. Refuses `unavailable` while the database is away: try again. */
+    /** Migrates, then serves, publishes and erases. Refuses `unavailable` while the database is away: try again. */
     start: async (): Promise<void> => {
       await store.migrate()
       await store.ready()
       // Nobody would close what is opened after `close`.
       if (state === 'stopping') return
-      store.watch((signal) => {
-        if (signal === 'keys') forgetKeys()
-      })
+      store.watch(onSignal)
       state = 'serving'
       publisher.start()
+      eraser.start()
     },
     /** Answers the requests in flight, commits queued writes, and leaves no version half done. */
     close: async (): Promise<void> => {
       state = 'stopping'
       await http.drain(config.drainMsMax)
-      await publisher.stop()
+      await Promise.all([publisher.stop(), eraser.stop()])
       await store.close()
     },
   }

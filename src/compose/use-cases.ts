@@ -2,11 +2,13 @@ import type { UseCases } from '../adapters/http/route.ts'
 import { createPagesWithVersion } from '../core/create-page-with-version.ts'
 import { type GatherObserver, gather } from '../core/gather.ts'
 import { getPages } from '../core/get-page.ts'
+import { getErasure, listErasures } from '../core/list-erasures.ts'
 import { listPageGroups } from '../core/list-page-groups.ts'
 import { listPages } from '../core/list-pages.ts'
 import { logProspectActivities } from '../core/log-prospect-activity.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
-import { rememberProspects } from '../core/remember-prospects.ts'
+import { type RememberedProspects, rememberProspects } from '../core/remember-prospects.ts'
+import { requestErasure } from '../core/request-erasure.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 export const LIST_LENGTH_MAX = 200
@@ -22,6 +24,8 @@ type Deps = Needs<keyof Store> & {
   readonly requireIdentity: boolean
   /** Prospects that need no look-up; 0 turns it off. */
   readonly prospectsRememberedMax: number
+  /** The caller forgets them when prospects have changed. */
+  readonly remembered?: RememberedProspects
   /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax: number
   /** Lists of one tenant in flight at a time, if each list is to be of one tenant, as a cluster wants it. */
@@ -36,6 +40,7 @@ export const composeUseCases = ({
   newId,
   requireIdentity,
   prospectsRememberedMax,
+  remembered = rememberProspects(prospectsRememberedMax, () => performance.now()),
   listsInFlightMax,
   tenantListsMax,
   observerOf = () => undefined,
@@ -52,7 +57,6 @@ export const composeUseCases = ({
     dedupeKey: JSON.stringify,
     answersAtOnceMax,
   })
-  const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
   const logAll = logProspectActivities({ store, clock, newId, requireIdentity, remembered })
   const gatherLogs = () =>
     gather(logAll, {
@@ -74,6 +78,9 @@ export const composeUseCases = ({
       weightOf: ({ supplementaryContext, customName }) =>
         lengthOf(supplementaryContext) + lengthOf(customName),
     }),
+    eraseProspect: requestErasure({ store, clock, newId }),
+    listErasures: gather(listErasures({ store }), read('listErasures', READ_SLICES_MAX, SLICES_AT_ONCE_MAX)),
+    getErasure: getErasure({ store }),
   }
 }
 

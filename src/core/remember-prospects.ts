@@ -4,7 +4,7 @@ import type { StoredProspect } from './ports/activities.ts'
 /** A longer text would make the memory grow with what callers send. */
 const EMAIL_LENGTH_MAX = 255
 /** Since it was last seen in the database, so that an erasure by another process takes effect. */
-const MS_MAX = 60_000
+export const REMEMBERED_MS_MAX = 60_000
 
 /** How an activity names its prospect, and what it could fill in. */
 type Identity = Pick<NewActivity, 'tenantId' | 'prospectId' | 'email' | 'name'>
@@ -26,6 +26,7 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
   const halfMax = Math.ceil(entriesMax / 2)
   let recent = new Map<string, Entry>()
   let older: typeof recent = new Map()
+  let forgotAtMs = Number.NEGATIVE_INFINITY
 
   const keep = (key: string, entry: Entry): void => {
     if (halfMax === 0) return
@@ -49,9 +50,19 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
 
     /** `seenMs`: when the database was asked, by the stopwatch. */
     add: (identity: Identity, { prospectId, emailHash, name }: StoredProspect, seenMs: number): void => {
+      // What was seen before may have changed since.
+      if (seenMs < forgotAtMs) return
       const key = keyOfIdentity(identity)
       const [hasEmail, hasName] = [emailHash !== null, name !== null]
-      if (key !== '') keep(key, { prospectId, hasEmail, hasName, until: Math.floor(seenMs) + MS_MAX })
+      if (key !== '')
+        keep(key, { prospectId, hasEmail, hasName, until: Math.floor(seenMs) + REMEMBERED_MS_MAX })
+    },
+
+    /** Forgets all: prospects have changed. */
+    forget: (): void => {
+      recent = new Map()
+      older = new Map()
+      forgotAtMs = stopwatch()
     },
   }
 }

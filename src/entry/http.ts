@@ -32,7 +32,7 @@ export type ApiOptions = Optional<ApiSettings> &
 
 /**
  * The five operations over a store, with keys, limits and problem documents, as a function: a request in, a response
- * out. It neither migrates the store nor publishes.
+ * out. It neither migrates the store nor publishes, and others erase: see `prospect-pages/publisher`.
  */
 export const createApi = ({
   store,
@@ -46,7 +46,7 @@ export const createApi = ({
   ...settings
 }: ApiOptions): Api => {
   checkCounts({ listsInFlightMax, ...settings })
-  const { api, forgetKeys } = composeApi({
+  const { api, onSignal } = composeApi({
     store,
     clock,
     newId,
@@ -59,9 +59,7 @@ export const createApi = ({
     onAnswered,
     onError,
   })
-  store.watch((signal) => {
-    if (signal === 'keys') forgetKeys()
-  })
+  store.watch(onSignal)
   return api
 }
 

@@ -79,8 +79,9 @@ const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
     generate_series(1, ${size.groups}) g
       cross join lateral generate_series(1, case when g = ${size.groups} then ${size.bigGroupPages} else ${size.pagesOfOthers} end) n`
   return [
-    `insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at)
-      select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, ${emailHashIn(emailIn('n'))}, null, ${WHEN}
+    `insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at, updated_at)
+      select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, ${emailHashIn(emailIn('n'))}, null, ${WHEN},
+        ${WHEN}
       from generate_series(1, ${size.prospects}) n`,
     `insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
         idempotency_key, request_hash, created_prospect, occurred_at, timeline_key, created_at)

@@ -81,9 +81,10 @@ const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
     ]
   }
   return [
-    `insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at)
+    `insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at, updated_at)
       ${series('n', size.prospects)}
-      select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, email_hash(${emailIn('n')}), null, ${WHEN} from ns`,
+      select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, email_hash(${emailIn('n')}), null, ${WHEN}, ${WHEN}
+      from ns`,
     `insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
         idempotency_key, request_hash, created_prospect, occurred_at, timeline_key, created_at)
       ${series('n', size.logs)}

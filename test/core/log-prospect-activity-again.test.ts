@@ -24,7 +24,10 @@ const setting = async () => {
   const clock = stoppedClock()
   await store.activities.record({
     prospects: [
-      { tenantId: ACME, prospectId: PROSPECT, email: null, emailHash: null, name: null, createdAt: '' },
+      {
+        ...{ tenantId: ACME, prospectId: PROSPECT },
+        ...{ email: null, emailHash: null, name: null, createdAt: '', updatedAt: '' },
+      },
     ],
     logs: [],
   })

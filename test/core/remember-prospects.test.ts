@@ -8,6 +8,7 @@ const prospect = (n: number, blank: { emailHash?: null; name?: null } = {}) => (
   prospectId: idOf('prospect', n),
   emailHash: 'hash',
   name: 'Ada',
+  erasedAt: null,
   ...blank,
 })
 const byEmail = (email: string) => ({ tenantId: TENANT, email })

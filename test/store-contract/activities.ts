@@ -41,7 +41,9 @@ export const activities = section(
     const recall = async (wants: Partial<ActivityWants>): Promise<KnownActivities> => {
       const known = await activities.recall({ prospects: [], emails: [], keys: [], ...wants })
       return {
-        prospects: withoutTwins(only(known.prospects, 'tenantId', 'prospectId', 'emailHash', 'name')),
+        prospects: withoutTwins(
+          only(known.prospects, 'tenantId', 'prospectId', 'emailHash', 'name'),
+        ) as unknown as KnownActivities['prospects'],
         receipts: withoutTwins(only(known.receipts, ...RECEIPT_FIELDS)),
       }
     }

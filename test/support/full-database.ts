@@ -233,8 +233,8 @@ const pagesOf = async (
 /** Prospects with emails, and a log of each with an idempotency key. */
 const people = async (sql: Sql, tenant: string, from: number, to: number) => {
   await sql.unsafe(`
-    insert into prospects (tenant_id, prospect_id, email, email_hash, created_at)
-    select '${tenant}', ${ID('prospect')}, 'email', lpad(n::text, 43, '0'), now() from generate_series(${from}, ${to}) n`)
+    insert into prospects (tenant_id, prospect_id, email, email_hash, created_at, updated_at)
+    select '${tenant}', ${ID('prospect')}, 'email', lpad(n::text, 43, '0'), now(), now() from generate_series(${from}, ${to}) n`)
   await sql.unsafe(`
     insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, idempotency_key,
       request_hash, created_prospect, occurred_at, timeline_key, created_at)

@@ -5,6 +5,7 @@ import type * as v from 'valibot'
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import type { Route } from '../../src/adapters/http/route.ts'
 import { ROUTES } from '../../src/adapters/http/routes.ts'
+import { Erasure, ErasureSlice, NewErasure } from '../../src/shapes/erasure.ts'
 import {
   CreatedPage,
   LatestVersion,
@@ -30,6 +31,9 @@ const jsonSchemaOf = (thing: object): Json | undefined => (thing as Partial<Docu
 const SHAPES = {
   NewProspectLog,
   ProspectLogReceipt,
+  NewErasure,
+  Erasure,
+  ErasureSlice,
   PageGroup,
   PageGroupSlice,
   NewPage,
@@ -186,7 +190,7 @@ const operationOf = (route: Route): Json => ({
   operationId: route.operationId,
   summary: route.summary,
   description: `${TEXTS[route.operationId].description}\n\nRequired scope: \`${route.scope}\`.`,
-  tags: [route.path.includes('prospect') ? 'Prospects' : 'Pages'],
+  tags: [/prospect|erasure/.test(route.path) ? 'Prospects' : 'Pages'],
   parameters: [
     ...pathParameters(route),
     ...queryParameters(route),

@@ -107,7 +107,8 @@ const memoryKind = (): StoreKind => ({
 })
 
 const PROSPECTS = `
-  select tenant_id, prospect_id, email, email_hash, name, created_at from prospects order by prospect_id`
+  select tenant_id, prospect_id, email, email_hash, name, created_at, updated_at from prospects
+  order by prospect_id`
 const LOGS = `
   select tenant_id, prospect_log_id, prospect_id, source, type, payload as payload, email, name, idempotency_key,
     request_hash, created_prospect, occurred_at, created_at

@@ -105,7 +105,8 @@ export const problem = (
   basePath = '',
 ): ApiResponse => {
   const { status, title, explanation } = PROBLEMS[code]
-  const { errors, prospectId, prospectLogId, pageId, requiredScope, allow, retryAfterS } = failure?.facts ?? {}
+  const { errors, prospectId, prospectLogId, pageId, requiredScope, allow, retryAfterS } =
+    failure?.facts ?? {}
   const type = `${basePath}/problems/${code}`
   const detail = failure?.message ?? explanation
   const facts = { errors, prospectId, prospectLogId, pageId, requiredScope }

@@ -13,7 +13,7 @@ export const prospectLogRoutes: readonly Route[] = [
     body: NewProspectLog,
     answer: ProspectLogReceipt,
     status: 201,
-    problems: ['prospect_not_found', 'idempotency_key_reused'],
+    problems: ['prospect_not_found', 'prospect_erased', 'idempotency_key_reused'],
     run: async ({ logProspectActivity }, { tenantId, body, members, idempotencyKey }) => {
       const key = oneKey(body.idempotencyKey, idempotencyKey)
       const payload = members.get('payload') as RawJson

@@ -12,7 +12,7 @@ export type KeptProspect = ProspectChange & {
 export const memoryActivities = () => {
   const prospects = new Map<string, KeptProspect>()
   const byEmail = new Map<string, KeptProspect>()
-  const logs: NewLog[] = []
+  let logs: NewLog[] = []
   const byKey = new Map<string, StoredReceipt>()
 
   const prospectOf = ({ tenantId, prospectId }: Pick<ProspectChange, 'tenantId' | 'prospectId'>) =>
@@ -32,9 +32,21 @@ export const memoryActivities = () => {
     const before = prospectOf(change) ?? { ...change, erasedAt: null, blockedUntil: null }
     const email = before.email ?? change.email
     const emailHash = before.emailHash ?? change.emailHash
-    const after = { ...before, email, emailHash, name: before.name ?? change.name, updatedAt: change.updatedAt }
-    prospects.set(keyOf(after.tenantId, after.prospectId), after)
-    if (emailHash !== null) byEmail.set(keyOf(after.tenantId, emailHash), after)
+    const after = {
+      ...before,
+      email,
+      emailHash,
+      name: before.name ?? change.name,
+      updatedAt: change.updatedAt,
+    }
+    keep(after)
+  }
+  const keep = (prospect: KeptProspect) => {
+    const { tenantId, prospectId, emailHash } = prospect
+    const { emailHash: freed } = prospectOf(prospect) ?? prospect
+    if (freed !== null && freed !== emailHash) byEmail.delete(keyOf(tenantId, freed))
+    prospects.set(keyOf(tenantId, prospectId), prospect)
+    if (emailHash !== null) byEmail.set(keyOf(tenantId, emailHash), prospect)
   }
 
   const add = (log: NewLog) => {
@@ -67,7 +79,30 @@ export const memoryActivities = () => {
       return added.map(({ prospectLogId }) => prospectLogId)
     },
   }
-  return { activities, keptProspects: () => [...prospects.values()], keptLogs: () => [...logs] }
+  return {
+    activities,
+    keptProspects: () => [...prospects.values()].map(({ erasedAt, blockedUntil, ...kept }) => kept),
+    keptLogs: () => [...logs],
+    /** For the erasures. */
+    people: {
+      all: () => [...prospects.values()],
+      find: prospectOf,
+      owner: (tenantId: string, emailHash: string) => byEmail.get(keyOf(tenantId, emailHash)),
+      keep,
+      remove: (prospect: KeptProspect): void => {
+        keep({ ...prospect, emailHash: null })
+        prospects.delete(keyOf(prospect.tenantId, prospect.prospectId))
+      },
+      removeLogs: (gone: ReadonlySet<NewLog>): void => {
+        for (const { tenantId, source, idempotencyKey } of gone)
+          if (idempotencyKey !== null) byKey.delete(keyOf(tenantId, source, idempotencyKey))
+        logs = logs.filter((log) => !gone.has(log))
+      },
+      replaceLogs: (change: (log: NewLog) => NewLog): void => {
+        logs = logs.map(change)
+      },
+    },
+  }
 }
 
 const storedProspect = ({ tenantId, prospectId, emailHash, name, erasedAt }: KeptProspect) => ({

@@ -20,6 +20,7 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
   const closing = new AbortController()
   let running: Promise<void> | undefined
   let notifying: NodeJS.Timeout | undefined
+  const due = new Set<Signal>()
 
   const beat = () => pause(HEARTBEAT_MS, undefined, { signal: closing.signal })
 
@@ -51,6 +52,7 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
     try {
       await answered(sql`listen prospect_pages`)
       listeners.emitAll()
+      listeners.emit('prospects')
       while (!isLost) {
         await answered(sql`select 1`)
         await beat()
@@ -81,9 +83,11 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
     notify: (signal: Signal): void => {
       listeners.emit(signal)
       if (signal === 'keys') return
+      due.add(signal)
       notifying ??= setTimeout(() => {
         notifying = undefined
-        ask((sql) => sql`select pg_notify('prospect_pages', ${signal})`).catch(() => {})
+        for (const one of due) ask((sql) => sql`select pg_notify('prospect_pages', ${one})`).catch(() => {})
+        due.clear()
       }, NOTIFY_PAUSE_MS)
     },
     close: async (): Promise<void> => {

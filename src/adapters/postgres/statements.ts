@@ -35,19 +35,19 @@ export const columns = (alias: string, list: Columns | string) => {
   const selected = entries.map(([name, type]) =>
     type === 'json' ? `${alias}.${name}::text as ${name}` : `${alias}.${name}`,
   )
-  const [namesText, selectedText] = [template([names]), template([selected.join(', ')])]
-  const intoText = template([`(${names}) select * from `, ''])
-  const copiedText = template([`(${names}) select ${names} from ${alias}`])
+  const [namesText, selectedText] = [fixedText([names]), fixedText([selected.join(', ')])]
+  const intoText = fixedText([`(${names}) select * from `, ''])
+  const copiedText = fixedText([`(${names}) select ${names} from ${alias}`])
 
   // Without the cast to text the driver would encode JSON a second time.
   const arrays = entries.map(([, type]) => (type === 'json' ? '?::text[]::json[]' : `?::${type}[]`))
-  const arraysText = template(`unnest(${arrays.join(', ')}) as ${alias} (${names})`.split('?'))
+  const arraysText = fixedText(`unnest(${arrays.join(', ')}) as ${alias} (${names})`.split('?'))
   const row = `(${entries.map(([, type]) => (type === 'text' ? '?::text' : `?::text::${type}`)).join(', ')})`
   const valuesText = (rowsCount: number) =>
-    template(`(values ${Array(rowsCount).fill(row).join(', ')}) as ${alias} (${names})`.split('?'))
+    fixedText(`(values ${Array(rowsCount).fill(row).join(', ')}) as ${alias} (${names})`.split('?'))
   const valuesTexts: TemplateStringsArray[] = []
-  const rowsText = template([`(${names}) values `, ''])
-  const [firstRowText, nextRowText] = [template(row.split('?')), template(`, ${row}`.split('?'))]
+  const rowsText = fixedText([`(${names}) values `, ''])
+  const [firstRowText, nextRowText] = [fixedText(row.split('?')), fixedText(`, ${row}`.split('?'))]
   const fromArrays = (sql: Sql, rows: readonly object[]) => {
     const values = rows.map((row) => valuesOf(row, members))
     return sql(arraysText, ...members.map((_, i) => textArray(values.map((row) => row[i] ?? null))))
@@ -78,7 +78,8 @@ export const columns = (alias: string, list: Columns | string) => {
 }
 
 /** Fixed text, as the driver takes it from a template literal: with a parameter between any two parts. */
-const template = (parts: readonly string[]): TemplateStringsArray => Object.assign([...parts], { raw: parts })
+export const fixedText = (parts: readonly string[]): TemplateStringsArray =>
+  Object.assign([...parts], { raw: parts })
 
 /**
  * Somebody else got there first: an email or an idempotency key was taken (23505), two writes waited for each other

@@ -5,7 +5,7 @@ import { unavailable } from '../../core/failures.ts'
 import { orNull } from '../../core/or-null.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, valuesOf } from '../columns.ts'
-import { prepareFile, watchPlace } from './place.ts'
+import { emptyJournal, prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>
@@ -17,11 +17,16 @@ const AGAIN_MS = 5
 /** 16 MB: a page that many transactions change is copied into the file once. */
 const LONG_JOURNAL = 'pragma wal_autocheckpoint = 4000'
 
+/** What is deleted is overwritten, so that nothing of an erased person stays in the file. */
+const ERASE_DELETED = 'pragma secure_delete = on'
+
 export const openDatabase = (path: string, busyMsMax: number) => {
   const place = path === ':memory:' ? path : resolve(path)
   if (place !== ':memory:') prepareFile(place)
   const file = new DatabaseSync(place)
-  file.exec(`pragma busy_timeout = ${busyMsMax}; pragma synchronous = full; ${LONG_JOURNAL}`)
+  file.exec(
+    `pragma busy_timeout = ${busyMsMax}; pragma synchronous = full; ${LONG_JOURNAL}; ${ERASE_DELETED}`,
+  )
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
   const refuseMoved = watchPlace(file, place)
@@ -103,6 +108,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     lastMigration: (): number => withMappedErrors(() => lastMigration(file)),
     /** Refuses `unavailable` while the path does not name the file that is open. */
     refuseMoved,
+    emptyJournal: () => emptyJournal(file),
     close: (): void => {
       orNull(refuseMoved)
       // It may be closed already.

@@ -1,5 +1,6 @@
 import type { Activities } from './activities.ts'
 import type { ApiKeys } from './api-keys.ts'
+import type { Erasures } from './erasures.ts'
 import type { PageGroups } from './page-groups.ts'
 import type { Pages } from './pages.ts'
 import type { Tenants } from './tenants.ts'
@@ -7,7 +8,7 @@ import type { Versions } from './versions.ts'
 import type { Clock, NewId } from './world.ts'
 
 /** What happened elsewhere, in this process or in another on the same database. */
-export type Signal = 'keys' | 'versions'
+export type Signal = 'keys' | 'versions' | 'prospects'
 /** Called soon after something happened. */
 export type SignalListener = (signal: Signal) => void
 /**
@@ -25,6 +26,7 @@ export type Store = {
   readonly pageGroups: PageGroups
   readonly pages: Pages
   readonly versions: Versions
+  readonly erasures: Erasures
   readonly apiKeys: ApiKeys
   readonly tenants: Tenants
   /**

@@ -66,8 +66,8 @@ const ADD_PROSPECT_AND_LOG = {
   name: 'add_prospect_and_log',
   text: `
     with prospect as (
-      insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at)
-      values ($1, $3, $13, $14, $8, $11)
+      insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at, updated_at)
+      values ($1, $3, $13, $14, $8, $11, $11)
       on conflict do nothing
       returning tenant_id, prospect_id, created_at
     )

@@ -95,8 +95,9 @@ const logActivity = async (tenantId, body) => {
     const rows = createdProspect
       ? await sql`
           with prospect as (
-            insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at)
-            values (${tenantId}, ${prospectId}, ${email?.email ?? null}, ${email?.hash ?? null}, ${name}, ${createdAt})
+            insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at, updated_at)
+            values (${tenantId}, ${prospectId}, ${email?.email ?? null}, ${email?.hash ?? null}, ${name}, ${createdAt},
+              ${createdAt})
             on conflict do nothing
             returning tenant_id, prospect_id, created_at
           )

@@ -106,6 +106,7 @@ await store.activities.record({
     emailHash: matchableEmail(email)?.emailHash ?? null,
     name: null,
     createdAt: at,
+    updatedAt: at,
   })),
   logs: [],
 })

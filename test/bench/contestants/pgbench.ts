@@ -133,8 +133,8 @@ const scriptsOf = (filled: Filled, size: Size): Record<CaseName, string> => {
     'log-new': `
       with email as (select 'new-' || nextval('bench_ids') || '@example.com' as email),
       added as (
-        insert into prospects (tenant_id, prospect_id, email, email_hash, created_at)
-        select ${tenant}, ${newId('prospect')}, email, ${emailHashIn('email')}, now() from email
+        insert into prospects (tenant_id, prospect_id, email, email_hash, created_at, updated_at)
+        select ${tenant}, ${newId('prospect')}, email, ${emailHashIn('email')}, now(), now() from email
         on conflict do nothing
         returning prospect_id, email
       ) ${log('prospect_id', 'email', 'null', true, 'added')}`,
