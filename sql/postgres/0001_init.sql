@@ -41,7 +41,7 @@ create table prospects (
   name text,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
-  erased_at timestamptz(3) check (erased_at is null or (email is null and name is null)),
+  erased_at timestamptz(3) constraint prospects_erased_is_blank check (erased_at is null or (email is null and name is null)),
   blocked_until timestamptz(3),
   primary key (tenant_id, prospect_id)
 );

@@ -40,7 +40,7 @@ create table prospects (
   name text,
   created_at text not null,
   updated_at text not null,
-  erased_at text check (erased_at is null or (email is null and name is null)),
+  erased_at text constraint prospects_erased_is_blank check (erased_at is null or (email is null and name is null)),
   blocked_until text,
   primary key (tenant_id, prospect_id)
 ) strict, without rowid;

@@ -175,7 +175,7 @@ const CONSTRAINT_UNIQUE = 2067
 
 const isOvertaken = (error: unknown): boolean => {
   const code = codeOf(error)
-  if (code === CONSTRAINT_CHECK) return String(error).includes('prospects_email_hash_is_one')
+  if (code === CONSTRAINT_CHECK) return /prospects_(email_hash_is_one|erased_is_blank)/.test(String(error))
   return code === CONSTRAINT_UNIQUE || code === CONSTRAINT_PRIMARYKEY
 }
 
