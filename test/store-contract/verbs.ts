@@ -244,7 +244,7 @@ export const VERBS = {
     },
     update: {
       serves: 'commands',
-      ask: ({ tenants }, { tenantId }) => tenants.update(tenantId, { name: 'Theirs' }),
+      ask: ({ tenants }, { tenantId }) => tenants.update(tenantId, { name: 'Theirs', retentionDays: 3 }),
       noTenant: 'it is the tenant that it names',
     },
     list: {
