@@ -32,7 +32,7 @@ for (const kind of databaseKinds())
       let server = await start()
       const log = (fields: object) =>
         server.call('POST', '/v0/prospect_logs', { source: 'crm', payload: {}, ...fields })
-      const { prospectId } = (await log({ email: 'bob@example.com' })).body
+      const { prospectId } = (await log({ email: 'bob@example.com', name: 'Bob' })).body
       t.equal((await log({ prospectId, email: ADA, name: 'Ada Lovelace' })).status, 201)
       const mine = { email: ADA, name: 'Ada Lovelace', payload: { of: 'engine of Ada '.repeat(40) } }
       for (let sent = 0; sent < LOGS; sent += CALLERS)
