@@ -162,8 +162,9 @@ create table erasures (
   claimable_at timestamptz(3) not null,
   primary key (tenant_id, erasure_id)
 );
+-- Their conditions differ from that of what waits, so that no look-up is planned along that.
 create unique index erasures_of_prospect on erasures (tenant_id, prospect_id)
-  where status = 'processing' and prospect_id is not null;
+  where completed_at is null and prospect_id is not null;
 create unique index erasures_of_email on erasures (tenant_id, email_hash, coalesce(prospect_id, ''))
-  where status = 'processing' and email_hash is not null;
+  where email_hash is not null;
 create index erasures_waiting on erasures (tenant_id, claimable_at) where status = 'processing';

@@ -153,7 +153,7 @@ create table erasures (
   primary key (tenant_id, erasure_id)
 ) strict, without rowid;
 create unique index erasures_of_prospect on erasures (tenant_id, prospect_id)
-  where status = 'processing' and prospect_id is not null;
+  where completed_at is null and prospect_id is not null;
 create unique index erasures_of_email on erasures (tenant_id, email_hash, coalesce(prospect_id, ''))
-  where status = 'processing' and email_hash is not null;
+  where email_hash is not null;
 create index erasures_waiting on erasures (tenant_id, claimable_at) where status = 'processing';

@@ -20,13 +20,13 @@ export const postgresErasures = (ask: Ask, isCluster: boolean, erased: () => voi
   find: async ({ tenantId, ...by }) => {
     const condition = (sql: Sql) => {
       if ('erasureId' in by) return sql`e.erasure_id = ${by.erasureId}`
-      if ('prospectId' in by) return sql`e.status = 'processing' and e.prospect_id = ${by.prospectId}`
-      return sql`e.status = 'processing' and e.email_hash = ${by.emailHash}`
+      if ('prospectId' in by) return sql`e.completed_at is null and e.prospect_id = ${by.prospectId}`
+      return sql`e.email_hash = ${by.emailHash}`
     }
     const [found] = await ask(
       (sql) => sql<StoredErasure[]>`
         select ${SHOWN.names(sql)} from erasures e where e.tenant_id = ${tenantId} and ${condition(sql)}
-        order by e.erasure_id desc limit 1`,
+        limit 1`,
       tenantId,
     )
     return found ?? null

@@ -6,8 +6,8 @@ import { type Database, insertInto } from './open.ts'
 
 const ERASURE = `select ${Object.keys(ERASURE_SHOWN)} from erasures where tenant_id = ?`
 const BY_ID = `${ERASURE} and erasure_id = ?`
-const BY_PROSPECT = `${ERASURE} and status = 'processing' and prospect_id = ?`
-const BY_EMAIL = `${ERASURE} and status = 'processing' and email_hash = ? order by erasure_id desc`
+const BY_PROSPECT = `${ERASURE} and completed_at is null and prospect_id = ?`
+const BY_EMAIL = `${ERASURE} and email_hash = ?`
 const LIST = `${ERASURE} and erasure_id < ? order by erasure_id desc`
 const ERASE = `
   update prospects set email = null, email_hash = null, name = null, erased_at = ?, updated_at = ?

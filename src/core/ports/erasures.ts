@@ -7,7 +7,7 @@ export type StoredErasure = Readonly<Erasure> & {
   readonly tenantId: string
   readonly emailHash: string | null
 }
-/** By its own id; or the one in `processing` of this prospect or, if there are several, the newest of this email. */
+/** By its own id; or the one in `processing` of this prospect, or one of this email. */
 export type ErasureWant = { readonly tenantId: string } & (
   | { readonly erasureId: string }
   | { readonly prospectId: string }
