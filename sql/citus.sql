@@ -19,4 +19,5 @@ select create_distributed_table('page_counts', 'tenant_id', colocate_with => 'br
 select create_distributed_table('pages', 'tenant_id', colocate_with => 'brands');
 select create_distributed_table('page_versions', 'tenant_id', colocate_with => 'brands');
 select create_distributed_table('prospects', 'tenant_id', colocate_with => 'brands');
+select create_distributed_table('erasures', 'tenant_id', colocate_with => 'brands');
 select create_distributed_table('prospect_logs', 'tenant_id', colocate_with => 'brands');

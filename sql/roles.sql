@@ -1,4 +1,4 @@
--- The grants of the role that serves: no DDL, no delete, no truncate. Run this as the owner of the tables after every
+-- The grants of the role that serves: no DDL, no truncate, and delete only for erasures and what has expired. Run this as the owner of the tables after every
 -- `prospect-pages migrate`; it can be run again. See "Database roles" in SECURITY.md for creating both roles.
 --
 --   DATABASE_URL=$OWNER_URL prospect-pages migrate && psql "$OWNER_URL" -v ON_ERROR_STOP=1 -1 -f sql/roles.sql
@@ -15,10 +15,18 @@ set local citus.enable_local_reference_table_foreign_keys to off;
 grant select on schema_migrations to prospect_pages;
 
 grant select, update (last_used_at) on api_keys to prospect_pages;
-grant select, insert, update (email, email_hash, name, updated_at) on prospects to prospect_pages;
+-- Prospects are erased; of those that are deleted, each is the block of an email that has ended.
+grant select, insert, delete, update (email, email_hash, name, updated_at, erased_at, blocked_until) on prospects
+  to prospect_pages;
 
--- Logged activities cannot be changed.
-grant select, insert on prospect_logs to prospect_pages;
+-- Logged activities cannot be changed, except that they lose email and name.
+grant select, insert, delete, update (email, name) on prospect_logs to prospect_pages;
+
+grant select, insert, update (email_hash, status, completed_at, logs_erased, pass, position, attempts, claimable_at)
+  on erasures to prospect_pages;
+
+-- To delete what has expired, tenant by tenant.
+grant select on tenants to prospect_pages;
 
 grant select on page_groups to prospect_pages;
 grant select, insert, update (pages_count) on page_counts to prospect_pages;
@@ -29,8 +37,9 @@ grant select, insert, update (status, published_at, failure_reason, attempts, cl
 -- II. For commands that run as the same role. Omit these if you run commands as the owner: then nobody who steals the
 -- password of the serving role can create an API key.
 
-grant select, insert on tenants, brands to prospect_pages;
-grant update (name) on tenants to prospect_pages;
+grant insert on tenants to prospect_pages;
+grant select, insert on brands to prospect_pages;
+grant update (name, retention_days) on tenants to prospect_pages;
 
 -- A key can expire or be revoked; its hash, tenant and scopes cannot change.
 grant insert, update (expires_at, revoked_at) on api_keys to prospect_pages;

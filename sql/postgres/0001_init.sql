@@ -4,7 +4,8 @@
 create table tenants (
   tenant_id text collate "C" primary key,
   name text not null,
-  created_at timestamptz(3) not null
+  created_at timestamptz(3) not null,
+  retention_days integer check (retention_days >= 0)
 );
 
 create table brands (
@@ -40,14 +41,15 @@ create table prospects (
   name text,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
-  erased_at timestamptz(3) check (erased_at is null or (email is null and name is null)),
+  erased_at timestamptz(3) constraint prospects_erased_is_blank check (erased_at is null or (email is null and name is null)),
   blocked_until timestamptz(3),
   primary key (tenant_id, prospect_id)
 );
 create unique index prospects_email on prospects (tenant_id, email_hash) where email_hash is not null;
+create index prospects_blocked on prospects (tenant_id, blocked_until) where blocked_until is not null;
 
--- payload is json, not jsonb, to keep the text as sent. There is no foreign key to prospects: no statement deletes one, and
--- the check would cost a lookup per row.
+-- payload is json, not jsonb, to keep the text as sent. There is no foreign key to prospects: no statement deletes one that
+-- has logs, and the check would cost a lookup per row.
 create table prospect_logs (
   tenant_id text collate "C" not null,
   prospect_log_id text collate "C" not null,
@@ -142,3 +144,27 @@ create table page_versions (
 );
 -- What waits for a publisher: tenant by tenant, so that tenants take turns.
 create index page_versions_waiting on page_versions (tenant_id, claimable_at) where status = 'processing';
+
+-- Who was erased, by ids and counts only. The hash of the email is kept while logs that carry it are looked for: in the first
+-- pass or the second, after `position`. A person who is being erased has one erasure at a time.
+create table erasures (
+  tenant_id text collate "C" not null,
+  erasure_id text collate "C" not null,
+  prospect_id text collate "C",
+  email_hash text collate "C" check (email_hash is null or status = 'processing'),
+  status text not null check (status in ('processing', 'completed')),
+  requested_at timestamptz(3) not null,
+  completed_at timestamptz(3) check ((completed_at is not null) = (status = 'completed')),
+  logs_erased integer not null,
+  pass integer not null check (pass in (1, 2)),
+  position text collate "C" not null,
+  attempts integer not null,
+  claimable_at timestamptz(3) not null,
+  primary key (tenant_id, erasure_id)
+);
+-- Their conditions differ from that of what waits, so that no look-up is planned along that.
+create unique index erasures_of_prospect on erasures (tenant_id, prospect_id)
+  where completed_at is null and prospect_id is not null;
+create unique index erasures_of_email on erasures (tenant_id, email_hash, coalesce(prospect_id, ''))
+  where email_hash is not null;
+create index erasures_waiting on erasures (tenant_id, claimable_at) where status = 'processing';

@@ -4,7 +4,8 @@
 create table tenants (
   tenant_id text primary key,
   name text not null,
-  created_at text not null
+  created_at text not null,
+  retention_days integer check (retention_days >= 0)
 ) strict, without rowid;
 
 create table brands (
@@ -39,11 +40,12 @@ create table prospects (
   name text,
   created_at text not null,
   updated_at text not null,
-  erased_at text check (erased_at is null or (email is null and name is null)),
+  erased_at text constraint prospects_erased_is_blank check (erased_at is null or (email is null and name is null)),
   blocked_until text,
   primary key (tenant_id, prospect_id)
 ) strict, without rowid;
 create unique index prospects_email on prospects (tenant_id, email_hash) where email_hash is not null;
+create index prospects_blocked on prospects (tenant_id, blocked_until) where blocked_until is not null;
 
 -- payload is the text as sent.
 create table prospect_logs (
@@ -133,3 +135,25 @@ create table page_versions (
 ) strict, without rowid;
 -- What waits for a publisher: tenant by tenant, so that tenants take turns.
 create index page_versions_waiting on page_versions (tenant_id, claimable_at) where status = 'processing';
+
+-- Who was erased, by ids and counts only: see the same on PostgreSQL.
+create table erasures (
+  tenant_id text not null,
+  erasure_id text not null,
+  prospect_id text,
+  email_hash text check (email_hash is null or status = 'processing'),
+  status text not null check (status in ('processing', 'completed')),
+  requested_at text not null,
+  completed_at text check ((completed_at is not null) = (status = 'completed')),
+  logs_erased integer not null,
+  pass integer not null check (pass in (1, 2)),
+  position text not null,
+  attempts integer not null,
+  claimable_at text not null,
+  primary key (tenant_id, erasure_id)
+) strict, without rowid;
+create unique index erasures_of_prospect on erasures (tenant_id, prospect_id)
+  where completed_at is null and prospect_id is not null;
+create unique index erasures_of_email on erasures (tenant_id, email_hash, coalesce(prospect_id, ''))
+  where email_hash is not null;
+create index erasures_waiting on erasures (tenant_id, claimable_at) where status = 'processing';

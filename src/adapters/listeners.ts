@@ -13,7 +13,7 @@ export const createListeners = () => {
   return {
     add: (listener: SignalListener): void => void listeners.add(listener),
     emit,
-    /** Some signals may have been missed. */
+    /** Some signals may have been missed. Those of prospects only save time: memories of them end soon anyway. */
     emitAll: (): void => {
       emit('keys')
       emit('versions')

@@ -1,4 +1,5 @@
 import type { StoredApiKey } from '../core/ports/api-keys.ts'
+import type { StoredErasure } from '../core/ports/erasures.ts'
 import type { StoredPageGroup } from '../core/ports/page-groups.ts'
 import type { NewPageRow, StoredPage, StoredPageWithVersions, StoredVersion } from '../core/ports/pages.ts'
 import type { StoredLog } from '../core/ports/prospect-logs.ts'
@@ -10,7 +11,7 @@ import { type Columns, columnsOf } from './columns.ts'
 // What the stores share: the columns of the tables, and how rows are read.
 
 export const COLUMNS = {
-  tenants: columnsOf('tenant_id, name, created_at timestamptz'),
+  tenants: columnsOf('tenant_id, name, created_at timestamptz, retention_days int'),
   brands: columnsOf('tenant_id, brand_id, name, created_at timestamptz'),
   api_keys: columnsOf(`api_key_id, tenant_id, key_hash, start, name, scopes text[], created_at timestamptz,
     expires_at timestamptz, revoked_at timestamptz, last_used_at timestamptz`),
@@ -28,6 +29,8 @@ export const COLUMNS = {
     updated_at timestamptz`),
   page_versions: columnsOf(`tenant_id, page_id, version_id, page_group_id, version_number int, status,
     published_at timestamptz, failure_reason, attempts int, claimable_at timestamptz, created_at timestamptz`),
+  erasures: columnsOf(`tenant_id, erasure_id, prospect_id, email_hash, status, requested_at timestamptz,
+    completed_at timestamptz, logs_erased int, pass int, position, attempts int, claimable_at timestamptz`),
 }
 
 const without = (columns: Columns, ...names: readonly string[]): Columns =>
@@ -97,6 +100,12 @@ export const settledRow = (tenantId: string, done: Settlement) => ({
 
 /** How many versions are `processing`, up to a bound, and when the oldest of those counted was created. */
 export type Backlog = { readonly count: number; readonly oldest: Timestamp | null }
+
+/** Of an erasure, what a request for one needs to know. */
+export const ERASURE_SHOWN = without(COLUMNS.erasures, 'pass', 'position', 'attempts', 'claimable_at')
+export const newErasureRow = (erasure: StoredErasure) => {
+  return { ...erasure, pass: 1 as const, position: '', attempts: 0, claimableAt: erasure.requestedAt }
+}
 
 type JsonColumn = 'actions' | 'footerLinks' | 'scripts'
 export type PageGroupRow = Omit<StoredPageGroup, JsonColumn> & Readonly<Record<JsonColumn, string>>

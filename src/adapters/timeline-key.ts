@@ -18,6 +18,11 @@ export const timelineKey = (prospectId: string, occurredAt: string): number => {
 
 /** When the step of a key begins. */
 export const timeOfKey = (key: number): string => isoTime((key % STEPS) * STEP_MS)
+/** The first and the last key of a prospect. Others may have the same keys. */
+export const timelineOf = (prospectId: string): readonly [number, number] => {
+  const first = timelineKey(prospectId, '1970-01-01T00:00:00.000Z')
+  return [first, first + STEPS - 1]
+}
 
 /** FNV-1a, 32 bits. Stored in every key: it must never change. */
 const hashOf = (text: string): number => {

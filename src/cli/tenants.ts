@@ -1,7 +1,9 @@
 import { createTenant } from '../core/create-tenant.ts'
 import { listTenants } from '../core/list-tenants.ts'
 import { updateTenant } from '../core/update-tenant.ts'
-import { type Command, valued } from './command.ts'
+import { type Command, valued, wrongUse } from './command.ts'
+
+const DAYS_MAX = 36_500
 
 export const tenantCommands: readonly Command[] = [
   {
@@ -25,11 +27,27 @@ export const tenantCommands: readonly Command[] = [
   },
   {
     words: 'tenants update',
-    help: 'renames a tenant; its brands keep their names',
+    help: 'renames a tenant, while its brands keep their names, or sets how long its activities are kept',
     operands: ['ID'],
-    options: { name: valued('N', 'new name of the tenant', { required: true, isName: true }) },
-    examples: { 'another name': 'prospect-pages tenants update "$TENANT" --name "Acme Ltd"' },
-    run: async ({ texts: { name = '' }, operands: [tenantId = ''] }, open) =>
-      updateTenant(await open())(tenantId, { name }),
+    options: {
+      name: valued('N', 'new name of the tenant', { isName: true }),
+      'retention-days': valued(
+        'N',
+        'days that its activities are kept; 0: for ever; default: RETENTION_DAYS',
+      ),
+    },
+    examples: {
+      'another name': 'prospect-pages tenants update "$TENANT" --name "Acme Ltd"',
+      'activities kept for a year': 'prospect-pages tenants update "$TENANT" --retention-days 365',
+    },
+    run: async ({ texts: { name, 'retention-days': days }, operands: [tenantId = ''] }, open) => {
+      if (name === undefined && days === undefined) wrongUse('--name or --retention-days is required')
+      if (name === '') wrongUse('--name must not be empty')
+      if (days !== undefined && days !== 'default' && !(/^\d{1,5}$/.test(days) && Number(days) <= DAYS_MAX))
+        wrongUse(`--retention-days must be a whole number from 0 to ${DAYS_MAX}, or default`)
+      const retentionDays = days === 'default' ? null : Number(days)
+      const changes = { ...(name && { name }), ...(days !== undefined && { retentionDays }) }
+      return updateTenant(await open())(tenantId, changes)
+    },
   },
 ]

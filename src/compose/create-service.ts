@@ -8,6 +8,7 @@ import { brandsOf, createTenant } from '../core/create-tenant.ts'
 import type { Fault } from '../core/failures.ts'
 import { inOrder } from '../core/in-order.ts'
 import { issueApiKey, type NewApiKey } from '../core/issue-api-key.ts'
+import type { ErasureListing, ErasureRead } from '../core/list-erasures.ts'
 import type { PageGroupListing } from '../core/list-page-groups.ts'
 import type { ProspectLogListing } from '../core/list-prospect-logs.ts'
 import type { ProspectListing } from '../core/list-prospects.ts'
@@ -19,6 +20,8 @@ import type { ProspectLogWant } from '../core/ports/prospect-logs.ts'
 import type { ProspectWant } from '../core/ports/prospects.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
+import { rememberProspects } from '../core/remember-prospects.ts'
+import type { ErasureRequest } from '../core/request-erasure.ts'
 import type { ProspectCorrection } from '../core/update-prospect.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkShape } from '../shapes/check.ts'
@@ -58,7 +61,11 @@ export const createService = ({
 }: ServiceOptions) => {
   const deps = checkOptions({ store, clock, newId })
   const limits = checkOptions({ prospectsRememberedMax, listsInFlightMax, tenantListsMax })
-  const useCases = composeUseCases({ ...deps, ...limits, requireIdentity })
+  const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
+  const useCases = composeUseCases({ ...deps, ...limits, requireIdentity, remembered })
+  store.watch((signal) => {
+    if (signal === 'prospects') remembered.forget()
+  })
   const tenants = new Map<string, Promise<unknown>>()
 
   /** Tenants are never deleted, so one that exists needs no second look-up. */
@@ -113,6 +120,15 @@ export const createService = ({
       ofTenant(checkedList(inputs.ProspectLogListInput, list), useCases.listProspectLogs),
     getProspectLog: async (want: ProspectLogWant) =>
       ofTenant(checked(inputs.ProspectLogInput, want), useCases.getProspectLog),
+    /** Erases a person, by prospect id or email. An eraser of `prospect-pages/publisher` must run to complete it. */
+    eraseProspect: async (request: Optional<ErasureRequest> & Pick<ErasureRequest, 'tenantId'>) =>
+      ofTenant(checked(inputs.ErasureInput, request), useCases.eraseProspect),
+    /** One slice of the erasures of a tenant, newest first. */
+    listErasures: async (list: SliceOptions & Pick<ErasureListing, 'tenantId'>) =>
+      ofTenant(checkedList(inputs.ErasureListInput, list), useCases.listErasures),
+    /** Reads an erasure. */
+    getErasure: async (erasure: ErasureRead) =>
+      ofTenant(checked(inputs.ErasureReadInput, erasure), useCases.getErasure),
     /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
     listPageGroups: async (list: SliceOptions & Pick<PageGroupListing, 'tenantId' | 'status'>) =>
       ofTenant(checkedList(inputs.PageGroupListInput, list), useCases.listPageGroups),

@@ -15,6 +15,7 @@ import { unavailable } from '../core/failures.ts'
 import { gather } from '../core/gather.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
 import { composeApi } from './api.ts'
+import { createEraser } from './eraser.ts'
 import { createPublisher } from './publisher.ts'
 import { observe, type Telemetry } from './telemetry.ts'
 
@@ -58,7 +59,7 @@ export const createRuntime = (config: Config, log: Log, telemetry: Telemetry = {
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
 export const compose = (config: Config, runtime: Runtime) => {
   const { store, clock, newId } = runtime
-  const { requests, publishing, measuredNamer, scrape, onMalformed } = observe(runtime)
+  const { requests, publishing, erasing, measuredNamer, scrape, onMalformed } = observe(runtime)
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
   /** Identifies nobody before the start: the store may not be migrated yet. */
   const findByHash = async (keyHash: string) => {
@@ -98,11 +99,14 @@ export const compose = (config: Config, runtime: Runtime) => {
     pollMs: config.publisherPollMs,
   })
 
+  const { retentionDays, statementMsMax } = config
+  const eraser = createEraser({ ...erasing, store, clock, retentionDays, statementMsMax })
+
   return {
     api,
     useCases,
     listen: () => http.listen(config.host, config.port, config.workers > 1),
-    /** Migrates, then serves and publishes. Refuses `unavailable` while the database is away: try again. */
+    /** Migrates, then serves, publishes and erases. Refuses `unavailable` while the database is away: try again. */
     start: async (): Promise<void> => {
       await store.migrate()
       await store.ready()
@@ -111,12 +115,13 @@ export const compose = (config: Config, runtime: Runtime) => {
       store.watch(onSignal)
       state = 'serving'
       publisher.start()
+      eraser.start()
     },
     /** Answers the requests in flight, commits queued writes, and leaves no version half done. */
     close: async (): Promise<void> => {
       state = 'stopping'
       await http.drain(config.drainMsMax)
-      await publisher.stop()
+      await Promise.all([publisher.stop(), eraser.stop()])
       await store.close()
     },
   }

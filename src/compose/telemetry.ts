@@ -44,6 +44,7 @@ export const observe = ({ log, metrics, scrape, openTelemetry }: Telemetry & { r
     log.info({ requestId, status, code: kind, detail: message, traceId }, 'answered')
   },
   measuredNamer: (namer: Namer): Namer => metrics?.timedNamer(namer) ?? namer,
+  erasing: { onError: (error: unknown) => log.error({ err: error }, 'erasing failed; retrying') },
   publishing: {
     onFailedAttempt: ({ versionId }: ClaimedVersion, why: unknown, retryInMs: number | null) => {
       metrics?.namingFailed()

@@ -5,6 +5,7 @@ import { getPages } from '../core/get-page.ts'
 import { getProspects } from '../core/get-prospect.ts'
 import { getProspectLogs } from '../core/get-prospect-log.ts'
 import { LIST_LENGTH_MAX } from '../core/in-order.ts'
+import { getErasure, listErasures } from '../core/list-erasures.ts'
 import { listPageGroups } from '../core/list-page-groups.ts'
 import { listPages } from '../core/list-pages.ts'
 import { listProspectLogs } from '../core/list-prospect-logs.ts'
@@ -14,6 +15,7 @@ import { logProspectActivities } from '../core/log-prospect-activity.ts'
 import type { LocatedActivity, NewActivity } from '../core/new-log.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
 import { type RememberedProspects, rememberProspects } from '../core/remember-prospects.ts'
+import { requestErasure } from '../core/request-erasure.ts'
 import { updateProspect } from '../core/update-prospect.ts'
 
 /** Pages and slices may each be as large as a body. */
@@ -96,6 +98,9 @@ export const composeUseCases = (deps: Deps): UseCases => {
       weightOf: ({ supplementaryContext, customName }) =>
         lengthOf(supplementaryContext) + lengthOf(customName),
     }),
+    eraseProspect: requestErasure(deps),
+    listErasures: gather(listErasures(deps), readSlices('listErasures')),
+    getErasure: getErasure(deps),
   }
 }
 

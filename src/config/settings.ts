@@ -94,6 +94,11 @@ export const SETTINGS = {
   NAMER_CALLS_MAX: ['4', whole(1, 1_000), 'naming calls in flight'],
   PROSPECTS_REMEMBERED_MAX: ['50000', whole(0, 10_000_000), 'prospects kept in memory; 0: none'],
   REQUIRE_IDENTITY: ['false', flag, 'refuse activities with neither prospectId nor email: true, false'],
+  RETENTION_DAYS: [
+    '',
+    nullable(whole(1, 36_500, ', or empty')),
+    'days that activities are kept, unless their tenant has its own; empty: for ever',
+  ],
   RATE_LIMIT_PER_MINUTE: [
     '',
     nullable(whole(1, 1e9, ', or empty')),

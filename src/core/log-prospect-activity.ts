@@ -123,11 +123,18 @@ const decide = (
   const seen: [Activity, StoredProspect][] = []
 
   const logOne = (activity: Activity): LoggedActivity => {
+    const { tenantId, prospectId, matchable } = activity
+    const found =
+      prospectId !== undefined
+        ? prospects.byId(tenantId, prospectId)
+        : matchable && prospects.byEmail(tenantId, matchable.emailHash)
+    // Before a replay: its receipt would name a prospect that is erased.
+    if (found && found.erasedAt !== null) prospectErased()
     const first = earlier.find(activity.key, activity.requestHash)
     if (first !== undefined) return { receipt: receiptOf(first), replayed: true }
     // Refuses before a prospect is added.
     occurredAtOf(activity, now)
-    const { prospect, isNew } = prospectFor(activity)
+    const { prospect, isNew } = prospectFor(activity, found ?? null)
     const log = newLog(activity, prospect.prospectId, isNew, now, newId)
     logs.push(log)
     // Without an id or an email that matches, each activity gets a new prospect.
@@ -136,13 +143,9 @@ const decide = (
     return { receipt: receiptOf(log), replayed: false }
   }
 
-  const prospectFor = (activity: Activity): { prospect: StoredProspect; isNew: boolean } => {
+  const prospectFor = (activity: Activity, found: StoredProspect | null) => {
     const { tenantId, prospectId, matchable, prospectName: name } = activity
-    const found =
-      prospectId !== undefined
-        ? (prospects.byId(tenantId, prospectId) ?? prospectNotFound())
-        : matchable && prospects.byEmail(tenantId, matchable.emailHash)
-    if (found && found.erasedAt !== null) prospectErased()
+    if (found === null && prospectId !== undefined) prospectNotFound()
     if (found) return { prospect: prospects.filled(found, matchable, name), isNew: false }
     if (matchable === null && requireIdentity) {
       const isGiven = activity.email !== undefined

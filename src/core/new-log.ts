@@ -5,6 +5,7 @@ import { requestHashOf } from './idempotency.ts'
 import { keyOf } from './keys.ts'
 import type { NewLog } from './ports/activities.ts'
 import type { NewId, Timestamp } from './ports/world.ts'
+import { DAY_MS } from './times.ts'
 
 /** What a prospect did, to be logged. `payload.rawJson` is the text of a JSON object. */
 export type NewActivity = Omit<NewProspectLog, 'payload'> & {
@@ -47,7 +48,6 @@ export const newLog = (
   createdAt,
 })
 
-const DAY_MS = 86_400_000
 /** When it happened. Refuses `invalid_request` if that is more than a day ahead. */
 export const occurredAtOf = ({ occurredAt = '' }: NewActivity, now: Timestamp): Timestamp => {
   if (occurredAt === '') return now

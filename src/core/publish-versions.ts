@@ -1,3 +1,4 @@
+import { claimInTurns } from './claim-in-turns.ts'
 import type { PatientNamer } from './name-patiently.ts'
 import type { Store } from './ports/store.ts'
 import type { ClaimedVersion, Settlement } from './ports/versions.ts'
@@ -7,11 +8,6 @@ import { isoTime } from './times.ts'
 export const ATTEMPTS_MAX = 5
 /** How long a version rests if the store could not answer what its namer needs to know. */
 const REST_MS = 1_000
-/**
- * A version that would wait longer than a lease and this got its time from a clock that was far ahead, and is claimed at
- * once. It exceeds every lease (NAMER_PATIENCE_MS and a margin), because another process's may be longer than this one's.
- */
-const CLOCK_AHEAD_MS_MAX = 15 * 60_000
 
 type Deps = {
   readonly store: Pick<Store, 'versions'>
@@ -44,22 +40,7 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs }: Deps
   /** Of the store; thrown once the others have been saved. */
   const errors: unknown[] = []
   const keepError = (error: unknown) => void errors.push(error)
-  let lastTenantId = ''
-
-  const claim = async (): Promise<readonly ClaimedVersion[]> => {
-    const max = claimMax - inProgress.size
-    if (max === 0) return []
-    const now = clock()
-    const [until, horizon] = [isoTime(now + leaseMs), isoTime(now + leaseMs + CLOCK_AHEAD_MS_MAX)]
-    const claimAfter = (afterTenantId: string) =>
-      store.versions.claim({ now: isoTime(now), until, horizon, afterTenantId, max })
-    let claimed = await claimAfter(lastTenantId)
-    if (claimed.length === 0 && lastTenantId !== '') claimed = await claimAfter('')
-    // With fewer than wanted, all tenants after the last one have had their turn: the next claim starts over.
-    const tenantIds = claimed.map(({ tenantId }) => tenantId).sort()
-    lastTenantId = tenantIds[max - 1] ?? ''
-    return claimed
-  }
+  const claimMore = claimInTurns({ claim: (want) => store.versions.claim(want), clock, leaseMs })
 
   const attemptAt = async (version: ClaimedVersion, stop: AbortSignal): Promise<Ended> => {
     const { attempt } = version
@@ -95,7 +76,8 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs }: Deps
   }
 
   return async (stop: AbortSignal, woken?: Promise<void>): Promise<boolean> => {
-    if (!stop.aborted) for (const version of await claim()) start(version, stop)
+    const room = stop.aborted ? 0 : claimMax - inProgress.size
+    if (room > 0) for (const version of await claimMore(room)) start(version, stop)
     if (inProgress.size + ended.length === 0) return false
     if (ended.length === 0) await Promise.race(woken ? [...inProgress, woken] : inProgress)
     await settleEnded()

@@ -4,7 +4,7 @@ import type { StoredProspect } from './ports/activities.ts'
 /** A longer text would make the memory grow with what callers send. */
 const EMAIL_LENGTH_MAX = 255
 /** Since it was last seen in the database, so that an erasure by another process takes effect. */
-const MS_MAX = 60_000
+export const REMEMBERED_MS_MAX = 60_000
 
 /** How an activity names its prospect, and what it could fill in. */
 type Identity = Pick<NewActivity, 'tenantId' | 'prospectId' | 'email' | 'name'>
@@ -53,7 +53,7 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
       const key = keyOfIdentity(identity)
       const [hasEmail, hasName] = [emailHash !== null, name !== null]
       if (key !== '' && seenMs > forgottenMs)
-        keep(key, { prospectId, hasEmail, hasName, until: Math.floor(seenMs) + MS_MAX })
+        keep(key, { prospectId, hasEmail, hasName, until: Math.floor(seenMs) + REMEMBERED_MS_MAX })
     },
 
     /** Prospects were changed or erased: also forgets what was asked of the database before now. */

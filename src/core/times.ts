@@ -9,3 +9,4 @@ export const idsSince = (prefix: IdPrefix, time: Timestamp): string => {
   for (let ms = Date.parse(time); text.length < 10; ms = Math.floor(ms / 32)) text = CROCKFORD[ms % 32] + text
   return `${prefix}_${text}`
 }
+export const DAY_MS = 86_400_000

@@ -32,7 +32,7 @@ export type ApiOptions = Optional<ApiSettings> &
 
 /**
  * The operations over a store, with keys, limits and problem documents, as a function: a request in, a response
- * out. It neither migrates the store nor publishes.
+ * out. It neither migrates the store nor publishes, and others erase: see `prospect-pages/publisher`.
  */
 export const createApi = ({
   store,

@@ -1,4 +1,5 @@
-/** The publisher for programs that bring their own server: claims waiting versions, names and publishes them. */
+/** What works in the background, for programs that bring their own server: one publishes pages, one erases persons. */
 import './needs-node.ts'
 
+export { createEraser, type Eraser, type EraserOptions } from '../compose/eraser.ts'
 export { createPublisher, type Publisher, type PublisherOptions } from '../compose/publisher.ts'

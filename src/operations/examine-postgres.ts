@@ -49,7 +49,8 @@ const examine = async (sql: Sql, migrationsKnown: number, settings: Settings, cl
         where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off') as settings_off,
       (select string_agg(privilege || ' on ' || "table", ', ') from (values
           ('schema_migrations', '{select}'::text[]), ('api_keys', '{select, update}'), ('page_groups', '{select}'),
-          ('prospects', '{select, insert, update}'), ('prospect_logs', '{select, insert}'),
+          ('prospects', '{select, insert, update}'), ('prospect_logs', '{select, insert, update}'),
+          ('tenants', '{select}'), ('erasures', '{select, insert, update}'),
           ('page_counts', '{select, insert, update}'), ('pages', '{select, insert, update}'),
           ('page_versions', '{select, insert, update}')
         ) as needed ("table", privileges), unnest(privileges) as privilege

@@ -16,4 +16,5 @@ export const TABLES: readonly Table[] = [
   table('page_counts', 'tenant_id', 'page_group_id'),
   table('pages', 'tenant_id', 'page_group_id', 'page_id'),
   table('page_versions', 'tenant_id', 'page_id', 'version_id'),
+  table('erasures', 'tenant_id', 'erasure_id'),
 ]

@@ -1,5 +1,6 @@
 /** What programs pass to the operations that they call directly: what HTTP takes, with the ids of its path and key. */
 import * as v from 'valibot'
+import { NewErasure } from './erasure.ts'
 import { NewPage } from './page.ts'
 import { PageGroupInput, PageGroupQuery } from './page-group.ts'
 import { ProspectChanges, ProspectQuery } from './prospect.ts'
@@ -28,6 +29,9 @@ const repeatable = { idempotencyKey: v.optional(idempotencyKey()) }
 export const PageCreationInput = v.object({ ...ofGroup, ...NewPage.entries, ...repeatable })
 export const PageGroupListInput = v.object({ ...ofTenant, ...PageGroupQuery.entries })
 export const PageListInput = v.object({ ...ofGroup, ...SliceQuery.entries })
+export const ErasureInput = v.object({ ...ofTenant, ...NewErasure.entries })
+export const ErasureListInput = v.object({ ...ofTenant, ...SliceQuery.entries })
+export const ErasureReadInput = v.object({ ...ofTenant, erasureId: text() })
 export const PageInput = v.object({ ...ofGroup, pageId: text() })
 export const ProspectInput = v.object(ofProspect)
 export const ProspectListInput = v.object({ ...ofTenant, ...ProspectQuery.entries })

@@ -83,6 +83,12 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'page-groups create --tenant t --name n': 'page group 1 needs a name and a title',
     'page-groups update a': 'nothing to change: no field is given',
     [`tenants create --name ${'x'.repeat(256)}`]: '--name must be text of at most 255 characters',
+    'tenants update t': '--name or --retention-days is required',
+    'tenants update t --retention-days 1.5':
+      '--retention-days must be a whole number from 0 to 36500, or default',
+    'tenants update t --retention-days 36501':
+      '--retention-days must be a whole number from 0 to 36500, or default',
+    'tenants update t --retention-days default': 'accepted',
     'tenants create --name x --json': 'accepted',
     'keys create --tenant=t --scope pages:read --scope pages:read --expires 90d': 'accepted',
   }

@@ -45,7 +45,7 @@ t.test('a number is a whole one within its bounds, in plain digits', async (t) =
     BATCH_BYTES_MAX: '1024',
     BODY_BYTES_HELD_MAX: '100000000000',
   }
-  const numbers = settingsHelp().filter(({ name }) => /_(MAX|MS|MINUTE)$|^PORT$|^WORKERS$/.test(name))
+  const numbers = settingsHelp().filter(({ name }) => /_(MAX|MS|MINUTE|DAYS)$|^PORT$|^WORKERS$/.test(name))
   t.ok(numbers.length > 10)
   for (const { name } of numbers) {
     const faultOf = (value: unknown) => {

@@ -67,31 +67,34 @@ t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t
     await useEverything(t, env)
   })
 
-  t.test('that role can neither change the schema, nor remove, nor rewrite what was logged', async (t) => {
-    for (const statement of [
-      'create table mine (id text)',
-      'create temporary table mine (id text)',
-      'create schema mine',
-      'create role mine',
-      'alter table pages add column mine text',
-      'drop table pages',
-      'truncate pages',
-      ...['tenants', 'brands', 'api_keys', 'prospects', 'prospect_logs', 'page_groups', 'pages'].map(
-        (table) => `delete from ${table}`,
-      ),
-      'delete from schema_migrations',
-      'insert into schema_migrations (number, name) values (99, $$x$$)',
-      'update api_keys set tenant_id = tenant_id',
-      'update api_keys set key_hash = key_hash',
-      'update api_keys set scopes = scopes',
-      'update prospect_logs set payload = payload',
-      'set role prospect_pages_owner',
-    ])
-      await t.rejects(run(server, [statement]), { code: '42501' }, statement)
-    await t.rejects(run(as('prospect_pages', 'postgres'), ['create table mine (id text)']), {
-      code: '42501',
-    })
-  })
+  t.test(
+    'that role can neither change the schema, nor remove pages and keys, nor rewrite what was logged',
+    async (t) => {
+      for (const statement of [
+        'create table mine (id text)',
+        'create temporary table mine (id text)',
+        'create schema mine',
+        'create role mine',
+        'alter table pages add column mine text',
+        'drop table pages',
+        'truncate pages',
+        ...['tenants', 'brands', 'api_keys', 'erasures', 'page_groups', 'pages'].map(
+          (table) => `delete from ${table}`,
+        ),
+        'delete from schema_migrations',
+        'insert into schema_migrations (number, name) values (99, $$x$$)',
+        'update api_keys set tenant_id = tenant_id',
+        'update api_keys set key_hash = key_hash',
+        'update api_keys set scopes = scopes',
+        'update prospect_logs set payload = payload',
+        'set role prospect_pages_owner',
+      ])
+        await t.rejects(run(server, [statement]), { code: '42501' }, statement)
+      await t.rejects(run(as('prospect_pages', 'postgres'), ['create table mine (id text)']), {
+        code: '42501',
+      })
+    },
+  )
 
   t.test('none of the grants could be left out, and serving needs none of those for commands', async (t) => {
     const store = postgresStore({ ...POSTGRES_SETTINGS, url: server }, readMigrations('postgres'))

@@ -18,6 +18,7 @@ type Named = {
   readonly prospect: string
   readonly log: string
   readonly email: string
+  readonly erasure: string
   /** Two for activities and two for pages of the group; each is good for one request. */
   readonly keys: readonly [string, string, string, string]
 }
@@ -87,9 +88,13 @@ const CASES: Readonly<Record<string, Case>> = {
   'a page with an idempotency key': ({ group, keys }) => created(group, keys[2]),
   'another page with an idempotency key': ({ group, keys }) => created(group, keys[3], {}),
   'a page for the own group with an idempotency key': ({ keys }, own) => created(own.group, keys[2]),
+  'an erasure': ({ erasure }) => [`GET /v0/erasures/${erasure}`],
+  'erasures after one': ({ erasure }) => [`GET /v0/erasures?${at('erasures', erasure)}`],
+  'erasing a prospect': ({ prospect }) => ['POST /v0/erasures', { json: { prospectId: prospect } }],
+  'erasing an email': ({ email }) => ['POST /v0/erasures', { json: { email, blockDays: 1 } }],
 }
-/** Where the owner too is answered as if there were nothing, or is told before anything is looked for. */
-const ALIKE_FOR_OWNER = ['a page for a deleted group', 'a wrong page for a group']
+/** Where the owner too is answered as if there were nothing, is told before anything is looked for, or both have such an email by then. */
+const ALIKE_FOR_OWNER = ['a page for a deleted group', 'a wrong page for a group', 'erasing an email']
 
 const openService = async (t: Test, kind: StoreKind) => {
   const { store, statements } = await opened(t, kind)
@@ -112,8 +117,11 @@ const openService = async (t: Test, kind: StoreKind) => {
     await call(...logged({ idempotencyKey: keys[1] }))
     const { pageId } = (await call(...created(group, keys[2]))).json
     await call(...created(group, keys[3]))
+    const gone = { email: `gone from ${tenantId}` }
+    const { erasureId } = (await call('POST /v0/erasures', { json: gone })).json
     const own: Named = {
       ...{ group, archived, deleted, email, keys },
+      erasure: String(erasureId),
       page: String(pageId),
       prospect: String(prospectId),
       log: String(prospectLogId),
@@ -175,6 +183,7 @@ overStores(async (t, kind) => {
     page: newId('page'),
     prospect: newId('prospect'),
     log: newId('prospectlog'),
+    erasure: newId('erasure'),
     email: `${newId('tenant')}@example.com`,
     keys: [1, 2, 3, 4].map((number) => `${number} of ${newId('tenant')}`) as unknown as Named['keys'],
   }

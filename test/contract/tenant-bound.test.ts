@@ -11,6 +11,7 @@ const DISTRIBUTED = [
   'pages',
   'page_versions',
   'prospects',
+  'erasures',
   'prospect_logs',
 ]
 
@@ -58,6 +59,7 @@ overStores(
         const things = await fillTenant(store)
         // Claimable again.
         await sql`update page_versions set claimable_at = created_at`
+        await sql`update erasures set claimable_at = requested_at`
         const sent = await sentBy(tested, () => verb.ask(store, things.tenant, things))
         t.ok(sent.length > 0)
         // Other processes are notified a while after a test.

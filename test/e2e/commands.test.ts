@@ -81,6 +81,15 @@ for (const kind of databaseKinds())
       const renamed = await answer(`tenants update ${second.tenantId} --name Third`)
       t.match(renamed, { tenantId: second.tenantId, name: 'Third', createdAt: /Z$/ })
       t.match(await rowsOf('tenants list'), [{ tenantId, name: 'A tenant' }, renamed])
+      for (const [days, retentionDays] of [
+        ['365', 365],
+        ['0', 0],
+        ['default', null],
+      ] as const)
+        t.match(await answer(`tenants update ${second.tenantId} --retention-days ${days}`), {
+          name: 'Third',
+          retentionDays,
+        })
     })
 
     t.test('a key is shown once, and is not stored', async (t) => {

@@ -32,6 +32,7 @@ const allOf = async ({ store, kept }: Subject, { tenant, group, page }: Things) 
     groups: await store.pageGroups.list(STATUSES.map((status) => ({ tenantId, status, ...SLICE }))),
     pages: await store.pages.list([{ tenantId, pageGroupId: group.pageGroupId, ...SLICE }]),
     page: await store.pages.find([page]),
+    erasures: await store.erasures.list([{ tenantId, ...SLICE }]),
     keys: await store.apiKeys.list(tenantId),
     brands: await store.tenants.brands(tenantId),
   }

@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto'
 import type {
   ClaimWant,
+  IdPrefix,
   NewLog,
   NewPageRow,
   ProspectChange,
   Store,
   StoredApiKey,
+  StoredErasure,
   StoredPageGroup,
 } from 'prospect-pages'
 import { countedIds, START_MS } from './setting.ts'
@@ -17,6 +19,14 @@ export const sha256 = (text: string): string => hash('sha256', text, 'base64url'
 
 /** A moment, so many milliseconds after the clock's start. */
 export const at = (ms: number): string => new Date(START_MS + ms).toISOString()
+
+/** The id of something that was made just before this time. */
+export const idBefore = (prefix: IdPrefix, ms: number): string => {
+  const time = Array.from({ length: 10 }, (_, i) => (ms - 1) / 32 ** (9 - i)).map((n) => Math.floor(n) % 32)
+  const digits = time.map((n) => '0123456789abcdefghjkmnpqrstvwxyz'.charAt(n)).join('')
+  return `${prefix}_${digits}${countOf(newId('brand'))}`
+}
+const countOf = (id: string): string => id.slice(-16)
 
 /** What a publisher asks for: everything claimable, for a minute. */
 export const someClaim = (fields: Partial<ClaimWant> = {}): ClaimWant => ({
@@ -87,6 +97,18 @@ export const someGroup = (
   createdAt: at(0),
   updatedAt: at(0),
   deletedAt: fields.status === 'deleted' ? at(0) : null,
+  ...fields,
+})
+
+export const someErasure = (tenantId: string, fields: Partial<StoredErasure> = {}): StoredErasure => ({
+  tenantId,
+  erasureId: newId('erasure'),
+  prospectId: null,
+  emailHash: null,
+  status: 'processing',
+  requestedAt: at(0),
+  completedAt: null,
+  logsErased: 0,
   ...fields,
 })
 

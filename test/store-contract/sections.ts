@@ -2,6 +2,7 @@ import { activities } from './activities.ts'
 import { apiKeys } from './api-keys.ts'
 import { concurrency } from './concurrency.ts'
 import type { Section } from './contract.ts'
+import { erasures } from './erasures.ts'
 import { isolation } from './isolation.ts'
 import { oldestLogs } from './oldest-logs.ts'
 import { pageGroups } from './page-groups.ts'
@@ -26,6 +27,7 @@ export const sections: readonly Section[] = [
   pageGroups,
   pages,
   versions,
+  erasures,
   signals,
   isolation,
   walks,

@@ -37,8 +37,19 @@ export const tenants = section(
       equal(await tenants.update(newId('tenant'), { name: 'New' }), null)
     },
 
+    'how long its logs are kept is changed without its name, and unset again': async ({ store, tenants }) => {
+      const { tenantId } = await addTenant(store)
+      for (const retentionDays of [30, 0, null])
+        like(await tenants.update(tenantId, { retentionDays }), { name: 'Acme', retentionDays })
+      await tenants.update(tenantId, { retentionDays: 7 })
+      like(await tenants.update(tenantId, { name: 'New' }), { name: 'New', retentionDays: 7 })
+    },
+
     'tenants are listed oldest first, after an id, as many as wanted': async ({ tenants }) => {
-      const added = AWKWARD_TEXTS.map((name, i) => ({ tenantId: newId('tenant'), name, createdAt: at(i) }))
+      const added = AWKWARD_TEXTS.map((name, i) => ({
+        ...{ tenantId: newId('tenant'), name, createdAt: at(i) },
+        retentionDays: null,
+      }))
       for (const tenant of added) await tenants.add({ ...tenant, brandId: newId('brand') })
       same(await tenants.list('', 1_000), added)
       same(await tenants.list('', 3), added.slice(0, 3))

@@ -1,4 +1,4 @@
-import type { PageGroupsWant, Store } from 'prospect-pages'
+import type { ClaimedErasure, PageGroupsWant, Store } from 'prospect-pages'
 import {
   addTenant,
   at,
@@ -6,7 +6,9 @@ import {
   keyFields,
   newId,
   type SomeTenant,
+  sha256,
   someClaim,
+  someErasure,
   someGroup,
   someKey,
   someLog,
@@ -20,7 +22,7 @@ export type Ports = Omit<Store, 'migrate' | 'ready' | 'watch' | 'close'>
 export type Things = Awaited<ReturnType<typeof fillTenant>>
 
 type Verb = {
-  /** Who it serves: those who call the API, the publisher, or a person at the command line. */
+  /** Who it serves: those who call the API, the publisher and the eraser, or a person at the command line. */
   readonly serves: 'callers' | 'publisher' | 'commands'
   /** Asks for these things, or writes to them, in the name of a tenant, whose they need not be. */
   readonly ask: (ports: Ports, as: SomeTenant, things: Things) => Promise<unknown>
@@ -194,6 +196,60 @@ export const VERBS = {
       toStrangers: [],
     },
   },
+  erasures: {
+    find: {
+      serves: 'callers',
+      ask: ({ erasures }, { tenantId }, { erasure }) =>
+        erasures.find({ tenantId, erasureId: erasure.erasureId }),
+      toStrangers: null,
+    },
+    list: {
+      serves: 'callers',
+      ask: ({ erasures }, { tenantId }) => erasures.list([{ tenantId, ...SLICE }]),
+      toStrangers: [[]],
+    },
+    record: {
+      serves: 'callers',
+      ask: ({ erasures }, { tenantId }, { prospect: { prospectId, emailHash } }) => {
+        const block = { prospectId: newId('prospect'), emailHash: String(emailHash), until: at(9) }
+        const erasure = someErasure(tenantId, { prospectId, emailHash })
+        return erasures.record({ tenantId, now: at(1), erasure, block })
+      },
+      toStrangers: 'overtaken',
+    },
+    claim: {
+      serves: 'publisher',
+      ask: ({ erasures }) => erasures.claim(someClaim({ until: at(0), max: 1 })),
+      noTenant: 'the eraser works for all tenants in turn; each claim names its tenant',
+    },
+    deleteLogs: {
+      serves: 'publisher',
+      ask: ({ erasures }, { tenantId }, { erasure, prospect: { prospectId } }) =>
+        erasures.deleteLogs({ ...erasure, tenantId, prospectId }, 10),
+      toStrangers: 0,
+    },
+    emailsAfter: {
+      serves: 'publisher',
+      ask: ({ erasures }, { tenantId }) => erasures.emailsAfter(tenantId, '', 10),
+      toStrangers: [],
+    },
+    settle: {
+      serves: 'publisher',
+      ask: async ({ erasures }, { tenantId }, { erasure, log }) => {
+        const foreign = [log.prospectLogId]
+        const step = { pass: 2, position: '', claimableAt: at(0), foreign } as const
+        await erasures.settle({ ...erasure, tenantId }, { status: 'processing', ...step })
+        return erasures.settle({ ...erasure, tenantId }, { status: 'completed', at: at(3) })
+      },
+      toStrangers: false,
+    },
+    expire: {
+      serves: 'publisher',
+      ask: ({ erasures }, { tenantId }) =>
+        erasures.expire({ tenantId, now: at(5), beforeLogId: newId('prospectlog'), max: 1 }),
+      toStrangers: false,
+    },
+  },
   apiKeys: {
     findByHash: {
       serves: 'callers',
@@ -239,13 +295,13 @@ export const VERBS = {
     },
     update: {
       serves: 'commands',
-      ask: ({ tenants }, { tenantId }) => tenants.update(tenantId, { name: 'Theirs' }),
+      ask: ({ tenants }, { tenantId }) => tenants.update(tenantId, { name: 'Theirs', retentionDays: 3 }),
       noTenant: 'it is the tenant that it names',
     },
     list: {
-      serves: 'commands',
+      serves: 'publisher',
       ask: ({ tenants }) => tenants.list('', 100),
-      noTenant: 'the owner of the database looks for the id of a tenant',
+      noTenant: 'the eraser goes from tenant to tenant, and an operator looks for the id of one',
     },
     brands: {
       serves: 'commands',
@@ -262,7 +318,7 @@ export const verbs: readonly (Verb & { readonly name: string })[] = Object.entri
     Object.entries(rows).map(([verb, row]) => ({ name: `${port}.${verb}`, ...(row as Verb) })),
 )
 
-/** A new tenant with one of each: its version is claimed, by nobody who will come back. */
+/** A new tenant with one of each: its version and its erasure are claimed, by nobody who will come back. */
 export const fillTenant = async (store: Ports) => {
   const tenant = await addTenant(store)
   const prospect = someProspect(tenant.tenantId, emailFields('ada@example.com'))
@@ -276,5 +332,10 @@ export const fillTenant = async (store: Ports) => {
   await store.apiKeys.add(key)
   const claimed = await store.versions.claim(someClaim({ until: at(1_000) }))
   const attempt = claimed.find(({ versionId }) => versionId === page.versionId)?.attempt ?? 0
-  return { tenant, prospect, log, group, page, key, attempt }
+  const erasing = someErasure(tenant.tenantId, { emailHash: sha256('eve@example.com') })
+  const block = { prospectId: newId('prospect'), emailHash: String(erasing.emailHash), until: at(9) }
+  await store.erasures.record({ tenantId: tenant.tenantId, now: at(0), erasure: erasing, block })
+  const taken = await store.erasures.claim(someClaim({ until: at(1_000) }))
+  const erasure = taken.find(({ erasureId }) => erasureId === erasing.erasureId) as ClaimedErasure
+  return { tenant, prospect, log, group, page, key, attempt, erasure }
 }

@@ -18,6 +18,7 @@ import { issueApiKey } from '../../src/core/issue-api-key.ts'
 import { SCOPES, type Scope } from '../../src/core/ports/api-keys.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { publishVersions } from '../../src/core/publish-versions.ts'
+import { rememberProspects } from '../../src/core/remember-prospects.ts'
 import type { CreatedPage, NewPage } from '../../src/shapes/page.ts'
 import { undocumented } from './answers.ts'
 import { countedIds, stoppedClock } from './setting.ts'
@@ -79,6 +80,10 @@ export const openScene = async ({
   const seen = storeAs(store)
   const answered: Answered[] = []
   const errors: { error: unknown; requestId: string }[] = []
+  const remembered = rememberProspects(100, () => performance.now())
+  store.watch((signal) => {
+    if (signal === 'prospects') remembered.forget()
+  })
   let requests = 0
   const newRequestId = () => `request-${++requests}`
   const api = documented(
@@ -88,6 +93,7 @@ export const openScene = async ({
         store: seen,
         requireIdentity,
         prospectsRememberedMax: 100,
+        remembered,
         listsInFlightMax: 1,
         observerOf: metrics?.gathering,
       }),

@@ -9,7 +9,15 @@ import type { PageGroupStatus } from '../../src/shapes/page-group.ts'
 import { at, someClaim } from './rows.ts'
 
 /** Tables that grow with use; page groups are fewer, but a tenant may have thousands. */
-export const GROWING = ['prospects', 'prospect_logs', 'page_groups', 'page_counts', 'pages', 'page_versions']
+export const GROWING = [
+  'prospects',
+  'prospect_logs',
+  'page_groups',
+  'page_counts',
+  'pages',
+  'page_versions',
+  'erasures',
+]
 
 type Wanted = {
   readonly tenantId: string
@@ -30,6 +38,7 @@ type Act = {
 
 const idAt = (prefix: IdPrefix, number: number): string => `${prefix}_${String(number).padStart(26, '0')}`
 export const PAGE = idAt('page', 7)
+const ERASURE = idAt('erasure', 9)
 const SLICE_ROWS = 21
 const MANY = 20
 /** As many as one list holds when the service is busy; tables of this size may be read as a whole then, but once. */
@@ -46,7 +55,7 @@ const UNSETTLE = `
 
 /** Every read that serves callers or the publisher, alone and gathered. */
 export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
-  const { activities, prospectLogs, pageGroups, pages, versions } = store
+  const { activities, prospectLogs, pageGroups, pages, versions, erasures } = store
   const { tenantId, strangerId, small, big, empty } = wanted
   const groupWants: PageGroupsWant[] = [null, 'active', 'archived', 'deleted'].flatMap((status) =>
     [tenantId, strangerId].flatMap((tenantId) =>
@@ -153,6 +162,24 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     { name: 'a version settled', act: () => settle(1), rowsMax: 1, undo: UNSETTLE },
     { name: 'versions claimed', act: () => claim(MANY), rowsMax: MANY },
     { name: 'many versions claimed', act: () => claim(LIST), rowsMax: LIST },
+    { name: 'an erasure read', act: () => erasures.find({ tenantId, erasureId: ERASURE }), rowsMax: 1 },
+    {
+      name: 'the erasure of a prospect',
+      act: () => erasures.find({ tenantId, prospectId: idAt('prospect', 50) }),
+      rowsMax: 1,
+    },
+    {
+      name: 'the erasure of an email',
+      act: () => erasures.find({ tenantId, emailHash: emailHashOf(60) }),
+      rowsMax: 2,
+    },
+    {
+      name: 'erasures listed',
+      act: () => erasures.list([{ tenantId, beforeId: null, limit: SLICE_ROWS - 1 }]),
+      rowsMax: SLICE_ROWS,
+    },
+    { name: 'erasures claimed', act: () => erasures.claim(someClaim({ until: at(0), max: 4 })), rowsMax: 4 },
+    { name: 'emails looked at', act: () => erasures.emailsAfter(tenantId, '', MANY), rowsMax: MANY },
   ]
 }
 
@@ -256,6 +283,16 @@ export const fill = async (sql: Sql, early: string): Promise<void> => {
   await people(sql, OURS, 51, 20_000)
   await logsOf(sql, OURS, BUSY, 60_001, 90_000)
   await people(sql, THEIRS, 20_001, 40_000)
+  for (const [tenant, from, to] of [
+    [OURS, 1, 20_000],
+    [THEIRS, 20_001, 40_000],
+  ] as const)
+    await sql.unsafe(`
+      insert into erasures
+      select '${tenant}', ${ID('erasure')}, ${ID('prospect')}, case when n % 10 = 0 then lpad(n::text, 43, '0') end,
+        case when n % 10 = 0 then 'processing' else 'completed' end, now(), case when n % 10 > 0 then now() end, 0, 1, '',
+        0, timestamptz '2025-01-01Z' + n * interval '1 ms'
+      from generate_series(${from}, ${to}) n`)
 }
 
 /** No autovacuum: only the test changes what the planner knows. */

@@ -9,6 +9,10 @@ import {
   at,
   emailFields,
   keyFields,
+  newId,
+  sha256,
+  someClaim,
+  someErasure,
   someGroup,
   someKey,
   someLog,
@@ -51,6 +55,7 @@ export const fillSource = async (path: string, logs = 0): Promise<void> => {
   )
   if (more.length > 0) await store.activities.record({ prospects: [], logs: more })
   await fillPages(store, tenant)
+  await fillErasures(store, tenantId)
   await store.close()
 }
 
@@ -58,6 +63,21 @@ const fillKeys = async (store: Store, tenantId: string): Promise<void> => {
   const times = { expiresAt: at(1_000), revokedAt: at(500), lastUsedAt: at(400) }
   for (const fields of [{}, { name: 'crm', scopes: ['pages:read'] as const, ...times }])
     await store.apiKeys.add(someKey(tenantId, fields))
+}
+
+/** One in progress, with its tombstone and its block, and one that is completed. */
+const fillErasures = async (store: Store, tenantId: string): Promise<void> => {
+  await store.tenants.update(tenantId, { retentionDays: 365 })
+  const eve = someProspect(tenantId, emailFields('eve@example.com'))
+  await store.activities.record({ prospects: [eve], logs: [someLog(eve)] })
+  const { prospectId, emailHash } = eve
+  const block = { prospectId: newId('prospect'), emailHash: String(emailHash), until: at(900) }
+  const done = someErasure(tenantId, { emailHash: sha256('mallory@example.com') })
+  await store.erasures.record({ tenantId, now: at(600), erasure: done, block: null })
+  const [claimed] = await store.erasures.claim(someClaim())
+  if (claimed) await store.erasures.settle(claimed, { status: 'completed', at: at(700) })
+  const erasure = someErasure(tenantId, { prospectId, emailHash })
+  await store.erasures.record({ tenantId, now: at(600), erasure, block })
 }
 
 const fillPages = async (store: Store, tenant: { tenantId: string; brandId: string }): Promise<void> => {

@@ -75,6 +75,16 @@ const log = {
   createdAt: '2026-11-21T07:48:09.525Z',
   createdProspect: true,
 }
+const ERASURE_ID = id('erasure', 'x01')
+const erasure = {
+  erasureId: ERASURE_ID,
+  prospectId: PROSPECT_ID,
+  status: 'processing',
+  requestedAt: '2026-11-22T09:00:00.000Z',
+  completedAt: null,
+  logsErased: 0,
+}
+const erased = { ...erasure, status: 'completed', completedAt: '2026-11-22T09:01:30.000Z', logsErased: 12 }
 const version = { versionId: VERSION_ID, versionNumber: 1 }
 
 const RECEIPT = {
@@ -326,6 +336,29 @@ the refused ones. All items together may take 8 MiB unless the server sets anoth
     },
     answers: { created: { summary: 'Created', value: { ...page, status: 'processing' } } },
   },
+  eraseProspect: {
+    description:
+      'Erases a person, given by exactly one of `prospectId` and `email`. The prospect loses its email and name at once, and cannot be logged for any more (410). Its activities are deleted in the background, and activities of others with the same email lose email and name. Activities with that email are refused (410) for `blockDays`. Requested again while it is in progress, the same erasure is returned.',
+    done: 'The erasure is in progress. Read it to see when it is completed, some minutes later.',
+    requests: {
+      by_email: { summary: 'By email', value: { email: 'ada@example.com' } },
+      by_id: { summary: 'By id, without a block', value: { prospectId: PROSPECT_ID, blockDays: 0 } },
+    },
+    answers: { processing: { summary: 'In progress', value: erasure } },
+  },
+  listErasures: {
+    description: 'Returns the erasures of the tenant, one slice at a time: ids and counts, no personal data.',
+    done: 'A slice of erasures.',
+    answers: { whole: { summary: 'The only slice', value: { items: [erased], hasMore: false } } },
+  },
+  getErasure: {
+    description: 'Returns an erasure.',
+    done: 'The erasure.',
+    answers: {
+      completed: { summary: 'Completed', value: erased },
+      processing: { summary: 'In progress', value: erasure },
+    },
+  },
 }
 
 /** Path parameters, each with an example that is shown but never filled in. */
@@ -334,6 +367,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, { description: string; exa
   prospect_log_id: { description: 'The id of the activity.', example: LOG_ID },
   page_group_id: { description: 'The id of the page group.', example: GROUP_ID },
   page_id: { description: 'The id of the page.', example: PAGE_ID },
+  erasure_id: { description: 'The id of the erasure.', example: ERASURE_ID },
 }
 
 export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
@@ -382,4 +416,7 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   listPages: WRONG_LIMIT,
   getPage: { detail: 'must not be given more than once', parameter: 'content-type' },
   createPageWithVersion: { detail: 'must be a string', pointer: '/customName' },
+  eraseProspect: { detail: 'is required without a prospectId', pointer: '/email' },
+  listErasures: WRONG_LIMIT,
+  getErasure: { detail: 'must not be given more than once', parameter: 'content-type' },
 }

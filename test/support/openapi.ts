@@ -5,6 +5,7 @@ import type * as v from 'valibot'
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import type { Route } from '../../src/adapters/http/route.ts'
 import { ROUTES } from '../../src/adapters/http/routes.ts'
+import { Erasure, ErasureSlice, NewErasure } from '../../src/shapes/erasure.ts'
 import {
   CreatedPage,
   LatestVersion,
@@ -49,6 +50,9 @@ const SHAPES = {
   ProspectLogBatchResult,
   AcceptedItem,
   RefusedItem,
+  NewErasure,
+  Erasure,
+  ErasureSlice,
   PageGroup,
   PageGroupSlice,
   NewPage,
@@ -202,7 +206,7 @@ const queryParameters = (route: Route): Json[] => {
 }
 
 const tagOf = (path: string): string =>
-  path.includes('prospect_logs') ? 'Activities' : path.includes('prospects') ? 'Prospects' : 'Pages'
+  path.includes('prospect_logs') ? 'Activities' : /prospects|erasures/.test(path) ? 'Prospects' : 'Pages'
 
 const operationOf = (route: Route): Json => ({
   operationId: route.operationId,

@@ -1,5 +1,6 @@
 import type * as v from 'valibot'
 import type { PageCreation, PageToCreate } from '../../core/create-page-with-version.ts'
+import type { ErasureListing, ErasureRead } from '../../core/list-erasures.ts'
 import type { PageGroupListing } from '../../core/list-page-groups.ts'
 import type { PageListing } from '../../core/list-pages.ts'
 import type { ProspectLogListing } from '../../core/list-prospect-logs.ts'
@@ -11,7 +12,9 @@ import type { Scope } from '../../core/ports/api-keys.ts'
 import type { PageWant } from '../../core/ports/pages.ts'
 import type { ProspectLogWant } from '../../core/ports/prospect-logs.ts'
 import type { ProspectWant } from '../../core/ports/prospects.ts'
+import type { ErasureRequest } from '../../core/request-erasure.ts'
 import type { ProspectCorrection } from '../../core/update-prospect.ts'
+import type { Erasure, ErasureSlice } from '../../shapes/erasure.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import type { PageSlice, PageWithVersion } from '../../shapes/page.ts'
 import type { PageGroupSlice } from '../../shapes/page-group.ts'
@@ -36,6 +39,9 @@ export type UseCases = {
   readonly listPages: (listing: PageListing) => Promise<PageSlice>
   readonly getPage: (want: PageWant) => Promise<PageWithVersion>
   readonly createPageWithVersion: (page: PageToCreate) => Promise<PageCreation>
+  readonly eraseProspect: (request: ErasureRequest) => Promise<Erasure>
+  readonly listErasures: (listing: ErasureListing) => Promise<ErasureSlice>
+  readonly getErasure: (want: ErasureRead) => Promise<Erasure>
 }
 
 /** A request with a valid key, scope, query, header and body. */
@@ -80,7 +86,7 @@ type Spec<Query extends QueryShape, Body extends v.GenericSchema> = {
   readonly answer: v.GenericSchema
   /** Serializes an answer that contains raw JSON text. */
   readonly write?: (answer: object) => string
-  readonly status: 200 | 201
+  readonly status: 200 | 201 | 202
   /** In addition to the problems of every operation. */
   readonly problems: readonly ProblemCode[]
   readonly run: (

@@ -16,13 +16,13 @@ export type KeptProspect = ProspectChange & {
 export const memoryActivities = (changed: () => void) => {
   const prospects = new Map<string, KeptProspect>()
   const byEmail = new Map<string, KeptProspect>()
-  const logs: NewLog[] = []
+  let logs: NewLog[] = []
   const byKey = new Map<string, StoredReceipt>()
   const ofTenant = sortedLists<ProspectWant>(({ prospectId }) => prospectId)
 
   const prospectOf = ({ tenantId, prospectId }: Pick<ProspectChange, 'tenantId' | 'prospectId'>) =>
     prospects.get(keyOf(tenantId, prospectId))
-  const { prospectLogs, add: addToLists } = memoryProspectLogs(prospectOf)
+  const { prospectLogs, add: addToLists, remove: removeFromLists } = memoryProspectLogs(prospectOf)
 
   const isOvertaken = (change: ProspectChange): boolean => {
     if (prospectOf(change)?.erasedAt) return true
@@ -51,6 +51,8 @@ export const memoryActivities = (changed: () => void) => {
   }
   const keep = (prospect: KeptProspect) => {
     const { tenantId, prospectId, emailHash } = prospect
+    const { emailHash: freed } = prospectOf(prospect) ?? prospect
+    if (freed !== null && freed !== emailHash) byEmail.delete(keyOf(tenantId, freed))
     prospects.set(keyOf(tenantId, prospectId), prospect)
     if (emailHash !== null) byEmail.set(keyOf(tenantId, emailHash), prospect)
   }
@@ -115,8 +117,37 @@ export const memoryActivities = (changed: () => void) => {
     },
   }
 
-  const keptProspects = () => [...prospects.values()].map(({ erasedAt, blockedUntil, ...kept }) => kept)
-  return { activities, prospects: prospectsPort, prospectLogs, keptProspects, keptLogs: () => [...logs] }
+  return {
+    activities,
+    prospects: prospectsPort,
+    prospectLogs,
+    keptProspects: () => [...prospects.values()].map(({ erasedAt, blockedUntil, ...kept }) => kept),
+    keptLogs: () => [...logs],
+    /** For the erasures. */
+    people: {
+      all: () => [...prospects.values()],
+      find: prospectOf,
+      owner: (tenantId: string, emailHash: string) => byEmail.get(keyOf(tenantId, emailHash)),
+      keep,
+      remove: (prospect: KeptProspect): void => {
+        keep({ ...prospect, emailHash: null })
+        prospects.delete(keyOf(prospect.tenantId, prospect.prospectId))
+        ofTenant.remove(prospect.tenantId, prospect)
+      },
+      removeLogs: (gone: ReadonlySet<NewLog>): void => {
+        for (const { tenantId, source, idempotencyKey } of gone)
+          if (idempotencyKey !== null) byKey.delete(keyOf(tenantId, source, idempotencyKey))
+        logs = logs.filter((log) => !gone.has(log))
+        gone.forEach(removeFromLists)
+      },
+      replaceLogs: (change: (log: NewLog) => NewLog): void => {
+        const changed = logs.map(change)
+        logs.filter((log, i) => log !== changed[i]).forEach(removeFromLists)
+        changed.filter((log, i) => log !== logs[i]).forEach(addToLists)
+        logs = changed
+      },
+    },
+  }
 }
 
 const storedProspect = ({ tenantId, prospectId, emailHash, name, erasedAt }: KeptProspect) => ({

@@ -3,6 +3,7 @@ import type { PageGroups, PageGroupsWant, StoredPageGroup } from '../../core/por
 import type { FoundPage, NewPageRow, Pages, StoredVersion } from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
 import { settledRow, storedPage, storedVersion, takeSlice } from '../rows.ts'
+import { claimFrom } from './claim.ts'
 import { sortedLists } from './sorted-lists.ts'
 
 type GroupKey = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
@@ -119,20 +120,12 @@ export const memoryPages = (added: () => void) => {
   }
 
   const versions: Versions = {
-    claim: async ({ now, until, horizon, afterTenantId, max }) =>
-      [...processing.values()]
-        .filter(
-          ({ tenantId, version: { claimableAt } }) =>
-            tenantId > afterTenantId && (claimableAt <= now || claimableAt > horizon),
-        )
-        .sort(
-          (a, b) => compare(a.tenantId, b.tenantId) || compare(a.version.claimableAt, b.version.claimableAt),
-        )
-        .slice(0, max)
-        .map(({ tenantId, pageGroupId, pageId, versionId, version }) => {
-          version.claimableAt = until
-          return { tenantId, pageGroupId, pageId, versionId, attempt: ++version.attempts }
-        }),
+    claim: async (want) =>
+      claimFrom(processing.values(), ({ version }) => version, want).map(
+        ({ tenantId, pageGroupId, pageId, versionId, version: { attempts } }) => {
+          return { tenantId, pageGroupId, pageId, versionId, attempt: attempts }
+        },
+      ),
     context: async (want) => {
       const [page, group] = [pageOf(want), groupOf(want)]
       if (page === undefined || group === undefined) return null
@@ -150,5 +143,3 @@ export const memoryPages = (added: () => void) => {
   }
   return { pageGroups, pages: pagesPort, versions, backlog }
 }
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -56,7 +56,11 @@ export const memoryProspectLogs = (
     ofTenant.add(log.tenantId, log)
     timelines.add(keyOf(log.tenantId, log.prospectId), log)
   }
-  return { prospectLogs, add }
+  const remove = (log: NewLog) => {
+    ofTenant.remove(log.tenantId, log)
+    timelines.remove(keyOf(log.tenantId, log.prospectId), log)
+  }
+  return { prospectLogs, add, remove }
 }
 
 function* until<Row>(rows: Iterable<Row>, isEnd: (row: Row) => boolean): Generator<Row> {

@@ -17,6 +17,11 @@ export const sortedLists = <Row>(idOf: (row: Row) => string) => {
       lists.set(list, rows)
       rows.splice(rankIn(rows, idOf(row)), 0, row)
     },
+    remove: (list: string, row: Row): void => {
+      const rows = lists.get(list) ?? []
+      const rank = rankIn(rows, idOf(row))
+      if (rows[rank] && idOf(rows[rank]) === idOf(row)) rows.splice(rank, 1)
+    },
     /** Newest first, beginning with the newest before `beforeId`. */
     *backFrom(list: string, beforeId: string | null): Generator<Row> {
       const rows = lists.get(list) ?? []

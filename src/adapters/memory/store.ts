@@ -1,9 +1,10 @@
 import type { NewLog, ProspectChange } from '../../core/ports/activities.ts'
 import type { StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { Store } from '../../core/ports/store.ts'
-import type { NewTenant } from '../../core/ports/tenants.ts'
+import type { NewTenant, Tenant } from '../../core/ports/tenants.ts'
 import { createListeners } from '../listeners.ts'
 import { memoryActivities } from './activities.ts'
+import { memoryErasures } from './erasures.ts'
 import { memoryPages } from './pages.ts'
 
 /** A store that keeps nothing beyond the process. Tests read in `kept` what the ports do not show. */
@@ -15,8 +16,9 @@ export type MemoryStore = Store & {
 /** A new, empty store in memory. It needs no `migrate`. */
 export const memoryStore = (): MemoryStore => {
   const listeners = createListeners()
-  const { keptProspects, keptLogs, ...people } = memoryActivities(() => listeners.emit('prospects'))
-  const tenants = new Map<string, NewTenant>()
+  const onChange = () => listeners.emit('prospects')
+  const { keptProspects, keptLogs, people, ...ports } = memoryActivities(onChange)
+  const tenants = new Map<string, NewTenant & Tenant>()
   const keys = new Map<string, StoredApiKey>()
   const change = (apiKeyId: string, fields: Partial<StoredApiKey>): void =>
     void Object.assign(keys.get(apiKeyId) ?? {}, fields)
@@ -24,7 +26,8 @@ export const memoryStore = (): MemoryStore => {
     [...keys.values()].filter(isWanted).map((key) => structuredClone(key))
 
   return {
-    ...people,
+    ...ports,
+    erasures: memoryErasures(people, keptLogs, onChange),
     ...memoryPages(() => listeners.emit('versions')),
     apiKeys: {
       findByHash: async (keyHash) => keysWhere((key) => key.keyHash === keyHash)[0] ?? null,
@@ -43,20 +46,18 @@ export const memoryStore = (): MemoryStore => {
     },
     tenants: {
       add: async (tenant) => {
-        tenants.set(tenant.tenantId, { ...tenant })
+        tenants.set(tenant.tenantId, { ...tenant, retentionDays: null })
       },
-      update: async (tenantId, { name }) => {
+      update: async (tenantId, fields) => {
         const tenant = tenants.get(tenantId)
-        if (tenant === undefined) return null
-        tenants.set(tenantId, { ...tenant, name })
-        return { tenantId, name, createdAt: tenant.createdAt }
+        return tenant === undefined ? null : storedTenant(Object.assign(tenant, fields))
       },
       list: async (afterId, limit) =>
         [...tenants.values()]
           .filter(({ tenantId }) => tenantId > afterId)
           .sort((a, b) => (a.tenantId < b.tenantId ? -1 : 1))
           .slice(0, limit)
-          .map(({ tenantId, name, createdAt }) => ({ tenantId, name, createdAt })),
+          .map(storedTenant),
       brands: async (tenantId) => {
         const tenant = tenants.get(tenantId)
         return tenant === undefined ? null : [tenant.brandId]
@@ -68,4 +69,8 @@ export const memoryStore = (): MemoryStore => {
     close: async () => listeners.clear(),
     kept: { prospects: keptProspects, logs: keptLogs },
   }
+}
+
+const storedTenant = ({ tenantId, name, createdAt, retentionDays }: Tenant): Tenant => {
+  return { tenantId, name, createdAt, retentionDays }
 }

@@ -15,7 +15,17 @@ export type Metrics = ReturnType<typeof createMetrics>
 
 /** Any other method becomes `other`: callers cannot create label values. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
-const PORTS = ['activities', 'prospectLogs', 'pageGroups', 'pages', 'versions', 'apiKeys', 'tenants'] as const
+const PORTS = [
+  'activities',
+  'prospects',
+  'prospectLogs',
+  'pageGroups',
+  'pages',
+  'versions',
+  'erasures',
+  'apiKeys',
+  'tenants',
+] as const
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const STORE_SECONDS = [0.0005, ...REQUEST_SECONDS]
 const LIST_LENGTHS = [1, 2, 5, 10, 20, 50, 100, 200]

@@ -1,11 +1,12 @@
 import { DomainFailure } from '../../core/failures.ts'
-import type { ClaimedVersion, ClaimWant, Versions } from '../../core/ports/versions.ts'
+import type { ClaimWant } from '../../core/ports/versions.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
+import { partsOf, type Queue } from './queue.ts'
 import { textArray } from './statements.ts'
 import { withTimeout } from './with-timeout.ts'
 
-/** Tenants whose versions are claimed at a time. */
+/** Tenants whose work is claimed at a time. */
 const AT_ONCE_MAX = 4
 /** To see who waits takes milliseconds; a machine that takes longer is away. */
 const LOOK_MS_MAX = 1_000
@@ -14,14 +15,17 @@ const APART_MS = 10_000
 /** Tenants that are asked for by name. */
 const NAMED_MAX = 1_000
 
+type Parts = ReturnType<typeof partsOf>
+type Part = ReturnType<Parts>
 type Waiting = { readonly tenantId: string; readonly count: number }
 
 /**
  * The claim where tenants live on several machines: one look over all of them shows who waits, then each tenant's
- * versions are claimed on its own machine. While a machine is away, the others are asked one by one, so that their
- * tenants are published; nobody waits for the one that is away more than once in a while.
+ * work is claimed on its own machine. While a machine is away, the others are asked one by one, so that their
+ * tenants are served; nobody waits for the one that is away more than once in a while.
  */
-export const claimOnCluster = (ask: Ask): Versions['claim'] => {
+export const claimOnCluster = <Claimed extends object>(ask: Ask, queue: Queue) => {
+  const part = partsOf(queue)
   let apartUntil = 0
   const away = new Set<number>()
   const isApart = () => performance.now() < apartUntil
@@ -32,10 +36,11 @@ export const claimOnCluster = (ask: Ask): Versions['claim'] => {
     apartUntil = performance.now() + APART_MS
     return null
   }
-  const look = (want: ClaimWant, tenantIds: readonly string[] | null) => {
-    const looked = ask((sql) => whoWaits(sql, want, tenantIds))
-    return withTimeout(looked, LOOK_MS_MAX)
-  }
+  const look = (want: ClaimWant, tenantIds: readonly string[] | null) =>
+    withTimeout(
+      ask((sql) => whoWaits(sql, part('table', sql), want, tenantIds)),
+      LOOK_MS_MAX,
+    )
 
   /** The first tenants that wait. Not all of those named need to be answered: nobody of a machine that is away is. */
   const lookApart = async (want: ClaimWant): Promise<readonly Waiting[]> => {
@@ -58,8 +63,8 @@ export const claimOnCluster = (ask: Ask): Versions['claim'] => {
     }
   }
 
-  return async (want) => {
-    const claimed: ClaimedVersion[] = []
+  return async (want: ClaimWant): Promise<readonly Claimed[]> => {
+    const claimed: Claimed[] = []
     let { afterTenantId } = want
     for (;;) {
       const rest = { ...want, afterTenantId, max: want.max - claimed.length }
@@ -67,14 +72,14 @@ export const claimOnCluster = (ask: Ask): Versions['claim'] => {
       const waiting = [...(seen ?? (await lookApart(rest)))]
       if (waiting.length === 0) return claimed
       while (waiting.length > 0) {
-        const claims: Promise<readonly ClaimedVersion[]>[] = []
+        const claims: Promise<readonly Claimed[]>[] = []
         let room = want.max - claimed.length
         while (waiting[0] && room > 0 && claims.length < AT_ONCE_MAX) {
           const { tenantId, count } = waiting.shift() ?? waiting[0]
           const max = Math.min(count, room)
           room -= max
           afterTenantId = tenantId
-          claims.push(ask((sql) => claimOf(sql, tenantId, { ...want, max }), tenantId))
+          claims.push(ask((sql) => claimOf<Claimed>(sql, part, tenantId, { ...want, max }), tenantId))
         }
         for (const claim of await Promise.allSettled(claims))
           if (claim.status === 'fulfilled') claimed.push(...claim.value)
@@ -88,8 +93,10 @@ export const claimOnCluster = (ask: Ask): Versions['claim'] => {
 const isClaimable = (sql: Sql, { now, horizon }: ClaimWant) => sql`
   v.status = 'processing' and (v.claimable_at <= ${now} or v.claimable_at > ${horizon})`
 
-const whoWaits = (sql: Sql, want: ClaimWant, tenantIds: readonly string[] | null) => sql<Waiting[]>`
-  select v.tenant_id, count(*)::int as count from page_versions v
+const whoWaits = (sql: Sql, table: Part, want: ClaimWant, tenantIds: readonly string[] | null) => sql<
+  Waiting[]
+>`
+  select v.tenant_id, count(*)::int as count from ${table} v
   where ${isClaimable(sql, want)} and v.tenant_id > ${want.afterTenantId}
     ${tenantIds === null ? sql`` : sql`and v.tenant_id = any (${textArray(tenantIds)}::text[])`}
   group by v.tenant_id order by v.tenant_id limit ${want.max}`
@@ -104,13 +111,14 @@ const tenantsByNode = (sql: Sql, afterTenantId: string) => sql<{ tenantId: strin
   order by t.tenant_id`
 
 /** Those that another claim has locked are skipped. Materialized, or a join would look again and take more. */
-const claimOf = (sql: Sql, tenantId: string, want: ClaimWant) => sql<ClaimedVersion[]>`
-  with due as materialized (
-    select v.tenant_id, v.page_id, v.version_id from page_versions v
+const claimOf = <Claimed extends object>(sql: Sql, part: Parts, tenantId: string, want: ClaimWant) => sql<
+  Claimed[]
+>`
+  with claimed as materialized (
+    select ${part('key', sql)} from ${part('table', sql)} v
     where v.tenant_id = ${tenantId} and ${isClaimable(sql, want)}
     order by v.claimable_at limit ${want.max} for update skip locked
   )
-  update page_versions v set claimable_at = ${want.until}, attempts = v.attempts + 1 from due
-  where v.tenant_id = ${tenantId} and v.tenant_id = due.tenant_id and v.page_id = due.page_id
-    and v.version_id = due.version_id
-  returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.attempts as attempt`
+  update ${part('table', sql)} v set claimable_at = ${want.until}, attempts = v.attempts + 1 from claimed
+  where v.tenant_id = ${tenantId} and v.tenant_id = claimed.tenant_id and ${part('isClaimed', sql)}
+  returning ${part('answered', sql)}`

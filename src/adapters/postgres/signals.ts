@@ -51,6 +51,7 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
     try {
       await answered(sql`listen prospect_pages`)
       listeners.emitAll()
+      listeners.emit('prospects')
       while (!isLost) {
         await answered(sql`select 1`)
         await beat()

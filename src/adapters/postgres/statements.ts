@@ -71,20 +71,20 @@ export const columns = (alias: string, list: Columns | string) => {
 }
 
 /** Fixed text, as the driver takes it from a template literal; `?` is a parameter. */
-const template = (text: string): TemplateStringsArray => {
+export const template = (text: string): TemplateStringsArray => {
   const parts = text.split('?')
   return Object.assign(parts, { raw: parts })
 }
 
 /**
  * Somebody else got there first: an email or an idempotency key was taken (23505), two writes waited for each other
- * (40P01, 40001), a blank email was filled (23514, by that one constraint), or a page group was archived (23502, of that
- * one column, or 22012, see `pages.record`). Nothing was saved. Citus names things in the message alone.
+ * (40P01, 40001), a blank email was filled or a prospect erased (23514, by these two constraints), or a page group was archived (23502, of that
+ * one column, or 22012, see `pages.record` and `erasures.record`). Nothing was saved. Citus names things in the message alone.
  */
 const isOvertaken = (error: unknown): boolean => {
   const { message } = error as { message: string }
   const code = codeOf(error)
-  if (code === '23514') return message.includes('prospects_email_hash_is_one')
+  if (code === '23514') return /prospects_(email_hash_is_one|erased_is_blank)/.test(message)
   if (code === '23502') return message.includes('pages_count')
   return ['23505', '40P01', '40001', '22012'].includes(code)
 }

@@ -2,6 +2,7 @@ import type { Signal, Store } from '../../core/ports/store.ts'
 import { type Migration, refuseUnmigrated } from '../migrations.ts'
 import { postgresActivities } from './activities.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
+import { postgresErasures } from './erasures.ts'
 import { lastMigration, migratePostgres, type Warn } from './migrate.ts'
 import { findObstacle, refuseOtherCluster } from './obstacle.ts'
 import { postgresPageGroups } from './page-groups.ts'
@@ -57,6 +58,7 @@ export const portsOver = (
   pageGroups: postgresPageGroups(ask),
   pages: postgresPages(ask, () => notify('versions'), cluster !== undefined),
   versions: postgresVersions(ask, cluster !== undefined),
+  erasures: postgresErasures(ask, cluster !== undefined, () => notify('prospects')),
   apiKeys: postgresApiKeys(ask, () => notify('keys')),
   tenants: postgresTenants(ask),
   ready: async () => refuseUnmigrated(migrations, await lastMigration(ask)),

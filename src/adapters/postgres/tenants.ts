@@ -17,10 +17,12 @@ export const postgresTenants = (ask: Ask): Tenants => ({
     )
   },
 
-  update: async (tenantId, { name }) => {
+  update: async (tenantId, { name = null, retentionDays }) => {
     const [tenant] = await ask(
       (sql) => sql<Tenant[]>`
-        update tenants set name = ${name} where tenant_id = ${tenantId} returning ${TENANT.names(sql)}`,
+        update tenants set name = coalesce(${name}, name)
+          ${retentionDays === undefined ? sql`` : sql`, retention_days = ${retentionDays}`}
+        where tenant_id = ${tenantId} returning ${TENANT.names(sql)}`,
     )
     return tenant ?? null
   },

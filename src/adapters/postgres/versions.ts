@@ -1,6 +1,6 @@
 import type { ClaimedVersion, NamingContext, Versions } from '../../core/ports/versions.ts'
 import { type Backlog, settledRow } from '../rows.ts'
-import { claimOnCluster } from './claim-on-cluster.ts'
+import { claimFrom } from './claim.ts'
 import type { Ask } from './connect.ts'
 import { columns } from './statements.ts'
 
@@ -10,42 +10,10 @@ const DONE = columns(
     failure_reason, claimable_at timestamptz, uncounted int`,
 )
 
-/**
- * A claim goes from tenant to tenant along the index of what waits, and stops at `max`: it reads no more than it takes,
- * however long the backlog. Versions that another claim has locked are skipped, so that publishers never wait for each
- * other nor come back empty-handed beside a backlog. It serves no caller: the one statement that names no tenant.
- */
+const QUEUE = { table: 'page_versions', key: ['page_id', 'version_id'], answered: ['page_group_id'] }
+
 export const postgresVersions = (ask: Ask, isCluster: boolean): Versions => ({
-  claim: isCluster
-    ? claimOnCluster(ask)
-    : ({ now, until, horizon, afterTenantId, max }) =>
-        ask(
-          (sql) => sql<ClaimedVersion[]>`
-        with recursive waiting (tenant_id) as (
-          (select tenant_id from page_versions where status = 'processing' and tenant_id > ${afterTenantId}
-            order by tenant_id limit 1)
-          union all
-          select (select v.tenant_id from page_versions v
-            where v.status = 'processing' and v.tenant_id > waiting.tenant_id order by v.tenant_id limit 1)
-          from waiting where waiting.tenant_id is not null
-        ), claimed as (
-          select due.tenant_id, due.page_id, due.version_id
-          from waiting
-            cross join (values ('-infinity', ${now}::timestamptz), (${horizon}::timestamptz, 'infinity'))
-              as span (after, until)
-            cross join lateral (
-              select v.tenant_id, v.page_id, v.version_id from page_versions v
-              where v.status = 'processing' and v.tenant_id = waiting.tenant_id
-                and v.claimable_at > span.after and v.claimable_at <= span.until
-              order by v.claimable_at limit ${max} for update skip locked
-            ) as due
-          limit ${max}
-        )
-        update page_versions v set claimable_at = ${until}, attempts = v.attempts + 1
-        from claimed
-        where v.tenant_id = claimed.tenant_id and v.page_id = claimed.page_id and v.version_id = claimed.version_id
-        returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.attempts as attempt`,
-        ),
+  claim: claimFrom<ClaimedVersion>(ask, isCluster, QUEUE),
 
   context: async ({ tenantId, pageGroupId, pageId }) => {
     const [context] = await ask(

@@ -7,7 +7,7 @@ import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, valuesOf } from '../columns.ts'
 import { memoized } from '../memoized.ts'
 import { unmigrated } from '../migrations.ts'
-import { prepareFile, watchPlace } from './place.ts'
+import { emptyJournal, prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>
@@ -19,12 +19,17 @@ const AGAIN_MS = 5
 /** 16 MB: a page that many transactions change is copied into the file once. */
 const LONG_JOURNAL = 'pragma wal_autocheckpoint = 4000'
 
+/** What is deleted is overwritten, so that nothing of an erased person stays in the file. */
+const ERASE_DELETED = 'pragma secure_delete = on'
+
 export const openDatabase = (path: string, busyMsMax: number) => {
   const place = path === ':memory:' ? path : resolve(path)
   if (place !== ':memory:') prepareFile(place)
   // Imported, it would fail on an older Node before `needs-node.ts` is read.
   const file = new (process.getBuiltinModule('node:sqlite').DatabaseSync)(place)
-  file.exec(`pragma busy_timeout = ${busyMsMax}; pragma synchronous = full; ${LONG_JOURNAL}`)
+  file.exec(
+    `pragma busy_timeout = ${busyMsMax}; pragma synchronous = full; ${LONG_JOURNAL}; ${ERASE_DELETED}`,
+  )
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
   const findPlace = watchPlace(file, place)
@@ -100,6 +105,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     lastMigration: (): number => withMappedErrors(() => lastMigration(file)),
     /** Refuses `unavailable` while the path does not name the file that is open. */
     refuseMoved,
+    emptyJournal: () => emptyJournal(file),
     close: (): void => {
       orNull(refuseMoved)
       // It may be closed already.
@@ -169,7 +175,7 @@ const [CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE] = [1555, 2067]
 
 const isOvertaken = (error: unknown): boolean => {
   const code = codeOf(error)
-  if (code === CONSTRAINT_CHECK) return String(error).includes('prospects_email_hash_is_one')
+  if (code === CONSTRAINT_CHECK) return /prospects_(email_hash_is_one|erased_is_blank)/.test(String(error))
   return code === CONSTRAINT_UNIQUE || code === CONSTRAINT_PRIMARYKEY
 }
 

@@ -44,5 +44,6 @@ export const watchPlace = (file: DatabaseSync, place: string) => {
 }
 const movedDetail = (place: string): string =>
   `The database file ${place} was moved, deleted or replaced. Put it back, or restore a backup and restart.`
-const emptyJournal = (file: DatabaseSync): boolean =>
+/** Whether the journal is empty now: nobody reads from it, and all of it is in the file. */
+export const emptyJournal = (file: DatabaseSync): boolean =>
   orNull(() => file.prepare('pragma wal_checkpoint(truncate)').get()?.['busy']) === 0

@@ -2,6 +2,7 @@ import type { Store } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
 import { type Migration, missingMigrations, refuseUnmigrated } from '../migrations.ts'
 import { sqliteActivities } from './activities.ts'
+import { sqliteErasures } from './erasures.ts'
 import { type Database, openDatabase } from './open.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
@@ -50,6 +51,7 @@ export const sqliteStore = (
     pageGroups: sqlitePageGroups(database),
     pages: sqlitePages(database, () => listeners.emit('versions')),
     versions: sqliteVersions(database),
+    erasures: sqliteErasures(database, () => listeners.emit('prospects')),
     apiKeys: sqliteApiKeys(database, () => listeners.emit('keys')),
     tenants: sqliteTenants(database),
     backlog: sqliteBacklog(database),

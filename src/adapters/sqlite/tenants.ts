@@ -1,12 +1,15 @@
 import type { ApiKeys, StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { Tenant, Tenants } from '../../core/ports/tenants.ts'
+import { columnsOf } from '../columns.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../rows.ts'
 import { type Database, insertInto } from './open.ts'
 
-const insertTenant = insertInto('tenants', COLUMNS.tenants)
+const insertTenant = insertInto('tenants', columnsOf('tenant_id, name, created_at'))
 const insertBrand = insertInto('brands', COLUMNS.brands)
 const TENANT = Object.keys(COLUMNS.tenants)
-const UPDATE = `update tenants set name = ? where tenant_id = ? returning ${TENANT}`
+const UPDATE = `
+  update tenants set name = coalesce(?, name), retention_days = case ? when 1 then ? else retention_days end
+  where tenant_id = ? returning ${TENANT}`
 const LIST = `select ${TENANT} from tenants where tenant_id > ? order by tenant_id limit ?`
 
 export const sqliteTenants = (database: Database): Tenants => ({
@@ -16,7 +19,11 @@ export const sqliteTenants = (database: Database): Tenants => ({
       insertBrand(database, tenant)
     }),
 
-  update: (tenantId, { name }) => database.write(() => database.get<Tenant>(UPDATE, name, tenantId) ?? null),
+  update: (tenantId, { name = null, retentionDays }) =>
+    database.write(() => {
+      const changes = [retentionDays === undefined ? 0 : 1, retentionDays ?? null] as const
+      return database.get<Tenant>(UPDATE, name, ...changes, tenantId) ?? null
+    }),
 
   list: async (afterId, limit) => database.all<Tenant>(LIST, afterId, limit),
 

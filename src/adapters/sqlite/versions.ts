@@ -1,31 +1,9 @@
-import type { ClaimedVersion, ClaimWant, Settlement, Versions } from '../../core/ports/versions.ts'
+import type { ClaimedVersion, Settlement, Versions } from '../../core/ports/versions.ts'
 import { columnsOf } from '../columns.ts'
 import { type Backlog, settledRow } from '../rows.ts'
+import { claimFrom } from './claim.ts'
 import { boundTo, type Database } from './open.ts'
 
-/** Tenants after this one that have something claimable. */
-const DUE_TENANTS = `
-  with recursive waiting (tenant_id) as (
-    select min(tenant_id) from page_versions where status = 'processing' and tenant_id > ?
-    union all
-    select (select min(v.tenant_id) from page_versions v
-      where v.status = 'processing' and v.tenant_id > waiting.tenant_id)
-    from waiting where waiting.tenant_id is not null
-  )
-  select tenant_id from waiting
-  where (select min(v.claimable_at) from page_versions v
-      where v.status = 'processing' and v.tenant_id = waiting.tenant_id) <= ?
-    or (select max(v.claimable_at) from page_versions v
-      where v.status = 'processing' and v.tenant_id = waiting.tenant_id) > ?
-  limit ?`
-const DUE = `
-  select tenant_id, page_id, version_id from page_versions
-  where status = 'processing' and tenant_id = ? and claimable_at > ? and claimable_at <= ?
-  order by claimable_at limit ?`
-const CLAIM = `
-  update page_versions set claimable_at = ?, attempts = attempts + 1
-  where tenant_id = ? and page_id = ? and version_id = ?
-  returning tenant_id, page_group_id, page_id, version_id, attempts as attempt`
 const CONTEXT = `
   select g.title as group_title, g.page_context, p.supplementary_context
   from pages p join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id
@@ -56,16 +34,10 @@ export const sqliteBacklog =
   async (countMax: number): Promise<Backlog> =>
     database.get(BACKLOG, countMax) ?? { count: 0, oldest: null }
 
+const QUEUE = { table: 'page_versions', key: ['page_id', 'version_id'], answered: ['page_group_id'] }
+
 export const sqliteVersions = (database: Database): Versions => ({
-  claim: async (want) => {
-    // While nothing is due other processes can go on writing.
-    if (findDue(database, { ...want, max: 1 }).length === 0) return []
-    return database.write(() =>
-      findDue(database, want).map(
-        (due) => database.get(CLAIM, want.until, due.tenantId, due.pageId, due.versionId) as ClaimedVersion,
-      ),
-    )
-  },
+  claim: claimFrom<ClaimedVersion>(database, QUEUE),
 
   context: async ({ tenantId, pageGroupId, pageId }) =>
     database.get(CONTEXT, tenantId, pageGroupId, pageId) ?? null,
@@ -75,19 +47,6 @@ export const sqliteVersions = (database: Database): Versions => ({
       settlements.filter((done) => settle(database, tenantId, done)).map(({ versionId }) => versionId),
     ),
 })
-
-type Due = Pick<ClaimedVersion, 'tenantId' | 'pageId' | 'versionId'>
-
-/** From tenant to tenant along the index of what waits, no further than `max`. */
-const findDue = (database: Database, { now, horizon, afterTenantId, max }: ClaimWant): readonly Due[] => {
-  const found: Due[] = []
-  const tenants = database.all<{ tenantId: string }>(DUE_TENANTS, afterTenantId, now, horizon, max)
-  for (const { tenantId } of tenants) {
-    found.push(...database.all<Due>(DUE, tenantId, '', now, max - found.length))
-    found.push(...database.all<Due>(DUE, tenantId, horizon, '~', max - found.length))
-  }
-  return found
-}
 
 /** Whether the attempt was still the latest one. */
 const settle = (database: Database, tenantId: string, done: Settlement): boolean => {

@@ -1,5 +1,6 @@
 import type { Activities } from './activities.ts'
 import type { ApiKeys } from './api-keys.ts'
+import type { Erasures } from './erasures.ts'
 import type { PageGroups } from './page-groups.ts'
 import type { Pages } from './pages.ts'
 import type { ProspectLogs } from './prospect-logs.ts'
@@ -29,6 +30,7 @@ export type Store = {
   readonly pageGroups: PageGroups
   readonly pages: Pages
   readonly versions: Versions
+  readonly erasures: Erasures
   readonly apiKeys: ApiKeys
   readonly tenants: Tenants
   /**

@@ -12,6 +12,7 @@ export type IdPrefix =
   | 'tenant'
   | 'brand'
   | 'apikey'
+  | 'erasure'
 /** A new id, greater than every one made before in this process. */
 export type NewId = (prefix: IdPrefix) => string
 /** Whether a list was saved, or nothing was because another writer was faster. */

@@ -1,0 +1,63 @@
+import { createPublisher as workInBackground } from '../adapters/publisher.ts'
+import { DEFAULTS } from '../config/config.ts'
+import { deleteExpired } from '../core/delete-expired.ts'
+import { eraseProspects } from '../core/erase-prospects.ts'
+import type { Store } from '../core/ports/store.ts'
+import type { Clock } from '../core/ports/world.ts'
+import { REMEMBERED_MS_MAX } from '../core/remember-prospects.ts'
+import { checkOptions } from './check-options.ts'
+
+/** Between two steps: requests get the database meanwhile. */
+const REST_MS = 10
+/** Erasures in this process, or signalled by others, are noticed at once; the second pass waits anyway. */
+const POLL_MS = 5_000
+const EXPIRED_POLL_MS = 60 * 60_000
+/** A write waits for a connection, is sent, and may be answered late; its look-up before it, too. And some more. */
+const WRITE_MARGIN_MS = 20_000
+
+/** What an eraser needs. Omitted settings have the defaults of the service. */
+export type EraserOptions = {
+  readonly store: Pick<Store, 'erasures' | 'tenants' | 'watch'>
+  readonly clock?: Clock | undefined
+  /** How long activities are kept, unless their tenant has its own time; null: for ever. */
+  readonly retentionDays?: number | null | undefined
+  /** The time limit of one statement in every process on the database. */
+  readonly statementMsMax?: number | undefined
+  /** Called for each error, mostly of the database; erasing goes on. By default prints it to stderr. */
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+/** `start` erases from now on; `wake` looks for erasures at once; call `stop` before the store is closed. */
+export type Eraser = ReturnType<typeof createEraser>
+
+/**
+ * An eraser over a store: completes erasures, ends blocks of emails, and deletes activities that have been kept long
+ * enough. Several erasers, in one process or in many, share the work.
+ */
+export const createEraser = ({
+  store,
+  clock = Date.now,
+  retentionDays = null,
+  statementMsMax = DEFAULTS.statementMsMax,
+  onError = console.error,
+}: EraserOptions) => {
+  checkOptions({ statementMsMax })
+  const settleMs = REMEMBERED_MS_MAX + 2 * statementMsMax + WRITE_MARGIN_MS
+  const inBackground = (step: (stop: AbortSignal) => Promise<boolean>, pollMs: number) =>
+    workInBackground({ publish: step, pollMs, restMs: REST_MS, onError })
+  const eraser = inBackground(eraseProspects({ store, clock, settleMs }), POLL_MS)
+  const expirer = inBackground(deleteExpired({ store, clock, retentionDays }), EXPIRED_POLL_MS)
+  return {
+    start: (): void => {
+      store.watch((signal) => {
+        if (signal === 'prospects') setImmediate(eraser.wake)
+      })
+      eraser.start()
+      expirer.start()
+    },
+    wake: eraser.wake,
+    /** Ends after the step in hand. */
+    stop: async (): Promise<void> => {
+      await Promise.all([eraser.stop(), expirer.stop()])
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import * as v from 'valibot'
+import { sliceOf } from './slice.ts'
+import { described, id, text, timestamp, whole } from './text.ts'
+
+const BLOCK_DAYS_MAX = 3_650
+
+/** Body of `POST /v0/erasures`: exactly one of `prospectId` and `email`. */
+export const NewErasure = v.object({
+  prospectId: v.optional(described(id('prospect'), 'The prospect to erase.')),
+  email: v.optional(
+    described(
+      text(),
+      'The email of the person to erase, compared as in activities. It need not belong to a prospect.',
+    ),
+  ),
+  blockDays: v.optional(
+    described(
+      v.pipe(whole(0), v.maxValue(BLOCK_DAYS_MAX, `must be at most ${BLOCK_DAYS_MAX}`)),
+      'How long activities with the email of the person are refused, so that nothing brings the person back.',
+    ),
+    30,
+  ),
+})
+export type NewErasure = v.InferOutput<typeof NewErasure>
+
+/** An erasure as callers see it. */
+export const Erasure = v.object({
+  erasureId: described(id('erasure'), 'The id of the erasure.'),
+  prospectId: described(
+    v.nullable(id('prospect')),
+    'The prospect that was erased; null if none had the email.',
+  ),
+  status: described(
+    v.picklist(['processing', 'completed']),
+    '`completed` once nothing of the person is left.',
+  ),
+  requestedAt: described(timestamp(), 'When the erasure was requested, in UTC.'),
+  completedAt: described(v.nullable(timestamp()), 'When it was completed, in UTC; null until then.'),
+  logsErased: described(whole(0), 'How many activities of the prospect have been deleted so far.'),
+})
+export type Erasure = v.InferOutput<typeof Erasure>
+
+/** Answer of `GET /v0/erasures`. */
+export const ErasureSlice = v.object(sliceOf(Erasure))
+export type ErasureSlice = v.InferOutput<typeof ErasureSlice>

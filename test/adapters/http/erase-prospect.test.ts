@@ -1,0 +1,141 @@
+import t from 'tap'
+import { eraseProspects } from '../../../src/core/erase-prospects.ts'
+import { openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
+import { idOf } from '../../support/setting.ts'
+
+const ADA = 'ada@example.com'
+const SETTLE_MS = 90_000
+const FAULT = 'An erasure names either a prospect or an email.'
+
+const openSceneOf = async (options = {}) => {
+  const scene = await openScene(options)
+  const log = (json: object) =>
+    scene.call('POST /v0/prospect_logs', { json: { source: 'crm', payload: {}, ...json } })
+  const erase = (json: object, sent = {}) => scene.call('POST /v0/erasures', { json, ...sent })
+  const complete = async () => {
+    const step = eraseProspects({ ...scene, settleMs: SETTLE_MS })
+    for (let pass = 0; pass < 2; pass++) {
+      while (await step(AbortSignal.any([])));
+      scene.clock.advance(SETTLE_MS)
+    }
+  }
+  const { prospectId } = (await log({ email: ADA, name: 'Ada' })).json
+  return { ...scene, log, erase, complete, prospectId }
+}
+
+t.test('202: the erasure is in progress, then completed, and says no more than ids and counts', async (t) => {
+  const { call, erase, complete, prospectId } = await openSceneOf()
+  const answer = await erase({ prospectId })
+  t.equal(answer.status, 202)
+  const erasure = {
+    erasureId: answer.json['erasureId'],
+    prospectId,
+    status: 'processing',
+    requestedAt: '2026-01-01T00:00:00.000Z',
+    completedAt: null,
+    logsErased: 0,
+  }
+  t.strictSame(answer.json, erasure)
+  t.strictSame(
+    (await erase({ email: ` ADA@example.com` })).json,
+    erasure,
+    'an equal request gets the same erasure',
+  )
+  t.strictSame((await call(`GET /v0/erasures/${erasure.erasureId}`)).json, erasure)
+  await complete()
+  const completed = {
+    ...erasure,
+    status: 'completed',
+    completedAt: '2026-01-01T00:01:30.000Z',
+    logsErased: 1,
+  }
+  t.strictSame((await call(`GET /v0/erasures/${erasure.erasureId}`)).json, completed)
+  t.strictSame((await call('GET /v0/erasures')).json, { items: [completed], hasMore: false })
+})
+
+t.test('202: an email that no prospect has', async (t) => {
+  const { erase, log } = await openSceneOf()
+  t.match(await erase({ email: 'eve@example.com' }), { status: 202, json: { prospectId: null } })
+  t.equal((await log({ email: 'eve@example.com' })).status, 410)
+})
+
+t.test('200: erasures are listed slice by slice', async (t) => {
+  const { call, erase } = await openSceneOf()
+  for (const email of ['a@example.com', 'b@example.com', 'c@example.com']) await erase({ email })
+  const { json } = await call('GET /v0/erasures?limit=2')
+  t.match(json, { hasMore: true })
+  const rest = await call(`GET /v0/erasures?limit=2&cursor=${json['nextCursor']}`)
+  t.match(rest.json, { items: [{}], hasMore: false })
+  t.equal((await call('GET /v0/erasures?cursor=x')).json['code'], 'invalid_cursor')
+})
+
+t.test('400: an erasure names exactly one person, and blocks for whole days up to ten years', async (t) => {
+  const { erase, prospectId } = await openSceneOf()
+  for (const [json, detail, errors] of [
+    [{}, FAULT, { detail: 'is required without a prospectId', pointer: '/email' }],
+    [{ email: ADA, prospectId }, FAULT, { detail: 'must not be given with a prospectId', pointer: '/email' }],
+    [{ email: ' \t' }, FAULT, { detail: 'is blank or a placeholder', pointer: '/email' }],
+    [{ email: 'N/A' }, FAULT, { detail: 'is blank or a placeholder', pointer: '/email' }],
+    [{ email: null }, SEE_ERRORS, { detail: 'must be a string', pointer: '/email' }],
+    [{ email: ADA, blockDays: -1 }, SEE_ERRORS, { detail: 'must be 0 or more', pointer: '/blockDays' }],
+    [{ email: ADA, blockDays: 1.5 }, SEE_ERRORS, { detail: 'must be whole', pointer: '/blockDays' }],
+    [{ email: ADA, blockDays: 3651 }, SEE_ERRORS, { detail: 'must be at most 3650', pointer: '/blockDays' }],
+    [{ email: ADA, blockDays: '30' }, SEE_ERRORS, { detail: 'must be a number', pointer: '/blockDays' }],
+  ] as const) {
+    const answer = await erase(json)
+    t.equal(answer.status, 400)
+    t.strictSame(answer.json, problemFor(answer, 'invalid_request', 400, detail, { errors: [errors] }))
+  }
+  t.equal((await erase({ prospectId: 'x' })).status, 400)
+  t.equal((await erase({ email: ADA, blockDays: 3650 })).status, 202)
+})
+
+t.test('403: erasing and reading erasures need the scope prospects:erase', async (t) => {
+  const { call, keyWith } = await openSceneOf()
+  const key = await keyWith('prospects:write', 'prospects:read', 'prospect_logs:write')
+  const json = { email: ADA }
+  for (const [operation, sent] of [
+    ['POST /v0/erasures', { json }],
+    ['GET /v0/erasures', {}],
+    ['GET /v0/erasures/x', {}],
+  ] as const)
+    t.match(await call(operation, { key, ...sent }), {
+      status: 403,
+      json: { requiredScope: 'prospects:erase' },
+    })
+  t.equal((await call('POST /v0/erasures', { key: await keyWith('prospects:erase'), json })).status, 202)
+})
+
+t.test('404: an unknown prospect, and an erasure that nobody requested', async (t) => {
+  const { call, erase } = await openSceneOf()
+  const unknown = await erase({ prospectId: idOf('prospect', 999) })
+  t.strictSame(unknown.json, problemFor(unknown, 'prospect_not_found', 404, 'Prospect not found.'))
+  const missing = await call(`GET /v0/erasures/${idOf('erasure', 999)}`)
+  t.strictSame(missing.json, problemFor(missing, 'erasure_not_found', 404, 'Erasure not found.'))
+})
+
+t.test("404: a stranger's prospects and erasures are missing, and their emails are nobody's", async (t) => {
+  const { call, erase, newTenant, prospectId } = await openSceneOf()
+  const { erasureId } = (await erase({ email: 'eve@example.com' })).json
+  const { apiKey: key } = await newTenant()
+  t.equal((await erase({ prospectId }, { key })).status, 404)
+  t.equal((await call(`GET /v0/erasures/${erasureId}`, { key })).status, 404)
+  t.strictSame((await call('GET /v0/erasures', { key })).json, { items: [], hasMore: false })
+  t.match((await erase({ email: ADA }, { key })).json, { prospectId: null })
+  t.match(await call('GET /v0/erasures'), { json: { items: [{ erasureId }] } })
+})
+
+t.test('410: an erased prospect gets no activities and no second erasure', async (t) => {
+  const { erase, log, complete, prospectId } = await openSceneOf()
+  await erase({ email: ADA })
+  for (let i = 0; i < 2; i++) {
+    for (const who of [{ prospectId }, { email: ADA }, { prospectId, name: 'Ada' }]) {
+      const answer = await log(who)
+      t.equal(answer.status, 410)
+      t.strictSame(answer.json, problemFor(answer, 'prospect_erased', 410, 'The prospect was erased.'))
+    }
+    await complete()
+  }
+  t.equal((await erase({ prospectId })).status, 410)
+  t.equal((await erase({ email: ADA })).status, 202)
+})

@@ -1,0 +1,109 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Test } from 'tap'
+import { createNewId } from '../../src/adapters/ids.ts'
+import { eraseProspects } from '../../src/core/erase-prospects.ts'
+import { logProspectActivities } from '../../src/core/log-prospect-activity.ts'
+import { requestErasure } from '../../src/core/request-erasure.ts'
+import { postgresRows } from '../support/moving.ts'
+import { addTenant } from '../support/rows.ts'
+import { stoppedClock } from '../support/setting.ts'
+import { opened, overStores, type StoreKind } from '../support/stores.ts'
+
+const PEOPLE = 60
+const LOGS_EACH = 20
+const ERASED = [0, 7, 30, PEOPLE - 1]
+const SETTLE_MS = 90_000
+
+/** What belongs to a person, where nothing else contains it. */
+const emailOf = (n: number) => `Person.${n}.of.many@example.com`
+const nameOf = (n: number) => `Name ${n} of many`
+const secretOf = (n: number, i: number) => `secret ${n} in ${i}!`
+
+/** People with logs, short and long ones in turn, so that pages of the file are split, and each named in another's log. */
+const setting = async (t: Test, kind: StoreKind) => {
+  const tested = await opened(t, kind)
+  const { store } = tested
+  const clock = stoppedClock()
+  const deps = { store, clock, newId: createNewId() }
+  const { tenantId } = await addTenant(store)
+  const log = logProspectActivities(deps)
+  const activityOf = (n: number, i: number) => ({
+    ...{ tenantId, source: 'crm', type: 'webhook', email: emailOf(n), name: nameOf(n) },
+    payload: { rawJson: JSON.stringify({ secret: secretOf(n, i).repeat(1 + ((n * 7 + i * 13) % 300)) }) },
+    idempotencyKey: `${n} ${i}`,
+  })
+  for (let i = 0; i < LOGS_EACH; i++)
+    await log(Array.from({ length: PEOPLE }, (_, n) => activityOf((n * 17) % PEOPLE, i)))
+  const [first] = await log([{ ...activityOf(1, LOGS_EACH), email: emailOf(1) }])
+  const prospectId = first && 'receipt' in first ? first.receipt.prospectId : ''
+  for (const n of ERASED) await log([{ ...activityOf(n, 99), prospectId, payload: { rawJson: '{}' } }])
+  for (const n of ERASED) await requestErasure(deps)({ tenantId, email: emailOf(n), blockDays: 30 })
+  const work = async () => {
+    const step = eraseProspects({ store, clock, settleMs: SETTLE_MS })
+    while (await step(AbortSignal.any([])));
+  }
+  const statuses = async () =>
+    (await store.erasures.list([{ tenantId, beforeId: null, limit: 100 }]))[0]?.map(({ status }) => status)
+  return { ...tested, clock, work, statuses }
+}
+
+/** Which texts of people are in there, wherever it is. */
+const foundIn = (text: string, people: readonly number[]): string[] =>
+  people.flatMap((n) => {
+    const texts = [
+      emailOf(n),
+      emailOf(n).toLowerCase(),
+      nameOf(n),
+      ...Array.from({ length: LOGS_EACH }, (_, i) => secretOf(n, i)),
+    ]
+    return texts.filter((one) => text.includes(one))
+  })
+
+overStores(
+  async (t, kind) => {
+    t.test('nothing of an erased person is left in the files of the database', async (t) => {
+      const { address, clock, work, statuses } = await setting(t, kind)
+      const path = String(address)
+      const inFiles = () =>
+        readdirSync(dirname(path))
+          .filter((name) => name.startsWith(basename(path)))
+          .map((name) => readFileSync(join(dirname(path), name), 'latin1'))
+          .join('\n')
+      t.ok(foundIn(inFiles(), ERASED).length > ERASED.length * LOGS_EACH)
+      await work()
+      clock.advance(SETTLE_MS)
+      const reader = new DatabaseSync(path, { readOnly: true })
+      t.teardown(() => reader.isOpen && reader.close())
+      const reading = reader.prepare('select email from prospects').iterate()
+      reading.next()
+      await work()
+      t.strictSame(new Set(await statuses()), new Set(['processing']), 'a reader keeps the journal')
+      reader.close()
+      clock.advance(1_000)
+      await work()
+      t.strictSame(new Set(await statuses()), new Set(['completed']))
+      t.strictSame(foundIn(inFiles(), ERASED), [])
+      t.ok(foundIn(inFiles(), [2, 3, 4]).length > 3 * LOGS_EACH, 'the others are there')
+    })
+  },
+  ['sqlite'],
+)
+
+overStores(
+  async (t, kind) => {
+    t.test('no row of any table has anything of an erased person', async (t) => {
+      const { address, clock, work, statuses } = await setting(t, kind)
+      const dump = async () => JSON.stringify(await postgresRows(String(address)))
+      t.ok(foundIn(await dump(), ERASED).length > ERASED.length * LOGS_EACH)
+      await work()
+      clock.advance(SETTLE_MS)
+      await work()
+      t.strictSame(new Set(await statuses()), new Set(['completed']))
+      t.strictSame(foundIn(await dump(), ERASED), [])
+      t.ok(foundIn(await dump(), [2, 3, 4]).length > 3 * LOGS_EACH, 'the others are there')
+    })
+  },
+  ['postgres'],
+)
