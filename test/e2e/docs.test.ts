@@ -82,11 +82,20 @@ t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {
     const { page, wrong } = await openPage(t, WIDE, 'light')
     const logged = await call(page, 'logProspectActivity')
     t.match(logged, { status: '201', body: { source: 'crm' } })
-    const ids = { prospect_id: logged.body.prospectId, prospect_log_id: logged.body.prospectLogId }
-    for (const list of ['listProspects', 'listTimeline', 'listProspectLogs'])
+    const prospect = { prospect_id: logged.body.prospectId }
+    for (const [list, ids] of Object.entries({
+      listProspects: {},
+      listProspectLogs: {},
+      listTimeline: prospect,
+    }))
       t.match(await call(page, list, ids), { status: '200', body: { hasMore: false } }, list)
-    for (const read of ['getProspect', 'getProspectLog', 'updateProspect'])
-      t.match(await call(page, read, ids), { status: '200', body: { prospectId: ids.prospect_id } }, read)
+    const log = { prospect_log_id: logged.body.prospectLogId }
+    for (const [read, ids] of Object.entries({ getProspect: prospect, getProspectLog: log }))
+      t.match(
+        await call(page, read, ids),
+        { status: '200', body: { prospectId: prospect.prospect_id } },
+        read,
+      )
     t.match(await call(page, 'listPageGroups'), { status: '200', body: { limit: 20 } })
     const { body } = await call(page, 'createPageWithVersion', path)
     t.match(await call(page, 'listPages', path), { status: '200', body: { hasMore: false } })

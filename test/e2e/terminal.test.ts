@@ -26,9 +26,9 @@ t.test('a terminal gets a table in colours, and JSON with --json', { skip }, asy
   const list = programLine('keys', 'list', '--tenant', tenantId)
   const out = join(newFolder(t), 'out')
   const [wide, narrow, plain, asked, redirected, piped] = await Promise.all([
-    onTerminal(list, env, 160),
+    onTerminal(list, env, 300),
     onTerminal(list, { ...env, NO_COLOR: '1' }, 60),
-    onTerminal(list, { ...env, TERM: 'dumb' }, 160),
+    onTerminal(list, { ...env, TERM: 'dumb' }, 300),
     onTerminal(`${list} --json`, env),
     onTerminal(`${list} > ${out}`, env),
     runCommand(['keys', 'list', '--tenant', tenantId], env),
