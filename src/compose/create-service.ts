@@ -14,7 +14,7 @@ import type { ProspectLogListing } from '../core/list-prospect-logs.ts'
 import type { ProspectListing } from '../core/list-prospects.ts'
 import type { TimelineListing } from '../core/list-timeline.ts'
 import type { NewActivity } from '../core/new-log.ts'
-import { asOutcome, type Outcome } from '../core/outcome.ts'
+import { asOutcome } from '../core/outcome.ts'
 import type { PageWant } from '../core/ports/pages.ts'
 import type { ProspectLogWant } from '../core/ports/prospect-logs.ts'
 import type { ProspectWant } from '../core/ports/prospects.ts'
@@ -81,8 +81,7 @@ export const createService = ({
     await found
     return run(input)
   }
-  const logBy = (run: typeof useCases.logProspectActivity) => async (activity: ActivityToLog) =>
-    ofTenant(checked(inputs.ActivityInput, activity, ['payload']), run)
+  const checkedActivity = (activity: ActivityToLog) => checked(inputs.ActivityInput, activity, ['payload'])
 
   return {
     /** Creates a tenant, and its first brand with the same name. */
@@ -97,13 +96,19 @@ export const createService = ({
     ) =>
       createPageGroup(deps)(checked(inputs.PageGroupCreation, group, ['actions', 'footerLinks', 'scripts'])),
     /** Logs one activity, for the prospect with this id, else the one with this email, else a new one. */
-    logActivity: logBy(useCases.logProspectActivity),
+    logActivity: async (activity: ActivityToLog) =>
+      ofTenant(checkedActivity(activity), useCases.logProspectActivity),
     /**
      * Logs many, in order. Returns for each its result or its `DomainFailure`; one failure affects no other, but after
      * `unavailable` the rest is not tried.
      */
     logActivities: async (activities: readonly ActivityToLog[]) =>
-      (await inOrder(activities, logBy(useCases.logProspectActivities))).map(outcomeOf),
+      (
+        await inOrder(activities, {
+          prepare: (activity) => ofTenant(checkedActivity(activity), async (input) => input),
+          run: useCases.logProspectActivities,
+        })
+      ).map((answer) => (answer instanceof Error ? asOutcome(answer) : answer)),
     /** One slice of the prospects of a tenant, newest first. With an email: the one that has it, if any. */
     listProspects: async (list: SliceOptions & Omit<ProspectListing, 'limit'>) =>
       ofTenant(checkedList(inputs.ProspectListInput, list), useCases.listProspects),
@@ -174,6 +179,3 @@ const checked = <Shape extends v.GenericSchema, Raw extends string = never>(
 /** Over HTTP the limit is a text, and so its shape is one of a text. */
 const checkedList = <Shape extends v.GenericSchema>(shape: Shape, { limit, ...list }: SliceOptions = {}) =>
   checked(shape, { ...list, ...(limit !== undefined && { limit: String(limit) }) }, [], 'parameter')
-
-const outcomeOf = <Answer>(settled: PromiseSettledResult<Answer>): Outcome<Answer> =>
-  settled.status === 'fulfilled' ? settled.value : asOutcome(settled.reason)

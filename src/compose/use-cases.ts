@@ -63,27 +63,23 @@ export const composeUseCases = (deps: Deps): UseCases => {
   const readSlices = (operation: keyof UseCases) => read(operation, READ_SLICES_MAX, SLICES_AT_ONCE_MAX)
   const readOne = (operation: keyof UseCases) => read(operation, READ_PAGES_MAX, PAGES_AT_ONCE_MAX)
   const logAll = logProspectActivities({ ...deps, remembered })
-  const gatherLogs = (operation: keyof UseCases, more = {}) =>
+  const gatherLogs = () =>
     gather(logAll, {
-      ...options(operation),
+      ...options('logProspectActivity'),
       weightOf: ({ payload, email }) => payload.rawJson.length + lengthOf(email),
-      ...more,
     })
   const located = (activity: NewActivity): LocatedActivity => {
     const rememberedId = remembered.find(activity)
     return rememberedId ? { ...activity, rememberedId } : activity
   }
   // Apart, so that no activity of a remembered prospect waits for the look-up of another one.
-  const [logAtOnce, logWithLookup] = [gatherLogs('logProspectActivity'), gatherLogs('logProspectActivity')]
-  // One list after the other, of each tenant on a cluster: their order is the order of the calls.
-  const oneList = tenantListsMax === undefined ? { listsInFlightMax: 1 } : { groupListsMax: 1 }
-  const logInOrder = gatherLogs('logProspectActivities', oneList)
+  const [logAtOnce, logWithLookup] = [gatherLogs(), gatherLogs()]
   return {
     logProspectActivity: (activity) => {
       const found = located(activity)
       return found.rememberedId ? logAtOnce(found) : logWithLookup(found)
     },
-    logProspectActivities: (activity) => logInOrder(located(activity)),
+    logProspectActivities: (activities) => logAll(activities.map(located)),
     listProspects: gather(listProspects(deps), readSlices('listProspects')),
     getProspect: gather(getProspects(deps), readOne('getProspect')),
     updateProspect: updateProspect({ ...deps, remembered }),

@@ -1,29 +1,46 @@
-import { isUnavailable } from './failures.ts'
+import { DomainFailure, isUnavailable } from './failures.ts'
+import { asOutcome, type Outcome } from './outcome.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 export const LIST_LENGTH_MAX = 200
 
-/**
- * Runs inputs in order, a chunk at a time: the next one starts once all of it are settled, so that others get their
- * turns in between. After `unavailable` the rest is not tried, and fails alike. `beforeChunk` gets the length of each.
- */
-export const inOrder = async <Input, Answer>(
-  inputs: readonly Input[],
-  run: (input: Input) => Promise<Answer>,
-  beforeChunk: (length: number) => Promise<void> | undefined = () => undefined,
-): Promise<readonly PromiseSettledResult<Answer>[]> => {
-  const settled: PromiseSettledResult<Answer>[] = []
-  const runChunk = async (chunk: readonly Input[]) => {
-    await beforeChunk(chunk.length)
-    return Promise.allSettled(chunk.map(run))
-  }
-  while (settled.length < inputs.length) {
-    const chunk = inputs.slice(settled.length, settled.length + LIST_LENGTH_MAX)
-    const away = settled.findLast((one) => one.status === 'rejected' && isUnavailable(one.reason))
-    if (away !== undefined) settled.push(...chunk.map(() => away))
-    else settled.push(...(await runChunk(chunk).catch((reason) => chunk.map(() => rejected(reason)))))
-  }
-  return settled
+type Steps<Input, Item, Answer> = {
+  /** Checks one input. Its failure is its answer. */
+  readonly prepare: (input: Input) => Item | Promise<Item>
+  /** A use case for many at once. */
+  readonly run: (items: readonly Item[]) => Promise<readonly Outcome<Answer>[]>
+  /** Resolves when a list of this length may begin. */
+  readonly beforeList?: (length: number) => Promise<void> | undefined
 }
 
-const rejected = (reason: unknown) => ({ status: 'rejected', reason }) as const
+/**
+ * Runs any number of inputs, a list at a time, in order: an input finds what those before it created. Answers each, in
+ * order, with its answer or its error. If a list fails, its members are run one by one, so that none fails for another;
+ * but after `unavailable` the rest is not tried, and fails alike.
+ */
+export const inOrder = async <Input, Item, Answer>(
+  inputs: readonly Input[],
+  { prepare, run, beforeList = () => undefined }: Steps<Input, Item, Answer>,
+): Promise<readonly (Answer | Error)[]> => {
+  const answers: (Answer | Error)[] = []
+  let oneByOne = 0
+  while (answers.length < inputs.length) {
+    const length = oneByOne-- > 0 ? 1 : LIST_LENGTH_MAX
+    const list = inputs.slice(answers.length, answers.length + length)
+    try {
+      await beforeList(list.length)
+      const items = await Promise.all(
+        list.map(async (input) => prepare(input)).map((item) => item.catch(asOutcome)),
+      )
+      const valid = items.filter((item) => !(item instanceof DomainFailure)) as Item[]
+      const outcomes = (valid.length === 0 ? [] : await run(valid)).values()
+      for (const item of items)
+        answers.push(item instanceof DomainFailure ? item : (outcomes.next().value as Outcome<Answer>))
+    } catch (why) {
+      if (isUnavailable(why)) return [...answers, ...inputs.slice(answers.length).map(() => why)]
+      if (list.length === 1) answers.push(why as Error)
+      else oneByOne = list.length
+    }
+  }
+  return answers
+}

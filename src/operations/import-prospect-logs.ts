@@ -2,9 +2,10 @@ import { decodeUtf8, parseActivity } from '../adapters/http/parse-request.ts'
 import { tooLarge } from '../adapters/http/requests.ts'
 import { brandsOf } from '../core/create-tenant.ts'
 import { DomainFailure, type Fault } from '../core/failures.ts'
-import { LIST_LENGTH_MAX } from '../core/in-order.ts'
+import { inOrder, LIST_LENGTH_MAX } from '../core/in-order.ts'
 import type { LoggedActivity } from '../core/log-prospect-activity.ts'
 import type { NewActivity } from '../core/new-log.ts'
+import type { Outcome } from '../core/outcome.ts'
 import type { Store } from '../core/ports/store.ts'
 import { type Line, linesOf } from './lines.ts'
 
@@ -19,8 +20,8 @@ export type RefusedLine = {
 }
 type Deps = {
   readonly store: Pick<Store, 'tenants'>
-  /** Stores activities in the order of the calls. */
-  readonly log: (activity: NewActivity) => Promise<LoggedActivity>
+  /** Stores a list of activities. */
+  readonly log: (activities: readonly NewActivity[]) => Promise<readonly Outcome<LoggedActivity>[]>
   readonly onRefused: (refused: RefusedLine) => void
   readonly onProgress: (soFar: Imported) => void
 }
@@ -47,17 +48,17 @@ export const importProspectLogs =
     let list: Line[] = []
     let bytesInList = 0
 
-    const logLine = async ({ bytes }: Line) => {
+    const prepare = ({ bytes }: Line) => {
       if (bytes === null) throw tooLarge(lineBytesMax)
-      return log({ ...parseActivity(decodeUtf8(bytes)), tenantId })
+      return { ...parseActivity(decodeUtf8(bytes)), tenantId }
     }
     const logList = async () => {
-      const settled = await Promise.allSettled(list.map(logLine))
+      const answers = await inOrder(list, { prepare, run: log })
       for (const [i, { number }] of list.entries()) {
-        const line = settled[i] as PromiseSettledResult<LoggedActivity>
-        if (line.status === 'fulfilled') counts[line.value.replayed ? 'replayed' : 'logged']++
+        const answer = answers[i] as LoggedActivity | Error
+        if (!(answer instanceof Error)) counts[answer.replayed ? 'replayed' : 'logged']++
         else {
-          onRefused(refusedLine(number, line.reason))
+          onRefused(refusedLine(number, answer))
           counts.refused++
         }
         counts.read++

@@ -41,7 +41,7 @@ export const erasures = section(
         /** The receipt, or the kind of the refusal. */
         log: async (fields: Partial<NewActivity>): Promise<Logged> => {
           const activity = { tenantId, source: 'crm', type: 'webhook', payload: { rawJson: '{}' }, ...fields }
-          const [outcome] = await logAll([activity])
+          const [outcome] = await logAll([{ ...activity, rememberedId: remembered.find(activity) }])
           if (outcome instanceof core.DomainFailure) return { kind: outcome.kind }
           return { kind: 'logged', ...outcome?.receipt }
         },

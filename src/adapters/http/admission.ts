@@ -19,11 +19,16 @@ const newTenant = (id: string) => ({
   waitingBytes: 0,
   reading: new Set<Place>(),
   ready: new Set<Place>(),
+  /** Batches between two turns: they go before the ready ones, so that what was begun is finished first. */
+  begun: new Set<Place>(),
 })
 type Tenant = ReturnType<typeof newTenant>
+const isReady = ({ ready, begun }: Tenant): boolean => ready.size + begun.size > 0
 /** One request between its arrival and its answer. */
 export type Place = {
   readonly tenant: Tenant
+  /** Where it waits for its turn: one of the two of its tenant. */
+  queue: Set<Place>
   bytes: number
   /** What it counts as while it is worked on: 1, or the items of a batch that are worked on. */
   items: number
@@ -75,7 +80,7 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     else {
       countWaiting(place, -1)
       tenant.reading.delete(place)
-      if (tenant.ready.delete(place) && tenant.ready.size === 0) turns.delete(tenant)
+      if (place.queue.delete(place) && !isReady(tenant)) turns.delete(tenant)
     }
     place.state = 'gone'
     bytes -= place.bytes
@@ -88,8 +93,8 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     return true
   }
   /** The oldest waiting request of a tenant. Those still reading come first: slow senders are among them. */
-  const dropOldest = ({ reading, ready }: Tenant, bytesMin: number, why: string): boolean => {
-    for (const places of [reading, ready])
+  const dropOldest = ({ reading, ready, begun }: Tenant, bytesMin: number, why: string): boolean => {
+    for (const places of [reading, ready, begun])
       for (const place of places) if (place.bytes >= bytesMin) return drop(place, why)
     return false
   }
@@ -108,7 +113,7 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     let next: Place | undefined
     let fewest = Number.POSITIVE_INFINITY
     for (const tenant of turns) {
-      const [place] = tenant.ready
+      const [place] = tenant.begun.size > 0 ? tenant.begun : tenant.ready
       if (place === undefined || place.bytes > bytesMax || tenant.working >= fewest) continue
       next = place
       fewest = tenant.working
@@ -122,20 +127,18 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
       if (place !== undefined && !hasRoomFor(place)) place = nextOf(0)
       if (place === undefined) return
       const { tenant } = place
-      tenant.ready.delete(place)
+      place.queue.delete(place)
       turns.delete(tenant)
-      if (tenant.ready.size > 0) turns.add(tenant)
+      if (isReady(tenant)) turns.add(tenant)
       begin(place)
       place.enter()
     }
   }
   const dropLate = (): void => {
     const lateMs = performance.now() - waitMsMax
-    for (const { ready } of turns)
-      for (const place of ready) {
-        if (place.readySinceMs > lateMs) break
-        drop(place, 'The request waited too long for its turn.')
-      }
+    for (const { ready, begun } of turns)
+      for (const place of [...begun, ...ready])
+        if (place.readySinceMs <= lateMs) drop(place, 'The request waited too long for its turn.')
     if (turns.size > 0) return
     clearInterval(sweeping)
     sweeping = undefined
@@ -154,7 +157,7 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
       place.enter = resolve
       place.refuse = reject
       place.readySinceMs = performance.now()
-      tenant.ready.add(place)
+      place.queue.add(place)
       turns.add(tenant)
     })
   }
@@ -170,7 +173,15 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
       }
       tenants.set(tenantId, tenant)
       tenant.places++
-      const place: Place = { tenant, bytes: 0, items: 1, state: 'waiting', readySinceMs: 0, ...NOBODY_WAITS }
+      const place: Place = {
+        tenant,
+        queue: tenant.ready,
+        bytes: 0,
+        items: 1,
+        state: 'waiting',
+        readySinceMs: 0,
+        ...NOBODY_WAITS,
+      }
       countWaiting(place, 1)
       return place
     },
@@ -210,6 +221,7 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
         place.state = 'waiting'
         countWaiting(place, 1)
         place.items = Math.min(items, atOnceMax)
+        place.queue = place.tenant.begun
         beginNext()
       }
       return turn(place)

@@ -11,18 +11,18 @@ import { type Route, route } from './route.ts'
 const run: Route['run'] = async ({ logProspectActivities }, { tenantId, members }, steps) => {
   const texts = elementsOf((members.get('items') as RawJson).rawJson)
   steps.count(texts.length - 1)
-  const logItem = async (text: string) => {
+  const prepare = (text: string) => {
     if (Buffer.byteLength(text) > steps.itemBytesMax) throw tooLarge(steps.itemBytesMax)
-    return logProspectActivities({ ...parseActivity(text), tenantId })
+    return { ...parseActivity(text), tenantId }
   }
-  const settled = await inOrder(texts, logItem, steps.nextTurn)
+  const answers = await inOrder(texts, { prepare, run: logProspectActivities, beforeList: steps.nextTurn })
   // When the database is away, all items have the same reason, which is reported once.
-  const reasons = new Set(settled.flatMap((item) => (item.status === 'rejected' ? [item.reason] : [])))
+  const reasons = new Set(answers.filter((answer) => answer instanceof Error))
   const refusals = new Map([...reasons].map((why) => [why, steps.refusalOf(why)]))
-  const items = settled.map((item): ProspectLogBatchResult['items'][number] => {
-    if (item.status === 'fulfilled')
-      return { status: 201, prospectLog: item.value.receipt, replayed: item.value.replayed }
-    const { status = 500, body = '' } = refusals.get(item.reason) ?? {}
+  const items = answers.map((answer): ProspectLogBatchResult['items'][number] => {
+    if (!(answer instanceof Error))
+      return { status: 201, prospectLog: answer.receipt, replayed: answer.replayed }
+    const { status = 500, body = '' } = refusals.get(answer) ?? {}
     return { status, problem: { rawJson: String(body).trimEnd() } }
   })
   const refused = items.filter(({ status }) => status !== 201).length

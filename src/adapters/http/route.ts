@@ -8,6 +8,7 @@ import type { ProspectListing } from '../../core/list-prospects.ts'
 import type { TimelineListing } from '../../core/list-timeline.ts'
 import type { LoggedActivity } from '../../core/log-prospect-activity.ts'
 import type { NewActivity } from '../../core/new-log.ts'
+import type { Outcome } from '../../core/outcome.ts'
 import type { Scope } from '../../core/ports/api-keys.ts'
 import type { PageWant } from '../../core/ports/pages.ts'
 import type { ProspectLogWant } from '../../core/ports/prospect-logs.ts'
@@ -33,8 +34,10 @@ export type UseCases = {
   readonly listTimeline: (listing: TimelineListing) => Promise<ProspectLogSlice>
   readonly listProspectLogs: (listing: ProspectLogListing) => Promise<ProspectLogSlice>
   readonly getProspectLog: (want: ProspectLogWant) => Promise<ProspectLog>
-  /** One of many: they are stored in the order of the calls. */
-  readonly logProspectActivities: (activity: NewActivity) => Promise<LoggedActivity>
+  /** A list of them: an activity finds what those before it created. */
+  readonly logProspectActivities: (
+    activities: readonly NewActivity[],
+  ) => Promise<readonly Outcome<LoggedActivity>[]>
   readonly listPageGroups: (listing: PageGroupListing) => Promise<PageGroupSlice>
   readonly listPages: (listing: PageListing) => Promise<PageSlice>
   readonly getPage: (want: PageWant) => Promise<PageWithVersion>

@@ -333,14 +333,32 @@ t.test(
   },
 )
 
+t.test('a batch that was begun goes on before a new request of its tenant', async (t) => {
+  const { come, go, arrive, hold, turn, working, nextTurn, placeOf } = setting({ atOnceMax: 2 })
+  come('a0', 'a1')
+  arrive('a2')
+  hold(placeOf('a2'), 1)
+  await settled()
+  const next = nextTurn(placeOf('a0'), 2)?.then(() => working.push('a0 again'))
+  void turn('a2')
+  await go('a1')
+  await next
+  t.strictSame(working, ['a0', 'a1', 'a0 again'])
+  await go('a0')
+  t.equal(working.at(-1), 'a2')
+})
+
 t.test(
-  'a batch that waits for its next turn is dropped before a tenant that holds less is refused',
+  'batches that wait for their next turns are dropped before a tenant that holds less is refused',
   async (t) => {
-    const { come, arrive, refused, nextTurn, placeOf } = setting({ atOnceMax: 2, waitingMax: 2 })
-    come('a0', 'a1')
+    const { arrive, hold, turn, refused, nextTurn, placeOf } = setting({ atOnceMax: 3, waitingMax: 2 })
+    for (const name of named('a', 3)) {
+      arrive(name)
+      hold(placeOf(name), 1)
+      void turn(name)
+    }
     await settled()
-    const dropped = nextTurn(placeOf('a0'), 2)?.catch(() => refused.push('a0'))
-    come('a2', 'a3')
+    const [dropped] = ['a0', 'a1'].map((name) => nextTurn(placeOf(name), 3)?.catch(() => refused.push(name)))
     arrive('b0')
     await dropped
     t.strictSame(refused, ['a0'])
