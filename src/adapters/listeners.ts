@@ -13,11 +13,10 @@ export const createListeners = () => {
   return {
     add: (listener: SignalListener): void => void listeners.add(listener),
     emit,
-    /** Some signals may have been missed. Those of prospects only save time: memories of them end soon anyway. */
+    /** Some signals may have been missed. Not those of prospects: they only save time, and memories of them end soon. */
     emitAll: (): void => {
       emit('keys')
       emit('versions')
-      emit('prospects')
     },
     clear: (): void => listeners.clear(),
   }

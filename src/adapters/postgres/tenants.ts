@@ -12,7 +12,7 @@ export const postgresTenants = (ask: Ask): Tenants => ({
   add: async (tenant) => {
     await ask(
       (sql) => sql`
-        with tenant as (insert into tenants ${TENANT.values(sql, [tenant])})
+        with tenant as (insert into tenants ${TENANT.values(sql, [{ ...tenant, retentionDays: null }])})
         insert into brands ${BRAND.values(sql, [tenant])}`,
     )
   },

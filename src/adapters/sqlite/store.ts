@@ -38,6 +38,7 @@ export const sqliteStore = (
       const now = dataVersion(database)
       if (now === seen) return
       listeners.emitAll()
+      listeners.emit('prospects')
       if (typeof now === 'string') notify(now, false)
       else if (typeof seen === 'string') notify('The database can be used again.', true)
       seen = now
