@@ -5,10 +5,6 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createLog } from '../../src/adapters/log.ts'
-import { createService } from '../../src/compose/create-service.ts'
-import { createRuntime } from '../../src/compose/service.ts'
-import { readConfig } from '../../src/config/config.ts'
 import { FAULTS } from '../support/faulty.ts'
 import {
   answerOf,
@@ -249,42 +245,3 @@ t.test('the password in a wrong address of the database is told to nobody', { bu
     tellsNothing(t, `the lines with ${hidden}`, server.stderr(), secrets)
   }
 })
-
-/** The statements of SECURITY.md: one that finds a prospect, and those that delete. */
-const ERASURE = /^ {2}```sql\n([^`]*)```$/m.exec(
-  readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8'),
-)?.[1]
-
-for (const kind of databaseKinds())
-  t.test(
-    `on ${kind.name}, the documented erasure deletes a person`,
-    { skip: kind.skip ?? false },
-    async (t) => {
-      t.teardown(kind.end)
-      const { env, rows } = await kind.open(t)
-      const { tenantId } = await seed(env)
-      const { store } = createRuntime(readConfig(env), createLog('silent'))
-      const log = async (fields: { email?: string; prospectId?: string }) => {
-        const activity = { tenantId, source: 'crm', payload: { rawJson: '{}' }, ...fields }
-        return (await createService({ store }).logActivity(activity)).receipt.prospectId
-      }
-      const prospectId = await log({ email: ' Grace.Hopper@Example.com ' })
-      await log({ prospectId })
-      const other = await log({ email: 'other@example.com' })
-      await log({ prospectId: other, email: EMAIL.toUpperCase() })
-      await store.close()
-
-      const filled = (sql: string) =>
-        sql.replace('ada@example.com', EMAIL).replace('tenant_…', tenantId).replace('prospect_…', prospectId)
-      const [find = '', ...deletes] = ERASURE?.split(';').filter((sql) => sql.trim() !== '') ?? []
-      t.match(Object.values((await rows(filled(find)))[0] ?? {}), [tenantId, prospectId])
-      for (const sql of deletes) await rows(filled(sql))
-      for (const table of ['prospects', 'prospect_logs']) {
-        const left = await rows<{ email: string }>(`select email from ${table}`)
-        t.strictSame(
-          left.map(({ email }) => email),
-          ['other@example.com'],
-        )
-      }
-    },
-  )

@@ -39,6 +39,7 @@ const STATUSES: Readonly<Record<string, number>> = {
   page_not_found: 404,
   prospect_not_found: 404,
   prospect_log_not_found: 404,
+  erasure_not_found: 404,
   method_not_allowed: 405,
   page_group_not_active: 409,
   email_taken: 409,

@@ -19,7 +19,11 @@ overStores(async (t, kind) => {
     if (method === 'OPTIONS') return null
     if (!methods.includes(method)) return 'method_not_allowed'
     const ids = (shape.exec(path) ?? []).slice(1).map(decoded)
-    if (path === '/v0/prospect_logs') return 'invalid_json'
+    const needsBody = method === 'PATCH' || (method === 'POST' && !path.startsWith('/v0/page_groups'))
+    if (needsBody) return 'invalid_json'
+    if (path.startsWith('/v0/prospect_logs/')) return 'prospect_log_not_found'
+    if (path.startsWith('/v0/prospects/')) return 'prospect_not_found'
+    if (path.startsWith('/v0/erasures/')) return 'erasure_not_found'
     if (path.startsWith('/problems/')) return ids[0] === 'invalid_json' ? null : 'not_found'
     if (ids.length > 0 && ids[0] !== pageGroupId) return 'page_group_not_found'
     if (ids.length > 1 && ids[1] !== pageId) return 'page_not_found'
@@ -75,7 +79,14 @@ overStores(async (t, kind) => {
 })
 
 const PATHS: readonly (readonly [shape: RegExp, methods: readonly string[]])[] = [
-  [/^\/v0\/prospect_logs$/, ['POST']],
+  [/^\/v0\/prospect_logs$/, ['GET', 'HEAD', 'POST']],
+  [/^\/v0\/prospect_logs\/batch$/, ['POST']],
+  [/^\/v0\/prospect_logs\/([^/]+)$/, ['GET', 'HEAD']],
+  [/^\/v0\/prospects$/, ['GET', 'HEAD']],
+  [/^\/v0\/prospects\/([^/]+)$/, ['GET', 'HEAD', 'PATCH']],
+  [/^\/v0\/prospects\/([^/]+)\/prospect_logs$/, ['GET', 'HEAD']],
+  [/^\/v0\/erasures$/, ['GET', 'HEAD', 'POST']],
+  [/^\/v0\/erasures\/([^/]+)$/, ['GET', 'HEAD']],
   [/^\/v0\/page_groups$/, ['GET', 'HEAD']],
   [/^\/v0\/page_groups\/([^/]+)\/pages$/, ['GET', 'HEAD', 'POST']],
   [/^\/v0\/page_groups\/([^/]+)\/pages\/([^/]+)$/, ['GET', 'HEAD']],

@@ -58,7 +58,12 @@ export const pathOf = (ids: readonly string[]): fc.Arbitrary<string> => {
     { weight: 1, arbitrary: anyText.filter((text) => !/[/?#]/.test(text)) },
   )
   const path = fc.oneof(
-    fc.constantFrom('/v0/page_groups', '/v0/prospect_logs', '/healthz', '/readyz', '/openapi.json', '/', ''),
+    fc.constantFrom('/v0/page_groups', '/healthz', '/readyz', '/openapi.json', '/', ''),
+    fc.constantFrom('/v0/prospect_logs', '/v0/prospect_logs/batch', '/v0/prospects', '/v0/erasures'),
+    fc
+      .tuple(fc.constantFrom('prospect_logs', 'prospects', 'erasures'), segment)
+      .map(([resource, id]) => `/v0/${resource}/${id}`),
+    segment.map((id) => `/v0/prospects/${id}/prospect_logs`),
     segment.map((id) => `/v0/page_groups/${id}/pages`),
     fc.tuple(segment, segment).map(([group, page]) => `/v0/page_groups/${group}/pages/${page}`),
     fc.oneof(segment, fc.constantFrom('invalid_json')).map((code) => `/problems/${code}`),
