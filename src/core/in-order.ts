@@ -28,6 +28,8 @@ export const inOrder = async <Input, Item, Answer>(
     const length = oneByOne-- > 0 ? 1 : LIST_LENGTH_MAX
     const list = inputs.slice(answers.length, answers.length + length)
     try {
+      // Others are heard in between, also where the database never makes anybody wait.
+      await new Promise(setImmediate)
       await beforeList(list.length)
       const items = await Promise.all(
         list.map(async (input) => prepare(input)).map((item) => item.catch(asOutcome)),

@@ -714,7 +714,7 @@ export interface components {
             /** @constant */
             code?: "invalid_json";
         };
-        /** @description Send a smaller body. The limit is 1 MiB unless the server sets another. */
+        /** @description Send a smaller body. The limit is 1 MiB, for a batch 8 MiB, unless the server sets others. */
         PayloadTooLargeProblem: components["schemas"]["Problem"] & {
             /** @constant */
             status?: 413;
@@ -763,7 +763,7 @@ export interface components {
             /** @constant */
             code?: "email_taken";
         };
-        /** @description The tenant of this API key has no logged activity with this id. It may have been erased or kept long enough. */
+        /** @description The tenant of this API key has no logged activity with this id. It may have been erased, or its retention time is over. */
         ProspectLogNotFoundProblem: components["schemas"]["Problem"] & {
             /** @constant */
             status?: 404;

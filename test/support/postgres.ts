@@ -149,7 +149,13 @@ export const startPostgres = async ({
     await ended
   }
   const signalAll = (signal: NodeJS.Signals, pids: readonly number[]) => {
-    for (const pid of pids) process.kill(pid, signal)
+    for (const pid of pids)
+      try {
+        process.kill(pid, signal)
+      } catch (error) {
+        // A connection's process may have ended meanwhile.
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+      }
   }
   /** The first process comes first: while it is stopped it starts no others. */
   const stopAll = () => {

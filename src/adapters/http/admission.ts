@@ -105,18 +105,18 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     return most
   }
 
-  const hasRoomFor = ({ items, bytes }: Place): boolean =>
-    working + items <= atOnceMax &&
-    (bytes === 0 || workingBytes === 0 || workingBytes + bytes <= bodyBytesMax / 2)
-  /** The first request of the tenant that works on the fewest. Among equals, of the one whose turn it is. */
+  /** A list of a batch needs no more room to begin than any request, or others would wait behind it. */
+  const hasRoomFor = ({ bytes }: Place): boolean =>
+    working < atOnceMax && (bytes === 0 || workingBytes === 0 || workingBytes + bytes <= bodyBytesMax / 2)
+  /** The first request of the tenant that would work on the fewest. Among equals, of the one whose turn it is. */
   const nextOf = (bytesMax: number): Place | undefined => {
     let next: Place | undefined
     let fewest = Number.POSITIVE_INFINITY
     for (const tenant of turns) {
       const [place] = tenant.begun.size > 0 ? tenant.begun : tenant.ready
-      if (place === undefined || place.bytes > bytesMax || tenant.working >= fewest) continue
+      if (place === undefined || place.bytes > bytesMax || tenant.working + place.items >= fewest) continue
       next = place
-      fewest = tenant.working
+      fewest = tenant.working + place.items
     }
     return next
   }

@@ -45,7 +45,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   prospect_log_not_found: row(
     404,
     'Prospect log not found',
-    'The tenant of this API key has no logged activity with this id. It may have been erased or kept long enough.',
+    'The tenant of this API key has no logged activity with this id. It may have been erased, or its retention time is over.',
   ),
   erasure_not_found: row(404, 'Erasure not found', 'The tenant of this API key has no erasure with this id.'),
   method_not_allowed: row(405, 'Method not allowed', 'The `Allow` header lists the allowed methods.'),
@@ -67,7 +67,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   payload_too_large: row(
     413,
     'Payload too large',
-    'Send a smaller body. The limit is 1 MiB unless the server sets another.',
+    'Send a smaller body. The limit is 1 MiB, for a batch 8 MiB, unless the server sets others.',
   ),
   unsupported_media_type: row(
     415,

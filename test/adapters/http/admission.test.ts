@@ -316,52 +316,49 @@ t.test(
     }
     void next('a0', 3)
     await settled()
-    t.strictSame(working.splice(0), ['a0', 'a1', 'b0'], 'there is no room for three more')
-    await go('b0')
-    t.strictSame(working.splice(0), ['a0 3'], 'then there is')
+    t.strictSame(working.splice(0), ['a0', 'a1', 'b0', 'a0 3'], 'it begins while there is room for one')
     come('b1', 'b2')
     await settled()
-    t.strictSame(working.splice(0), [], 'four are worked on')
+    t.strictSame(working.splice(0), [], 'five are worked on')
     void next('a0', 100)
     await settled()
     t.strictSame(working.splice(0), ['b1', 'b2'], 'another tenant has its turn first')
-    await go('a1', 'b1', 'b2')
-    t.strictSame(working.splice(0), ['a0 100'], 'more than there is room for, alone')
+    await go('a1')
+    t.strictSame(working.splice(0), ['a0 100'])
     come('b3')
+    await go('b0', 'b1', 'b2')
+    t.strictSame(working.splice(0), [], 'a hundred fill the room alone')
     await go('a0')
     t.strictSame(working, ['b3'])
   },
 )
 
 t.test('a batch that was begun goes on before a new request of its tenant', async (t) => {
-  const { come, go, arrive, hold, turn, working, nextTurn, placeOf } = setting({ atOnceMax: 2 })
-  come('a0', 'a1')
-  arrive('a2')
-  hold(placeOf('a2'), 1)
+  const { come, go, working, nextTurn, placeOf } = setting({ atOnceMax: 2 })
+  come('a0', 'a1', 'a2', 'b0')
   await settled()
   const next = nextTurn(placeOf('a0'), 2)?.then(() => working.push('a0 again'))
-  void turn('a2')
-  await go('a1')
+  come('a3')
+  await settled()
+  t.strictSame(working, ['a0', 'a1', 'b0'])
+  await go('a1', 'b0')
   await next
-  t.strictSame(working, ['a0', 'a1', 'a0 again'])
+  t.strictSame(working, ['a0', 'a1', 'b0', 'a0 again'])
   await go('a0')
-  t.equal(working.at(-1), 'a2')
+  t.strictSame(working.slice(4), ['a2', 'a3'])
 })
 
 t.test(
   'batches that wait for their next turns are dropped before a tenant that holds less is refused',
   async (t) => {
-    const { arrive, hold, turn, refused, nextTurn, placeOf } = setting({ atOnceMax: 3, waitingMax: 2 })
-    for (const name of named('a', 3)) {
-      arrive(name)
-      hold(placeOf(name), 1)
-      void turn(name)
-    }
+    const { come, arrive, refused, nextTurn, placeOf } = setting({ atOnceMax: 3, waitingMax: 2 })
+    come(...named('a', 3))
     await settled()
-    const [dropped] = ['a0', 'a1'].map((name) => nextTurn(placeOf(name), 3)?.catch(() => refused.push(name)))
+    void nextTurn(placeOf('a0'), 3)
+    const [dropped] = ['a1', 'a2'].map((name) => nextTurn(placeOf(name), 3)?.catch(() => refused.push(name)))
     arrive('b0')
     await dropped
-    t.strictSame(refused, ['a0'])
-    t.throws(() => nextTurn(placeOf('a0'), 2), UNAVAILABLE)
+    t.strictSame(refused, ['a1'])
+    t.throws(() => nextTurn(placeOf('a1'), 2), UNAVAILABLE)
   },
 )

@@ -213,8 +213,8 @@ t.test('429: a batch counts as its items, and is refused before anything is stor
     'a refused one counts as one',
   )
   clock.advance(60_000)
-  const detail = 'A batch counts as its items, and this API key may make 10 requests per minute.'
-  t.match(await batch(11), { status: 429, json: { detail } })
+  const errors = [{ detail: 'must have at most 10 items: each counts as a request', pointer: '/items' }]
+  t.match(await batch(11), { status: 400, json: { errors } }, 'it could never be taken')
   t.equal(store.kept.logs().length, 9)
 })
 
@@ -278,6 +278,7 @@ t.test('a batch takes a turn for each part of it, so that others write in betwee
   const batches = many(5).map(() => call(BATCH, { json: { items: many(1_000) } }))
   const singles = many(20).map(async () => (await call(LOG, { key, json: activity })).status)
   t.strictSame(await Promise.all(singles), Array(20).fill(201))
-  t.ok(answered.filter(({ route }) => route?.endsWith('batch')).length < 2, 'before most of the batches')
+  const before = answered.filter(({ route }) => route?.endsWith('batch')).length
+  t.ok(before < 3, `before most of the batches: ${before}`)
   for (const { status } of await Promise.all(batches)) t.equal(status, 201)
 })

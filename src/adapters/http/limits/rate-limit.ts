@@ -2,7 +2,7 @@ import { refuse } from '../../../core/failures.ts'
 import type { Caller } from '../../../core/identify.ts'
 
 /**
- * Counts a request of a key, or several at once. Refuses `rate_limited`; `headers` receives the state of the limit either
+ * Counts a request of a key, or several at once. Refuses `rate_limited`, or `invalid_request` if there can never be so many; `headers` receives the state of the limit either
  * way.
  */
 export type RateLimit = (caller: Caller, headers: Record<string, string>, requests?: number) => void
@@ -12,13 +12,20 @@ export const createRateLimit = (perMinute: number | null, stopwatch: () => numbe
   if (perMinute === null) return () => {}
   const take = createTokenBuckets(perMinute, stopwatch)
   const policy = `"per-minute";q=${perMinute};w=60`
-  const batch = `A batch counts as its items, and this API key may make ${perMinute} requests per minute.`
+  const tooLong = [
+    { detail: `must have at most ${perMinute} items: each counts as a request`, pointer: '/items' },
+  ]
   return ({ apiKeyId }, headers, requests = 1) => {
+    // The first item counted as the request.
+    if (requests >= perMinute && requests > 1)
+      refuse('invalid_request', 'The batch exceeds the requests per minute of this API key.', {
+        errors: tooLong,
+      })
     const { isTaken, left, waitS } = take(apiKeyId, requests)
     headers['ratelimit-policy'] = policy
     headers['ratelimit'] = `"per-minute";r=${Math.floor(left)};t=${waitS}`
-    const detail = requests === 1 ? 'This API key has used up its requests per minute.' : batch
-    if (!isTaken) refuse('rate_limited', detail, { retryAfterS: waitS })
+    if (!isTaken)
+      refuse('rate_limited', 'This API key has used up its requests per minute.', { retryAfterS: waitS })
   }
 }
 
