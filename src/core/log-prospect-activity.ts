@@ -124,12 +124,10 @@ const decide = (
 
   const logOne = (activity: Activity): LoggedActivity => {
     const { tenantId, prospectId, matchable } = activity
-    const found =
-      prospectId !== undefined
-        ? prospects.byId(tenantId, prospectId)
-        : matchable && prospects.byEmail(tenantId, matchable.emailHash)
-    // Before a replay: its receipt would name a prospect that is erased.
-    if (found && found.erasedAt !== null) prospectErased()
+    const owner = matchable && prospects.byEmail(tenantId, matchable.emailHash)
+    const found = prospectId !== undefined ? prospects.byId(tenantId, prospectId) : owner
+    // Before a replay: its receipt would name a prospect that is erased. A blocked email is refused for any prospect.
+    if (found?.erasedAt || owner?.erasedAt) prospectErased()
     const first = earlier.find(activity.key, activity.requestHash)
     if (first !== undefined) return { receipt: receiptOf(first), replayed: true }
     // Refuses before a prospect is added.

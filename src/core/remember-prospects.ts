@@ -18,8 +18,9 @@ type Entry = {
 export type RememberedProspects = ReturnType<typeof rememberProspects>
 
 /**
- * Which prospect an id, or an email exactly as sent, belongs to: that changes only by a correction or an erasure, so an
- * activity of a remembered prospect needs no look-up. Half of the entries are those used since the last turn; at each turn the others are
+ * Which prospect an id, an email exactly as sent, or the two together belong to: that changes only by a correction or an
+ * erasure, so an activity of a remembered prospect needs no look-up. An id says nothing about an email that comes with
+ * it, which may be blocked. Half of the entries are those used since the last turn; at each turn the others are
  * forgotten, so the least recently used go first. `stopwatch`: milliseconds of a monotonic clock.
  */
 export const rememberProspects = (entriesMax: number, stopwatch: () => number) => {
@@ -66,6 +67,6 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
 
 /** Empty for an email that is too long to be remembered. */
 const keyOfIdentity = ({ tenantId, prospectId, email = '' }: Identity): string => {
-  if (prospectId !== undefined) return `${tenantId} id ${prospectId}`
-  return email.length > EMAIL_LENGTH_MAX ? '' : `${tenantId} email ${email}`
+  if (email.length > EMAIL_LENGTH_MAX) return ''
+  return prospectId !== undefined ? `${tenantId} id ${prospectId} ${email}` : `${tenantId} email ${email}`
 }

@@ -9,6 +9,12 @@ import type { Needs } from './ports/store.ts'
 import type { NewId } from './ports/world.ts'
 import { DAY_MS, isoTime } from './times.ts'
 
+/**
+ * Until nothing is left of the person, with a margin: the second pass would take what is logged for a person who has
+ * returned for what was left.
+ */
+const BLOCK_MS_MIN = 60 * 60_000
+
 /** Whom to erase: exactly one of prospect id and email. */
 export type ErasureRequest = NewErasure & { readonly tenantId: string }
 
@@ -82,9 +88,8 @@ const decide = (
     completedAt: null,
     logsErased: 0,
   }
-  const until = isoTime(nowMs + blockDays * DAY_MS)
-  const block =
-    emailHash === null || blockDays === 0 ? null : { prospectId: newId('prospect'), emailHash, until }
+  const until = isoTime(nowMs + Math.max(blockDays * DAY_MS, BLOCK_MS_MIN))
+  const block = emailHash === null ? null : { prospectId: newId('prospect'), emailHash, until }
   const changes = { tenantId, now, erasure: running === null ? erasure : null, block }
   return { outcomes: [erasure], changes: running && !block ? null : changes }
 }

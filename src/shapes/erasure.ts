@@ -16,7 +16,7 @@ export const NewErasure = v.object({
   blockDays: v.optional(
     described(
       v.pipe(whole(0), v.maxValue(BLOCK_DAYS_MAX, `must be at most ${BLOCK_DAYS_MAX}`)),
-      'How long activities with the email of the person are refused, so that nothing brings the person back.',
+      'How long activities with the email of the person are refused, so that nothing brings the person back: an hour at least.',
     ),
     30,
   ),

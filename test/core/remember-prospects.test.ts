@@ -45,6 +45,16 @@ t.test('a prospect is found by its id and by its email as sent, within its tenan
   t.equal(find({ tenantId: TENANT }), undefined)
 })
 
+t.test('an id together with an email is found only as the two were seen together', async (t) => {
+  const { find, add } = setting()
+  const byId = { tenantId: TENANT, prospectId: idOf('prospect', 1) }
+  add(byId, prospect(1), 0)
+  t.equal(find({ ...byId, email: 'ada@x' }), undefined)
+  add({ ...byId, email: 'ada@x' }, prospect(1), 0)
+  t.equal(find({ ...byId, email: 'ada@x' }), idOf('prospect', 1))
+  t.equal(find({ ...byId, email: 'grace@x' }), undefined)
+})
+
 t.test('one with a blank that the activity would fill is not found, so that it is filled', async (t) => {
   const { find, add } = setting()
   add(byEmail('ada@x'), prospect(1, { name: null }), 0)

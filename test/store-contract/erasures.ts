@@ -15,6 +15,7 @@ import {
 import { stoppedClock } from './setting.ts'
 
 const SETTLE_MS = 90_000
+const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 const ADA = 'ada@example.com'
 const ON = new AbortController().signal
@@ -113,7 +114,8 @@ export const erasures = section(
       const { here, erasureOf, complete, kept, tenantId, store } = given
       const { prospectId = '' } = await here.log({ email: ADA, name: 'Ada' })
       const other = await here.log({ email: 'bob@example.com', name: 'Bob' })
-      await here.log({ prospectId: String(other.prospectId), email: ` ${ADA}`, name: 'Ada' })
+      const idempotencyKey = 'one'
+      await here.log({ prospectId: String(other.prospectId), email: ` ${ADA}`, name: 'Ada', idempotencyKey })
       const ada = { tenantId, prospectId }
       await store.activities.recordLogs(Array.from({ length: 1_001 }, () => someLog(ada)))
       const stranger = someProspect((await addTenant(store)).tenantId, emailFields(ADA))
@@ -122,6 +124,10 @@ export const erasures = section(
       await complete()
       like(await erasureOf(erasure), { status: 'completed', prospectId, logsErased: 1_002, emailHash: null })
       like(await erasureOf(erasure), { completedAt: at(SETTLE_MS) })
+      const key = { tenantId, source: 'crm', idempotencyKey }
+      const { receipts } = await store.activities.recall({ prospects: [], emails: [], keys: [key] })
+      equal(receipts.length, 1)
+      ok(!JSON.stringify(receipts).includes(ADA), 'nor has the receipt the email')
       const { logs, prospects } = await kept()
       const ours = logs.filter((log) => log.tenantId === tenantId)
       same(
@@ -237,6 +243,22 @@ export const erasures = section(
       like((await kept()).logs, [{ email: null, name: null, prospectId: bob.prospectId }])
     },
 
+    'a blocked email is refused for any prospect that the activity names, remembered or not': async (
+      given,
+    ) => {
+      const { here, kept } = given
+      const bob = await here.log({ email: 'bob@example.com' })
+      const prospectId = String(bob.prospectId)
+      await here.log({ prospectId })
+      await here.request({ email: ADA })
+      for (const email of [ADA, ` ${ADA}`]) {
+        same(await here.log({ prospectId, email }), { kind: 'prospect_erased' })
+        here.remembered.forget()
+      }
+      equal((await here.log({ prospectId, email: 'bob@example.com' })).kind, 'logged')
+      equal((await kept()).logs.length, 3)
+    },
+
     'a prospect without an email is erased, and nothing is blocked': async (given) => {
       const { here, erasureOf, complete, kept } = given
       const { prospectId } = await here.log({ name: 'Ada' })
@@ -279,13 +301,30 @@ export const erasures = section(
       like(await here.log({ email: ADA }), { createdProspect: true })
     },
 
-    'without a block the person may return at once, and be erased again while the first erasure runs': async (
-      given,
-    ) => {
-      const { here, complete, listed, kept } = given
+    'with no block days the email is blocked for an hour, so that the second pass takes nothing of a person who returned':
+      async (given) => {
+        const { here, complete, clock, kept } = given
+        await here.log({ email: ADA })
+        await here.request({ email: ADA, blockDays: 0 })
+        here.remembered.forget()
+        same(await here.log({ email: ADA }), { kind: 'prospect_erased' })
+        await complete()
+        clock.advance(HOUR_MS - SETTLE_MS - 1)
+        await here.expire()
+        same(await here.log({ email: ADA }), { kind: 'prospect_erased' })
+        clock.advance(1)
+        await here.expire()
+        like(await here.log({ email: ADA }), { createdProspect: true })
+        like((await kept()).logs, [{ email: ADA }])
+      },
+
+    'a person who returned may be erased again while the first erasure runs': async (given) => {
+      const { here, complete, clock, listed, kept } = given
       const first = await here.log({ email: ADA })
       await here.request({ email: ADA, blockDays: 0 })
       here.remembered.forget()
+      clock.advance(HOUR_MS)
+      await here.expire()
       const second = await here.log({ email: ADA })
       like(second, { createdProspect: true })
       like(await here.request({ email: ADA, blockDays: 0 }), { prospectId: second.prospectId })

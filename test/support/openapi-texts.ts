@@ -342,7 +342,7 @@ the refused ones. All items together may take 8 MiB unless the server sets anoth
     done: 'The erasure is in progress. Read it to see when it is completed, some minutes later.',
     requests: {
       by_email: { summary: 'By email', value: { email: 'ada@example.com' } },
-      by_id: { summary: 'By id, without a block', value: { prospectId: PROSPECT_ID, blockDays: 0 } },
+      by_id: { summary: 'By id, with the shortest block', value: { prospectId: PROSPECT_ID, blockDays: 0 } },
     },
     answers: { processing: { summary: 'In progress', value: erasure } },
   },

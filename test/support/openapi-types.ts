@@ -428,7 +428,7 @@ export interface components {
             /** @description The email of the person to erase, compared as in activities. It need not belong to a prospect. */
             email?: string;
             /**
-             * @description How long activities with the email of the person are refused, so that nothing brings the person back.
+             * @description How long activities with the email of the person are refused, so that nothing brings the person back: an hour at least.
              * @default 30
              */
             blockDays?: number;

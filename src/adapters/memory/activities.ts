@@ -61,9 +61,9 @@ export const memoryActivities = (changed: () => void) => {
     const kept = { ...log, payload: { ...log.payload } }
     logs.push(kept)
     addToLists(kept)
-    const { tenantId, source, idempotencyKey, requestHash } = log
+    const { payload, email, name, occurredAt, idempotencyKey, requestHash, ...receipt } = log
     if (idempotencyKey !== null && requestHash !== null)
-      byKey.set(keyOf(tenantId, source, idempotencyKey), { ...log, idempotencyKey, requestHash })
+      byKey.set(keyOf(log.tenantId, log.source, idempotencyKey), { ...receipt, idempotencyKey, requestHash })
   }
 
   const activities: Activities = {
