@@ -1,9 +1,9 @@
 import type { ProspectLogSlice, TimelineQuery } from '../shapes/prospect-log.ts'
-import { prospectErased, prospectNotFound } from './failures.ts'
+import { DomainFailure, prospectErased, prospectNotFound } from './failures.ts'
 import { prospectLogOf } from './get-prospect-log.ts'
 import { filterOf } from './list-prospect-logs.ts'
 import { attempt, type Outcome } from './outcome.ts'
-import type { FoundTimeline, TimelineWant } from './ports/prospect-logs.ts'
+import type { ProspectLogs, TimelineWant } from './ports/prospect-logs.ts'
 import type { ProspectWant } from './ports/prospects.ts'
 import type { Needs } from './ports/store.ts'
 import type { SliceWant } from './ports/world.ts'
@@ -37,13 +37,21 @@ const wantOf = (want: TimelineListing & SliceWant): TimelineWant => {
   const [ms, prospectLogId = ''] = want.beforeId?.split(' ') ?? []
   const cursor = ms === undefined ? null : { occurredAt: isoTime(Number(ms)), prospectLogId }
   const isUntil = until !== undefined && until <= (cursor?.occurredAt ?? until)
-  const before = isUntil ? { occurredAt: until, prospectLogId: '' } : cursor
+  const before = isUntil ? lastBefore(until) : cursor
   return { tenantId, prospectId, limit, source, type, since, before }
 }
 
-const FIRST_ID = `prospectlog_${'0'.repeat(26)}`
+/** The last position before a time: a millisecond earlier, so that a store does not read the step that begins then. */
+const lastBefore = (time: string) => ({ occurredAt: isoTime(Date.parse(time) - 1), prospectLogId: LAST_ID })
+const LAST_ID = `prospectlog_${'z'.repeat(26)}`
+
+type FoundTimeline = Awaited<ReturnType<ProspectLogs['timeline']>>[number]
 const rowsOf = (found: FoundTimeline) => {
+  if (found instanceof DomainFailure) return found
   if (found === 'prospect_not_found') return prospectNotFound()
   if (found === 'prospect_erased') return prospectErased()
-  return { ...found, resume: found.resume && positionAt(found.resume, FIRST_ID) }
+  // Nothing happened before 1970.
+  if (found.resume === null || Date.parse(found.resume) <= 0) return { ...found, resume: null }
+  const { occurredAt, prospectLogId } = lastBefore(found.resume)
+  return { ...found, resume: positionAt(occurredAt, prospectLogId) }
 }

@@ -30,8 +30,9 @@ type Found<Row> = readonly Row[] | LookedAt<Row> | DomainFailure | null
  * Answers many queries of a list at once, each with one slice of at most `limit` items and `SLICE_BYTES_MAX` bytes.
  * The store reads one row more than fits, so `hasMore` is known without counting.
  *
- * A cursor is base64url of `1:<list>:<position>`: of the last item shown, or where looking stopped. It carries no authority: the tenant always comes from the key.
- * It never expires and works even if the row it names is gone. Refuses `invalid_cursor`.
+ * A cursor is base64url of `1:<list>:<position>`: of the last item shown, or where looking stopped. It carries no
+ * authority: the tenant always comes from the key. It never expires and works even if the row it names is gone. Refuses
+ * `invalid_cursor`.
  */
 export const slicesOf = async <Query extends Listing, Row, Item extends object>(
   queries: readonly Query[],

@@ -1,4 +1,5 @@
 import { brandsOf } from '../core/create-tenant.ts'
+import { prospectLogOf } from '../core/get-prospect-log.ts'
 import type { StoredLog } from '../core/ports/prospect-logs.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Timestamp } from '../core/ports/world.ts'
@@ -37,19 +38,8 @@ export async function* exportProspectLogs(
   }
 }
 
-/** A log as callers see it. */
+/** On one line: unescaped line breaks stand only between the parts of JSON, where a space means the same. */
 const logOf = (log: StoredLog) => ({
-  prospectLogId: log.prospectLogId,
-  prospectId: log.prospectId,
-  tenantId: log.tenantId,
-  source: log.source,
-  type: log.type,
-  // Unescaped line breaks stand only between the parts of JSON, where a space means the same.
+  ...prospectLogOf(log),
   payload: { rawJson: log.payload.rawJson.replace(/[\n\r]/g, ' ') },
-  email: log.email,
-  name: log.name,
-  idempotencyKey: log.idempotencyKey,
-  occurredAt: log.occurredAt,
-  createdAt: log.createdAt,
-  createdProspect: log.createdProspect,
 })

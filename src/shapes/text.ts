@@ -66,18 +66,21 @@ const DATE_TIME = /^(\d{4}-\d\d-(\d\d))T(?!24)\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:
 const isDateTime = (given: string): boolean => {
   const [, date, day] = DATE_TIME.exec(given) ?? []
   // `Date` takes 30 February for 2 March, and hour 24 for the next day.
-  return new Date(`${date}T12:00Z`).getUTCDate() === Number(day) && Date.parse(given) >= 0
+  return new Date(`${date}T12:00Z`).getUTCDate() === Number(day) && isInRange(Date.parse(given))
 }
 
-/** As UTC with milliseconds; null unless it is RFC 3339 with an offset, from 1970 on. */
+/** An offset can lead out of the years that four digits write. */
+const isInRange = (ms: number): boolean => ms >= 0 && ms < Date.UTC(10_000)
+
+/** As UTC with milliseconds; null unless it is RFC 3339 with an offset, from 1970 to 9999. */
 export const utcOf = (given: string): string | null =>
   isDateTime(given) ? new Date(given).toISOString() : null
 
-/** RFC 3339 with an offset, from 1970 on, as UTC with milliseconds. */
+/** RFC 3339 with an offset, from 1970 to 9999, as UTC with milliseconds. */
 export const dateTime = (description: string) =>
   v.pipe(
     v.string(),
-    documented(v.check(isDateTime, 'must be an RFC 3339 date-time with an offset, from 1970 on'), {
+    documented(v.check(isDateTime, 'must be an RFC 3339 date-time with an offset, from 1970 to 9999'), {
       format: 'date-time',
     }),
     v.description(description),

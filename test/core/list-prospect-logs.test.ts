@@ -1,5 +1,7 @@
 import t from 'tap'
+import { unavailable } from '../../src/core/failures.ts'
 import type { NewLog } from '../../src/core/ports/activities.ts'
+import type { ProspectLogsWant, TimelineWant } from '../../src/core/ports/prospect-logs.ts'
 import { idsSince } from '../../src/core/times.ts'
 import { createNewId, listProspectLogs, listTimelines, memoryStore } from '../../src/entry/index.ts'
 import { at, newId, someLog, someProspect } from '../support/rows.ts'
@@ -63,4 +65,34 @@ t.test('a slice that looked at 10,000 activities in vain is empty, and the next 
     const second = await read(first.nextCursor)
     t.match([second.items.length, second.hasMore], [1, false])
   }
+})
+
+t.test('a timeline ends with 1970, however many activities begin it', async (t) => {
+  const many = Array.from({ length: LOOKED_AT }, () => ({ occurredAt: '1970-01-01T00:00:00.000Z' }))
+  const { timeline, tenantId, prospectId } = await setting(...many)
+  t.strictSame(await timeline({ tenantId, prospectId, type: 'rare', limit: 5 }), {
+    items: [],
+    hasMore: false,
+  })
+})
+
+t.test('a list or timeline that cannot be read now fails alone', async (t) => {
+  const store = memoryStore()
+  const { prospectLogs } = store
+  const away = unavailable('The database cannot answer now.')
+  const failing = {
+    ...prospectLogs,
+    list: async (wants: readonly ProspectLogsWant[]) => [away, ...(await prospectLogs.list(wants.slice(1)))],
+    timeline: async (wants: readonly TimelineWant[]) => [
+      away,
+      ...(await prospectLogs.timeline(wants.slice(1))),
+    ],
+  }
+  const prospect = someProspect(newId('tenant'))
+  await store.activities.record({ prospects: [prospect], logs: [] })
+  const { tenantId, prospectId } = prospect
+  const wants = ['one', tenantId].map((tenantId) => ({ tenantId, prospectId, limit: 5 }))
+  const answers = [away, { items: [], hasMore: false }]
+  t.strictSame(await listProspectLogs({ store: { prospectLogs: failing } })(wants), answers)
+  t.strictSame(await listTimelines({ store: { prospectLogs: failing } })(wants), answers)
 })

@@ -2,6 +2,7 @@ import type { NewLog, ProspectChange, ProspectLogsWant, StoredLog, TimelineWant 
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
 import { AWKWARD_TEXTS, at, keyFields, newId, scribbleOn, someLog, someProspect } from './rows.ts'
+import { walk } from './walk.ts'
 
 /** A list looks at so many rows for one slice. */
 const LOOKED_AT = 10_000
@@ -28,7 +29,8 @@ export const prospectLogs = section(
       const [slice] = await prospectLogs.list([
         { ...ALL, fromId: null, beforeId: null, idempotencyKey: null, ...want },
       ])
-      return slice ?? { rows: [], resume: null }
+      if (slice === undefined || slice instanceof Error) throw slice
+      return slice
     }
     const timeline = async (
       { tenantId, prospectId }: Pick<ProspectChange, 'tenantId' | 'prospectId'>,
@@ -37,6 +39,7 @@ export const prospectLogs = section(
       const wanted = { ...ALL, tenantId, prospectId, since: null, before: null, ...want }
       const [found] = await prospectLogs.timeline([wanted])
       if (found === undefined || typeof found === 'string') throw new Error(found)
+      if (found instanceof Error) throw found
       return found
     }
     return { activities, prospectLogs, newProspect, logged, listed, timeline }
@@ -263,6 +266,30 @@ export const prospectLogs = section(
       const rest = await timeline(prospect, { type: 'rare', before })
       same(rest, { rows: [logs[LOOKED_AT + 2]], resume: null })
       equal((await timeline(prospect, { limit: 5 })).resume, null, 'the limit was reached before')
+    },
+
+    'a timeline goes on after a step of more than 10,000 logs, with a filter and without': async ({
+      core,
+      store,
+      newProspect,
+      logged,
+    }) => {
+      const prospect = await newProspect()
+      const [old] = await logged(prospect, { type: 'old', occurredAt: at(-1) })
+      const many = await logged(prospect, ...Array.from({ length: LOOKED_AT + 1_000 }, () => ({})))
+      const { tenantId, prospectId } = prospect
+      const read = async (query: object) => {
+        const [slice] = await core.listTimelines({ store })([
+          { tenantId, prospectId, limit: 4_000, ...query },
+        ])
+        if (slice === undefined || slice instanceof Error) throw slice
+        return slice
+      }
+      const idOf = (log: { prospectLogId: string }) => log.prospectLogId
+      const all = [...many.toReversed().map(idOf), old?.prospectLogId]
+      same(await walk((cursor) => read({ cursor }), idOf), all)
+      same(await walk((cursor) => read({ cursor, type: 'old' }), idOf), all.slice(-1))
+      same(await read({ until: at(0), type: 'old' }), { items: [old], hasMore: false })
     },
 
     'a caller that changes what was found or listed changes nothing in the store': async ({

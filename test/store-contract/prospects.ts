@@ -16,8 +16,13 @@ export const prospects = section(
       return { ...prospect, erasedAt: null }
     }
     const found = async (want: { tenantId: string; prospectId: string }) => (await prospects.find([want]))[0]
-    const listed = async (tenantId: string, want: Partial<ProspectsWant> = {}) =>
-      (await prospects.list([{ tenantId, emailHash: null, beforeId: null, limit: 100, ...want }]))[0]
+    const listed = async (tenantId: string, want: Partial<ProspectsWant> = {}) => {
+      const [slice] = await prospects.list([
+        { tenantId, emailHash: null, beforeId: null, limit: 100, ...want },
+      ])
+      if (slice instanceof Error) throw slice
+      return slice
+    }
     const update = (want: { tenantId: string; prospectId: string }, fields: Partial<ProspectUpdate>) =>
       prospects.update({
         ...{ tenantId: want.tenantId, prospectId: want.prospectId },
@@ -109,7 +114,7 @@ export const prospects = section(
         want(one.tenantId),
       ])
       same(
-        answers.map(({ rows }) => rows),
+        answers.map((answer) => ('rows' in answer ? answer.rows : answer)),
         [[two], [], [one], [one]],
       )
     },

@@ -1,19 +1,26 @@
 import type postgres from 'postgres'
-import type { ProspectLogs, ProspectLogsWant, TimelineWant } from '../../core/ports/prospect-logs.ts'
+import { asOutcome } from '../../core/outcome.ts'
+import type {
+  FoundTimeline,
+  ProspectLogs,
+  ProspectLogsWant,
+  TimelineWant,
+} from '../../core/ports/prospect-logs.ts'
+import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { AFTER_ALL_IDS, type LogRow, SHOWN_LOG, storedLog } from '../rows.ts'
 import { timelineKey, timeOfKey } from '../timeline-key.ts'
 import { byTenant, upTo, wantedTenant } from './by-tenant.ts'
 import type { Ask } from './connect.ts'
-import { postgresOldestLogs } from './oldest-logs.ts'
 import type { Sql } from './open.ts'
 import { columns } from './statements.ts'
-import { walked } from './walk.ts'
+import { walked, weighed } from './walk.ts'
 
 const SHOWN = columns('l', SHOWN_LOG)
 const WANTS = columns('want', 'number int, tenant_id, prospect_log_id')
 type Fragment = postgres.Fragment
 type Filter = Pick<TimelineWant, 'source' | 'type'>
 type Listed = LogRow & { readonly resume: string | null }
+type TimelineRow = Listed & { readonly erasedAt: string | null }
 
 export const postgresProspectLogs = (ask: Ask, isCluster: boolean): ProspectLogs => ({
   find: async (wants) => {
@@ -37,28 +44,46 @@ export const postgresProspectLogs = (ask: Ask, isCluster: boolean): ProspectLogs
 
   list: (wants) =>
     Promise.all(
-      wants.map(async (want) => {
-        const rows = await ask((sql) => sql<Listed[]>`${listed(sql, want)}`, want.tenantId)
-        return { rows: logsOf(rows), resume: rows[0]?.resume ?? null }
-      }),
+      wants.map((want) =>
+        ask((sql) => sql<Listed[]>`${listed(sql, want)}`, want.tenantId).then(
+          (rows) => ({ rows: logsOf(rows), resume: rows[0]?.resume ?? null }),
+          asOutcome,
+        ),
+      ),
     ),
 
   timeline: (wants) =>
     Promise.all(
-      wants.map(async (want) => {
-        const rows = await ask(
-          (sql) => sql<(Listed & { erasedAt: string | null })[]>`${timeline(sql, want, isCluster)}`,
-          want.tenantId,
-        )
-        const [first] = rows
-        if (first === undefined) return 'prospect_not_found'
-        if (first.erasedAt !== null) return 'prospect_erased'
-        return { rows: logsOf(rows), resume: first.resume === null ? null : timeOfKey(Number(first.resume)) }
-      }),
+      wants.map((want) =>
+        ask((sql) => sql<TimelineRow[]>`${timeline(sql, want, isCluster)}`, want.tenantId).then(
+          timelineOf,
+          asOutcome,
+        ),
+      ),
     ),
 
-  listOldest: postgresOldestLogs(ask),
+  listOldest: async ({ tenantId, afterId, beforeId, limit }) => {
+    const between = (sql: Sql) => sql`
+      select * from prospect_logs l
+      where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId} and l.prospect_log_id < ${beforeId}`
+    const rows = await ask(
+      (sql) => sql<LogRow[]>`
+        select ${SHOWN.selected(sql)}
+        from ${weighed(sql, between(sql), bytesOf(sql), sql`l.prospect_log_id`, limit)}
+        where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+        order by l.prospect_log_id`,
+      tenantId,
+    )
+    return rows.map(storedLog)
+  },
 })
+
+const timelineOf = (rows: readonly TimelineRow[]): FoundTimeline => {
+  const [first] = rows
+  if (first === undefined) return 'prospect_not_found'
+  if (first.erasedAt !== null) return 'prospect_erased'
+  return { rows: logsOf(rows), resume: first.resume === null ? null : timeOfKey(Number(first.resume)) }
+}
 
 const logsOf = (rows: readonly Listed[]) =>
   rows.filter(({ prospectLogId }) => prospectLogId !== null).map(storedLog)
@@ -110,9 +135,11 @@ const timeline = (sql: Sql, want: TimelineWant, isCluster: boolean) => {
 
 const parts = (sql: Sql, { limit }: { readonly limit: number }) => ({
   selected: SHOWN.selected(sql),
-  bytes: sql`octet_length(l.payload::text) + coalesce(octet_length(l.email), 0)`,
+  bytes: bytesOf(sql),
   limit,
 })
+
+const bytesOf = (sql: Sql) => sql`octet_length(l.payload::text) + coalesce(octet_length(l.email), 0)`
 
 const passes = (sql: Sql, { source, type }: Filter) =>
   sql`l.source = coalesce(${source}, l.source) and l.type = coalesce(${type}, l.type)`

@@ -1,3 +1,4 @@
+import { asOutcome } from '../../core/outcome.ts'
 import type { FoundProspect, Prospects, ProspectsWant } from '../../core/ports/prospects.ts'
 import type { LookedAt } from '../../core/ports/world.ts'
 import { AFTER_ALL_IDS, SHOWN_PROSPECT } from '../rows.ts'
@@ -31,7 +32,9 @@ export const postgresProspects = (ask: Ask, changed: () => void, isCluster: bool
   },
 
   list: (wants) =>
-    Promise.all(wants.map((want) => (want.emailHash === null ? slice(ask, want) : byEmail(ask, want)))),
+    Promise.all(
+      wants.map((want) => (want.emailHash === null ? slice(ask, want) : byEmail(ask, want)).catch(asOutcome)),
+    ),
 
   update: async ({ tenantId, prospectId, email, name, updatedAt }) => {
     const updated = await ask(

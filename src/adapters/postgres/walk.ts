@@ -20,6 +20,14 @@ type Walk = {
   readonly owner?: Fragment
 }
 
+/** The first of these rows, each with the bytes of all before it but the nearest. */
+export const weighed = (sql: Sql, rows: Fragment, bytes: Fragment, order: Fragment, limit: number) => sql`(
+  select l.*, sum(${bytes}) over (
+    order by ${order} rows between unbounded preceding and 2 preceding
+  ) as bytes_before
+  from (${rows} order by ${order} limit ${limit}) l
+) l`
+
 /**
  * The rows that match, until they fill a slice, among the 10,000 newest. If those did not suffice, `resume` is the key of
  * the last one. It is looked for only then; otherwise no more rows are read than are answered.
@@ -45,10 +53,6 @@ export const walked = (
         select ${key} ${along} order by ${key} desc offset (select ${ROWS_LOOKED_AT_MAX - 1}::int) limit 1
       ) end as resume
     ) stop
-    left join (
-      select l.*, sum(${bytes}) over (
-        order by ${newest} rows between unbounded preceding and 2 preceding
-      ) as bytes_before
-      from found l
-    ) l on coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
-  order by ${newest} limit ${limit + 1}`
+    left join ${weighed(sql, sql`select * from found l`, bytes, newest, limit + 1)}
+      on coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+  order by ${newest}`

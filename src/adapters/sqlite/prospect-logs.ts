@@ -2,7 +2,6 @@ import type { ProspectLogs, ProspectLogsWant, TimelineWant } from '../../core/po
 import { ROWS_LOOKED_AT_MAX } from '../../core/slices.ts'
 import { AFTER_ALL_IDS, type LogRow, SHOWN_LOG, storedLog, takeSlice } from '../rows.ts'
 import { timelineKey, timeOfKey } from '../timeline-key.ts'
-import { sqliteOldestLogs } from './oldest-logs.ts'
 import type { Database } from './open.ts'
 
 const SHOWN = `select ${Object.keys(SHOWN_LOG)} from prospect_logs`
@@ -12,6 +11,8 @@ const FIND = `${SHOWN} where tenant_id = ? and prospect_log_id = ?`
 const BY_KEY = `
   ${SHOWN} where tenant_id = ? and source = ? and idempotency_key = ? and type = coalesce(?, type)
     and prospect_log_id >= ? and prospect_log_id < ?`
+const LIST_OLDEST = `
+  ${SHOWN} where tenant_id = ? and prospect_log_id > ? and prospect_log_id < ? order by prospect_log_id`
 
 // Of a filtered list the index alone says where looking stops.
 const LAST = `limit 1 offset ${ROWS_LOOKED_AT_MAX - 1}`
@@ -70,7 +71,10 @@ export const sqliteProspectLogs = (database: Database): ProspectLogs => {
       }),
     list: async (wants) => wants.map(list),
     timeline: async (wants) => wants.map(timeline),
-    listOldest: sqliteOldestLogs(database),
+    listOldest: async ({ tenantId, afterId, beforeId, limit }) => {
+      const take = (rows: Iterable<LogRow>) => takeSlice(rows, limit - 1).map(storedLog)
+      return database.from(take, LIST_OLDEST, tenantId, afterId, beforeId)
+    },
   }
 }
 

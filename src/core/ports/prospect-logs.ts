@@ -1,4 +1,5 @@
 import type { ProspectLog } from '../../shapes/prospect-log.ts'
+import type { Outcome } from '../outcome.ts'
 import type { ProspectWant } from './prospects.ts'
 import type { LookedAt, SliceWant, Timestamp } from './world.ts'
 
@@ -26,14 +27,17 @@ export type OldestLogsWant = {
   readonly beforeId: string
   readonly limit: number
 }
-/** The part of a store that shows logged activities. As in `SliceWant`, each list has one row more than its limit. */
+/**
+ * The part of a store that shows logged activities. As in `SliceWant`, each list has one row more than its limit. A list
+ * or a timeline that cannot be read now may fail alone.
+ */
 export type ProspectLogs = {
   /** For each want, in order: the log or null. */
   find(wants: readonly ProspectLogWant[]): Promise<readonly (StoredLog | null)[]>
   /** For each want, in order: logs, newest first by id. Resumes before an id. */
-  list(wants: readonly ProspectLogsWant[]): Promise<readonly LookedAt<StoredLog>[]>
+  list(wants: readonly ProspectLogsWant[]): Promise<readonly Outcome<LookedAt<StoredLog>>[]>
   /** For each want, in order: logs, newest first by `occurredAt`, then by id. Resumes before a time. */
-  timeline(wants: readonly TimelineWant[]): Promise<readonly FoundTimeline[]>
+  timeline(wants: readonly TimelineWant[]): Promise<readonly Outcome<FoundTimeline>[]>
   /**
    * The oldest of those logs, oldest first: at most `limit`, or fewer if the texts of all but the last of them are larger
    * than a slice; none only if there are none.

@@ -1,4 +1,5 @@
 import type { Prospect } from '../../shapes/prospect.ts'
+import type { Outcome } from '../outcome.ts'
 import type { LookedAt, SliceWant, Timestamp } from './world.ts'
 
 /** A prospect as callers see it, or a tombstone. */
@@ -17,8 +18,8 @@ export type ProspectUpdate = ProspectWant & {
 export type Prospects = {
   /** For each want, in order: the prospect or its tombstone, or null. */
   find(wants: readonly ProspectWant[]): Promise<readonly (FoundProspect | null)[]>
-  /** For each want, in order: prospects, but no tombstones, newest first. Resumes before an id. */
-  list(wants: readonly ProspectsWant[]): Promise<readonly LookedAt<FoundProspect>[]>
+  /** For each want, in order: prospects, but no tombstones, newest first. Resumes before an id. One may fail alone. */
+  list(wants: readonly ProspectsWant[]): Promise<readonly Outcome<LookedAt<FoundProspect>>[]>
   /** Answers the updated prospect, null if it is missing or erased, `overtaken` if another one has this email. */
   update(update: ProspectUpdate): Promise<FoundProspect | null | 'overtaken'>
 }

@@ -183,7 +183,7 @@ t.test('400: a time without an offset, before 1970, impossible or too far ahead'
   const { call, store } = await openScene()
   const errorsFor = async (occurredAt: unknown) =>
     (await call(LOG, { json: { ...activity, occurredAt } })).json['errors']
-  const detail = 'must be an RFC 3339 date-time with an offset, from 1970 on'
+  const detail = 'must be an RFC 3339 date-time with an offset, from 1970 to 9999'
   for (const occurredAt of [
     '2026-01-01',
     '2026-01-01T00:00:00',
@@ -191,6 +191,7 @@ t.test('400: a time without an offset, before 1970, impossible or too far ahead'
     '2025-12-31T24:00:00Z',
     '2025-12-31t24:00:00+01:00',
     '1969-12-31T23:59:59Z',
+    '9999-12-31T23:59:59-01:00',
     '',
   ])
     t.strictSame(await errorsFor(occurredAt), [{ detail, pointer: '/occurredAt' }], String(occurredAt))
