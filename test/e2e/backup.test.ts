@@ -120,9 +120,7 @@ t.test('without a server too the copy has the same rows, and only its owner can 
 t.test('rows that are only in the journal are copied too', async (t) => {
   const { path, file } = await filled(t)
   const held = new DatabaseSync(path)
-  held.exec(
-    "insert into tenants (tenant_id, name, created_at) values ('tenant_late', 'Late', '2026-01-01T00:00:00.000Z')",
-  )
+  held.exec("insert into tenants (tenant_id, name, created_at) values ('tenant_late', 'Late', '2026-01-01T00:00:00.000Z')")
   t.notOk(readFileSync(path).includes('tenant_late'))
   await answerOf(['backup', file], urlOf(path))
   held.close()
