@@ -45,7 +45,7 @@ export const createEraser = ({
   const inBackground = (step: (stop: AbortSignal) => Promise<boolean>, pollMs: number) =>
     workInBackground({ publish: step, pollMs, restMs: REST_MS, onError })
   const eraser = inBackground(eraseProspects({ store, clock, settleMs }), POLL_MS)
-  const expirer = inBackground(deleteExpired({ store, clock, retentionDays }), EXPIRED_POLL_MS)
+  const expirer = inBackground(deleteExpired({ store, clock, retentionDays, onError }), EXPIRED_POLL_MS)
   return {
     start: (): void => {
       store.watch((signal) => {

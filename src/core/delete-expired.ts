@@ -1,7 +1,7 @@
-import { firstIdAt } from './id-times.ts'
+import { callHook } from './call-hook.ts'
 import type { Needs } from './ports/store.ts'
 import type { Tenant } from './ports/tenants.ts'
-import { DAY_MS, isoTime } from './times.ts'
+import { DAY_MS, idsSince, isoTime } from './times.ts'
 
 const TENANTS_MAX = 100
 const DELETE_MAX = 500
@@ -9,36 +9,40 @@ const DELETE_MAX = 500
 type Deps = Omit<Needs<'erasures' | 'tenants'>, 'newId'> & {
   /** How long logs are kept, unless their tenant has its own time; null: for ever. */
   readonly retentionDays: number | null
+  /** Called for each tenant whose turn failed: its next one is in the next round. */
+  readonly onError: (error: unknown) => void
 }
 
 /**
- * Deletes what has expired: blocks of emails, and logs that were stored longer ago than they are to be kept. Each call goes
- * on with some tenants, a short list of each, and answers whether there may be more: all tenants in turn, again and again
- * until nothing of any is left. What fails at one tenant, is thrown when all have had their turn.
+ * Deletes what has expired: blocks of emails, and logs that were stored longer ago than they are to be kept. A round visits
+ * all tenants, deletes a short list of each, and goes on with those that have more until nothing is left. Each call takes
+ * one step of it, and answers whether there are more: if not, the next call begins a round.
  */
-export const deleteExpired = ({ store, clock, retentionDays }: Deps) => {
-  let lastTenantId = ''
-  let isMoreLeft = false
-  let errors: unknown[] = []
+export const deleteExpired = ({ store, clock, retentionDays, onError }: Deps) => {
+  /** Tenants to visit, by whom they follow in the list: each is read anew, as its retention may have changed. */
+  const waiting: { readonly afterId: string; readonly limit: number }[] = []
 
-  const deleteOf = async ({ tenantId, retentionDays: own }: Tenant): Promise<void> => {
+  const deleteOf = ({ tenantId, retentionDays: own }: Tenant): Promise<boolean> => {
     const nowMs = clock()
     const days = own ?? retentionDays ?? 0
-    const beforeLogId = days === 0 ? null : firstIdAt('prospectlog', nowMs - days * DAY_MS)
-    if (await store.erasures.expire({ tenantId, now: isoTime(nowMs), beforeLogId, max: DELETE_MAX }))
-      isMoreLeft = true
+    const keptSince = isoTime(Math.max(0, nowMs - days * DAY_MS))
+    const beforeLogId = days === 0 ? null : idsSince('prospectlog', keptSince)
+    return store.erasures.expire({ tenantId, now: isoTime(nowMs), beforeLogId, max: DELETE_MAX })
   }
 
   return async (stop: AbortSignal): Promise<boolean> => {
-    const tenants = await store.tenants.list(lastTenantId, TENANTS_MAX)
-    for (const tenant of tenants)
-      if (!stop.aborted) await deleteOf(tenant).catch((error) => errors.push(error))
-    lastTenantId = tenants.at(-1)?.tenantId ?? ''
-    if (tenants.length > 0) return !stop.aborted
-    const [more, [error]] = [isMoreLeft, errors]
-    isMoreLeft = false
-    errors = []
-    if (error !== undefined) throw error
-    return more
+    if (stop.aborted) return false
+    const { afterId, limit } = waiting[0] ?? { afterId: '', limit: TENANTS_MAX }
+    const tenants = await store.tenants.list(afterId, limit)
+    waiting.shift()
+    let previousId = afterId
+    for (const tenant of tenants) {
+      if (stop.aborted) return false
+      const isMoreLeft = await deleteOf(tenant).catch((error) => callHook(() => onError(error)))
+      if (isMoreLeft) waiting.push({ afterId: previousId, limit: 1 })
+      previousId = tenant.tenantId
+    }
+    if (tenants.length === TENANTS_MAX) waiting.push({ afterId: previousId, limit })
+    return waiting.length > 0
   }
 }

@@ -49,12 +49,15 @@ const examine = async (sql: Sql, migrationsKnown: number, settings: Settings, cl
         where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off') as settings_off,
       (select string_agg(privilege || ' on ' || "table", ', ') from (values
           ('schema_migrations', '{select}'::text[]), ('api_keys', '{select, update}'), ('page_groups', '{select}'),
-          ('prospects', '{select, insert, update}'), ('prospect_logs', '{select, insert, update}'),
+          ('prospects', '{select, insert, update, delete}'), ('prospect_logs', '{select, insert, update, delete}'),
           ('tenants', '{select}'), ('erasures', '{select, insert, update}'),
           ('page_counts', '{select, insert, update}'), ('pages', '{select, insert, update}'),
           ('page_versions', '{select, insert, update}')
         ) as needed ("table", privileges), unnest(privileges) as privilege
-        where not has_any_column_privilege(to_regclass("table"), privilege)) as missing`
+        where not case privilege
+          when 'delete' then has_table_privilege(to_regclass("table"), privilege)
+          else has_any_column_privilege(to_regclass("table"), privilege)
+        end) as missing`
   const afterMs = clock()
   const limits = { ...(databaseCluster ? {} : ONE_PLAN), statement_timeout: `${statementMsMax}ms` }
   const unset = databasePooler ? await findUnset(sql, limits) : []

@@ -80,6 +80,10 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
     t.match((await diagnosed(t, env)).failed, [
       { detail: 'prospect_pages lacks the privileges update on pages' },
     ])
+    await run('revoke delete on prospects, prospect_logs from prospect_pages')
+    t.match((await diagnosed(t, env)).failed, [
+      { detail: /privileges delete on prospects, delete on prospect_logs, update on pages$/ },
+    ])
     await run('drop owned by prospect_pages')
   })
 

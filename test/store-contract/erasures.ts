@@ -60,8 +60,11 @@ export const erasures = section(
           while (await step(ON));
         },
         expire: async (retentionDays: number | null = null) => {
-          const step = core.deleteExpired({ store: on, clock, retentionDays })
+          const errors: unknown[] = []
+          const onError = (error: unknown) => errors.push(error)
+          const step = core.deleteExpired({ store: on, clock, retentionDays, onError })
           while (await step(ON));
+          same(errors, [])
         },
       }
     }
@@ -493,6 +496,14 @@ export const erasures = section(
         })
       }
       await here.expire(1)
+      equal((await kept()).logs.length, 0)
+    },
+
+    'several workers delete what has expired at once, and share it': async ({ here, there, store, kept }) => {
+      const one = someProspect((await addTenant(store)).tenantId)
+      const logs = Array.from({ length: 3_000 }, () => someLog(one))
+      await store.activities.record({ prospects: [one], logs })
+      await Promise.all([here, there, here, there].map((worker) => worker.expire(1)))
       equal((await kept()).logs.length, 0)
     },
   },

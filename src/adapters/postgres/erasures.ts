@@ -154,19 +154,21 @@ export const postgresErasures = (ask: Ask, isCluster: boolean, erased: () => voi
     return settled.length === 1
   },
 
+  /** Several workers share what is due: each skips the rows that another one has locked. */
   expire: async ({ tenantId, now, beforeLogId, max }) => {
     const [row] = await ask(
       (sql) => sql<{ blocks: number; logs: number }[]>`
         with blocks as materialized (
           select p.prospect_id from prospects p
-          where p.tenant_id = ${tenantId} and p.blocked_until <= ${now} limit ${max}
+          where p.tenant_id = ${tenantId} and p.blocked_until <= ${now}
+          limit ${max} for update skip locked
         ), unblocked as (
           delete from prospects p using blocks
           where p.tenant_id = ${tenantId} and p.prospect_id = blocks.prospect_id and p.blocked_until <= ${now}
         ), old as materialized (
           select l.prospect_log_id from prospect_logs l
           where l.tenant_id = ${tenantId} and l.prospect_log_id < ${beforeLogId ?? ''}
-          order by l.prospect_log_id limit ${max}
+          order by l.prospect_log_id limit ${max} for update skip locked
         ), deleted as (
           delete from prospect_logs l using old
           where l.tenant_id = ${tenantId} and l.prospect_log_id = old.prospect_log_id

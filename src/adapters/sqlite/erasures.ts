@@ -1,4 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ClaimedErasure, Erasures, StoredErasure } from '../../core/ports/erasures.ts'
+import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { AFTER_ALL_IDS, COLUMNS, ERASURE_SHOWN, newErasureRow, takeSlice } from '../rows.ts'
 import { timelineOf } from '../timeline-key.ts'
 import { claimFrom } from './claim.ts'
@@ -24,10 +26,27 @@ const QUEUE = {
   key: ['erasure_id'],
   answered: ['prospect_id', 'email_hash', 'requested_at', 'pass', 'position'],
 }
-const DELETE_LOGS = `
+/** The first of these logs, as many as fill a slice: what is deleted is overwritten, and callers wait meanwhile. */
+const deleteFirst = (wanted: string, order: string): string => `
   delete from prospect_logs where (tenant_id, prospect_log_id) in (
-    select tenant_id, prospect_log_id from prospect_logs
-    where tenant_id = ? and timeline_key >= ? and timeline_key <= ? and prospect_id = ? order by timeline_key limit ?)`
+    select tenant_id, prospect_log_id
+    from (
+      select tenant_id, prospect_log_id, sum(bytes) over (
+        order by ${order} rows between unbounded preceding and 1 preceding
+      ) as bytes_before
+      from (
+        select tenant_id, prospect_log_id, timeline_key, octet_length(payload)
+          + coalesce(octet_length(email), 0) + coalesce(octet_length(name), 0) as bytes
+        from prospect_logs
+        where ${wanted} order by ${order} limit ?
+      )
+    )
+    where coalesce(bytes_before, 0) <= ${SLICE_BYTES_MAX})`
+// The `+` keeps SQLite from going through all logs of the tenant instead of the timeline.
+const DELETE_LOGS = deleteFirst(
+  '+tenant_id = ? and timeline_key >= ? and timeline_key <= ? and prospect_id = ?',
+  'timeline_key',
+)
 const COUNT_LOGS = 'update erasures set logs_erased = logs_erased + ? where tenant_id = ? and erasure_id = ?'
 const EMAILS = `
   select prospect_log_id, email from prospect_logs where tenant_id = ? and prospect_log_id > ?
@@ -39,10 +58,7 @@ const GO_ON = `update erasures set pass = ?, position = ?, claimable_at = ? ${OU
 const UNBLOCK = `
   delete from prospects where (tenant_id, prospect_id) in (
     select tenant_id, prospect_id from prospects where tenant_id = ? and blocked_until <= ? limit ?)`
-const DELETE_OLD = `
-  delete from prospect_logs where (tenant_id, prospect_log_id) in (
-    select tenant_id, prospect_log_id from prospect_logs
-    where tenant_id = ? and prospect_log_id < ? order by prospect_log_id limit ?)`
+const DELETE_OLD = deleteFirst('tenant_id = ? and prospect_log_id < ?', 'prospect_log_id')
 
 const insertErasure = insertInto('erasures', COLUMNS.erasures)
 
@@ -77,12 +93,25 @@ export const sqliteErasures = (database: Database, erased: () => void): Erasures
 
   claim: claimFrom<ClaimedErasure>(database, QUEUE),
 
-  deleteLogs: ({ tenantId, erasureId, prospectId }, max) =>
-    database.write(() => {
-      const deleted = database.run(DELETE_LOGS, tenantId, ...timelineOf(prospectId ?? ''), prospectId, max)
-      if (deleted > 0) database.run(COUNT_LOGS, deleted, tenantId, erasureId)
-      return deleted
-    }),
+  deleteLogs: async ({ tenantId, erasureId, prospectId }, max) => {
+    const deleteSome = (limit: number) =>
+      database.write(() => {
+        const deleted = database.run(
+          DELETE_LOGS,
+          tenantId,
+          ...timelineOf(prospectId ?? ''),
+          prospectId,
+          limit,
+        )
+        if (deleted > 0) database.run(COUNT_LOGS, deleted, tenantId, erasureId)
+        return deleted
+      })
+    for (let all = 0; ; await nextTurn()) {
+      const deleted = await deleteSome(max - all)
+      all += deleted
+      if (deleted === 0 || all === max) return all
+    }
+  },
 
   emailsAfter: async (tenantId, afterId, max) => {
     const take = (rows: Iterable<{ prospectLogId: string; email: string | null }>) => takeSlice(rows, max)
@@ -103,6 +132,6 @@ export const sqliteErasures = (database: Database, erased: () => void): Erasures
     database.write(() => {
       const blocks = database.run(UNBLOCK, tenantId, now, max)
       const logs = beforeLogId === null ? 0 : database.run(DELETE_OLD, tenantId, beforeLogId, max)
-      return Math.max(blocks, logs) === max
+      return blocks === max || logs > 0
     }),
 })

@@ -71,8 +71,8 @@ export type Erasures = {
    */
   settle(erasure: ClaimedErasure, step: ErasureStep): Promise<boolean>
   /**
-   * Deletes up to `max` blocks of a tenant that have ended, and up to `max` of its logs before an id, if there is one.
-   * Answers whether there may be more.
+   * Deletes up to `max` blocks of a tenant that have ended, and up to `max` of its logs before an id, if there is one, or
+   * fewer if they are large. Answers whether there may be more.
    */
   expire(want: {
     readonly tenantId: string

@@ -1,0 +1,54 @@
+import t from 'tap'
+import {
+  addTenant,
+  at,
+  newId,
+  sha256,
+  someClaim,
+  someErasure,
+  someLog,
+  someProspect,
+} from '../support/rows.ts'
+import { opened, sqliteKind } from '../support/stores.ts'
+
+const LOGS = 7
+
+t.test(
+  'large logs are deleted in lists that do not keep callers of the embedded database waiting',
+  async (t) => {
+    const { store } = await opened(t, sqliteKind())
+    const { tenantId } = await addTenant(store)
+    const bob = someProspect(tenantId)
+    const payload = { rawJson: JSON.stringify({ text: 'x'.repeat(600_000) }) }
+    const add = async () => {
+      const logs = Array.from({ length: LOGS }, () => someLog(bob, { payload }))
+      await store.activities.recordLogs(logs)
+      return logs.map(({ prospectLogId }) => prospectLogId)
+    }
+    const countLeft = async () => (await store.erasures.emailsAfter(tenantId, '', 100)).length
+
+    await add()
+    const beforeLogId = newId('prospectlog')
+    const old = () => store.erasures.expire({ tenantId, now: at(0), beforeLogId, max: 500 })
+    t.equal(await old(), true)
+    t.equal(await countLeft(), LOGS - 2)
+    while (await old());
+    t.equal(await countLeft(), 0)
+
+    await add()
+    const emailHash = sha256('bob@example.com')
+    const erasure = someErasure(tenantId, { prospectId: null, emailHash })
+    await store.erasures.record({ tenantId, now: at(0), erasure, block: null })
+    const [claimed] = await store.erasures.claim(someClaim({ until: at(0) }))
+    if (!claimed) throw new Error('nothing was claimed')
+    let turns = 0
+    const counting = setInterval(() => turns++, 0)
+    const all = { ...claimed, prospectId: bob.prospectId }
+    t.equal(await store.erasures.deleteLogs(all, 3), 3)
+    t.equal(await countLeft(), LOGS - 3)
+    t.equal(await store.erasures.deleteLogs(all, 500), LOGS - 3)
+    clearInterval(counting)
+    t.ok(turns > 0, 'others have their turns meanwhile')
+    t.match(await store.erasures.find({ tenantId, erasureId: claimed.erasureId }), { logsErased: LOGS })
+  },
+)
