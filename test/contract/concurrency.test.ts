@@ -1,6 +1,16 @@
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { runChild, sourceUrl } from '../support/children.ts'
-import { addTenant, at, someClaim, someGroup, somePage } from '../support/rows.ts'
+import {
+  addTenant,
+  at,
+  newId,
+  sha256,
+  someClaim,
+  someGroup,
+  someLog,
+  somePage,
+  someProspect,
+} from '../support/rows.ts'
 import { opened, overStores } from '../support/stores.ts'
 
 overStores(
@@ -34,6 +44,29 @@ overStores(
       t.strictSame(await claimed(), ids(pages.slice(3)))
       await sql.unsafe('rollback')
       t.strictSame(await claimed(), ids(pages.slice(0, 3)))
+    })
+    t.test('logs and blocks that another worker is deleting are skipped, not waited for', async (t) => {
+      const { store, address, kept } = await opened(t, kind)
+      const { tenantId } = await addTenant(store)
+      const bob = someProspect(tenantId)
+      await store.activities.record({ prospects: [bob], logs: Array.from({ length: 4 }, () => someLog(bob)) })
+      for (const emailHash of ['a', 'b', 'c', 'd'].map(sha256)) {
+        const block = { prospectId: newId('prospect'), emailHash, until: at(0) }
+        await store.erasures.record({ tenantId, now: at(0), erasure: null, block })
+      }
+      const beforeLogId = newId('prospectlog')
+      const expire = () => store.erasures.expire({ tenantId, now: at(1), beforeLogId, max: 2 })
+      const left = async () => Object.values(await kept()).map(({ length }) => length)
+      const sql = openPostgres(String(address), { max: 1 })
+      t.teardown(() => sql.end())
+      await sql.unsafe('begin')
+      await sql.unsafe('select 1 from prospect_logs order by prospect_log_id limit 2 for update')
+      await sql.unsafe('select 1 from prospects where blocked_until is not null limit 2 for update')
+      t.equal(await expire(), true)
+      t.strictSame(await left(), [3, 2])
+      await sql.unsafe('rollback')
+      await expire()
+      t.strictSame(await left(), [1, 0])
     })
   },
   ['sqlite', 'postgres', 'instance'],
