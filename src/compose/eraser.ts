@@ -25,6 +25,8 @@ export type EraserOptions = {
   readonly statementMsMax?: number | undefined
   /** Called for each error, mostly of the database; erasing goes on. By default prints it to stderr. */
   readonly onError?: ((error: unknown) => void) | undefined
+  /** Called after each step without an error. */
+  readonly onStep?: (() => void) | undefined
 }
 /** `start` erases from now on; `wake` looks for erasures at once; call `stop` before the store is closed. */
 export type Eraser = ReturnType<typeof createEraser>
@@ -39,11 +41,12 @@ export const createEraser = ({
   retentionDays = null,
   statementMsMax = DEFAULTS.statementMsMax,
   onError = console.error,
+  onStep,
 }: EraserOptions) => {
   checkOptions({ statementMsMax })
   const settleMs = REMEMBERED_MS_MAX + 2 * statementMsMax + WRITE_MARGIN_MS
   const inBackground = (step: (stop: AbortSignal) => Promise<boolean>, pollMs: number) =>
-    workInBackground({ publish: step, pollMs, restMs: REST_MS, onError })
+    workInBackground({ publish: step, pollMs, restMs: REST_MS, onError, onStep })
   const eraser = inBackground(eraseProspects({ store, clock, settleMs }), POLL_MS)
   const expirer = inBackground(deleteExpired({ store, clock, retentionDays, onError }), EXPIRED_POLL_MS)
   return {

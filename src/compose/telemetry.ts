@@ -44,32 +44,32 @@ export const observe = ({ log, metrics, scrape, openTelemetry }: Telemetry & { r
     log.info({ requestId, status, code: kind, detail: message, traceId }, 'answered')
   },
   measuredNamer: (namer: Namer): Namer => metrics?.timedNamer(namer) ?? namer,
-  erasing: { onError: (error: unknown) => log.error({ err: error }, 'erasing failed; retrying') },
+  erasing: background(log, 'Erasing'),
   publishing: {
     onFailedAttempt: ({ versionId }: ClaimedVersion, why: unknown, retryInMs: number | null) => {
       metrics?.namingFailed()
       const next = retryInMs === null ? 'published under its built-in name' : `retried in ${retryInMs} ms`
       log.warn({ versionId, reason: reasonOf(why), next }, 'naming failed')
     },
-    ...publishing(log, metrics),
+    ...background(log, 'Publishing', metrics?.publishingFailed),
   },
 })
 
-/** A publisher tries twice a second. While the database cannot answer that is one line, and at most one a minute. */
-const publishing = (log: Log, metrics?: Metrics | null) => {
+/** Work is tried again and again. While the database cannot answer that is one line, and at most one a minute. */
+const background = (log: Log, work: 'Publishing' | 'Erasing', failed?: () => void) => {
   const takeLine = createTokenBuckets(1, () => performance.now())
   let isWaiting = false
   return {
     onError: (error: unknown) => {
-      metrics?.publishingFailed()
-      if (!isUnavailable(error)) return log.error({ err: error }, 'publishing failed; retrying')
+      failed?.()
+      if (!isUnavailable(error)) return log.error({ err: error }, `${work} failed; retrying.`)
       if (!takeLine('').isTaken) return
       isWaiting = true
       const { message, code } = (error.cause ?? error) as NodeJS.ErrnoException
-      log.warn({ reason: message || code }, 'Publishing waits: the database cannot answer.')
+      log.warn({ reason: message || code }, `${work} waits: the database cannot answer.`)
     },
     onStep: () => {
-      if (isWaiting) log.info('Publishing works again.')
+      if (isWaiting) log.info(`${work} works again.`)
       isWaiting = false
     },
   }

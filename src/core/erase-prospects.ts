@@ -1,10 +1,9 @@
 import { claimInTurns } from './claim-in-turns.ts'
 import { matchableEmail } from './emails.ts'
-import { firstIdAt } from './id-times.ts'
 import type { ClaimedErasure, ErasureStep } from './ports/erasures.ts'
 import type { Store } from './ports/store.ts'
 import type { Clock } from './ports/world.ts'
-import { isoTime } from './times.ts'
+import { idsSince, isoTime } from './times.ts'
 
 /** Erasures in progress at a time, each by one step. */
 const CLAIM_MAX = 4
@@ -44,7 +43,7 @@ export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) =
     const { tenantId, prospectId, emailHash, requestedAt, pass, position } = erasure
     const goOn = (at: string, foreign: readonly string[] = []) =>
       ({ status: 'processing', pass, position: at, claimableAt: isoTime(clock()), foreign }) as const
-    const secondBegins = firstIdAt('prospectlog', Date.parse(requestedAt) - CLOCKS_DIFFER_MS_MAX)
+    const secondBegins = idsSince('prospectlog', isoTime(Date.parse(requestedAt) - CLOCKS_DIFFER_MS_MAX))
     const isAtBeginning = position === (pass === 1 ? '' : secondBegins)
     if (
       prospectId !== null &&

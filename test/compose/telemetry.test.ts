@@ -15,7 +15,7 @@ const setting = () => {
 }
 const away = unavailable('The database cannot answer now.', new Error('connect ECONNREFUSED 127.0.0.1:1'))
 
-t.test('a database that is away is one line of the publisher, and one when it is back', async (t) => {
+t.test('a database that is away is one line of each work, and one when it is back', async (t) => {
   const { onError, onStep, lines } = setting()
   onStep()
   for (let step = 0; step < 100; step++) onError(away)
@@ -43,7 +43,7 @@ t.test('a bug keeps its stack, every time', async (t) => {
   t.match(lines, [
     ['error', { err: bug }],
     ['warn'],
-    ['error', { err: bug }, 'publishing failed; retrying'],
+    ['error', { err: bug }, 'Publishing failed; retrying.'],
     ['info'],
   ])
 })
