@@ -85,10 +85,14 @@ const measureFresh = async (
   for (const one of cases)
     await whileRunning(contestants, async () => {
       await warmUp(one, services)
-      cells.push(...(await measureCase(one, contestants, plan)))
+      // Longer than a round until all of so many large batches are answered.
+      const callers = amount.callers.filter((count) => count * (one.items ?? 1) <= ITEMS_AT_ONCE_MAX)
+      cells.push(...(await measureCase(one, contestants, { ...plan, callers })))
     })
   return cells
 }
+
+const ITEMS_AT_ONCE_MAX = 64_000
 
 /** Each case with processes that have been through all of them. */
 const measureAged = async (
