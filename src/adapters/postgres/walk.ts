@@ -33,7 +33,7 @@ export const weighed = (sql: Sql, rows: Fragment, bytes: Fragment, order: Fragme
  * the last one. It is looked for only then; otherwise no more rows are read than are answered.
  *
  * Each limit is a `select`, whose value the planner does not know: then it assumes that few rows are wanted, and walks along
- * the index. Told that it is 10,000, it would now and then collect and sort all that the index has.
+ * the index. With 10,000 as a constant it would now and then collect and sort all that the index has.
  */
 export const walked = (
   sql: Sql,
