@@ -40,12 +40,12 @@ export const prospectLogCommands: readonly Command[] = [
       const world = await open()
       // The prospects of a whole list are hardly ever remembered.
       const settings = { requireIdentity, prospectsRememberedMax: 0, listsInFlightMax: 1 }
-      const { logProspectActivities: log } = composeUseCases({ ...world, ...settings })
+      const useCases = composeUseCases({ ...world, ...settings })
       setFlagsFromString(SMALL)
       const stop = new AbortController()
       process.once('SIGINT', () => stop.abort())
       const source = addAbortSignal(stop.signal, file === '-' ? process.stdin : createReadStream(file))
-      const deps = { store: world.store, log, onRefused: reportRefused, onProgress: reportProgress() }
+      const deps = { ...world, ...useCases, onRefused: reportRefused, onProgress: reportProgress() }
       const input = { tenantId, chunks: source, lineBytesMax, fromLine: Number(from), stop: stop.signal }
       const { imported, why } = await importProspectLogs(deps)(input)
       const { nextLine, ...counts } = imported
@@ -79,12 +79,7 @@ export const prospectLogCommands: readonly Command[] = [
       const [since, until] = [timeOf(texts, 'since'), timeOf(texts, 'until')]
       const { store } = await open()
       setFlagsFromString(SMALL)
-      for await (const rawJson of exportProspectLogs(store, {
-        tenantId: texts['tenant'] ?? '',
-        since,
-        until,
-      }))
-        yield { rawJson }
+      yield* exportProspectLogs(store, { tenantId: texts['tenant'] ?? '', since, until })
     },
   },
 ]

@@ -1,21 +1,16 @@
+import { AFTER_ALL_IDS } from '../adapters/rows.ts'
 import { brandsOf } from '../core/create-tenant.ts'
 import { prospectLogOf } from '../core/get-prospect-log.ts'
-import type { StoredLog } from '../core/ports/prospect-logs.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Timestamp } from '../core/ports/world.ts'
 import { idsSince } from '../core/times.ts'
 import { writeJson } from '../json/write-json.ts'
+import type { RawJson } from '../shapes/json.ts'
 
 /** Whose logs, and those that arrived from one time on and before another one. */
-export type Export = {
-  readonly tenantId: string
-  readonly since: Timestamp | null
-  readonly until: Timestamp | null
-}
+type Export = Readonly<{ tenantId: string; since: Timestamp | null; until: Timestamp | null }>
 /** Small at first: on PostgreSQL a page of large payloads is read as a whole before it is cut. */
 const [FIRST_PAGE, PAGE_MAX] = [20, 200]
-/** Greater than every id. */
-const AFTER_ALL = '~'
 
 /**
  * The logs of a tenant as JSON lines, oldest first, a page at a time in constant memory. Each page is one short read; what
@@ -24,22 +19,18 @@ const AFTER_ALL = '~'
 export async function* exportProspectLogs(
   store: Pick<Store, 'tenants' | 'prospectLogs'>,
   { tenantId, since, until }: Export,
-): AsyncGenerator<string> {
+): AsyncGenerator<RawJson> {
   await brandsOf(store, tenantId)
-  const beforeId = until === null ? AFTER_ALL : idsSince('prospectlog', until)
+  const beforeId = until === null ? AFTER_ALL_IDS : idsSince('prospectlog', until)
   let afterId = since === null ? '' : idsSince('prospectlog', since)
   for (let limit = FIRST_PAGE; ; ) {
     const logs = await store.prospectLogs.listOldest({ tenantId, afterId, beforeId, limit })
     const last = logs.at(-1)
     if (last === undefined) return
-    yield logs.map((log) => writeJson(logOf(log))).join('\n')
+    // Unescaped line breaks stand only between the parts of JSON, where a space means the same.
+    const lines = logs.map((log) => writeJson(prospectLogOf(log)).replace(/[\n\r]/g, ' '))
+    yield { rawJson: lines.join('\n') }
     afterId = last.prospectLogId
     limit = Math.min(2 * logs.length, PAGE_MAX)
   }
 }
-
-/** On one line: unescaped line breaks stand only between the parts of JSON, where a space means the same. */
-const logOf = (log: StoredLog) => ({
-  ...prospectLogOf(log),
-  payload: { rawJson: log.payload.rawJson.replace(/[\n\r]/g, ' ') },
-})

@@ -2,11 +2,11 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { isBusy, lastMigration } from '../adapters/sqlite/open.ts'
 import { refuseLost } from '../adapters/sqlite/place.ts'
-import type { Row, Source } from './move.ts'
+import type { Row } from './move.ts'
 import type { Table } from './move-tables.ts'
 
 /** The embedded database that `move` reads. From `lock` to `close` no other process can open it. */
-export const sqliteSource = (path: string, migrationsKnown: number): Source => {
+export const sqliteSource = (path: string, migrationsKnown: number) => {
   refuseLost(path)
   if (!existsSync(path)) throw new Error(`The source ${path} does not exist.`)
   accessSync(path, constants.W_OK)
@@ -14,7 +14,8 @@ export const sqliteSource = (path: string, migrationsKnown: number): Source => {
   // Node 22.13 to 22.15 may collect a statement whose rows are still being read, so this keeps a reference to it.
   const reads = new Map<Table, StatementSync>()
   return {
-    lock: () => {
+    /** Refuses a database with another schema than this program's, or that another process has open. */
+    lock: (): void => {
       lockExclusively(file)
       const applied = lastMigration(file)
       if (applied !== migrationsKnown)
@@ -22,15 +23,17 @@ export const sqliteSource = (path: string, migrationsKnown: number): Source => {
           `The source has migration ${applied} of ${migrationsKnown}. Run prospect-pages migrate on it with this release first.`,
         )
     },
-    count: (table) => Number(file.prepare(`select count(*) as rows from ${table.name}`).get()?.['rows']),
-    rows: (table) => {
+    count: (table: Table): number =>
+      Number(file.prepare(`select count(*) as rows from ${table.name}`).get()?.['rows']),
+    /** All rows, in the order of the key. */
+    rows: (table: Table) => {
       const read = file.prepare(
         `select ${Object.keys(table.columns).join()} from ${table.name} order by ${table.key.join()}`,
       )
       reads.set(table, read)
       return read.iterate() as Iterable<Row>
     },
-    close: () => file.close(),
+    close: (): void => file.close(),
   }
 }
 

@@ -4,7 +4,7 @@ import { migratePostgres, type Warn } from '../adapters/postgres/migrate.ts'
 import { MOVE_MARK } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres } from '../adapters/postgres/open.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
-import type { Target } from './move.ts'
+import type { Row } from './move.ts'
 import type { Table } from './move-tables.ts'
 
 const { plan_cache_mode: _, ...ALONG_INDEXES } = ONE_PLAN
@@ -13,7 +13,7 @@ const CONNECT_MS_MAX = 5_000
 const NO_LIMITS = { statement_timeout: 2_147_483_647, lock_timeout: 2_147_483_647 }
 
 /** The PostgreSQL database that `move` copies into. Connects directly, not through a pooler. */
-export const postgresTarget = (url: string, migrations: readonly Migration[], warn: Warn): Target => {
+export const postgresTarget = (url: string, migrations: readonly Migration[], warn: Warn) => {
   const sql = openPostgres(url, {
     max: 1,
     max_lifetime: null,
@@ -23,16 +23,22 @@ export const postgresTarget = (url: string, migrations: readonly Migration[], wa
   const countBy = async (text: string, parameters: string[] = []): Promise<number> =>
     (await sql.unsafe<[{ rows: number }]>(text, parameters))[0].rows
   return {
-    prepare: async () => {
+    /** Migrates. Refuses a database that a server has open. */
+    prepare: async (): Promise<void> => {
       if ((await withTimeout(countBy(SERVERS), CONNECT_MS_MAX)) > 0)
         throw new Error('A server has the target open. Stop it, and start it again after the move.')
       await migratePostgres(url, migrations, warn)
     },
-    mark: (isUnfinished) =>
+    /** No server starts on a target that is marked as unfinished. */
+    mark: (isUnfinished: boolean): Promise<unknown> =>
       sql.unsafe(isUnfinished ? `create table if not exists ${MOVE_MARK} ()` : `drop table ${MOVE_MARK}`),
-    count: (table) => countBy(`select count(*)::int as rows from ${table.name}`),
-    add: (table, rows) => sql.unsafe(insertText(table), [JSON.stringify(rows)]),
-    countEqual: (table, rows) => countBy(countEqualText(table), [JSON.stringify(rows)]),
+    count: (table: Table) => countBy(`select count(*)::int as rows from ${table.name}`),
+    /** Adds the rows whose key is missing. */
+    add: (table: Table, rows: readonly Row[]): Promise<unknown> =>
+      sql.unsafe(insertText(table), [JSON.stringify(rows)]),
+    /** How many of these rows the target has, equal in every column. */
+    countEqual: (table: Table, rows: readonly Row[]) =>
+      countBy(countEqualText(table), [JSON.stringify(rows)]),
     close: () => endPool(sql, 5),
   }
 }

@@ -1,31 +1,14 @@
 import { readMigrations } from '../adapters/migrations.ts'
 import type { Warn } from '../adapters/postgres/migrate.ts'
+import { batchesOf } from './batches.ts'
 import { sqliteSource } from './move-from-sqlite.ts'
 import { TABLES, type Table } from './move-tables.ts'
 import { postgresTarget } from './move-to-postgres.ts'
 
 /** A row as SQLite keeps it. */
 export type Row = Readonly<Record<string, string | number | null>>
-export type Source = {
-  /** Refuses a database with another schema than this program's, or that another process has open. */
-  readonly lock: () => void
-  readonly count: (table: Table) => number
-  /** All rows, in the order of the key. */
-  readonly rows: (table: Table) => Iterable<Row>
-  readonly close: () => void
-}
-export type Target = {
-  /** Migrates. Refuses a database that a server has open. */
-  readonly prepare: () => Promise<void>
-  readonly count: (table: Table) => Promise<number>
-  /** No server starts on a target that is marked as unfinished. */
-  readonly mark: (isUnfinished: boolean) => Promise<unknown>
-  /** Adds the rows whose key is missing. */
-  readonly add: (table: Table, rows: readonly Row[]) => Promise<unknown>
-  /** How many of these rows the target has, equal in every column. */
-  readonly countEqual: (table: Table, rows: readonly Row[]) => Promise<number>
-  readonly close: () => Promise<void>
-}
+export type Source = ReturnType<typeof sqliteSource>
+export type Target = ReturnType<typeof postgresTarget>
 export type Progress = {
   readonly step: 'comparing' | 'copying' | 'checking'
   readonly table: string
@@ -53,10 +36,10 @@ export const moveToPostgres = async (path: string, url: string, onProgress: OnPr
  */
 export const move = async (source: Source, target: Target, onProgress: OnProgress): Promise<Moved> => {
   /** The rows of a table. Each batch is reported once it has been dealt with. */
-  function* batches(table: Table, step: Progress['step']) {
+  async function* batches(table: Table, step: Progress['step']) {
     const of = source.count(table)
     let taken = 0
-    for (const batch of batchesOf(source.rows(table))) {
+    for await (const batch of batchesOf(source.rows(table), charactersOf, BATCH_MAX)) {
       yield batch
       taken += batch.length
       onProgress({ step, table: table.name, rows: taken, of })
@@ -64,7 +47,7 @@ export const move = async (source: Source, target: Target, onProgress: OnProgres
   }
   const countEqual = async (table: Table, step: Progress['step']): Promise<number> => {
     let equal = 0
-    for (const batch of batches(table, step)) equal += await target.countEqual(table, batch)
+    for await (const batch of batches(table, step)) equal += await target.countEqual(table, batch)
     return equal
   }
 
@@ -79,7 +62,8 @@ export const move = async (source: Source, target: Target, onProgress: OnProgres
       )
   }
   await target.mark(true)
-  for (const table of TABLES) for (const batch of batches(table, 'copying')) await target.add(table, batch)
+  for (const table of TABLES)
+    for await (const batch of batches(table, 'copying')) await target.add(table, batch)
   const tables: Record<string, number> = {}
   for (const table of TABLES) {
     const wanted = source.count(table)
@@ -96,19 +80,6 @@ export const move = async (source: Source, target: Target, onProgress: OnProgres
 }
 
 /** Together these bound the memory that a batch takes: one row may be large, or rows may be many. */
-const BATCH_ROWS_MAX = 500
-const BATCH_CHARACTERS_MAX = 2_097_152
-
-function* batchesOf(rows: Iterable<Row>): Generator<readonly Row[]> {
-  let batch: Row[] = []
-  let characters = 0
-  for (const row of rows) {
-    batch.push(row)
-    for (const value of Object.values(row)) characters += typeof value === 'string' ? value.length : 0
-    if (batch.length < BATCH_ROWS_MAX && characters < BATCH_CHARACTERS_MAX) continue
-    yield batch
-    batch = []
-    characters = 0
-  }
-  if (batch.length > 0) yield batch
-}
+const BATCH_MAX = { count: 500, size: 2_097_152 }
+const charactersOf = (row: Row): number =>
+  Object.values(row).reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0)

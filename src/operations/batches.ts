@@ -1,0 +1,20 @@
+type Max = { readonly count: number; readonly size: number }
+
+/** The items in lists that end where they have so many items, or where the sizes of these reach so much. */
+export async function* batchesOf<Item>(
+  items: AsyncIterable<Item> | Iterable<Item>,
+  sizeOf: (item: Item) => number,
+  max: Max,
+): AsyncGenerator<readonly Item[]> {
+  let batch: Item[] = []
+  let size = 0
+  for await (const item of items) {
+    batch.push(item)
+    size += sizeOf(item)
+    if (batch.length < max.count && size < max.size) continue
+    yield batch
+    batch = []
+    size = 0
+  }
+  if (batch.length > 0) yield batch
+}
