@@ -18,9 +18,7 @@ export const keyCommands: readonly Command[] = [
       scope: valued(
         'S',
         `repeat for several; "all" for every scope. By default: ${DEFAULT_SCOPES.join(', ')}`,
-        {
-          multiple: true,
-        },
+        { multiple: true },
       ),
       expires: valued('90d', 'lifetime in days, hours (24h) or minutes (15m); never expires by default'),
     },

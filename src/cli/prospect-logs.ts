@@ -86,10 +86,8 @@ export const prospectLogCommands: readonly Command[] = [
 
 const timeOf = (texts: Texts, option: 'since' | 'until'): string | null => {
   const given = texts[option]
-  if (given === undefined) return null
-  return (
-    utcOf(given) ?? wrongUse(`--${option} must be a date-time with an offset, such as 2026-11-22T09:00:00Z`)
-  )
+  const what = 'a date-time with an offset, such as 2026-11-22T09:00:00Z'
+  return given === undefined ? null : (utcOf(given) ?? wrongUse(`--${option} must be ${what}`))
 }
 
 const reportRefused = (refused: RefusedLine): void => {

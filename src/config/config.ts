@@ -41,6 +41,7 @@ const contradictionsIn = (values: Partial<Values>): Fault[] => {
   const { workers = 1, databaseUrl, databasePooler, databaseDirectUrl, databaseCluster } = values
   const { namerUrl, namerModel } = values
   const { bodyBytesMax = 0, batchBytesMax = 0, bodyBytesHeldMax = Number.POSITIVE_INFINITY } = values
+  const holdsTooFew = bodyBytesHeldMax < 2 * Math.max(bodyBytesMax, batchBytesMax)
   const isDirect = databasePooler === false && databaseDirectUrl
   const isEmbedded = databaseUrl !== undefined && databaseUrl.kind !== 'postgres'
   const faults: readonly [isWrong: unknown, parameter: Name, detail: string][] = [
@@ -48,11 +49,7 @@ const contradictionsIn = (values: Partial<Values>): Fault[] => {
     [isEmbedded && databasePooler, 'DATABASE_POOLER', 'can be true only if DATABASE_URL is PostgreSQL'],
     [isEmbedded && databaseCluster, 'DATABASE_CLUSTER', 'can be set only if DATABASE_URL is PostgreSQL'],
     [isDirect, 'DATABASE_DIRECT_URL', 'can be set only if DATABASE_POOLER is true'],
-    [
-      bodyBytesHeldMax < 2 * Math.max(bodyBytesMax, batchBytesMax),
-      'BODY_BYTES_HELD_MAX',
-      'must be at least twice BODY_BYTES_MAX and BATCH_BYTES_MAX',
-    ],
+    [holdsTooFew, 'BODY_BYTES_HELD_MAX', 'must be at least twice BODY_BYTES_MAX and BATCH_BYTES_MAX'],
     [namerUrl && namerModel === null, 'NAMER_MODEL', 'must be set if NAMER_URL is'],
   ]
   return faults.filter(([isWrong]) => isWrong).map(([, parameter, detail]) => ({ parameter, detail }))

@@ -9,10 +9,10 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>, bytesMax: number):
   const add = (part: Buffer) => {
     length += part.length
     if (length > bytesMax) parts = []
-    else if (part.length > 0) parts.push(part)
+    else parts.push(part)
   }
   const end = (): Line => {
-    const bytes = length > bytesMax ? null : parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
+    const bytes = length > bytesMax ? null : Buffer.concat(parts)
     parts = []
     length = 0
     return { number: ++number, bytes }

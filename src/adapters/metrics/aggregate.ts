@@ -1,10 +1,7 @@
 import { AggregatorRegistry } from 'prom-client'
 
-/** What one process has measured, as it sends it to another. Only prom-client reads more of it than this. */
-export type MetricsReport = readonly {
-  /** `counter`, `gauge` or `histogram`. */
-  readonly type: unknown
-}[]
+/** What one process has measured, as it sends it to another: of each metric its `type`, and what prom-client reads. */
+export type MetricsReport = readonly { readonly type: unknown }[]
 
 /**
  * The metrics of several processes as one. A process that does not respond contributes its last report. When a process
