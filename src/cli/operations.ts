@@ -4,7 +4,7 @@ import { backUp } from '../operations/backup.ts'
 import { diagnose } from '../operations/doctor.ts'
 import { moveToPostgres, type Progress } from '../operations/move.ts'
 import { type Command, type Texts, valued, wrongUse } from './command.ts'
-import { everySecond } from './output.ts'
+import { everySecond, report } from './output.ts'
 import { databaseNames } from './refusals.ts'
 import { serve } from './serve.ts'
 
@@ -103,8 +103,6 @@ const reportMove = () => {
   const isDue = everySecond()
   return (progress: Progress): void => {
     const { step, table, rows, of } = progress
-    if (rows < of && !isDue()) return
-    const line = process.stderr.isTTY ? `${step} ${table}: ${rows} of ${of}` : JSON.stringify(progress)
-    process.stderr.write(`${line}\n`)
+    if (rows >= of || isDue()) report(`${step} ${table}: ${rows} of ${of}`, progress)
   }
 }

@@ -100,6 +100,11 @@ export const printAnswers = async (answers: Answers, format: TableFormat | undef
   if (!isJson && format?.list === true && collected.length === 0) process.stdout.write(asText([], format))
 }
 
+/** What a running command reports on stderr: in words on a terminal, otherwise as JSON. */
+export const report = (words: string, facts: object): void => {
+  process.stderr.write(`${process.stderr.isTTY ? escaped(words) : JSON.stringify(facts)}\n`)
+}
+
 /** Whether a second has passed since the start or since it last answered true. */
 export const everySecond = (): (() => boolean) => {
   let lastMs = performance.now()

@@ -2,14 +2,13 @@ import { accessSync, createReadStream } from 'node:fs'
 import { addAbortSignal } from 'node:stream'
 import { isatty } from 'node:tty'
 import { setFlagsFromString } from 'node:v8'
-import { escaped } from '../adapters/escaped.ts'
 import { composeUseCases } from '../compose/use-cases.ts'
 import { readConfig } from '../config/config.ts'
 import { exportProspectLogs } from '../operations/export-prospect-logs.ts'
 import { type Imported, importProspectLogs, type RefusedLine } from '../operations/import-prospect-logs.ts'
 import { utcOf } from '../shapes/text.ts'
 import { type Command, isFolder, TENANT, type Texts, valued, wrongUse } from './command.ts'
-import { everySecond } from './output.ts'
+import { everySecond, report } from './output.ts'
 
 /** By default V8 lets garbage grow to 200 MB before it collects it, though only 30 MB are in use. */
 const SMALL = '--optimize-for-size'
@@ -93,10 +92,7 @@ const timeOf = (texts: Texts, option: 'since' | 'until'): string | null => {
 const reportRefused = (refused: RefusedLine): void => {
   const { line, code, detail, errors = [] } = refused
   const faults = errors.map(({ pointer, detail }) => `; ${pointer} ${detail}`).join('')
-  const text = process.stderr.isTTY
-    ? escaped(`line ${line}: ${detail}${faults} (${code})`)
-    : JSON.stringify(refused)
-  process.stderr.write(`${text}\n`)
+  report(`line ${line}: ${detail}${faults} (${code})`, refused)
 }
 
 const reportProgress = () => {
