@@ -1,5 +1,5 @@
 import type { ClaimWant } from '../../core/ports/versions.ts'
-import { type Database, valuesFor } from './open.ts'
+import type { Database, Values } from './open.ts'
 
 /** Tenants after this one that have something claimable. */
 const dueTenants = (table: string) => `
@@ -17,41 +17,35 @@ const dueTenants = (table: string) => `
       where v.status = 'processing' and v.tenant_id = waiting.tenant_id) > :horizon
   limit :max`
 
-/** Claims from a table whose rows wait in `processing`. */
+/** Claims from a table whose rows wait in `processing`. `key` is its primary key, without the tenant. */
 export const claimFrom = <Claimed>(
   database: Database,
-  table: string,
-  primaryKey: readonly string[],
-  ...answered: readonly string[]
+  { table, key, answered }: { readonly table: string; readonly key: string; readonly answered: string },
 ) => {
   const DUE_TENANTS = dueTenants(table)
-  const DUE = `
-    select ${primaryKey} from ${table}
-    where status = 'processing' and tenant_id = :tenantId and claimable_at > :after and claimable_at <= :last
-    order by claimable_at limit :max`
   const CLAIM = `
     update ${table} set claimable_at = :until, attempts = attempts + 1
-    where (${primaryKey}) = (${valuesFor(primaryKey)})
-    returning ${[...primaryKey, ...answered]}, attempts as attempt`
-
-  /** From tenant to tenant along the index of what waits, no further than `max`. */
-  const findDue = (want: ClaimWant): readonly object[] => {
-    const found: object[] = []
-    const ranges = [
-      { after: '', last: want.now },
-      { after: want.horizon, last: '~' },
-    ]
-    for (const tenant of database.all<object>(DUE_TENANTS, want))
-      for (const range of ranges)
-        found.push(...database.all<object>(DUE, { ...tenant, ...range, max: want.max - found.length }))
-    return found
-  }
+    where (tenant_id, ${key}) in (
+      select tenant_id, ${key} from ${table}
+      where status = 'processing' and tenant_id = :tenantId and claimable_at > :after and claimable_at <= :last
+      order by claimable_at limit :max)
+    returning tenant_id, ${key}, ${answered}, attempts as attempt`
 
   return async (want: ClaimWant): Promise<readonly Claimed[]> => {
     // While nothing is due other processes can go on writing.
-    if (findDue({ ...want, max: 1 }).length === 0) return []
-    return database.write(() =>
-      findDue(want).map((due) => database.get(CLAIM, { ...due, until: want.until }) as Claimed),
-    )
+    if (!database.has(DUE_TENANTS, { ...want, max: 1 })) return []
+    return database.write(() => {
+      const ranges = [
+        { after: '', last: want.now },
+        { after: want.horizon, last: '~' },
+      ]
+      const claimed: Claimed[] = []
+      for (const tenant of database.all<Values>(DUE_TENANTS, want))
+        for (const range of ranges) {
+          const values = { ...want, ...tenant, ...range, max: want.max - claimed.length }
+          claimed.push(...database.all<Claimed>(CLAIM, values))
+        }
+      return claimed
+    })
   }
 }

@@ -23,6 +23,11 @@ const BLOCK = `
   values (:tenantId, :prospectId, :emailHash, :now, :now, :now, :until)
   on conflict (tenant_id, email_hash) where email_hash is not null
     do update set blocked_until = max(p.blocked_until, excluded.blocked_until) where p.erased_at is not null`
+const QUEUE = {
+  table: 'erasures',
+  key: 'erasure_id',
+  answered: 'prospect_id, email_hash, requested_at, pass, position',
+}
 // What is deleted is overwritten, and callers wait meanwhile: so no more at once than fills a slice.
 const LOGS = 'select tenant_id, prospect_log_id, payload, email, name from prospect_logs'
 // The `+` keeps SQLite from going through all logs of the tenant instead of the timeline.
@@ -72,12 +77,7 @@ export const sqliteErasures = (database: Database, erased: () => void): Erasures
     return recorded
   },
 
-  claim: claimFrom<ClaimedErasure>(
-    database,
-    'erasures',
-    ['tenant_id', 'erasure_id'],
-    ...['prospect_id', 'email_hash', 'requested_at', 'pass', 'position'],
-  ),
+  claim: claimFrom<ClaimedErasure>(database, QUEUE),
 
   deleteLogs: async (erasure, max) => {
     const [first, last] = timelineOf(erasure.prospectId ?? '')

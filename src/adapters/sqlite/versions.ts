@@ -1,7 +1,7 @@
-import type { ClaimedVersion, Settlement, Versions } from '../../core/ports/versions.ts'
+import type { ClaimedVersion, Versions } from '../../core/ports/versions.ts'
 import { type Backlog, settledRow } from '../rows.ts'
 import { claimFrom } from './claim.ts'
-import type { Database } from './open.ts'
+import type { Database, Values } from './open.ts'
 
 const CONTEXT = `
   select g.title as group_title, g.page_context, p.supplementary_context
@@ -28,26 +28,20 @@ export const sqliteBacklog =
   async (countMax: number): Promise<Backlog> =>
     database.get(BACKLOG, { countMax }) ?? { count: 0, oldest: null }
 
+const QUEUE = { table: 'page_versions', key: 'page_id, version_id', answered: 'page_group_id' }
+
 export const sqliteVersions = (database: Database): Versions => ({
-  claim: claimFrom<ClaimedVersion>(
-    database,
-    'page_versions',
-    ['tenant_id', 'page_id', 'version_id'],
-    'page_group_id',
-  ),
+  claim: claimFrom<ClaimedVersion>(database, QUEUE),
 
   context: async (page) => database.get(CONTEXT, page),
 
-  settle: async (tenantId, settlements) =>
+  settle: (tenantId, settlements) =>
     database.write(() =>
-      settlements.filter((done) => settle(database, tenantId, done)).map(({ versionId }) => versionId),
+      settlements.flatMap((done) => {
+        const row = settledRow(tenantId, done)
+        const settled = database.get<Values>(SETTLE, row)
+        if (settled !== null && done.status === 'published') database.run(PUBLISH, { ...row, ...settled })
+        return settled === null ? [] : done.versionId
+      }),
     ),
 })
-
-/** Whether the attempt was still the latest one. */
-const settle = (database: Database, tenantId: string, done: Settlement): boolean => {
-  const row = settledRow(tenantId, done)
-  const settled = database.get<object>(SETTLE, row)
-  if (settled !== null && done.status === 'published') database.run(PUBLISH, { ...row, ...settled })
-  return settled !== null
-}
