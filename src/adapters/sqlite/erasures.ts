@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ClaimedErasure, Erasures, StoredErasure } from '../../core/ports/erasures.ts'
-import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS, ERASURE_SHOWN, newErasureRow } from '../rows.ts'
 import { timelineOf } from '../timeline-key.ts'
 import { claimFrom } from './claim.ts'
@@ -37,16 +36,14 @@ const LOGS_OF_PROSPECT = `
   order by timeline_key limit :limit`
 const LOGS_BEFORE = `
   ${LOGS} where tenant_id = :tenantId and prospect_log_id < :beforeLogId order by prospect_log_id limit :limit`
-const DELETE_LOG =
-  'delete from prospect_logs where tenant_id = :tenantId and prospect_log_id = :prospectLogId'
+const LOG = 'where tenant_id = :tenantId and prospect_log_id = :prospectLogId'
+const DELETE_LOG = `delete from prospect_logs ${LOG}`
+const CLEAN_LOG = `update prospect_logs set email = null, name = null ${LOG}`
 const COUNT_LOGS = `
   update erasures set logs_erased = logs_erased + :deleted where tenant_id = :tenantId and erasure_id = :erasureId`
 const EMAILS = `
   select prospect_log_id, email from prospect_logs where tenant_id = :tenantId and prospect_log_id > :afterId
   order by prospect_log_id limit :limit`
-const CLEAN = `
-  update prospect_logs set email = null, name = null
-  where tenant_id = :tenantId and prospect_log_id = :prospectLogId`
 const OURS = `
   where tenant_id = :tenantId and erasure_id = :erasureId and status = 'processing' and attempts = :attempt`
 const COMPLETE = `update erasures set status = 'completed', completed_at = :at, email_hash = null ${OURS}`
@@ -64,18 +61,15 @@ export const sqliteErasures = (database: Database, erased: () => void): Erasures
 
   list: async (wants) => wants.map((want) => database.slice<StoredErasure>(LIST, want)),
 
-  record: async ({ tenantId, now, erasure, block }) => {
-    const recorded = await database.record<Recorded>(() => {
+  record: ({ tenantId, now, erasure, block }) =>
+    database.record(() => {
       if (erasure && block && database.has(OWNER, { ...block, tenantId, erasedId: erasure.prospectId }))
         return 'overtaken'
       if (erasure?.prospectId != null && database.run(ERASE, { ...erasure, now }) === 0) return 'overtaken'
       if (block !== null) database.run(BLOCK, { ...block, tenantId, now })
       if (erasure !== null) database.run(ADD, newErasureRow(erasure))
       return 'recorded'
-    })
-    if (recorded === 'recorded') erased()
-    return recorded
-  },
+    }, erased),
 
   claim: claimFrom<ClaimedErasure>(database, QUEUE),
 
@@ -101,7 +95,7 @@ export const sqliteErasures = (database: Database, erased: () => void): Erasures
     return database.write(() => {
       const settled = { ...erasure, ...step }
       if (step.status === 'completed') return database.run(COMPLETE, settled) === 1
-      for (const prospectLogId of step.foreign) database.run(CLEAN, { ...erasure, prospectLogId })
+      for (const prospectLogId of step.foreign) database.run(CLEAN_LOG, { ...erasure, prospectLogId })
       return database.run(GO_ON, settled) === 1
     })
   },

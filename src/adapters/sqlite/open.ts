@@ -90,11 +90,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       return found ? camel<Row>(found) : null
     })
   /** What `take` makes of the rows, each read when it is taken. */
-  const from = <Row, Answer>(
-    take: (rows: Iterable<Row>) => Answer,
-    sql: string,
-    values: Values = {},
-  ): Answer =>
+  const from = <Row, Answer>(take: (rows: Iterable<Row>) => Answer, sql: string, values: Values = {}) =>
     withMappedErrors(() => {
       const { statement, boundTo } = prepared(sql)
       return take(camelEach<Row>(statement.iterate(...boundTo(values))))
@@ -115,12 +111,15 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     run,
     exec: (sql: string): void => file.exec(sql),
     write,
-    /** Saves all of `work`, or nothing if another writer was faster: see the same on PostgreSQL. */
-    record: <Answer>(work: () => Answer): Promise<Answer | 'overtaken'> =>
-      write(work).catch((error) => {
+    /** Saves all of `work`, or nothing if another writer was faster: see the same on PostgreSQL. Calls `saved` if it did. */
+    record: async <Answer>(work: () => Answer, saved = () => {}): Promise<Answer | 'overtaken'> => {
+      const answer = await write(work).catch((error): 'overtaken' => {
         if (isOvertaken(error)) return 'overtaken'
         throw error
-      }),
+      })
+      if (answer !== 'overtaken' && answer !== null) saved()
+      return answer
+    },
     lastMigration: (): number => withMappedErrors(() => lastMigration(file)),
     /** Refuses `unavailable` while the path does not name the file that is open. */
     refuseMoved,

@@ -1,5 +1,4 @@
-import type { FoundPage, KnownPages, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
-import type { Recorded } from '../../core/ports/world.ts'
+import type { FoundPage, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
 import { columnsOf } from '../columns.ts'
 import { NEW_PAGE_COLUMNS, newPageRow, type PageRow } from '../rows.ts'
 import { BEFORE_ID, type Database, insertInto } from './open.ts'
@@ -34,12 +33,12 @@ const VERSION = `
 /** Calls `added` after pages were recorded. */
 export const sqlitePages = (database: Database, added: () => void): Pages => ({
   recall: async ({ groups, keys }) => ({
-    groups: database.getEach<KnownPages['groups'][number]>(GROUP, groups),
-    pages: database.getEach<KnownPages['pages'][number]>(BY_KEY, keys),
+    groups: database.getEach(GROUP, groups),
+    pages: database.getEach(BY_KEY, keys),
   }),
 
-  record: async (pages) => {
-    const recorded = await database.record<Recorded>(() => {
+  record: (pages) =>
+    database.record(() => {
       if (!pages.every((page) => database.has(GROUP_IS_ACTIVE, page))) return 'overtaken'
       for (const page of pages) {
         database.run(ADD, newPageRow(page))
@@ -47,10 +46,7 @@ export const sqlitePages = (database: Database, added: () => void): Pages => ({
         database.run(COUNT_ONE, page)
       }
       return 'recorded'
-    })
-    if (recorded === 'recorded') added()
-    return recorded
-  },
+    }, added),
 
   list: async (wants) =>
     wants.map((want) => (database.has(GROUP_EXISTS, want) ? database.slice<StoredPage>(LIST, want) : null)),

@@ -31,8 +31,6 @@ export const sqliteProspects = (database: Database, changed: () => void): Prospe
   update: async ({ email, name, ...prospect }) => {
     const sets = { setsEmail: email !== undefined, setsName: name !== undefined }
     const row = { ...prospect, ...sets, email: null, emailHash: null, ...email, name: name ?? null }
-    const updated = await database.record(() => database.get<FoundProspect>(UPDATE, row))
-    if (updated !== null && updated !== 'overtaken') changed()
-    return updated
+    return database.record(() => database.get<FoundProspect>(UPDATE, row), changed)
   },
 })

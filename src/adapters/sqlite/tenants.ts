@@ -2,7 +2,7 @@ import type { ApiKeys } from '../../core/ports/api-keys.ts'
 import type { Tenant, Tenants } from '../../core/ports/tenants.ts'
 import { columnsOf } from '../columns.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../rows.ts'
-import { type Database, insertInto, type Values } from './open.ts'
+import { type Database, insertInto } from './open.ts'
 
 const ADD = insertInto('tenants', columnsOf('tenant_id, name, created_at'))
 const ADD_BRAND = insertInto('brands', COLUMNS.brands)
@@ -35,9 +35,6 @@ export const sqliteTenants = (database: Database): Tenants => ({
 })
 
 const KEY = `select ${Object.keys(COLUMNS.api_keys)} from api_keys`
-const BY_HASH = `${KEY} where key_hash = :keyHash`
-const BY_ID = `${KEY} where api_key_id = :apiKeyId`
-const OF_TENANT = `${KEY} where tenant_id = :tenantId order by api_key_id`
 const ADD_KEY = insertInto('api_keys', COLUMNS.api_keys)
 const END = `
   update api_keys set revoked_at = coalesce(:revokedAt, revoked_at), expires_at = coalesce(:expiresAt, expires_at)
@@ -46,11 +43,14 @@ const MARK = 'update api_keys set last_used_at = :at where api_key_id = :apiKeyI
 
 /** Calls `changed` after a key was ended. */
 export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys => {
-  const keysBy = (sql: string, want: Values) => database.all<ApiKeyRow>(sql, want).map(storedApiKey)
+  const keysBy = (column: 'key_hash' | 'api_key_id' | 'tenant_id', value: string) =>
+    database
+      .all<ApiKeyRow>(`${KEY} where ${column} = :value order by api_key_id`, { value })
+      .map(storedApiKey)
   return {
-    findByHash: async (keyHash) => keysBy(BY_HASH, { keyHash })[0] ?? null,
-    find: async (apiKeyId) => keysBy(BY_ID, { apiKeyId })[0] ?? null,
-    list: async (tenantId) => keysBy(OF_TENANT, { tenantId }),
+    findByHash: async (keyHash) => keysBy('key_hash', keyHash)[0] ?? null,
+    find: async (apiKeyId) => keysBy('api_key_id', apiKeyId)[0] ?? null,
+    list: async (tenantId) => keysBy('tenant_id', tenantId),
     isEmpty: async () => !database.has('select 1 from api_keys limit 1'),
     add: (key) => database.write(() => void database.run(ADD_KEY, { ...key, scopes: key.scopes.join(' ') })),
     end: async (apiKeyId, when) => {
