@@ -1,28 +1,24 @@
 import type { ClaimWant } from '../../core/ports/versions.ts'
 import type { Database, Values } from './open.ts'
 
-/** Tenants after this one that have something claimable. */
-const dueTenants = (table: string) => `
-  with recursive waiting (tenant_id) as (
-    select min(tenant_id) from ${table} where status = 'processing' and tenant_id > :afterTenantId
-    union all
-    select (select min(v.tenant_id) from ${table} v
-      where v.status = 'processing' and v.tenant_id > waiting.tenant_id)
-    from waiting where waiting.tenant_id is not null
-  )
-  select tenant_id from waiting
-  where (select min(v.claimable_at) from ${table} v
-      where v.status = 'processing' and v.tenant_id = waiting.tenant_id) <= :now
-    or (select max(v.claimable_at) from ${table} v
-      where v.status = 'processing' and v.tenant_id = waiting.tenant_id) > :horizon
-  limit :max`
-
 /** Claims from a table whose rows wait in `processing`. `key` is its primary key, without the tenant. */
 export const claimFrom = <Claimed>(
   database: Database,
   { table, key, answered }: { readonly table: string; readonly key: string; readonly answered: string },
 ) => {
-  const DUE_TENANTS = dueTenants(table)
+  const waiting = (asked: string, tenants: string) =>
+    `(select ${asked} from ${table} v where v.status = 'processing' and v.tenant_id ${tenants})`
+  /** Those after a tenant that have something claimable: from one to the next along the index of what waits. */
+  const DUE_TENANTS = `
+    with recursive t (tenant_id) as (
+      select ${waiting('min(v.tenant_id)', '> :afterTenantId')}
+      union all
+      select ${waiting('min(v.tenant_id)', '> t.tenant_id')} from t where tenant_id is not null
+    )
+    select tenant_id from t
+    where ${waiting('min(v.claimable_at)', '= t.tenant_id')} <= :now
+      or ${waiting('max(v.claimable_at)', '= t.tenant_id')} > :horizon
+    limit :max`
   const CLAIM = `
     update ${table} set claimable_at = :until, attempts = attempts + 1
     where (tenant_id, ${key}) in (

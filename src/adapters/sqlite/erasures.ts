@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ClaimedErasure, Erasures, StoredErasure } from '../../core/ports/erasures.ts'
+import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { COLUMNS, ERASURE_SHOWN, newErasureRow } from '../rows.ts'
 import { timelineOf } from '../timeline-key.ts'
 import { claimFrom } from './claim.ts'
@@ -27,13 +28,16 @@ const QUEUE = {
   key: 'erasure_id',
   answered: 'prospect_id, email_hash, requested_at, pass, position',
 }
-// What is deleted is overwritten, and callers wait meanwhile: so no more at once than fills a slice.
-const LOGS = 'select tenant_id, prospect_log_id, payload, email, name from prospect_logs'
+const LOGS = `
+  select tenant_id, prospect_log_id, octet_length(payload) + coalesce(octet_length(email), 0)
+    + coalesce(octet_length(name), 0) as bytes
+  from prospect_logs`
 // The `+` keeps SQLite from going through all logs of the tenant instead of the timeline.
 const LOGS_OF_PROSPECT = `
   ${LOGS} where +tenant_id = :tenantId and timeline_key >= :first and timeline_key <= :last
     and prospect_id = :prospectId
   order by timeline_key limit :limit`
+// Before null there are none.
 const LOGS_BEFORE = `
   ${LOGS} where tenant_id = :tenantId and prospect_log_id < :beforeLogId order by prospect_log_id limit :limit`
 const LOG = 'where tenant_id = :tenantId and prospect_log_id = :prospectLogId'
@@ -75,14 +79,13 @@ export const sqliteErasures = (database: Database, erased: () => void): Erasures
 
   deleteLogs: async (erasure, max) => {
     const [first, last] = timelineOf(erasure.prospectId ?? '')
-    const deleteSome = (limit: number) =>
-      database.write(() => {
-        const deleted = deleteFirst(database, LOGS_OF_PROSPECT, { ...erasure, first, last, limit })
+    for (let all = 0; ; await nextTurn()) {
+      const wanted = { ...erasure, first, last, limit: max - all }
+      const deleted = await database.write(() => {
+        const deleted = deleteFirst(database, LOGS_OF_PROSPECT, wanted)
         if (deleted > 0) database.run(COUNT_LOGS, { ...erasure, deleted })
         return deleted
       })
-    for (let all = 0; ; await nextTurn()) {
-      const deleted = await deleteSome(max - all)
       all += deleted
       if (deleted === 0 || all === max) return all
     }
@@ -91,12 +94,12 @@ export const sqliteErasures = (database: Database, erased: () => void): Erasures
   emailsAfter: async (tenantId, afterId, limit) => database.slice(EMAILS, { tenantId, afterId, limit }),
 
   settle: async (erasure, step) => {
-    if (step.status === 'completed' && !database.emptyJournal()) return false
+    const isCompleted = step.status === 'completed'
+    if (isCompleted && !database.emptyJournal()) return false
     return database.write(() => {
-      const settled = { ...erasure, ...step }
-      if (step.status === 'completed') return database.run(COMPLETE, settled) === 1
-      for (const prospectLogId of step.foreign) database.run(CLEAN_LOG, { ...erasure, prospectLogId })
-      return database.run(GO_ON, settled) === 1
+      for (const prospectLogId of isCompleted ? [] : step.foreign)
+        database.run(CLEAN_LOG, { ...erasure, prospectLogId })
+      return database.run(isCompleted ? COMPLETE : GO_ON, { ...erasure, ...step }) === 1
     })
   },
 
@@ -108,8 +111,13 @@ export const sqliteErasures = (database: Database, erased: () => void): Erasures
     }),
 })
 
-const deleteFirst = (database: Database, logs: string, want: Values & { readonly limit: number }): number => {
-  const found = database.slice<Values>(logs, want)
-  for (const log of found) database.run(DELETE_LOG, log)
-  return found.length
+/** The first of these logs, as many as fill a slice: what is deleted is overwritten, and callers wait meanwhile. */
+const deleteFirst = (database: Database, logs: string, want: Values): number => {
+  let [deleted, bytesDeleted] = [0, 0]
+  for (const { bytes, ...log } of database.all<Values & { bytes: number }>(logs, want)) {
+    if (bytesDeleted > SLICE_BYTES_MAX) break
+    deleted += database.run(DELETE_LOG, log)
+    bytesDeleted += bytes
+  }
+  return deleted
 }

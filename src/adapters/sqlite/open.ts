@@ -1,12 +1,11 @@
 import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pauseFor } from 'node:timers/promises'
-import { unavailable } from '../../core/failures.ts'
 import { orNull } from '../../core/or-null.ts'
 import { type Columns, camelCase, valuesOf } from '../columns.ts'
 import { memoized } from '../memoized.ts'
-import { unmigrated } from '../migrations.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../rows.ts'
+import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
 import { emptyJournal, prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
@@ -166,40 +165,8 @@ const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
 /** The number of the last migration; 0 in an empty database. */
 export const lastMigration = (file: DatabaseSync): number => {
   const list = file.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get()
-  if (list === undefined) return 0
-  const row = file.prepare('select coalesce(max(number), 0) as last from schema_migrations').get()
-  return Number(row?.['last'])
-}
-
-const withMappedErrors = <Answer>(ask: () => Answer): Answer => {
-  try {
-    return ask()
-  } catch (error) {
-    throw toDomainFailure(error)
-  }
-}
-
-/** `unavailable` if SQLite cannot use the file now; else the error itself. */
-const toDomainFailure = (error: unknown): unknown => {
-  const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'ERR_INVALID_STATE') return unavailable('The store is closed.')
-  if (message.startsWith('no such table')) return unmigrated(error)
-  return AWAY.has(primaryCode(error)) ? unavailable('The database cannot answer now.', error) : error
-}
-
-const codeOf = (error: unknown): number => Number((error as { errcode?: unknown } | null)?.errcode ?? 0)
-const primaryCode = (error: unknown): number => codeOf(error) & 0xff
-
-/** 5 busy, 6 locked, 8 read only, 10 input or output, 11 damaged, 13 full, 14 cannot open, 26 not a database. */
-const AWAY = new Set([5, 6, 8, 10, 11, 13, 14, 26])
-export const isBusy = (error: unknown): boolean => primaryCode(error) === 5
-const CONSTRAINT_CHECK = 275
-const [CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE] = [1555, 2067]
-
-const isOvertaken = (error: unknown): boolean => {
-  const code = codeOf(error)
-  if (code === CONSTRAINT_CHECK) return /prospects_(email_hash_is_one|erased_is_blank)/.test(String(error))
-  return code === CONSTRAINT_UNIQUE || code === CONSTRAINT_PRIMARYKEY
+  const row = list && file.prepare('select max(number) as last from schema_migrations').get()
+  return Number(row?.['last'] ?? 0)
 }
 
 /** The values for these columns, as a statement names them. */

@@ -19,12 +19,11 @@ const ADD_VERSION = insertInto('page_versions', columnsOf(NEW_VERSION))
 const GROUP_IS_ACTIVE = `select 1 from page_groups ${OF_GROUP} and status = 'active'`
 const GROUP_EXISTS = `select 1 from page_groups ${OF_GROUP} and status <> 'deleted'`
 const COUNT_ONE = `update page_counts set pages_count = pages_count + 1 ${OF_GROUP}`
+const PAGE = 'select tenant_id, page_group_id, page_id, custom_name, computed_name, created_at, updated_at'
 const LIST = `
-  select tenant_id, page_group_id, page_id, custom_name, computed_name, created_at, updated_at
-  from pages ${OF_GROUP} and page_id < ${BEFORE_ID} order by page_id desc`
+  ${PAGE} from pages ${OF_GROUP} and page_id < ${BEFORE_ID} order by page_id desc`
 const FIND = `
-  select tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context, created_at,
-    updated_at, published_version_id, latest_version_id
+  ${PAGE}, supplementary_context, published_version_id, latest_version_id
   from pages ${OF_GROUP} and page_id = :pageId`
 const VERSION = `
   select version_id, version_number, status, published_at, failure_reason

@@ -50,9 +50,9 @@ export const sqliteProspectLogs = (database: Database): ProspectLogs => {
     const owner = database.get<{ erasedAt: string | null }>(OWNER, want)
     if (owner === null) return 'prospect_not_found'
     if (owner.erasedAt !== null) return 'prospect_erased'
-    const since = want.since ?? '1970'
+    const since = want.since ?? ''
     const before = want.before ?? { occurredAt: '9999', prospectLogId: '' }
-    const from = timelineKey(want.prospectId, since)
+    const from = timelineKey(want.prospectId, since || '1970')
     const lastKey = timelineKey(want.prospectId, before.occurredAt)
     const { rows, resume } = walk(TIMELINE, STOP_KEY, { ...want, ...before, since, from, lastKey })
     return { rows, resume: resume === null ? null : timeOfKey(resume) }

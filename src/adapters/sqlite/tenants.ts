@@ -43,7 +43,7 @@ const MARK = 'update api_keys set last_used_at = :at where api_key_id = :apiKeyI
 
 /** Calls `changed` after a key was ended. */
 export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys => {
-  const keysBy = (column: 'key_hash' | 'api_key_id' | 'tenant_id', value: string) =>
+  const keysBy = (column: string, value: string) =>
     database
       .all<ApiKeyRow>(`${KEY} where ${column} = :value order by api_key_id`, { value })
       .map(storedApiKey)
