@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { isBusy, lastMigration } from '../adapters/sqlite/open.ts'
+import { isBusy } from '../adapters/sqlite/error-codes.ts'
+import { lastMigration } from '../adapters/sqlite/open.ts'
 import { refuseLost } from '../adapters/sqlite/place.ts'
 import type { Row } from './move.ts'
 import type { Table } from './move-tables.ts'

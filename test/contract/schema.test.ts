@@ -17,8 +17,7 @@ t.test('the schema on SQLite is the committed one', async (t) => {
 
 t.test('on SQLite every key, unique or foreign, begins with the tenant too', async (t) => {
   const database = await migratedFile(t)
-  const columns = (pragma: string, ...names: string[]) =>
-    database.all<{ table: string; first: string; origin: string }>(pragma, ...names)
+  const columns = (pragma: string) => database.all<{ table: string; first: string; origin: string }>(pragma)
   const keys = [
     ...columns(`
       select t.name as "table", c.name as first, 'primary key' as origin

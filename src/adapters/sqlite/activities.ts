@@ -4,57 +4,45 @@ import { logRow } from '../timeline-key.ts'
 import { type Database, insertInto } from './open.ts'
 
 const PROSPECT = 'select tenant_id, prospect_id, email_hash, name, erased_at from prospects'
-const PROSPECT_BY_ID = `${PROSPECT} where tenant_id = ? and prospect_id = ?`
-const PROSPECT_BY_EMAIL = `${PROSPECT} where tenant_id = ? and email_hash = ?`
+const PROSPECT_BY_ID = `${PROSPECT} where tenant_id = :tenantId and prospect_id = :prospectId`
+const PROSPECT_BY_EMAIL = `${PROSPECT} where tenant_id = :tenantId and email_hash = :emailHash`
 const RECEIPT = `
   select tenant_id, source, idempotency_key, request_hash, prospect_id, prospect_log_id, type, created_prospect,
     created_at
-  from prospect_logs where tenant_id = ? and source = ? and idempotency_key = ?`
+  from prospect_logs where tenant_id = :tenantId and source = :source and idempotency_key = :idempotencyKey`
 
 // The same statement on PostgreSQL explains why a hash is set to what its constraint refuses.
-const saveProspect = insertInto(
-  'prospects as p',
-  PROSPECT_CHANGES,
-  `on conflict (tenant_id, prospect_id) do update set
+const SAVE_PROSPECT = `
+  ${insertInto('prospects as p', PROSPECT_CHANGES)} on conflict (tenant_id, prospect_id) do update set
     email = coalesce(p.email, excluded.email),
     email_hash = case when p.erased_at is not null or p.email_hash <> excluded.email_hash then ''
       else coalesce(p.email_hash, excluded.email_hash) end,
     name = coalesce(p.name, excluded.name),
-    updated_at = excluded.updated_at`,
-)
-const insertLog = insertInto('prospect_logs', COLUMNS.prospect_logs)
-const insertLogUnlessKnown = insertInto(
-  'prospect_logs',
-  COLUMNS.prospect_logs,
-  'on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing',
-)
+    updated_at = excluded.updated_at`
+const ADD_LOG = insertInto('prospect_logs', COLUMNS.prospect_logs)
+const ADD_LOG_UNLESS_KNOWN = `
+  ${ADD_LOG} on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
 
 export const sqliteActivities = (database: Database): Activities => ({
   recall: async ({ prospects, emails, keys }) => ({
     prospects: [
-      ...prospects.flatMap(
-        (want) => database.get<StoredProspect>(PROSPECT_BY_ID, want.tenantId, want.prospectId) ?? [],
-      ),
-      ...emails.flatMap(
-        (want) => database.get<StoredProspect>(PROSPECT_BY_EMAIL, want.tenantId, want.emailHash) ?? [],
-      ),
+      ...database.getEach<StoredProspect>(PROSPECT_BY_ID, prospects),
+      ...database.getEach<StoredProspect>(PROSPECT_BY_EMAIL, emails),
     ],
-    receipts: keys
-      .flatMap(
-        (want) => database.get<StoredReceipt>(RECEIPT, want.tenantId, want.source, want.idempotencyKey) ?? [],
-      )
+    receipts: database
+      .getEach<StoredReceipt>(RECEIPT, keys)
       .map((receipt) => ({ ...receipt, createdProspect: Boolean(receipt.createdProspect) })),
   }),
 
   record: ({ prospects, logs }) =>
     database.record(() => {
-      for (const prospect of prospects) saveProspect(database, prospect)
-      for (const log of logs) insertLog(database, logRow(log))
+      for (const prospect of prospects) database.run(SAVE_PROSPECT, prospect)
+      for (const log of logs) database.run(ADD_LOG, logRow(log))
       return 'recorded'
     }),
 
   recordLogs: (logs) =>
     database.write(() =>
-      logs.flatMap((log) => (insertLogUnlessKnown(database, logRow(log)) === 0 ? [] : log.prospectLogId)),
+      logs.flatMap((log) => (database.run(ADD_LOG_UNLESS_KNOWN, logRow(log)) === 0 ? [] : log.prospectLogId)),
     ),
 })

@@ -1,53 +1,47 @@
 import type { ClaimWant } from '../../core/ports/versions.ts'
-import type { Database } from './open.ts'
-
-/** Tenants after this one that have something claimable. */
-const dueTenants = (table: string) => `
-  with recursive waiting (tenant_id) as (
-    select min(tenant_id) from ${table} where status = 'processing' and tenant_id > ?
-    union all
-    select (select min(v.tenant_id) from ${table} v
-      where v.status = 'processing' and v.tenant_id > waiting.tenant_id)
-    from waiting where waiting.tenant_id is not null
-  )
-  select tenant_id from waiting
-  where (select min(v.claimable_at) from ${table} v
-      where v.status = 'processing' and v.tenant_id = waiting.tenant_id) <= ?
-    or (select max(v.claimable_at) from ${table} v
-      where v.status = 'processing' and v.tenant_id = waiting.tenant_id) > ?
-  limit ?`
+import type { Database, Values } from './open.ts'
 
 /** Claims from a table whose rows wait in `processing`. `key` is its primary key, without the tenant. */
 export const claimFrom = <Claimed>(
   database: Database,
-  { table, key, answered }: { readonly table: string; readonly key: string[]; readonly answered: string[] },
+  { table, key, answered }: { readonly table: string; readonly key: string; readonly answered: string },
 ) => {
-  const DUE_TENANTS = dueTenants(table)
-  const DUE = `
-    select tenant_id, ${key.join()} from ${table}
-    where status = 'processing' and tenant_id = ? and claimable_at > ? and claimable_at <= ?
-    order by claimable_at limit ?`
+  const waiting = (asked: string, tenants: string) =>
+    `(select ${asked} from ${table} v where v.status = 'processing' and v.tenant_id ${tenants})`
+  /** Those after a tenant that have something claimable: from one to the next along the index of what waits. */
+  const DUE_TENANTS = `
+    with recursive t (tenant_id) as (
+      select ${waiting('min(v.tenant_id)', '> :afterTenantId')}
+      union all
+      select ${waiting('min(v.tenant_id)', '> t.tenant_id')} from t where tenant_id is not null
+    )
+    select tenant_id from t
+    where ${waiting('min(v.claimable_at)', '= t.tenant_id')} <= :now
+      or ${waiting('max(v.claimable_at)', '= t.tenant_id')} > :horizon
+    limit :max`
   const CLAIM = `
-    update ${table} set claimable_at = ?, attempts = attempts + 1
-    where tenant_id = ? and ${key.map((column) => `${column} = ?`).join(' and ')}
-    returning tenant_id, ${[...key, ...answered].join()}, attempts as attempt`
-
-  /** From tenant to tenant along the index of what waits, no further than `max`. */
-  const findDue = ({ now, horizon, afterTenantId, max }: ClaimWant): readonly Record<string, string>[] => {
-    const found: Record<string, string>[] = []
-    const tenants = database.all<{ tenantId: string }>(DUE_TENANTS, afterTenantId, now, horizon, max)
-    for (const { tenantId } of tenants) {
-      found.push(...database.all<Record<string, string>>(DUE, tenantId, '', now, max - found.length))
-      found.push(...database.all<Record<string, string>>(DUE, tenantId, horizon, '~', max - found.length))
-    }
-    return found
-  }
+    update ${table} set claimable_at = :until, attempts = attempts + 1
+    where (tenant_id, ${key}) in (
+      select tenant_id, ${key} from ${table}
+      where status = 'processing' and tenant_id = :tenantId and claimable_at > :after and claimable_at <= :last
+      order by claimable_at limit :max)
+    returning tenant_id, ${key}, ${answered}, attempts as attempt`
 
   return async (want: ClaimWant): Promise<readonly Claimed[]> => {
     // While nothing is due other processes can go on writing.
-    if (findDue({ ...want, max: 1 }).length === 0) return []
-    return database.write(() =>
-      findDue(want).map((due) => database.get(CLAIM, want.until, ...Object.values(due)) as Claimed),
-    )
+    if (!database.has(DUE_TENANTS, { ...want, max: 1 })) return []
+    return database.write(() => {
+      const ranges = [
+        { after: '', last: want.now },
+        { after: want.horizon, last: '~' },
+      ]
+      const claimed: Claimed[] = []
+      for (const tenant of database.all<Values>(DUE_TENANTS, want))
+        for (const range of ranges) {
+          const values = { ...want, ...tenant, ...range, max: want.max - claimed.length }
+          claimed.push(...database.all<Claimed>(CLAIM, values))
+        }
+      return claimed
+    })
   }
 }

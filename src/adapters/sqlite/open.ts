@@ -1,12 +1,11 @@
 import { resolve } from 'node:path'
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pauseFor } from 'node:timers/promises'
-import { unavailable } from '../../core/failures.ts'
 import { orNull } from '../../core/or-null.ts'
-import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, valuesOf } from '../columns.ts'
 import { memoized } from '../memoized.ts'
-import { unmigrated } from '../migrations.ts'
+import { AFTER_ALL_IDS, takeSlice } from '../rows.ts'
+import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
 import { emptyJournal, prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
@@ -34,21 +33,31 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   file.exec(READ_WAIT)
   const findPlace = watchPlace(file, place)
   const refuseMoved = (): void => withMappedErrors(findPlace)
-  const prepared = memoized((sql: string) => file.prepare(sql))
+  /** Bound by position, because SQLite refuses a row that has more members than the text names. */
+  const prepared = memoized((sql: string) => {
+    const members = (sql.match(NAMED_VALUES) ?? []).map((place) => place.slice(1))
+    const boundTo = (values: Values) =>
+      valuesOf(values, members).map((value) => (typeof value === 'boolean' ? Number(value) : value))
+    return { statement: file.prepare(sql.replace(NAMED_VALUES, '?')), boundTo }
+  })
+  const run = (sql: string, values: Values = {}): number => {
+    const { statement, boundTo } = prepared(sql)
+    return Number(statement.run(...boundTo(values)).changes)
+  }
 
   const transaction = <Answer>(work: () => Answer): Answer => {
-    prepared(NO_WAIT).run()
+    run(NO_WAIT)
     try {
-      prepared('begin immediate').run()
+      run('begin immediate')
       const answer = work()
-      prepared('commit').run()
+      run('commit')
       return answer
     } catch (error) {
       // After a failed commit SQLite may already have rolled back.
-      orNull(() => prepared('rollback').run())
+      orNull(() => run('rollback'))
       throw error
     } finally {
-      prepared(READ_WAIT).run()
+      run(READ_WAIT)
     }
   }
   /**
@@ -73,35 +82,43 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       await pauseFor(AGAIN_MS)
     }
   }
-  const get = <Row>(sql: string, ...values: SQLInputValue[]): Row | undefined =>
+  const get = <Row>(sql: string, values: Values = {}): Row | null =>
     withMappedErrors(() => {
-      const row = prepared(sql).get(...values)
-      return row && camel<Row>(row)
+      const { statement, boundTo } = prepared(sql)
+      const found = statement.get(...boundTo(values))
+      return found ? camel<Row>(found) : null
     })
   /** What `take` makes of the rows, each read when it is taken. */
-  const from = <Row, Answer>(
-    take: (rows: Iterable<Row>) => Answer,
-    sql: string,
-    ...values: SQLInputValue[]
-  ): Answer => withMappedErrors(() => take(camelEach<Row>(prepared(sql).iterate(...values))))
+  const from = <Row, Answer>(take: (rows: Iterable<Row>) => Answer, sql: string, values: Values = {}) =>
+    withMappedErrors(() => {
+      const { statement, boundTo } = prepared(sql)
+      return take(camelEach<Row>(statement.iterate(...boundTo(values))))
+    })
 
-  // `sql` is a fixed text, kept prepared. Rows have columns in camelCase.
+  // `sql` is a fixed text, kept prepared: `:pageId` is the member `pageId` of the row. Rows have columns in camelCase.
   return {
     get,
-    has: (sql: string, ...values: SQLInputValue[]): boolean => get(sql, ...values) !== undefined,
-    all: <Row>(sql: string, ...values: SQLInputValue[]): Row[] =>
-      from((rows: Iterable<Row>) => [...rows], sql, ...values),
+    has: (sql: string, values?: Values): boolean => get(sql, values) !== null,
+    /** Those of the rows wanted that exist. */
+    getEach: <Row>(sql: string, wants: readonly Values[]): Row[] =>
+      wants.flatMap((want) => get<Row>(sql, want) ?? []),
+    all: <Row>(sql: string, values?: Values): Row[] => from((rows: Iterable<Row>) => [...rows], sql, values),
+    slice: <Row extends object>(sql: string, want: Values & { readonly limit: number }): Row[] =>
+      from((rows: Iterable<Row>) => takeSlice(rows, want.limit), sql, want),
     from,
     /** Within `write`. Answers the number of rows that changed. */
-    run: (sql: string, ...values: SQLInputValue[]): number => Number(prepared(sql).run(...values).changes),
+    run,
     exec: (sql: string): void => file.exec(sql),
     write,
-    /** Saves all of `work`, or nothing if another writer was faster: see the same on PostgreSQL. */
-    record: (work: () => Recorded): Promise<Recorded> =>
-      write(work).catch((error) => {
+    /** Saves all of `work`, or nothing if another writer was faster: see the same on PostgreSQL. Calls `saved` if it did. */
+    record: async <Answer>(work: () => Answer, saved = () => {}): Promise<Answer | 'overtaken'> => {
+      const answer = await write(work).catch((error): 'overtaken' => {
         if (isOvertaken(error)) return 'overtaken'
         throw error
-      }),
+      })
+      if (answer !== 'overtaken' && answer !== null) saved()
+      return answer
+    },
     lastMigration: (): number => withMappedErrors(() => lastMigration(file)),
     /** Refuses `unavailable` while the path does not name the file that is open. */
     refuseMoved,
@@ -123,6 +140,11 @@ const camelEach = function* <Row>(rows: Iterable<Record<string, unknown>>) {
   for (const row of rows) yield camel<Row>(row)
 }
 
+/** What a statement names, such as `:pageId`, and maybe more. */
+export type Values = Readonly<Record<string, unknown>>
+
+const NAMED_VALUES = /:\w+/g
+
 const pause = new Int32Array(new SharedArrayBuffer(4))
 
 /** Two processes that open a new file at once both want an exclusive lock; SQLite refuses one without waiting. */
@@ -143,53 +165,19 @@ const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
 /** The number of the last migration; 0 in an empty database. */
 export const lastMigration = (file: DatabaseSync): number => {
   const list = file.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get()
-  if (list === undefined) return 0
-  const row = file.prepare('select coalesce(max(number), 0) as last from schema_migrations').get()
-  return Number(row?.['last'])
+  const row = list && file.prepare('select max(number) as last from schema_migrations').get()
+  return Number(row?.['last'] ?? 0)
 }
 
-const withMappedErrors = <Answer>(ask: () => Answer): Answer => {
-  try {
-    return ask()
-  } catch (error) {
-    throw toDomainFailure(error)
-  }
-}
+/** The values for these columns, as a statement names them. */
+export const valuesFor = (columns: readonly string[]): string =>
+  columns.map((column) => `:${camelCase(column)}`).join()
 
-/** `unavailable` if SQLite cannot use the file now; else the error itself. */
-const toDomainFailure = (error: unknown): unknown => {
-  const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'ERR_INVALID_STATE') return unavailable('The store is closed.')
-  if (message.startsWith('no such table')) return unmigrated(error)
-  return AWAY.has(primaryCode(error)) ? unavailable('The database cannot answer now.', error) : error
-}
+/** A slice starts before this id. */
+export const BEFORE_ID = `coalesce(:beforeId, '${AFTER_ALL_IDS}')`
 
-const codeOf = (error: unknown): number => Number((error as { errcode?: unknown } | null)?.errcode ?? 0)
-const primaryCode = (error: unknown): number => codeOf(error) & 0xff
-
-/** 5 busy, 6 locked, 8 read only, 10 input or output, 11 damaged, 13 full, 14 cannot open, 26 not a database. */
-const AWAY = new Set([5, 6, 8, 10, 11, 13, 14, 26])
-export const isBusy = (error: unknown): boolean => primaryCode(error) === 5
-const CONSTRAINT_CHECK = 275
-const [CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE] = [1555, 2067]
-
-const isOvertaken = (error: unknown): boolean => {
-  const code = codeOf(error)
-  if (code === CONSTRAINT_CHECK) return /prospects_(email_hash_is_one|erased_is_blank)/.test(String(error))
-  return code === CONSTRAINT_UNIQUE || code === CONSTRAINT_PRIMARYKEY
-}
-
-/** The values of a row for these columns: the member `pageId` is the column `page_id`. */
-export const boundTo = (columns: Columns) => {
-  const members = Object.keys(columns).map(camelCase)
-  return (row: object) =>
-    valuesOf(row, members).map((value) => (typeof value === 'boolean' ? Number(value) : value))
-}
-
-/** Inserts a row, within `write`. */
-export const insertInto = (table: string, columns: Columns, onConflict = '') => {
+/** The statement that inserts a row. */
+export const insertInto = (table: string, columns: Columns): string => {
   const names = Object.keys(columns)
-  const sql = `insert into ${table} (${names}) values (${names.map(() => '?')}) ${onConflict}`
-  const values = boundTo(columns)
-  return (database: Database, row: object): number => database.run(sql, ...values(row))
+  return `insert into ${table} (${names}) values (${valuesFor(names)})`
 }

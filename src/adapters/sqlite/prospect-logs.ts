@@ -1,82 +1,73 @@
 import type { ProspectLogs, ProspectLogsWant, TimelineWant } from '../../core/ports/prospect-logs.ts'
 import { ROWS_LOOKED_AT_MAX } from '../../core/slices.ts'
-import { AFTER_ALL_IDS, type LogRow, SHOWN_LOG, storedLog, takeSlice } from '../rows.ts'
+import { type LogRow, SHOWN_LOG, storedLog } from '../rows.ts'
 import { timelineKey, timeOfKey } from '../timeline-key.ts'
-import type { Database } from './open.ts'
+import { BEFORE_ID, type Database, type Values } from './open.ts'
 
 const SHOWN = `select ${Object.keys(SHOWN_LOG)} from prospect_logs`
-const PASSES = 'source = coalesce(?, source) and type = coalesce(?, type)'
-const OWNER = 'select erased_at from prospects where tenant_id = ? and prospect_id = ?'
-const FIND = `${SHOWN} where tenant_id = ? and prospect_log_id = ?`
+const PASSES = 'source = coalesce(:source, source) and type = coalesce(:type, type)'
+const OWNER = 'select erased_at from prospects where tenant_id = :tenantId and prospect_id = :prospectId'
+const FIND = `${SHOWN} where tenant_id = :tenantId and prospect_log_id = :prospectLogId`
 const BY_KEY = `
-  ${SHOWN} where tenant_id = ? and source = ? and idempotency_key = ? and type = coalesce(?, type)
-    and prospect_log_id >= ? and prospect_log_id < ?`
+  ${SHOWN} where tenant_id = :tenantId and source = :source and idempotency_key = :idempotencyKey
+    and type = coalesce(:type, type) and prospect_log_id >= :from and prospect_log_id < ${BEFORE_ID}`
 const LIST_OLDEST = `
-  ${SHOWN} where tenant_id = ? and prospect_log_id > ? and prospect_log_id < ? order by prospect_log_id`
+  ${SHOWN} where tenant_id = :tenantId and prospect_log_id > :afterId and prospect_log_id < :beforeId
+  order by prospect_log_id`
 
 // Of a filtered list the index alone says where looking stops.
 const LAST = `limit 1 offset ${ROWS_LOOKED_AT_MAX - 1}`
-const OF_TENANT = 'where tenant_id = ? and prospect_log_id < ? and prospect_log_id >= ?'
+const OF_TENANT = `where tenant_id = :tenantId and prospect_log_id < ${BEFORE_ID} and prospect_log_id >= :from`
 const STOP = `select prospect_log_id as resume from prospect_logs ${OF_TENANT} order by prospect_log_id desc ${LAST}`
 const LIST = `${SHOWN} ${OF_TENANT} and ${PASSES} order by prospect_log_id desc`
 
-const OF_KEYS = 'where timeline_key <= ? and timeline_key >= ?'
+const OF_KEYS = 'where timeline_key <= :lastKey and timeline_key >= :from'
 const STOP_KEY = `select timeline_key as resume from prospect_logs ${OF_KEYS} order by timeline_key desc ${LAST}`
 // The plus keeps SQLite from using an index of the tenant.
 const TIMELINE = `
-  ${SHOWN} ${OF_KEYS} and +tenant_id = ? and prospect_id = ? and occurred_at >= ?
-    and (occurred_at, prospect_log_id) < (?, ?) and ${PASSES}
+  ${SHOWN} ${OF_KEYS} and +tenant_id = :tenantId and prospect_id = :prospectId and occurred_at >= :since
+    and (occurred_at, prospect_log_id) < (:occurredAt, :prospectLogId) and ${PASSES}
   order by timeline_key desc, occurred_at desc, prospect_log_id desc`
 
+type Walk<Position> = Values & Pick<TimelineWant, 'source' | 'type' | 'limit'> & { readonly from: Position }
+
 export const sqliteProspectLogs = (database: Database): ProspectLogs => {
+  const walk = <Position>(list: string, stop: string, want: Walk<Position>) => {
+    const isFiltered = want.source !== null || want.type !== null
+    const stopped = isFiltered ? database.get<{ resume: Position }>(stop, want) : null
+    const resume = stopped?.resume ?? null
+    const rows = database.slice<LogRow>(list, { ...want, from: resume ?? want.from }).map(storedLog)
+    return { rows, resume: rows.length > want.limit ? null : resume }
+  }
+
   const list = (want: ProspectLogsWant) => {
-    const { tenantId, source, type, idempotencyKey, limit } = want
-    const [from, before] = [want.fromId ?? '', want.beforeId ?? AFTER_ALL_IDS]
-    if (idempotencyKey !== null) {
-      const row = database.get<LogRow>(BY_KEY, tenantId, source, idempotencyKey, type, from, before)
-      return { rows: row === undefined ? [] : [storedLog(row)], resume: null }
-    }
-    const resume = isFiltered(want)
-      ? (database.get<{ resume: string }>(STOP, tenantId, before, from)?.resume ?? null)
-      : null
-    const take = (rows: Iterable<LogRow>) => takeSlice(rows, limit).map(storedLog)
-    const rows = database.from(take, LIST, tenantId, before, resume ?? from, source, type)
-    return { rows, resume: rows.length > limit ? null : resume }
+    const wanted = { ...want, from: want.fromId ?? '' }
+    if (want.idempotencyKey === null) return walk(LIST, STOP, wanted)
+    return { rows: database.all<LogRow>(BY_KEY, wanted).map(storedLog), resume: null }
   }
 
   const timeline = (want: TimelineWant) => {
-    const { tenantId, prospectId, source, type, limit } = want
-    const owner = database.get<{ erasedAt: string | null }>(OWNER, tenantId, prospectId)
-    if (owner === undefined) return 'prospect_not_found'
+    const owner = database.get<{ erasedAt: string | null }>(OWNER, want)
+    if (owner === null) return 'prospect_not_found'
     if (owner.erasedAt !== null) return 'prospect_erased'
     const since = want.since ?? ''
-    const { occurredAt, prospectLogId } = want.before ?? { occurredAt: '9999', prospectLogId: '' }
-    const [low, high] = [since || '1970', occurredAt].map((time) => timelineKey(prospectId, time)) as [
-      number,
-      number,
-    ]
-    const stop = isFiltered(want) ? database.get<{ resume: number }>(STOP_KEY, high, low)?.resume : undefined
-    const take = (rows: Iterable<LogRow>) => takeSlice(rows, limit).map(storedLog)
-    const keys = [high, stop ?? low]
-    const position = [tenantId, prospectId, since, occurredAt, prospectLogId]
-    const rows = database.from(take, TIMELINE, ...keys, ...position, source, type)
-    return { rows, resume: rows.length > limit || stop === undefined ? null : timeOfKey(stop) }
+    const before = want.before ?? { occurredAt: '9999', prospectLogId: '' }
+    const from = timelineKey(want.prospectId, since || '1970')
+    const lastKey = timelineKey(want.prospectId, before.occurredAt)
+    const { rows, resume } = walk(TIMELINE, STOP_KEY, { ...want, ...before, since, from, lastKey })
+    return { rows, resume: resume === null ? null : timeOfKey(resume) }
   }
 
   return {
     find: async (wants) =>
       wants.map((want) => {
-        const row = database.get<LogRow>(FIND, want.tenantId, want.prospectLogId)
-        return row === undefined ? null : storedLog(row)
+        const row = database.get<LogRow>(FIND, want)
+        return row && storedLog(row)
       }),
     list: async (wants) => wants.map(list),
     timeline: async (wants) => wants.map(timeline),
-    listOldest: async ({ tenantId, afterId, beforeId, limit }) => {
-      const take = (rows: Iterable<LogRow>) => takeSlice(rows, limit - 1).map(storedLog)
-      return database.from(take, LIST_OLDEST, tenantId, afterId, beforeId)
-    },
+    // A slice reads one row more than its limit.
+    listOldest: async (want) =>
+      database.slice<LogRow>(LIST_OLDEST, { ...want, limit: want.limit - 1 }).map(storedLog),
   }
 }
-
-const isFiltered = ({ source, type }: Pick<TimelineWant, 'source' | 'type'>) =>
-  source !== null || type !== null

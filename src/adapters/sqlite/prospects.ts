@@ -1,47 +1,36 @@
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
-import { AFTER_ALL_IDS, lookThrough, SHOWN_PROSPECT } from '../rows.ts'
-import type { Database } from './open.ts'
+import { lookThrough, SHOWN_PROSPECT } from '../rows.ts'
+import { BEFORE_ID, type Database } from './open.ts'
 
 const SHOWN = Object.keys(SHOWN_PROSPECT)
-const FIND = `select ${SHOWN} from prospects where tenant_id = ? and prospect_id = ?`
-const BY_EMAIL = `
-  select ${SHOWN} from prospects where tenant_id = ? and email_hash = ? and prospect_id < ? and erased_at is null`
-const LIST = `
-  select ${SHOWN} from prospects where tenant_id = ? and prospect_id < ? order by prospect_id desc`
+const OF_TENANT = `select ${SHOWN} from prospects where tenant_id = :tenantId`
+const FIND = `${OF_TENANT} and prospect_id = :prospectId`
+const BY_EMAIL = `${OF_TENANT} and email_hash = :emailHash and prospect_id < ${BEFORE_ID} and erased_at is null`
+const LIST = `${OF_TENANT} and prospect_id < ${BEFORE_ID} order by prospect_id desc`
 const UPDATE = `
   update prospects set
-    email = case when ? then ? else email end, email_hash = case when ? then ? else email_hash end,
-    name = case when ? then ? else name end, updated_at = ?
-  where tenant_id = ? and prospect_id = ? and erased_at is null
+    email = case when :setsEmail then :email else email end,
+    email_hash = case when :setsEmail then :emailHash else email_hash end,
+    name = case when :setsName then :name else name end, updated_at = :updatedAt
+  where tenant_id = :tenantId and prospect_id = :prospectId and erased_at is null
   returning ${SHOWN}`
 
 /** Calls `changed` after a prospect was updated. */
 export const sqliteProspects = (database: Database, changed: () => void): Prospects => ({
-  find: async (wants) =>
-    wants.map((want) => database.get<FoundProspect>(FIND, want.tenantId, want.prospectId) ?? null),
+  find: async (wants) => wants.map((want) => database.get<FoundProspect>(FIND, want)),
 
   list: async (wants) =>
-    wants.map(({ tenantId, emailHash, beforeId, limit }) => {
-      const before = beforeId ?? AFTER_ALL_IDS
-      if (emailHash !== null)
-        return { rows: database.all<FoundProspect>(BY_EMAIL, tenantId, emailHash, before), resume: null }
-      const idOf = ({ prospectId }: FoundProspect) => prospectId
+    wants.map((want) => {
+      if (want.emailHash !== null) return { rows: database.all<FoundProspect>(BY_EMAIL, want), resume: null }
+      const isShown = ({ erasedAt }: FoundProspect) => erasedAt === null
       const look = (rows: Iterable<FoundProspect>) =>
-        lookThrough(rows, limit, ({ erasedAt }) => erasedAt === null, idOf)
-      return database.from(look, LIST, tenantId, before)
+        lookThrough(rows, want.limit, isShown, ({ prospectId }) => prospectId)
+      return database.from(look, LIST, want)
     }),
 
-  update: async ({ tenantId, prospectId, email, name, updatedAt }) => {
-    let updated: FoundProspect | null = null
-    const [emails, names] = [Number(email !== undefined), Number(name !== undefined)]
-    const { email: text = null, emailHash = null } = email ?? {}
-    const values = [emails, text, emails, emailHash, names, name ?? null, updatedAt, tenantId, prospectId]
-    const recorded = await database.record(() => {
-      updated = database.get<FoundProspect>(UPDATE, ...values) ?? null
-      return 'recorded'
-    })
-    if (recorded === 'overtaken') return recorded
-    if (updated !== null) changed()
-    return updated
+  update: async ({ email, name, ...prospect }) => {
+    const sets = { setsEmail: email !== undefined, setsName: name !== undefined }
+    const row = { ...prospect, ...sets, email: null, emailHash: null, ...email, name: name ?? null }
+    return database.record(() => database.get<FoundProspect>(UPDATE, row), changed)
   },
 })

@@ -85,7 +85,7 @@ const dataVersion = (database: Database): number | string | undefined => {
 }
 
 const ADD_MIGRATION =
-  "insert into schema_migrations (number, name, applied_at) values (?, ?, strftime('%FT%H:%M:%fZ'))"
+  "insert into schema_migrations (number, name, applied_at) values (:number, :name, strftime('%FT%H:%M:%fZ'))"
 /** In one transaction that nobody else can write in, so that several processes may start at once. */
 const migrate = (database: Database, migrations: readonly Migration[]): Promise<readonly string[]> =>
   database.write(() => {
@@ -94,9 +94,9 @@ const migrate = (database: Database, migrations: readonly Migration[]): Promise<
         number integer primary key, name text not null, applied_at text not null
       ) strict`)
     const missing = missingMigrations(migrations, database.lastMigration())
-    for (const { number, name, sql } of missing) {
-      database.exec(sql)
-      database.run(ADD_MIGRATION, number, name)
+    for (const migration of missing) {
+      database.exec(migration.sql)
+      database.run(ADD_MIGRATION, migration)
     }
     return missing.map(({ name }) => name)
   })
