@@ -4,7 +4,7 @@ import { pageGroupNotFound, refuse } from './failures.ts'
 import { firstWords } from './first-words.ts'
 import { earlierRequests, requestHashOf } from './idempotency.ts'
 import { keyOf } from './keys.ts'
-import { attempt, type Outcome } from './outcome.ts'
+import { attemptEach, type Outcome } from './outcome.ts'
 import type { KnownPages, NewPageRow, PageWants } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import type { NewId } from './ports/world.ts'
@@ -91,7 +91,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
     return { page: createdPageOf(row), replayed: false }
   }
 
-  const outcomes = inputs.map((input) => attempt(() => createOne(input)))
+  const outcomes = attemptEach(inputs, createOne)
   return { outcomes, changes: rows.length === 0 ? null : rows }
 }
 
