@@ -40,7 +40,7 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs }: Deps
   /** Of the store; thrown once the others have been saved. */
   const errors: unknown[] = []
   const keepError = (error: unknown) => void errors.push(error)
-  const claimMore = claimInTurns({ claim: (want) => store.versions.claim(want), clock, leaseMs })
+  const claimMore = claimInTurns(store.versions, { clock, leaseMs })
 
   const attemptAt = async (version: ClaimedVersion, stop: AbortSignal): Promise<Ended> => {
     const { attempt } = version
