@@ -1,9 +1,9 @@
 import type { Erasure, NewErasure } from '../shapes/erasure.ts'
-import { decideAndSave } from './decide-and-save.ts'
+import { untilRecorded } from './decide-and-save.ts'
 import { matchableEmail } from './emails.ts'
-import { DomainFailure, prospectErased, prospectNotFound, refuse } from './failures.ts'
+import { prospectErased, prospectNotFound, refuse } from './failures.ts'
 import { erasureOf } from './list-erasures.ts'
-import type { ErasureChanges, StoredErasure } from './ports/erasures.ts'
+import type { StoredErasure } from './ports/erasures.ts'
 import type { Needs } from './ports/store.ts'
 import { DAY_MS, isoTime } from './times.ts'
 
@@ -31,36 +31,35 @@ export const requestErasure =
     const now = isoTime(nowMs)
     const until = isoTime(nowMs + Math.max(blockDays * DAY_MS, BLOCK_MS_MIN))
 
-    const [outcome] = await decideAndSave([request], {
-      recall: async () => {
-        const wants = { prospects: [whom.prospect ?? []].flat(), emails: [whom.email ?? []].flat(), keys: [] }
-        const [found] = (await store.activities.recall(wants)).prospects
-        const isLive = found?.erasedAt === null
-        // In progress for a tombstone, or for an email that no prospect had.
-        const running = isLive ? null : await store.erasures.find(whom.email ?? whom.prospect)
-        return { live: isLive ? found : null, isErased: found !== undefined, running }
-      },
-      decide: (_, { live, isErased, running }) => {
-        if (whom.prospect && !live && !running) return isErased ? prospectErased() : prospectNotFound()
-        const emailHash = (running ?? live ?? whom.email)?.emailHash ?? null
-        const erasure: StoredErasure = running ?? {
-          tenantId,
-          erasureId: newId('erasure'),
-          prospectId: live?.prospectId ?? null,
-          emailHash,
-          status: 'processing',
-          requestedAt: now,
-          completedAt: null,
-          logsErased: 0,
-        }
-        const block = emailHash === null ? null : { prospectId: newId('prospect'), emailHash, until }
-        const changes: ErasureChanges = { tenantId, now, erasure: running ? null : erasure, block }
-        return { outcomes: [erasure], changes: running && !block ? null : changes }
-      },
-      record: (changes) => store.erasures.record(changes),
+    return untilRecorded(async () => {
+      const wants = { prospects: [whom.prospect ?? []].flat(), emails: [whom.email ?? []].flat(), keys: [] }
+      const [found] = (await store.activities.recall(wants)).prospects
+      const live = found?.erasedAt === null ? found : null
+      // In progress for a tombstone, or for an email that no prospect had.
+      const running = live ? null : await store.erasures.find(whom.email ?? whom.prospect)
+      if (whom.prospect && !live && !running) return found ? prospectErased() : prospectNotFound()
+
+      const emailHash = (running ?? live ?? whom.email)?.emailHash ?? null
+      const erasure: StoredErasure = running ?? {
+        tenantId,
+        erasureId: newId('erasure'),
+        prospectId: live?.prospectId ?? null,
+        emailHash,
+        status: 'processing',
+        requestedAt: now,
+        completedAt: null,
+        logsErased: 0,
+      }
+      const block = emailHash === null ? null : { prospectId: newId('prospect'), emailHash, until }
+      if (running && !block) return erasureOf(running)
+      const recorded = await store.erasures.record({
+        tenantId,
+        now,
+        erasure: running ? null : erasure,
+        block,
+      })
+      return recorded === 'recorded' ? erasureOf(erasure) : recorded
     })
-    if (outcome === undefined || outcome instanceof DomainFailure) throw outcome
-    return erasureOf(outcome)
   }
 
 const whomOf = ({ tenantId, prospectId, email }: ErasureRequest) => {
