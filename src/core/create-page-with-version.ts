@@ -11,11 +11,8 @@ import type { NewId } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 /** A page to create in a group. */
-export type PageToCreate = NewPage & {
-  readonly tenantId: string
-  readonly pageGroupId: string
-  readonly idempotencyKey?: string | undefined
-}
+export type PageToCreate = NewPage &
+  Pick<NewPageRow, 'tenantId' | 'pageGroupId'> & { readonly idempotencyKey?: string | undefined }
 /** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
 export type PageCreation = { readonly page: CreatedPage; readonly replayed: boolean }
 
