@@ -8,7 +8,6 @@ import { isoTime } from './times.ts'
  */
 const CLOCK_AHEAD_MS_MAX = 15 * 60_000
 
-type Source<Claimed> = { claim(want: ClaimWant): Promise<readonly Claimed[]> }
 type Times = {
   readonly clock: Clock
   readonly leaseMs: number
@@ -18,7 +17,7 @@ type Times = {
 
 /** Claims up to so many. Tenants take turns: each claim starts with the tenant after the last one served. */
 export const claimInTurns = <Claimed extends { readonly tenantId: string }>(
-  source: Source<Claimed>,
+  source: { claim(want: ClaimWant): Promise<readonly Claimed[]> },
   { clock, leaseMs, restMsMax = 0 }: Times,
 ) => {
   let lastTenantId = ''

@@ -1,8 +1,7 @@
 import { claimInTurns } from './claim-in-turns.ts'
 import { matchableEmail } from './emails.ts'
 import type { ClaimedErasure, ErasureStep } from './ports/erasures.ts'
-import type { Store } from './ports/store.ts'
-import type { Clock } from './ports/world.ts'
+import type { Needs } from './ports/store.ts'
 import { idsSince, isoTime } from './times.ts'
 
 /** Erasures in progress at a time, each by one step. */
@@ -17,9 +16,7 @@ const JOURNAL_REST_MS = 1_000
 const CLOCKS_DIFFER_MS_MAX = 15 * 60_000
 
 type NextStep = Extract<ErasureStep, { readonly status: 'processing' }>
-type Deps = {
-  readonly store: Pick<Store, 'erasures'>
-  readonly clock: Clock
+type Deps = Omit<Needs<'erasures'>, 'newId'> & {
   /** Longer than any process can go on logging for a prospect after it was erased. */
   readonly settleMs: number
 }

@@ -12,7 +12,6 @@ export const getProspectLogs =
       prospectLogOf(log ?? refuse('prospect_log_not_found', 'Prospect log not found.')),
     )
 
-/** A logged activity as callers see it. */
 export const prospectLogOf = (log: StoredLog): ProspectLog => ({
   prospectLogId: log.prospectLogId,
   prospectId: log.prospectId,

@@ -15,7 +15,6 @@ export const shownProspect = (found: FoundProspect | null | undefined): Prospect
   return found.erasedAt === null ? prospectOf(found) : prospectErased()
 }
 
-/** A prospect as callers see it. */
 export const prospectOf = (prospect: FoundProspect): Prospect => ({
   prospectId: prospect.prospectId,
   tenantId: prospect.tenantId,

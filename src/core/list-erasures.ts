@@ -26,7 +26,6 @@ export const getErasure =
   async (want: ErasureRead): Promise<Erasure> =>
     erasureOf((await store.erasures.find(want)) ?? refuse('erasure_not_found', 'Erasure not found.'))
 
-/** An erasure as callers see it. */
 export const erasureOf = (erasure: StoredErasure): Erasure => ({
   erasureId: erasure.erasureId,
   prospectId: erasure.prospectId,

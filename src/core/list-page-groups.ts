@@ -38,7 +38,6 @@ export const listAllPageGroups = ({ store }: Pick<Needs<'pageGroups' | 'tenants'
     } while (cursor !== undefined)
   }
 
-/** A page group as callers see it. */
 export const pageGroupOf = (group: StoredPageGroup): PageGroup => ({
   pageGroupId: group.pageGroupId,
   tenantId: group.tenantId,

@@ -21,7 +21,6 @@ export const listPages = ({ store }: Pick<Needs<'pages'>, 'store'>) =>
     itemOf: pageOf,
   })
 
-/** A page as callers see it. */
 const pageOf = (page: StoredPage): Page => ({
   pageId: page.pageId,
   pageGroupId: page.pageGroupId,
