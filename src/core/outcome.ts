@@ -30,7 +30,7 @@ export const runValid = async <One, Answer>(
   list: readonly Outcome<One>[],
   run: (valid: readonly One[]) => Promise<readonly Answer[]>,
 ): Promise<Outcome<Answer>[]> => {
-  const valid = list.flatMap((one) => (one instanceof DomainFailure ? [] : [one]))
+  const valid = list.filter((one): one is One => !(one instanceof DomainFailure))
   const answers = (valid.length === 0 ? [] : await run(valid)).values()
   return list.map((one) => (one instanceof DomainFailure ? one : (answers.next().value as Answer)))
 }
