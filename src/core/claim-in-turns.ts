@@ -8,8 +8,7 @@ import { isoTime } from './times.ts'
  */
 const CLOCK_AHEAD_MS_MAX = 15 * 60_000
 
-type Deps<Claimed> = {
-  readonly claim: (want: ClaimWant) => Promise<readonly Claimed[]>
+type Times = {
   readonly clock: Clock
   readonly leaseMs: number
   /** The longest that anything rests by intent. */
@@ -17,14 +16,16 @@ type Deps<Claimed> = {
 }
 
 /** Claims up to so many. Tenants take turns: each claim starts with the tenant after the last one served. */
-export const claimInTurns = <Claimed extends { readonly tenantId: string }>(deps: Deps<Claimed>) => {
-  const { claim, clock, leaseMs, restMsMax = 0 } = deps
+export const claimInTurns = <Claimed extends { readonly tenantId: string }>(
+  source: { claim(want: ClaimWant): Promise<readonly Claimed[]> },
+  { clock, leaseMs, restMsMax = 0 }: Times,
+) => {
   let lastTenantId = ''
   return async (max: number): Promise<readonly Claimed[]> => {
     const now = clock()
     const horizon = isoTime(now + leaseMs + restMsMax + CLOCK_AHEAD_MS_MAX)
     const claimAfter = (afterTenantId: string) =>
-      claim({ now: isoTime(now), until: isoTime(now + leaseMs), horizon, afterTenantId, max })
+      source.claim({ now: isoTime(now), until: isoTime(now + leaseMs), horizon, afterTenantId, max })
     let claimed = await claimAfter(lastTenantId)
     if (claimed.length === 0 && lastTenantId !== '') claimed = await claimAfter('')
     // With fewer than wanted, all tenants after the last one have had their turn: the next claim starts over.

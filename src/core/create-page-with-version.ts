@@ -4,18 +4,15 @@ import { pageGroupNotFound, refuse } from './failures.ts'
 import { firstWords } from './first-words.ts'
 import { earlierRequests, requestHashOf } from './idempotency.ts'
 import { keyOf } from './keys.ts'
-import { attempt, type Outcome } from './outcome.ts'
+import { attemptEach, type Outcome } from './outcome.ts'
 import type { KnownPages, NewPageRow, PageWants } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import type { NewId } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 /** A page to create in a group. */
-export type PageToCreate = NewPage & {
-  readonly tenantId: string
-  readonly pageGroupId: string
-  readonly idempotencyKey?: string | undefined
-}
+export type PageToCreate = NewPage &
+  Pick<NewPageRow, 'tenantId' | 'pageGroupId'> & { readonly idempotencyKey?: string | undefined }
 /** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
 export type PageCreation = { readonly page: CreatedPage; readonly replayed: boolean }
 
@@ -91,7 +88,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
     return { page: createdPageOf(row), replayed: false }
   }
 
-  const outcomes = inputs.map((input) => attempt(() => createOne(input)))
+  const outcomes = attemptEach(inputs, createOne)
   return { outcomes, changes: rows.length === 0 ? null : rows }
 }
 

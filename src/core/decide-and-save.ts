@@ -30,7 +30,7 @@ export const decideAndSave = async <Input, Known, Changes, Answer>(
     const { outcomes, changes } = story.decide(inputs, await story.recall(inputs))
     if (changes === null || (await story.record(changes)) === 'recorded') return outcomes
   }
-  if (inputs.length <= 1) return [unavailable(`Gave up after ${ROUNDS_MAX} conflicting writes; retry.`)]
+  if (inputs.length <= 1) return [gaveUp()]
   const middle = Math.ceil(inputs.length / 2)
   const first = await decideAndSave(inputs.slice(0, middle), story)
   return [...first, ...(await decideAndSaveRest(inputs.slice(middle), story))]
@@ -51,4 +51,14 @@ export const decideAndSaveRest = async <Input, Known, Changes, Answer>(
   }
 }
 
+/** The same for a single write, which answers `overtaken` if another writer was faster. */
+export const untilRecorded = async <Answer>(write: () => Promise<Answer | 'overtaken'>): Promise<Answer> => {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const answer = await write()
+    if (answer !== 'overtaken') return answer
+  }
+  throw gaveUp()
+}
+
+const gaveUp = () => unavailable(`Gave up after ${ROUNDS_MAX} conflicting writes; retry.`)
 const failed = (why: unknown) => [unavailable('This write failed; retry.', why)]

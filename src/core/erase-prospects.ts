@@ -1,8 +1,7 @@
 import { claimInTurns } from './claim-in-turns.ts'
 import { matchableEmail } from './emails.ts'
 import type { ClaimedErasure, ErasureStep } from './ports/erasures.ts'
-import type { Store } from './ports/store.ts'
-import type { Clock } from './ports/world.ts'
+import type { Needs } from './ports/store.ts'
 import { idsSince, isoTime } from './times.ts'
 
 /** Erasures in progress at a time, each by one step. */
@@ -16,9 +15,8 @@ const JOURNAL_REST_MS = 1_000
 /** How far the clocks of two processes may differ: the second pass looks at logs this much older than the request. */
 const CLOCKS_DIFFER_MS_MAX = 15 * 60_000
 
-type Deps = {
-  readonly store: Pick<Store, 'erasures'>
-  readonly clock: Clock
+type NextStep = Extract<ErasureStep, { readonly status: 'processing' }>
+type Deps = Omit<Needs<'erasures'>, 'newId'> & {
   /** Longer than any process can go on logging for a prospect after it was erased. */
   readonly settleMs: number
 }
@@ -32,46 +30,36 @@ type Deps = {
  * is in the store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
  */
 export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) => {
-  const claim = claimInTurns({
-    claim: (want) => erasures.claim(want),
-    clock,
-    leaseMs: LEASE_MS,
-    restMsMax: settleMs,
-  })
+  const claim = claimInTurns(erasures, { clock, leaseMs: LEASE_MS, restMsMax: settleMs })
 
-  const stepOf = async (erasure: ClaimedErasure): Promise<ErasureStep> => {
+  /** What changes by its next step, or null if nothing is left to do. */
+  const changesOf = async (erasure: ClaimedErasure): Promise<Partial<NextStep> | null> => {
     const { tenantId, prospectId, emailHash, requestedAt, pass, position } = erasure
-    const goOn = (at: string, foreign: readonly string[] = []) =>
-      ({ status: 'processing', pass, position: at, claimableAt: isoTime(clock()), foreign }) as const
     const secondBegins = idsSince('prospectlog', isoTime(Date.parse(requestedAt) - CLOCKS_DIFFER_MS_MAX))
-    const isAtBeginning = position === (pass === 1 ? '' : secondBegins)
-    if (
-      prospectId !== null &&
-      isAtBeginning &&
-      (await erasures.deleteLogs(erasure, DELETE_MAX)) === DELETE_MAX
-    )
-      return goOn(position)
+    if (prospectId !== null && position === (pass === 1 ? '' : secondBegins)) {
+      const deleted = await erasures.deleteLogs(erasure, DELETE_MAX)
+      if (deleted === DELETE_MAX) return {}
+    }
     const logs = emailHash === null ? [] : await erasures.emailsAfter(tenantId, position, LOOK_MAX)
     const last = logs.at(-1)
     if (last !== undefined) {
-      const carriesIt = ({ email }: (typeof logs)[number]) =>
-        email !== null && matchableEmail(email)?.emailHash === emailHash
-      return goOn(
-        last.prospectLogId,
-        logs.filter(carriesIt).map(({ prospectLogId }) => prospectLogId),
-      )
+      const foreign = logs.filter(({ email }) => matchableEmail(email ?? '')?.emailHash === emailHash)
+      return { position: last.prospectLogId, foreign: foreign.map(({ prospectLogId }) => prospectLogId) }
     }
-    if (pass === 2) return { status: 'completed', at: isoTime(clock()) }
     const claimableAt = isoTime(Date.parse(requestedAt) + settleMs)
-    return { ...goOn(secondBegins), pass: 2, claimableAt }
+    return pass === 2 ? null : { pass: 2, position: secondBegins, claimableAt }
   }
 
   const advance = async (erasure: ClaimedErasure): Promise<void> => {
-    const step = await stepOf(erasure)
-    if ((await erasures.settle(erasure, step)) || step.status === 'processing') return
+    const changes = await changesOf(erasure)
+    const completed = { status: 'completed', at: isoTime(clock()) } as const
+    if (changes === null && (await erasures.settle(erasure, completed))) return
     const { pass, position } = erasure
-    const claimableAt = isoTime(clock() + JOURNAL_REST_MS)
-    await erasures.settle(erasure, { status: 'processing', pass, position, claimableAt, foreign: [] })
+    const claimableAt = isoTime(clock() + (changes === null ? JOURNAL_REST_MS : 0))
+    await erasures.settle(erasure, {
+      ...{ status: 'processing', pass, position, claimableAt, foreign: [] },
+      ...changes,
+    })
   }
 
   return async (stop: AbortSignal): Promise<boolean> => {

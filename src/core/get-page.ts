@@ -1,7 +1,7 @@
 import type { PageWithVersion } from '../shapes/page.ts'
 import { pageGroupNotFound, refuse } from './failures.ts'
 import { effectiveName } from './list-pages.ts'
-import { attempt, type Outcome } from './outcome.ts'
+import { attemptEach, type Outcome } from './outcome.ts'
 import type { FoundPage, PageWant, StoredVersion } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 
@@ -11,10 +11,8 @@ import type { Needs } from './ports/store.ts'
  */
 export const getPages =
   ({ store }: Pick<Needs<'pages'>, 'store'>) =>
-  async (wants: readonly PageWant[]): Promise<readonly Outcome<PageWithVersion>[]> => {
-    const found = await store.pages.find(wants)
-    return found.map((page) => attempt(() => pageWithVersionOf(page)))
-  }
+  async (wants: readonly PageWant[]): Promise<readonly Outcome<PageWithVersion>[]> =>
+    attemptEach(await store.pages.find(wants), pageWithVersionOf)
 
 const pageWithVersionOf = (page: FoundPage): PageWithVersion => {
   if (page === 'page_group_not_found') return pageGroupNotFound()

@@ -1,20 +1,17 @@
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { refuse } from './failures.ts'
-import { attempt, type Outcome } from './outcome.ts'
+import { attemptEach, type Outcome } from './outcome.ts'
 import type { ProspectLogWant, StoredLog } from './ports/prospect-logs.ts'
 import type { Needs } from './ports/store.ts'
 
 /** Reads logged activities, many at once. Refuses, per activity: `prospect_log_not_found`. */
 export const getProspectLogs =
   ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
-  async (wants: readonly ProspectLogWant[]): Promise<readonly Outcome<ProspectLog>[]> => {
-    const found = await store.prospectLogs.find(wants)
-    const logOf = (log: StoredLog | null) =>
-      prospectLogOf(log ?? refuse('prospect_log_not_found', 'Prospect log not found.'))
-    return found.map((log) => attempt(() => logOf(log)))
-  }
+  async (wants: readonly ProspectLogWant[]): Promise<readonly Outcome<ProspectLog>[]> =>
+    attemptEach(await store.prospectLogs.find(wants), (log) =>
+      prospectLogOf(log ?? refuse('prospect_log_not_found', 'Prospect log not found.')),
+    )
 
-/** A logged activity as callers see it. */
 export const prospectLogOf = (log: StoredLog): ProspectLog => ({
   prospectLogId: log.prospectLogId,
   prospectId: log.prospectId,

@@ -1,23 +1,20 @@
 import type { Prospect } from '../shapes/prospect.ts'
 import { prospectErased, prospectNotFound } from './failures.ts'
-import { attempt, type Outcome } from './outcome.ts'
+import { attemptEach, type Outcome } from './outcome.ts'
 import type { FoundProspect, ProspectWant } from './ports/prospects.ts'
 import type { Needs } from './ports/store.ts'
 
 /** Reads prospects, many at once. Refuses, per prospect: `prospect_not_found`, `prospect_erased`. */
 export const getProspects =
   ({ store }: Pick<Needs<'prospects'>, 'store'>) =>
-  async (wants: readonly ProspectWant[]): Promise<readonly Outcome<Prospect>[]> => {
-    const found = await store.prospects.find(wants)
-    return found.map((prospect) => attempt(() => shownProspect(prospect)))
-  }
+  async (wants: readonly ProspectWant[]): Promise<readonly Outcome<Prospect>[]> =>
+    attemptEach(await store.prospects.find(wants), shownProspect)
 
 export const shownProspect = (found: FoundProspect | null | undefined): Prospect => {
   if (!found) return prospectNotFound()
   return found.erasedAt === null ? prospectOf(found) : prospectErased()
 }
 
-/** A prospect as callers see it. */
 export const prospectOf = (prospect: FoundProspect): Prospect => ({
   prospectId: prospect.prospectId,
   tenantId: prospect.tenantId,

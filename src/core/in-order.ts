@@ -1,5 +1,5 @@
-import { DomainFailure, isUnavailable } from './failures.ts'
-import { asOutcome, type Outcome } from './outcome.ts'
+import { isUnavailable } from './failures.ts'
+import { asOutcome, type Outcome, runValid } from './outcome.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 export const LIST_LENGTH_MAX = 200
@@ -34,10 +34,7 @@ export const inOrder = async <Input, Item, Answer>(
       const items = await Promise.all(
         list.map(async (input) => prepare(input)).map((item) => item.catch(asOutcome)),
       )
-      const valid = items.filter((item) => !(item instanceof DomainFailure)) as Item[]
-      const outcomes = (valid.length === 0 ? [] : await run(valid)).values()
-      for (const item of items)
-        answers.push(item instanceof DomainFailure ? item : (outcomes.next().value as Outcome<Answer>))
+      answers.push(...(await runValid(items, run)))
     } catch (why) {
       if (isUnavailable(why)) return [...answers, ...inputs.slice(answers.length).map(() => why)]
       if (list.length === 1) answers.push(why as Error)

@@ -1,7 +1,6 @@
-import type { Erasure, ErasureSlice } from '../shapes/erasure.ts'
+import type { Erasure } from '../shapes/erasure.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
 import { refuse } from './failures.ts'
-import type { Outcome } from './outcome.ts'
 import type { StoredErasure } from './ports/erasures.ts'
 import type { Needs } from './ports/store.ts'
 import { slicesOf } from './slices.ts'
@@ -13,15 +12,13 @@ export type ErasureListing = SliceQuery & { readonly tenantId: string }
 export type ErasureRead = { readonly tenantId: string; readonly erasureId: string }
 
 /** Lists the erasures of tenants, newest first, many lists at once. Refuses, per list: `invalid_cursor`. */
-export const listErasures =
-  ({ store }: Pick<Needs<'erasures'>, 'store'>) =>
-  (listings: readonly ErasureListing[]): Promise<readonly Outcome<ErasureSlice>[]> =>
-    slicesOf(listings, {
-      nameOf: () => 'erasures',
-      find: (wants) => store.erasures.list(wants),
-      positionOf: ({ erasureId }) => erasureId,
-      itemOf: erasureOf,
-    })
+export const listErasures = ({ store }: Pick<Needs<'erasures'>, 'store'>) =>
+  slicesOf({
+    nameOf: (_: ErasureListing) => 'erasures',
+    find: (wants) => store.erasures.list(wants),
+    positionOf: ({ erasureId }) => erasureId,
+    itemOf: erasureOf,
+  })
 
 /** Reads one erasure. Refuses `erasure_not_found`. */
 export const getErasure =
@@ -29,7 +26,6 @@ export const getErasure =
   async (want: ErasureRead): Promise<Erasure> =>
     erasureOf((await store.erasures.find(want)) ?? refuse('erasure_not_found', 'Erasure not found.'))
 
-/** An erasure as callers see it. */
 export const erasureOf = (erasure: StoredErasure): Erasure => ({
   erasureId: erasure.erasureId,
   prospectId: erasure.prospectId,

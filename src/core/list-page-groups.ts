@@ -1,7 +1,7 @@
 import type { PageGroup, PageGroupQuery, PageGroupSlice } from '../shapes/page-group.ts'
 import { brandsOf } from './create-tenant.ts'
 import { DomainFailure } from './failures.ts'
-import type { Outcome } from './outcome.ts'
+import { attemptEach, type Outcome } from './outcome.ts'
 import type { StoredPageGroup } from './ports/page-groups.ts'
 import type { Needs } from './ports/store.ts'
 import { slicesOf } from './slices.ts'
@@ -16,15 +16,13 @@ export type PageGroupListing = PageGroupQuery & { readonly tenantId: string }
 export const listPageGroups =
   ({ store }: Pick<Needs<'pageGroups'>, 'store'>) =>
   async (listings: readonly PageGroupListing[]): Promise<readonly Outcome<PageGroupSlice>[]> => {
-    const slices = await slicesOf(listings, {
-      nameOf: ({ status }) => `page_groups?${status ?? ''}`,
+    const slices = slicesOf({
+      nameOf: ({ status }: PageGroupListing) => `page_groups?${status ?? ''}`,
       find: (wants) => store.pageGroups.list(wants.map((want) => ({ ...want, status: want.status ?? null }))),
       positionOf: ({ pageGroupId }) => pageGroupId,
       itemOf: pageGroupOf,
     })
-    return slices.map((slice, i) =>
-      slice instanceof DomainFailure ? slice : { ...slice, limit: listings[i]?.limit ?? slice.items.length },
-    )
+    return attemptEach(await slices(listings), (slice, i) => ({ ...slice, limit: listings[i]?.limit ?? 0 }))
   }
 
 /** Every page group of a tenant, newest first, in constant memory. Refuses `not_found`: the tenant. */
@@ -40,7 +38,6 @@ export const listAllPageGroups = ({ store }: Pick<Needs<'pageGroups' | 'tenants'
     } while (cursor !== undefined)
   }
 
-/** A page group as callers see it. */
 export const pageGroupOf = (group: StoredPageGroup): PageGroup => ({
   pageGroupId: group.pageGroupId,
   tenantId: group.tenantId,

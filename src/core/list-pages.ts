@@ -1,7 +1,7 @@
-import type { Page, PageSlice } from '../shapes/page.ts'
+import type { Page } from '../shapes/page.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
 import { pageGroupNotFound } from './failures.ts'
-import type { Outcome } from './outcome.ts'
+import { attemptEach } from './outcome.ts'
 import type { StoredPage } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import { slicesOf } from './slices.ts'
@@ -13,18 +13,14 @@ export type PageListing = SliceQuery & { readonly tenantId: string; readonly pag
  * Lists the pages of groups, newest first, many lists at once.
  * Refuses, per list: `page_group_not_found`, `invalid_cursor`. Checks nothing else.
  */
-export const listPages =
-  ({ store }: Pick<Needs<'pages'>, 'store'>) =>
-  (listings: readonly PageListing[]): Promise<readonly Outcome<PageSlice>[]> =>
-    slicesOf(listings, {
-      nameOf: ({ pageGroupId }) => `pages/${pageGroupId}`,
-      find: (wants) => store.pages.list(wants),
-      notFound: pageGroupNotFound,
-      positionOf: ({ pageId }) => pageId,
-      itemOf: pageOf,
-    })
+export const listPages = ({ store }: Pick<Needs<'pages'>, 'store'>) =>
+  slicesOf({
+    nameOf: ({ pageGroupId }: PageListing) => `pages/${pageGroupId}`,
+    find: async (wants) => attemptEach(await store.pages.list(wants), (rows) => rows ?? pageGroupNotFound()),
+    positionOf: ({ pageId }) => pageId,
+    itemOf: pageOf,
+  })
 
-/** A page as callers see it. */
 const pageOf = (page: StoredPage): Page => ({
   pageId: page.pageId,
   pageGroupId: page.pageGroupId,

@@ -1,8 +1,8 @@
-import type { ProspectLogQuery, ProspectLogSlice } from '../shapes/prospect-log.ts'
-import { DomainFailure, type Fault } from './failures.ts'
+import type { ProspectLogQuery } from '../shapes/prospect-log.ts'
+import { refuse } from './failures.ts'
 import { prospectLogOf } from './get-prospect-log.ts'
 import { keyOf, sha256 } from './keys.ts'
-import type { Outcome } from './outcome.ts'
+import { attemptEach, runValid } from './outcome.ts'
 import type { ProspectLogsWant } from './ports/prospect-logs.ts'
 import type { Needs } from './ports/store.ts'
 import type { SliceWant } from './ports/world.ts'
@@ -17,29 +17,21 @@ export type ProspectLogListing = ProspectLogQuery & { readonly tenantId: string 
  * idempotency key: the one that arrived under it, if any.
  * Refuses, per list: `invalid_cursor`, and `invalid_request`: an idempotency key without its source.
  */
-export const listProspectLogs =
-  ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
-  (listings: readonly ProspectLogListing[]): Promise<readonly Outcome<ProspectLogSlice>[]> =>
-    slicesOf(listings, {
-      nameOf: (listing) => `prospect_logs?${filterOf(listing)}`,
-      find: async (wants) => {
-        const isComplete = (want: ProspectLogListing) =>
-          want.idempotencyKey === undefined || want.source !== undefined
-        const found = (await store.prospectLogs.list(wants.filter(isComplete).map(wantOf))).values()
-        return wants.map((want) => (isComplete(want) ? (found.next().value ?? null) : KEY_ALONE))
-      },
-      positionOf: ({ prospectLogId }) => prospectLogId,
-      itemOf: prospectLogOf,
-    })
-
-const errors: Fault[] = [{ detail: 'is required with idempotencyKey', parameter: 'source' }]
-const KEY_ALONE = new DomainFailure('invalid_request', 'An idempotency key belongs to its source.', {
-  errors,
-})
+export const listProspectLogs = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
+  slicesOf({
+    nameOf: (listing: ProspectLogListing) => `prospect_logs?${filterOf(listing)}`,
+    find: (wants) => runValid(attemptEach(wants, wantOf), (valid) => store.prospectLogs.list(valid)),
+    positionOf: ({ prospectLogId }) => prospectLogId,
+    itemOf: prospectLogOf,
+  })
 
 /** Ids begin with the time when they were made, so times are ranges of ids. */
 const wantOf = (want: ProspectLogListing & SliceWant): ProspectLogsWant => {
   const { tenantId, limit, since, until, source = null, type = null, idempotencyKey = null } = want
+  if (idempotencyKey !== null && source === null)
+    refuse('invalid_request', 'An idempotency key belongs to its source.', {
+      errors: [{ detail: 'is required with idempotencyKey', parameter: 'source' }],
+    })
   const ends = [want.beforeId ?? [], until === undefined ? [] : idsSince('prospectlog', until)].flat()
   return {
     ...{ tenantId, limit, source, type, idempotencyKey },
@@ -49,13 +41,7 @@ const wantOf = (want: ProspectLogListing & SliceWant): ProspectLogsWant => {
 }
 
 /** Marks the cursors of a filter; empty without one. */
-export const filterOf = ({
-  source,
-  type,
-  since,
-  until,
-  idempotencyKey,
-}: Partial<ProspectLogQuery>): string => {
-  const filter = [source, type, since, until, idempotencyKey]
+export const filterOf = (query: Partial<ProspectLogQuery>): string => {
+  const filter = [query.source, query.type, query.since, query.until, query.idempotencyKey]
   return filter.some((text) => text !== undefined) ? sha256(keyOf(...filter.map((text) => text ?? ''))) : ''
 }

@@ -1,7 +1,6 @@
-import type { ProspectQuery, ProspectSlice } from '../shapes/prospect.ts'
+import type { ProspectQuery } from '../shapes/prospect.ts'
 import { matchableEmail } from './emails.ts'
 import { prospectOf } from './get-prospect.ts'
-import type { Outcome } from './outcome.ts'
 import type { Needs } from './ports/store.ts'
 import { slicesOf } from './slices.ts'
 
@@ -12,15 +11,13 @@ export type ProspectListing = ProspectQuery & { readonly tenantId: string }
  * Lists tenants' prospects, newest first, many lists at once. With an email: the one that has it, if any; a blank one or a
  * placeholder matches nobody. Refuses, per list: `invalid_cursor`.
  */
-export const listProspects =
-  ({ store }: Pick<Needs<'prospects'>, 'store'>) =>
-  (listings: readonly ProspectListing[]): Promise<readonly Outcome<ProspectSlice>[]> =>
-    slicesOf(listings, {
-      nameOf: (listing) => `prospects?${emailHashOf(listing) ?? ''}`,
-      find: (wants) => store.prospects.list(wants.map((want) => ({ ...want, emailHash: emailHashOf(want) }))),
-      positionOf: ({ prospectId }) => prospectId,
-      itemOf: prospectOf,
-    })
+export const listProspects = ({ store }: Pick<Needs<'prospects'>, 'store'>) =>
+  slicesOf({
+    nameOf: (listing: ProspectListing) => `prospects?${emailHashOf(listing) ?? ''}`,
+    find: (wants) => store.prospects.list(wants.map((want) => ({ ...want, emailHash: emailHashOf(want) }))),
+    positionOf: ({ prospectId }) => prospectId,
+    itemOf: prospectOf,
+  })
 
 const emailHashOf = ({ email }: ProspectListing): string | null =>
   email === undefined ? null : (matchableEmail(email)?.emailHash ?? 'nobody')

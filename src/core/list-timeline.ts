@@ -1,9 +1,9 @@
-import type { ProspectLogSlice, TimelineQuery } from '../shapes/prospect-log.ts'
-import { DomainFailure, prospectErased, prospectNotFound } from './failures.ts'
+import type { TimelineQuery } from '../shapes/prospect-log.ts'
+import { prospectErased, prospectNotFound } from './failures.ts'
 import { prospectLogOf } from './get-prospect-log.ts'
 import { filterOf } from './list-prospect-logs.ts'
-import { attempt, type Outcome } from './outcome.ts'
-import type { ProspectLogs, TimelineWant } from './ports/prospect-logs.ts'
+import { attemptEach } from './outcome.ts'
+import type { FoundTimeline, TimelineWant } from './ports/prospect-logs.ts'
 import type { ProspectWant } from './ports/prospects.ts'
 import type { Needs } from './ports/store.ts'
 import type { SliceWant } from './ports/world.ts'
@@ -17,17 +17,14 @@ export type TimelineListing = TimelineQuery & ProspectWant
  * Lists prospects' activities, newest first by when they happened, many lists at once.
  * Refuses, per list: `prospect_not_found`, `prospect_erased`, `invalid_cursor`.
  */
-export const listTimelines =
-  ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
-  (listings: readonly TimelineListing[]): Promise<readonly Outcome<ProspectLogSlice>[]> =>
-    slicesOf(listings, {
-      nameOf: (listing) => `prospects/${listing.prospectId}?${filterOf(listing)}`,
-      find: async (wants) =>
-        (await store.prospectLogs.timeline(wants.map(wantOf))).map((found) => attempt(() => rowsOf(found))),
-      position: /^\d{1,14} prospectlog_[a-z0-9]{26}$/,
-      positionOf: ({ occurredAt, prospectLogId }) => positionAt(occurredAt, prospectLogId),
-      itemOf: prospectLogOf,
-    })
+export const listTimelines = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
+  slicesOf({
+    nameOf: (listing: TimelineListing) => `prospects/${listing.prospectId}?${filterOf(listing)}`,
+    find: async (wants) => attemptEach(await store.prospectLogs.timeline(wants.map(wantOf)), rowsOf),
+    position: /^\d{1,14} prospectlog_[a-z0-9]{26}$/,
+    positionOf: ({ occurredAt, prospectLogId }) => positionAt(occurredAt, prospectLogId),
+    itemOf: prospectLogOf,
+  })
 
 /** Milliseconds, so that a forged cursor still contains a time. */
 const positionAt = (time: string, prospectLogId: string) => `${Date.parse(time)} ${prospectLogId}`
@@ -45,9 +42,7 @@ const wantOf = (want: TimelineListing & SliceWant): TimelineWant => {
 const lastBefore = (time: string) => ({ occurredAt: isoTime(Date.parse(time) - 1), prospectLogId: LAST_ID })
 const LAST_ID = `prospectlog_${'z'.repeat(26)}`
 
-type FoundTimeline = Awaited<ReturnType<ProspectLogs['timeline']>>[number]
 const rowsOf = (found: FoundTimeline) => {
-  if (found instanceof DomainFailure) return found
   if (found === 'prospect_not_found') return prospectNotFound()
   if (found === 'prospect_erased') return prospectErased()
   // Nothing happened before 1970.

@@ -7,7 +7,7 @@ import { keyOf } from './keys.ts'
 import { knownProspects } from './known-prospects.ts'
 import type { KeyedActivity, LocatedActivity, Logged } from './new-log.ts'
 import { newLog, occurredAtOf, receiptOf, withKey } from './new-log.ts'
-import { attempt, type Outcome } from './outcome.ts'
+import { attempt, attemptEach, type Outcome } from './outcome.ts'
 import type { ActivityChanges, KnownActivities, NewLog, StoredProspect } from './ports/activities.ts'
 import type { Needs } from './ports/store.ts'
 import type { NewId } from './ports/world.ts'
@@ -154,7 +154,7 @@ const decide = (
     return { prospect: prospects.added(tenantId, newId('prospect'), matchable, name), isNew: true }
   }
 
-  const outcomes = activities.map((activity) => attempt(() => logOne(activity)))
+  const outcomes = attemptEach(activities, logOne)
   const changes = { prospects: prospects.changes(), logs, seen }
   return { outcomes, changes: logs.length === 0 ? null : changes }
 }

@@ -17,3 +17,20 @@ export const asOutcome = (why: unknown): DomainFailure => {
   if (why instanceof DomainFailure) return why
   throw why
 }
+
+/** Decides each member of a list. One that has failed before keeps its failure. */
+export const attemptEach = <One, Answer>(
+  list: readonly Outcome<One>[],
+  decideOne: (one: One, i: number) => Outcome<Answer>,
+): Outcome<Answer>[] =>
+  list.map((one, i) => (one instanceof DomainFailure ? one : attempt(() => decideOne(one, i))))
+
+/** Runs those that have not failed, as one list, and puts their answers in their places. */
+export const runValid = async <One, Answer>(
+  list: readonly Outcome<One>[],
+  run: (valid: readonly One[]) => Promise<readonly Answer[]>,
+): Promise<Outcome<Answer>[]> => {
+  const valid = list.filter((one): one is One => !(one instanceof DomainFailure))
+  const answers = (valid.length === 0 ? [] : await run(valid)).values()
+  return list.map((one) => (one instanceof DomainFailure ? one : (answers.next().value as Answer)))
+}

@@ -1,17 +1,14 @@
 import { claimInTurns } from './claim-in-turns.ts'
 import type { PatientNamer } from './name-patiently.ts'
-import type { Store } from './ports/store.ts'
+import type { Needs } from './ports/store.ts'
 import type { ClaimedVersion, Settlement } from './ports/versions.ts'
-import type { Clock } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 export const ATTEMPTS_MAX = 5
 /** How long a version rests if the store could not answer what its namer needs to know. */
 const REST_MS = 1_000
 
-type Deps = {
-  readonly store: Pick<Store, 'versions'>
-  readonly clock: Clock
+type Deps = Omit<Needs<'versions'>, 'newId'> & {
   /** Without one the name that the page was created with stays. */
   readonly namer: PatientNamer | null
   /** Versions in progress at a time. */
@@ -40,7 +37,7 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs }: Deps
   /** Of the store; thrown once the others have been saved. */
   const errors: unknown[] = []
   const keepError = (error: unknown) => void errors.push(error)
-  const claimMore = claimInTurns({ claim: (want) => store.versions.claim(want), clock, leaseMs })
+  const claimMore = claimInTurns(store.versions, { clock, leaseMs })
 
   const attemptAt = async (version: ClaimedVersion, stop: AbortSignal): Promise<Ended> => {
     const { attempt } = version

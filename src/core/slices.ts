@@ -1,7 +1,7 @@
 import { writeJson } from '../json/write-json.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
-import { DomainFailure, refuse } from './failures.ts'
-import { attempt, type Outcome } from './outcome.ts'
+import { refuse } from './failures.ts'
+import { attemptEach, type Outcome, runValid } from './outcome.ts'
 import type { LookedAt, SliceWant } from './ports/world.ts'
 
 /** Of the JSON of one slice's items. A single item may be larger. */
@@ -14,17 +14,15 @@ type Listing = SliceQuery & { readonly tenantId: string }
 type List<Query, Row, Item> = {
   /** Names the list and its filter, to mark its cursors. */
   readonly nameOf: (query: Query) => string
-  /** One list of rows for each want, in order: see `SliceWant`. `beforeId` is the position in the cursor. */
-  readonly find: (wants: readonly (Query & SliceWant)[]) => Promise<readonly Found<Row>[]>
-  /** Refuses where there are no rows at all, because what they belong to does not exist. */
-  readonly notFound?: () => never
+  /** The rows for each want, in order: see `SliceWant`. `beforeId` is the position in the cursor. */
+  readonly find: (
+    wants: readonly (Query & SliceWant)[],
+  ) => Promise<readonly Outcome<readonly Row[] | LookedAt<Row>>[]>
   /** Where a row stands in the list: by default an id. */
   readonly positionOf: (row: Row) => string
   readonly position?: RegExp
   readonly itemOf: (row: Row) => Item
 }
-
-type Found<Row> = readonly Row[] | LookedAt<Row> | DomainFailure | null
 
 /**
  * Answers many queries of a list at once, each with one slice of at most `limit` items and `SLICE_BYTES_MAX` bytes.
@@ -34,30 +32,28 @@ type Found<Row> = readonly Row[] | LookedAt<Row> | DomainFailure | null
  * authority: the tenant always comes from the key. It never expires and works even if the row it names is gone. Refuses
  * `invalid_cursor`.
  */
-export const slicesOf = async <Query extends Listing, Row, Item extends object>(
-  queries: readonly Query[],
-  { nameOf, find, notFound, positionOf, position, itemOf }: List<Query, Row, Item>,
-): Promise<readonly Outcome<Slice<Item>>[]> => {
-  const wants = queries.map((query) =>
-    attempt(() => ({ ...query, beforeId: afterCursor(query.cursor, nameOf(query), position) })),
-  )
-  const valid = wants.flatMap((want) => (want instanceof DomainFailure ? [] : [want]))
-  const found = (valid.length === 0 ? [] : await find(valid)).values()
-  return wants.map((want) => {
-    if (want instanceof DomainFailure) return want
-    const answer = found.next().value ?? null
-    if (answer instanceof DomainFailure) return answer
-    return attempt(() => {
-      const { rows, resume } = answer !== null && 'resume' in answer ? answer : { rows: answer, resume: null }
-      const shown = (rows ?? notFound?.() ?? []).slice(0, want.limit)
-      const items = thatFit(shown.map(itemOf))
-      const last = shown[items.length - 1]
-      const isAll = last === undefined || items.length === rows?.length
-      const next = isAll ? resume : positionOf(last)
-      if (next === null) return { items, hasMore: false }
-      return { items, hasMore: true, nextCursor: encode(`1:${nameOf(want)}:${next}`) }
-    })
+export const slicesOf = <Query extends Listing, Row, Item extends object>(list: List<Query, Row, Item>) => {
+  const { nameOf, find, positionOf, position, itemOf } = list
+  const wantOf = (query: Query) => ({
+    ...query,
+    beforeId: afterCursor(query.cursor, nameOf(query), position),
   })
+
+  const sliceOf = (want: Query, found: readonly Row[] | LookedAt<Row>): Slice<Item> => {
+    const { rows, resume } = 'resume' in found ? found : { rows: found, resume: null }
+    const shown = rows.slice(0, want.limit)
+    const items = thatFit(shown.map(itemOf))
+    const last = shown[items.length - 1]
+    const isAll = last === undefined || items.length === rows.length
+    const next = isAll ? resume : positionOf(last)
+    if (next === null) return { items, hasMore: false }
+    return { items, hasMore: true, nextCursor: encode(`1:${nameOf(want)}:${next}`) }
+  }
+
+  return (queries: readonly Query[]): Promise<readonly Outcome<Slice<Item>>[]> =>
+    runValid(attemptEach(queries, wantOf), async (wants) =>
+      attemptEach(await find(wants), (found, i) => sliceOf(wants[i] as Query, found)),
+    )
 }
 
 /** The first items, as many as are together no larger than one slice may be; always at least one. */

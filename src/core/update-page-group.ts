@@ -1,9 +1,8 @@
 import type { PageGroup } from '../shapes/page-group.ts'
 import { brandFor, type PageGroupFields } from './create-page-group.ts'
-import { decideAndSave } from './decide-and-save.ts'
-import { DomainFailure, pageGroupNotFound } from './failures.ts'
+import { untilRecorded } from './decide-and-save.ts'
+import { pageGroupNotFound } from './failures.ts'
 import { pageGroupOf } from './list-page-groups.ts'
-import type { StoredPageGroup } from './ports/page-groups.ts'
 import type { Needs } from './ports/store.ts'
 import { isoTime } from './times.ts'
 
@@ -14,23 +13,15 @@ import { isoTime } from './times.ts'
  */
 export const updatePageGroup =
   ({ store, clock }: Omit<Needs<'pageGroups' | 'tenants'>, 'newId'>) =>
-  async (pageGroupId: string, fields: PageGroupFields): Promise<PageGroup> => {
-    const [changed] = await decideAndSave([fields], {
-      recall: async () => {
-        const group = (await store.pageGroups.find(pageGroupId)) ?? pageGroupNotFound()
-        if (fields.brandId !== undefined) await brandFor(store, group.tenantId, fields.brandId)
-        return group
-      },
-      decide: (_, group) => {
-        // Always later, so that another writer that read the group before is overtaken.
-        const now = isoTime(Math.max(clock(), Date.parse(group.updatedAt) + 1))
-        const status = fields.status ?? group.status
-        const deletedAt = status === 'deleted' ? (group.deletedAt ?? now) : null
-        const after = { ...group, ...fields, status, updatedAt: now, deletedAt }
-        return { outcomes: [after], changes: { before: group, after } }
-      },
-      record: ({ before, after }) => store.pageGroups.change(after, before.updatedAt),
+  (pageGroupId: string, fields: PageGroupFields): Promise<PageGroup> =>
+    untilRecorded(async () => {
+      const group = (await store.pageGroups.find(pageGroupId)) ?? pageGroupNotFound()
+      if (fields.brandId !== undefined) await brandFor(store, group.tenantId, fields.brandId)
+      // Always later, so that another writer that read the group before is overtaken.
+      const now = isoTime(Math.max(clock(), Date.parse(group.updatedAt) + 1))
+      const status = fields.status ?? group.status
+      const deletedAt = status === 'deleted' ? (group.deletedAt ?? now) : null
+      const after = { ...group, ...fields, status, updatedAt: now, deletedAt }
+      const recorded = await store.pageGroups.change(after, group.updatedAt)
+      return recorded === 'recorded' ? pageGroupOf(after) : recorded
     })
-    if (changed instanceof DomainFailure) throw changed
-    return pageGroupOf(changed as StoredPageGroup)
-  }

@@ -1,6 +1,7 @@
 import type { Prospect, ProspectChanges } from '../shapes/prospect.ts'
+import { untilRecorded } from './decide-and-save.ts'
 import { matchableEmail } from './emails.ts'
-import { refuse, unavailable } from './failures.ts'
+import { refuse } from './failures.ts'
 import { prospectOf, shownProspect } from './get-prospect.ts'
 import type { ProspectWant } from './ports/prospects.ts'
 import type { Needs } from './ports/store.ts'
@@ -12,7 +13,6 @@ export type ProspectCorrection = ProspectWant & ProspectChanges
 type Deps = Omit<Needs<'prospects' | 'activities'>, 'newId'> & {
   readonly remembered?: RememberedProspects | undefined
 }
-const ROUNDS_MAX = 10
 
 /**
  * Corrects a prospect: the only use case that overwrites an email or a name; null clears it. The email is normalised as
@@ -26,8 +26,8 @@ export const updateProspect =
     const email = correctedEmail(changes.email)
     const name = changes.name?.trim() === '' ? null : changes.name
     const update = { ...want, email, name, updatedAt: isoTime(clock()) }
-    for (let round = 0; round < ROUNDS_MAX; round++) {
-      const isChange = email !== undefined || name !== undefined
+    const isChange = email !== undefined || name !== undefined
+    return untilRecorded(async () => {
       const updated = isChange ? await store.prospects.update(update) : null
       if (updated === null) return shownProspect((await store.prospects.find([want]))[0])
       remembered?.forget()
@@ -38,8 +38,8 @@ export const updateProspect =
         refuse('prospect_erased', 'The email is blocked after an erasure.')
       if (owner && owner.prospectId !== prospectId)
         refuse('email_taken', 'Another prospect has this email.', { prospectId: owner.prospectId })
-    }
-    throw unavailable(`Gave up after ${ROUNDS_MAX} conflicting writes; retry.`)
+      return updated
+    })
   }
 
 const correctedEmail = (email: string | null | undefined) => {

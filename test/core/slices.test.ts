@@ -1,6 +1,6 @@
 import t from 'tap'
 import { DomainFailure, pageGroupNotFound } from '../../src/core/failures.ts'
-import type { Outcome } from '../../src/core/outcome.ts'
+import { attemptEach, type Outcome } from '../../src/core/outcome.ts'
 import { afterCursor, charactersOf, SLICE_BYTES_MAX, slicesOf } from '../../src/core/slices.ts'
 import { writeJson } from '../../src/json/write-json.ts'
 import { idOf } from '../support/setting.ts'
@@ -13,16 +13,12 @@ const rowsOf = (count: number): Row[] =>
 const heavy = (...kilobytes: readonly number[]): Row[] =>
   kilobytes.map((size, i) => ({ id: idOf('page', i + 1), text: 'x'.repeat(size * 1_024) }))
 const slices = (limit: number, ...found: readonly (readonly Row[] | null)[]) =>
-  slicesOf(
-    found.map(() => ({ tenantId: 'tenant', limit })),
-    {
-      nameOf: () => LIST,
-      find: async () => found,
-      notFound: pageGroupNotFound,
-      positionOf: ({ id }) => id,
-      itemOf: ({ id, text }) => ({ row: id, text }),
-    },
-  )
+  slicesOf({
+    nameOf: () => LIST,
+    find: async () => attemptEach(found, (rows) => rows ?? pageGroupNotFound()),
+    positionOf: ({ id }) => id,
+    itemOf: ({ id, text }) => ({ row: id, text }),
+  })(found.map(() => ({ tenantId: 'tenant', limit })))
 const answerOf = <Answer>(outcome: Outcome<Answer> | undefined): Answer => {
   if (outcome === undefined || outcome instanceof DomainFailure) throw outcome
   return outcome
@@ -100,13 +96,13 @@ t.test('many lists at once are each answered in their place, also beside wrong c
     positionOf: ({ id }: Row) => id,
     itemOf: (row: Row) => row,
   }
-  t.match(await slicesOf(queries, list), [
+  t.match(await slicesOf(list)(queries), [
     { items: [{ id: 'none' }] },
     { kind: 'invalid_cursor' },
     { items: [{ id: idOf('page', 1) }] },
   ])
   const find = () => Promise.reject(new Error('nothing was to be read'))
-  t.match(await slicesOf(queries.slice(1, 2), { ...list, find }), [{ kind: 'invalid_cursor' }])
+  t.match(await slicesOf({ ...list, find })(queries.slice(1, 2)), [{ kind: 'invalid_cursor' }])
 })
 
 t.test('without a cursor a list begins at its beginning', async (t) => {

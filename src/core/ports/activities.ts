@@ -1,23 +1,22 @@
-import type { RawJson } from '../../shapes/json.ts'
-import type { Recorded, Timestamp } from './world.ts'
+import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
+import type { StoredLog } from './prospect-logs.ts'
+import type { FoundProspect, ProspectWant } from './prospects.ts'
+import type { Recorded } from './world.ts'
 
-/** A prospect, as far as matching needs it: found by its id or by the hash of its email. */
-export type StoredProspect = {
-  readonly tenantId: string
-  readonly prospectId: string
-  readonly emailHash: string | null
-  readonly name: string | null
-  /** Set on a tombstone: an erased prospect, or an email that is blocked after an erasure. */
-  readonly erasedAt: Timestamp | null
-}
+/**
+ * A prospect, as far as matching needs it: found by its id or by the hash of its email. `erasedAt` is set on a tombstone:
+ * an erased prospect, or an email that is blocked after an erasure.
+ */
+export type StoredProspect = ProspectWant &
+  Pick<FoundProspect, 'name' | 'erasedAt'> & { readonly emailHash: string | null }
 /** What was logged under an idempotency key. */
-export type StoredReceipt = Pick<
-  NewLog,
-  'tenantId' | 'source' | 'prospectId' | 'prospectLogId' | 'type' | 'createdProspect' | 'createdAt'
-> & { readonly idempotencyKey: string; readonly requestHash: string }
+export type StoredReceipt = Pick<StoredLog, 'tenantId' | keyof ProspectLogReceipt> & {
+  readonly idempotencyKey: string
+  readonly requestHash: string
+}
 /** What a list of activities needs to know: prospects by id and by email, receipts by idempotency key. */
 export type ActivityWants = {
-  readonly prospects: readonly Pick<StoredReceipt, 'tenantId' | 'prospectId'>[]
+  readonly prospects: readonly ProspectWant[]
   readonly emails: readonly { readonly tenantId: string; readonly emailHash: string }[]
   readonly keys: readonly Pick<StoredReceipt, 'tenantId' | 'source' | 'idempotencyKey'>[]
 }
@@ -27,27 +26,9 @@ export type KnownActivities = {
   readonly receipts: readonly StoredReceipt[]
 }
 /** A prospect to add. If its id exists, only its blanks are filled; if it was erased, nothing is saved. */
-export type ProspectChange = Omit<StoredProspect, 'erasedAt'> & {
-  readonly email: string | null
-  readonly createdAt: Timestamp
-  readonly updatedAt: Timestamp
-}
+export type ProspectChange = Omit<FoundProspect & StoredProspect, 'erasedAt'>
 /** A logged activity to store. Its payload is kept as its exact text. */
-export type NewLog = {
-  readonly tenantId: string
-  readonly prospectLogId: string
-  readonly prospectId: string
-  readonly source: string
-  readonly type: string
-  readonly payload: RawJson
-  readonly email: string | null
-  readonly name: string | null
-  readonly idempotencyKey: string | null
-  readonly requestHash: string | null
-  readonly createdProspect: boolean
-  readonly occurredAt: Timestamp
-  readonly createdAt: Timestamp
-}
+export type NewLog = StoredLog & { readonly requestHash: string | null }
 /** What logging a list of activities adds and changes: all of it is saved, or nothing. */
 export type ActivityChanges = {
   readonly prospects: readonly ProspectChange[]

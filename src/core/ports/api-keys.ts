@@ -1,11 +1,15 @@
 import type { Timestamp } from './world.ts'
 
-/** Every scope that an API key can have. */
-export const SCOPES = [
+/** The scopes of a key that the command line issues without `--scope`. The others are granted only when named. */
+export const DEFAULT_SCOPES = [
   'prospect_logs:write',
   'page_groups:read',
   'pages:read',
   'pages:write',
+] as const
+/** Every scope that an API key can have. */
+export const SCOPES = [
+  ...DEFAULT_SCOPES,
   'prospects:read',
   'prospects:write',
   'prospects:erase',
@@ -13,13 +17,6 @@ export const SCOPES = [
 ] as const
 /** One thing that an API key may do, such as `pages:read`. */
 export type Scope = (typeof SCOPES)[number]
-/** The scopes of a key that the command line issues without `--scope`. The others are granted only when named. */
-export const DEFAULT_SCOPES: readonly Scope[] = [
-  'prospect_logs:write',
-  'page_groups:read',
-  'pages:read',
-  'pages:write',
-]
 /** An API key as a store keeps it: its SHA-256, never the key itself. */
 export type StoredApiKey = {
   readonly apiKeyId: string

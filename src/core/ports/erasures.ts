@@ -1,4 +1,5 @@
 import type { Erasure } from '../../shapes/erasure.ts'
+import type { StoredLog } from './prospect-logs.ts'
 import type { ClaimWant } from './versions.ts'
 import type { Recorded, SliceWant, Timestamp } from './world.ts'
 
@@ -29,26 +30,23 @@ export type ErasureChanges = {
     readonly until: Timestamp
   } | null
 }
-/** How far the work on an erasure has come: all logs are gone through twice. */
-export type ErasureProgress = {
+/** An erasure that an eraser has taken: `attempt` proves whose it is. All logs are gone through twice. */
+export type ClaimedErasure = Omit<StoredErasure, 'status' | 'completedAt' | 'logsErased'> & {
+  readonly attempt: number
   readonly pass: 1 | 2
   /** The last log that was looked at in this pass; empty at the beginning. */
   readonly position: string
 }
-/** An erasure that an eraser has taken: `attempt` proves whose it is. */
-export type ClaimedErasure = ErasureProgress &
-  Pick<StoredErasure, 'tenantId' | 'erasureId' | 'prospectId' | 'emailHash' | 'requestedAt'> & {
-    readonly attempt: number
-  }
 /** What a step of the work came to. */
 export type ErasureStep =
   | { readonly status: 'completed'; readonly at: Timestamp }
   /** `foreign`: ids of other prospects' logs, which lose their email and name. */
-  | (ErasureProgress & {
+  | (Pick<ClaimedErasure, 'pass' | 'position'> & {
       readonly status: 'processing'
       readonly claimableAt: Timestamp
       readonly foreign: readonly string[]
     })
+type LogEmail = Pick<StoredLog, 'prospectLogId' | 'email'>
 /** The part of a store that erases persons and deletes what has expired. */
 export type Erasures = {
   find(want: ErasureWant): Promise<StoredErasure | null>
@@ -60,11 +58,7 @@ export type Erasures = {
   /** Deletes up to `max` logs of its prospect and counts them in the erasure, both or neither. Answers how many it found. */
   deleteLogs(erasure: ClaimedErasure, max: number): Promise<number>
   /** The logs of the tenant after this id, oldest first: at most `max`, or fewer if their emails fill a slice. */
-  emailsAfter(
-    tenantId: string,
-    afterId: string,
-    max: number,
-  ): Promise<readonly { readonly prospectLogId: string; readonly email: string | null }[]>
+  emailsAfter(tenantId: string, afterId: string, max: number): Promise<readonly LogEmail[]>
   /**
    * Saves a step, unless another eraser has claimed the erasure. A store that keeps deleted rows in a journal empties
    * it before an erasure is completed; false if it could not, and nothing was saved.

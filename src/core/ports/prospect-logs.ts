@@ -21,11 +21,9 @@ export type TimelineWant = ProspectWant &
 /** A slice of a timeline, or why there is none. */
 export type FoundTimeline = LookedAt<StoredLog> | 'prospect_not_found' | 'prospect_erased'
 /** The logs of a tenant whose ids lie between these two. */
-export type OldestLogsWant = {
-  readonly tenantId: string
+export type OldestLogsWant = Pick<SliceWant, 'tenantId' | 'limit'> & {
   readonly afterId: string
   readonly beforeId: string
-  readonly limit: number
 }
 /**
  * The part of a store that shows logged activities. As in `SliceWant`, each list has one row more than its limit. A list
