@@ -104,7 +104,7 @@ export type Backlog = { readonly count: number; readonly oldest: Timestamp | nul
 /** Of an erasure, what a request for one needs to know. */
 export const ERASURE_SHOWN = without(COLUMNS.erasures, 'pass', 'position', 'attempts', 'claimable_at')
 export const newErasureRow = (erasure: StoredErasure) => {
-  return { ...erasure, pass: 1 as const, position: '', attempts: 0, claimableAt: erasure.requestedAt }
+  return { ...erasure, pass: 1 as 1 | 2, position: '', attempts: 0, claimableAt: erasure.requestedAt }
 }
 
 type JsonColumn = 'actions' | 'footerLinks' | 'scripts'

@@ -6,6 +6,10 @@ import { createListeners } from '../listeners.ts'
 import { memoryActivities } from './activities.ts'
 import { memoryErasures } from './erasures.ts'
 import { memoryPages } from './pages.ts'
+import { memoryPeople } from './people.ts'
+import { memoryProspectLogs } from './prospect-logs.ts'
+import { memoryProspects } from './prospects.ts'
+import { indexBy, tableOf } from './table.ts'
 
 /** A store that keeps nothing beyond the process. Tests read in `kept` what the ports do not show. */
 export type MemoryStore = Store & {
@@ -17,49 +21,41 @@ export type MemoryStore = Store & {
 export const memoryStore = (): MemoryStore => {
   const listeners = createListeners()
   const onChange = () => listeners.emit('prospects')
-  const { keptProspects, keptLogs, people, ...ports } = memoryActivities(onChange)
-  const tenants = new Map<string, NewTenant & Tenant>()
-  const keys = new Map<string, StoredApiKey>()
-  const change = (apiKeyId: string, fields: Partial<StoredApiKey>): void =>
-    void Object.assign(keys.get(apiKeyId) ?? {}, fields)
-  const keysWhere = (isWanted: (key: StoredApiKey) => boolean): StoredApiKey[] =>
-    [...keys.values()].filter(isWanted).map((key) => structuredClone(key))
+  const people = memoryPeople()
+  const tenants = tableOf({ byId: indexBy<NewTenant & Tenant>([], ['tenantId']) })
+  const keys = tableOf({
+    byId: indexBy<StoredApiKey>(['apiKeyId']),
+    byHash: indexBy<StoredApiKey>(['keyHash']),
+    byTenant: indexBy<StoredApiKey>(['tenantId'], ['apiKeyId']),
+  })
 
   return {
-    ...ports,
-    erasures: memoryErasures(people, keptLogs, onChange),
+    activities: memoryActivities(people),
+    prospects: memoryProspects(people, onChange),
+    prospectLogs: memoryProspectLogs(people),
+    erasures: memoryErasures(people, onChange),
     ...memoryPages(() => listeners.emit('versions')),
     apiKeys: {
-      findByHash: async (keyHash) => keysWhere((key) => key.keyHash === keyHash)[0] ?? null,
-      find: async (apiKeyId) => keysWhere((key) => key.apiKeyId === apiKeyId)[0] ?? null,
-      list: async (tenantId) =>
-        keysWhere((key) => key.tenantId === tenantId).sort((a, b) => (a.apiKeyId < b.apiKeyId ? -1 : 1)),
-      isEmpty: async () => keys.size === 0,
-      add: async (key) => {
-        keys.set(key.apiKeyId, structuredClone(key))
-      },
+      findByHash: async (keyHash) => structuredClone(keys.byHash.at({ keyHash }) ?? null),
+      find: async (apiKeyId) => structuredClone(keys.byId.at({ apiKeyId }) ?? null),
+      list: async (tenantId) => structuredClone([...keys.byTenant.after({ tenantId })]),
+      isEmpty: async () => keys.byId.all().length === 0,
+      add: async (key) => keys.add(structuredClone(key)),
       end: async (apiKeyId, when) => {
-        change(apiKeyId, when)
+        keys.change(keys.byId.at({ apiKeyId }), when)
         listeners.emit('keys')
       },
-      markUsed: async (apiKeyId, at) => change(apiKeyId, { lastUsedAt: at }),
+      markUsed: async (apiKeyId, at) => void keys.change(keys.byId.at({ apiKeyId }), { lastUsedAt: at }),
     },
     tenants: {
-      add: async (tenant) => {
-        tenants.set(tenant.tenantId, { ...tenant, retentionDays: null })
-      },
+      add: async (tenant) => tenants.add({ ...tenant, retentionDays: null }),
       update: async (tenantId, fields) => {
-        const tenant = tenants.get(tenantId)
-        return tenant === undefined ? null : storedTenant(Object.assign(tenant, fields))
+        const tenant = tenants.change(tenants.byId.at({ tenantId }), fields)
+        return tenant && storedTenant(tenant)
       },
-      list: async (afterId, limit) =>
-        [...tenants.values()]
-          .filter(({ tenantId }) => tenantId > afterId)
-          .sort((a, b) => (a.tenantId < b.tenantId ? -1 : 1))
-          .slice(0, limit)
-          .map(storedTenant),
+      list: async (afterId, limit) => [...tenants.byId.after({}, afterId)].slice(0, limit).map(storedTenant),
       brands: async (tenantId) => {
-        const tenant = tenants.get(tenantId)
+        const tenant = tenants.byId.at({ tenantId })
         return tenant === undefined ? null : [tenant.brandId]
       },
     },
@@ -67,10 +63,11 @@ export const memoryStore = (): MemoryStore => {
     ready: async () => {},
     watch: listeners.add,
     close: async () => listeners.clear(),
-    kept: { prospects: keptProspects, logs: keptLogs },
+    kept: {
+      prospects: () => people.prospects.byId.all().map(({ erasedAt, blockedUntil, ...prospect }) => prospect),
+      logs: people.logs.byId.all,
+    },
   }
 }
 
-const storedTenant = ({ tenantId, name, createdAt, retentionDays }: Tenant): Tenant => {
-  return { tenantId, name, createdAt, retentionDays }
-}
+const storedTenant = ({ brandId, ...tenant }: NewTenant & Tenant): Tenant => tenant

@@ -1,0 +1,35 @@
+import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
+import { lookThrough } from '../rows.ts'
+import type { KeptProspect, People } from './people.ts'
+
+/** Calls `changed` after a prospect was updated. */
+export const memoryProspects = (
+  { prospects }: Pick<People, 'prospects'>,
+  changed: () => void,
+): Prospects => ({
+  find: async (wants) =>
+    wants.map((want) => {
+      const prospect = prospects.byId.at(want)
+      return prospect === undefined ? null : foundProspect(prospect)
+    }),
+  list: async (wants) =>
+    wants.map((want) => {
+      const { byId, byEmail } = prospects
+      const all = want.emailHash === null ? byId.backFrom(want, want.beforeId) : byEmail.backFrom(want)
+      const isListed = ({ erasedAt }: KeptProspect) => erasedAt === null
+      const { rows, resume } = lookThrough(all, want.limit, isListed, ({ prospectId }) => prospectId)
+      return { rows: rows.map(foundProspect), resume }
+    }),
+  update: async ({ email, name, updatedAt, ...want }) => {
+    const before = prospects.byId.at(want)
+    if (before === undefined || before.erasedAt !== null) return null
+    const after = { ...before, ...email, ...(name !== undefined && { name }), updatedAt }
+    const owner = prospects.byEmail.at(after)
+    if (owner !== undefined && owner !== before) return 'overtaken'
+    prospects.change(before, after)
+    changed()
+    return foundProspect(after)
+  },
+})
+
+const foundProspect = ({ emailHash, blockedUntil, ...prospect }: KeptProspect): FoundProspect => prospect

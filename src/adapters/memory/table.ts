@@ -1,0 +1,91 @@
+import { keyOf } from '../../core/keys.ts'
+import { AFTER_ALL_IDS } from '../rows.ts'
+
+type Wanted<Row> = { readonly [Name in keyof Row]?: Row[Name] | null }
+type Index<Row> = ReturnType<typeof indexBy<Row>>
+
+/** Rows in lists: one list for all that have the same texts under these names, sorted by those under the others. */
+export const indexBy = <Row>(listedBy: readonly (keyof Row)[], sortedBy: readonly (keyof Row)[] = []) => {
+  const lists = new Map<string, Row[]>()
+  const listOf = textOf<Row>(listedBy)
+  const placeOf = textOf<Row>(sortedBy)
+  const rowsOf = (want: Wanted<Row>): Row[] => lists.get(listOf(want)) ?? []
+  /** How many rows have a lesser place. New rows nearly always come last. */
+  const rankIn = (rows: readonly Row[], place: string): number => {
+    let low = 0
+    let high = rows.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (placeOf(rows[middle] as Row) < place) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+  return {
+    add: (row: Row): void => {
+      const list = listOf(row)
+      if (list === '') return
+      const rows = lists.get(list)
+      if (rows === undefined) lists.set(list, [row])
+      else rows.splice(rankIn(rows, placeOf(row)), 0, row)
+    },
+    remove: (row: Row): void => {
+      const rows = rowsOf(row)
+      rows.splice(rankIn(rows, placeOf(row)), 1)
+      if (rows.length === 0) lists.delete(listOf(row))
+    },
+    at: (want: Wanted<Row>): Row | undefined => {
+      const rows = rowsOf(want)
+      const place = placeOf(want)
+      const row = rows[rankIn(rows, place)]
+      return row !== undefined && placeOf(row) === place ? row : undefined
+    },
+    /** Newest first: those before a place, down to another. */
+    *backFrom(want: Wanted<Row>, before: string | null = null, from: string | null = null): Generator<Row> {
+      const rows = rowsOf(want)
+      const end = rankIn(rows, from ?? '')
+      for (let i = rankIn(rows, before ?? AFTER_ALL_IDS) - 1; i >= end; i--) yield rows[i] as Row
+    },
+    /** Oldest first: those after an id and before another. */
+    *after(want: Wanted<Row>, afterId = '', beforeId = AFTER_ALL_IDS): Generator<Row> {
+      const rows = rowsOf(want)
+      const end = rankIn(rows, beforeId)
+      for (let i = rankIn(rows, `${afterId}!`); i < end; i++) yield rows[i] as Row
+    },
+    all: (): Row[] => [...lists.values()].flat(),
+  }
+}
+
+/** Rows under several indexes. They are replaced, never changed. */
+export const tableOf = <Row extends object, Name extends string>(
+  indexes: Readonly<Record<Name, Index<Row>>>,
+) => {
+  const all: Index<Row>[] = Object.values(indexes)
+  const add = (row: Row): void => {
+    for (const index of all) index.add(row)
+  }
+  const remove = (row: Row): void => {
+    for (const index of all) index.remove(row)
+  }
+  /** Answers the row as it is now, if there is one. */
+  const change = (before: Row | undefined, fields: Partial<Row>): Row | null => {
+    if (before === undefined) return null
+    const after = { ...before, ...fields }
+    remove(before)
+    add(after)
+    return after
+  }
+  return { ...indexes, add, remove, change }
+}
+
+/** The texts under these names as one; empty if one of them is null. Without names it is the same for all rows. */
+const textOf = <Row>(names: readonly (keyof Row)[]) => {
+  const [first] = names
+  if (first === undefined) return () => '*'
+  // The short way for nearly every comparison.
+  if (names.length === 1) return (row: Wanted<Row>) => (row[first] ?? '') as string
+  return (row: Wanted<Row>) => {
+    const texts = names.map((name) => row[name])
+    return texts.includes(null) ? '' : keyOf(...(texts as string[]))
+  }
+}
