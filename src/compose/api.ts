@@ -9,7 +9,7 @@ import { identify } from '../core/identify.ts'
 import type { Signal } from '../core/ports/store.ts'
 import { rememberApiKeys } from '../core/remember-api-keys.ts'
 import { rememberProspects } from '../core/remember-prospects.ts'
-import { composeUseCases } from './use-cases.ts'
+import { composeUseCases } from '../core/use-cases.ts'
 
 /** How long a request waits for its turn. */
 const WAIT_MS_MAX = 2_000

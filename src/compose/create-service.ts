@@ -23,12 +23,12 @@ import type { Clock, NewId } from '../core/ports/world.ts'
 import { rememberProspects } from '../core/remember-prospects.ts'
 import type { ErasureRequest } from '../core/request-erasure.ts'
 import type { ProspectCorrection } from '../core/update-prospect.ts'
+import { composeUseCases, type Optional, type UseCaseSettings } from '../core/use-cases.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkShape } from '../shapes/check.ts'
 import * as inputs from '../shapes/input.ts'
 import type { RawJson } from '../shapes/json.ts'
 import { checkOptions } from './check-options.ts'
-import { composeUseCases, type Optional, type UseCaseSettings } from './use-cases.ts'
 
 const TENANTS_REMEMBERED_MAX = 10_000
 

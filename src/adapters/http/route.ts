@@ -1,51 +1,10 @@
 import type * as v from 'valibot'
-import type { PageCreation, PageToCreate } from '../../core/create-page-with-version.ts'
-import type { ErasureListing, ErasureRead } from '../../core/list-erasures.ts'
-import type { PageGroupListing } from '../../core/list-page-groups.ts'
-import type { PageListing } from '../../core/list-pages.ts'
-import type { ProspectLogListing } from '../../core/list-prospect-logs.ts'
-import type { ProspectListing } from '../../core/list-prospects.ts'
-import type { TimelineListing } from '../../core/list-timeline.ts'
-import type { LoggedActivity } from '../../core/log-prospect-activity.ts'
-import type { NewActivity } from '../../core/new-log.ts'
-import type { Outcome } from '../../core/outcome.ts'
 import type { Scope } from '../../core/ports/api-keys.ts'
-import type { PageWant } from '../../core/ports/pages.ts'
-import type { ProspectLogWant } from '../../core/ports/prospect-logs.ts'
-import type { ProspectWant } from '../../core/ports/prospects.ts'
-import type { ErasureRequest } from '../../core/request-erasure.ts'
-import type { ProspectCorrection } from '../../core/update-prospect.ts'
-import type { Erasure, ErasureSlice } from '../../shapes/erasure.ts'
+import type { UseCases } from '../../core/use-cases.ts'
 import type { RawJson } from '../../shapes/json.ts'
-import type { PageSlice, PageWithVersion } from '../../shapes/page.ts'
-import type { PageGroupSlice } from '../../shapes/page-group.ts'
-import type { Prospect, ProspectSlice } from '../../shapes/prospect.ts'
-import type { ProspectLog, ProspectLogSlice } from '../../shapes/prospect-log.ts'
 import type { QueryShape } from './parse-request.ts'
 import type { ProblemCode } from './problems.ts'
 import type { ApiResponse } from './requests.ts'
-
-/** What the routes run. */
-export type UseCases = {
-  readonly logProspectActivity: (activity: NewActivity) => Promise<LoggedActivity>
-  readonly listProspects: (listing: ProspectListing) => Promise<ProspectSlice>
-  readonly getProspect: (want: ProspectWant) => Promise<Prospect>
-  readonly updateProspect: (correction: ProspectCorrection) => Promise<Prospect>
-  readonly listTimeline: (listing: TimelineListing) => Promise<ProspectLogSlice>
-  readonly listProspectLogs: (listing: ProspectLogListing) => Promise<ProspectLogSlice>
-  readonly getProspectLog: (want: ProspectLogWant) => Promise<ProspectLog>
-  /** A list of them: an activity finds what those before it created. */
-  readonly logProspectActivities: (
-    activities: readonly NewActivity[],
-  ) => Promise<readonly Outcome<LoggedActivity>[]>
-  readonly listPageGroups: (listing: PageGroupListing) => Promise<PageGroupSlice>
-  readonly listPages: (listing: PageListing) => Promise<PageSlice>
-  readonly getPage: (want: PageWant) => Promise<PageWithVersion>
-  readonly createPageWithVersion: (page: PageToCreate) => Promise<PageCreation>
-  readonly eraseProspect: (request: ErasureRequest) => Promise<Erasure>
-  readonly listErasures: (listing: ErasureListing) => Promise<ErasureSlice>
-  readonly getErasure: (want: ErasureRead) => Promise<Erasure>
-}
 
 /** A request with a valid key, scope, query, header and body. */
 export type CheckedRequest<Query, Body> = {
