@@ -1,14 +1,13 @@
 import { inOrder } from '../../core/in-order.ts'
 import { elementsOf } from '../../json/raw-json.ts'
-import { writeJson } from '../../json/write-json.ts'
 import type { RawJson } from '../../shapes/json.ts'
-import { ProspectLogBatch, ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
+import type { ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
 import { parseActivity } from './parse-request.ts'
 import { tooLarge } from './requests.ts'
-import { type Route, route } from './route.ts'
+import type { Run } from './route.ts'
 
 /** Logs the items in order, each as a single request would be, and parsed when its turn comes. */
-const run: Route['run'] = async ({ logProspectActivities }, { tenantId, members }, steps) => {
+export const logBatch: Run = async ({ logProspectActivities }, { tenantId, members }, steps) => {
   const texts = elementsOf((members.get('items') as RawJson).rawJson)
   steps.count(texts.length - 1)
   const prepare = (text: string) => {
@@ -35,18 +34,3 @@ const run: Route['run'] = async ({ logProspectActivities }, { tenantId, members 
     body: { items, accepted: items.length - refused, refused },
   }
 }
-
-export const prospectLogBatch = route({
-  method: 'POST',
-  path: '/v0/prospect_logs/batch',
-  operationId: 'logProspectActivities',
-  summary: 'Log up to 1,000 activities',
-  scope: 'prospect_logs:write',
-  body: ProspectLogBatch,
-  isBatch: true,
-  answer: ProspectLogBatchResult,
-  write: writeJson,
-  status: 201,
-  problems: [],
-  run,
-})
