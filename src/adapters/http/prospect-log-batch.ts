@@ -2,6 +2,7 @@ import { inOrder } from '../../core/in-order.ts'
 import { elementsOf } from '../../json/raw-json.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import type { ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
+import { memoized } from '../memoized.ts'
 import { parseActivity } from './parse-request.ts'
 import { tooLarge } from './requests.ts'
 import type { Run } from './route.ts'
@@ -16,18 +17,16 @@ export const logBatch: Run = async ({ logProspectActivities }, { tenantId, membe
   }
   const answers = await inOrder(texts, { prepare, run: logProspectActivities, beforeList: steps.nextTurn })
   // When the database is away, all items have the same reason, which is reported once.
-  const reasons = new Set(answers.filter((answer) => answer instanceof Error))
-  const refusals = new Map([...reasons].map((why) => [why, steps.refusalOf(why)]))
+  const refusalOf = memoized(steps.refusalOf)
+  let retryAfter: string | undefined
   const items = answers.map((answer): ProspectLogBatchResult['items'][number] => {
     if (!(answer instanceof Error))
       return { status: 201, prospectLog: answer.receipt, replayed: answer.replayed }
-    const { status = 500, body = '' } = refusals.get(answer) ?? {}
+    const { status, headers, body } = refusalOf(answer)
+    retryAfter ??= headers['retry-after']
     return { status, problem: { rawJson: String(body).trimEnd() } }
   })
   const refused = items.filter(({ status }) => status !== 201).length
-  const retryAfter = [...refusals.values()].find(({ headers }) => headers['retry-after'])?.headers[
-    'retry-after'
-  ]
   return {
     status: refused === 0 ? 201 : 207,
     headers: { 'items-refused': String(refused), ...(retryAfter && { 'retry-after': retryAfter }) },
