@@ -17,12 +17,12 @@ import { type RememberedProspects, rememberProspects } from './remember-prospect
 import { requestErasure } from './request-erasure.ts'
 import { updateProspect } from './update-prospect.ts'
 
-/** Pages and slices may each be as large as a body. */
-const READ_PAGES_MAX = 64
-const READ_SLICES_MAX = 32
-/** Answered in one turn of the event loop: writing 1 MiB of JSON takes milliseconds. */
-const PAGES_AT_ONCE_MAX = 16
-const SLICES_AT_ONCE_MAX = 4
+/**
+ * Pages and slices may each be as large as a body. Only so many are answered in one turn of the event loop: writing 1 MiB
+ * of JSON takes milliseconds.
+ */
+const PAGES = { listLengthMax: 64, answersAtOnceMax: 16, dedupeKey: JSON.stringify }
+const SLICES = { listLengthMax: 32, answersAtOnceMax: 4, dedupeKey: JSON.stringify }
 const LIST_CHARACTERS_MAX = 4_194_304
 
 export type UseCaseSettings = {
@@ -50,20 +50,15 @@ export type UseCases = ReturnType<typeof composeUseCases>
 export const composeUseCases = (deps: Deps) => {
   const { prospectsRememberedMax, listsInFlightMax, tenantListsMax, observerOf } = deps
   const remembered = deps.remembered ?? rememberProspects(prospectsRememberedMax, () => performance.now())
-  const options = (operation: string, listLengthMax = LIST_LENGTH_MAX) => ({
-    listLengthMax,
+  const options = (operation: string) => ({
+    listLengthMax: LIST_LENGTH_MAX,
     listsInFlightMax,
     listWeightMax: LIST_CHARACTERS_MAX,
     ...(tenantListsMax !== undefined && { groupOf: tenantOf, groupListsMax: tenantListsMax }),
     observer: observerOf?.(operation),
   })
-  const read = (operation: string, listLengthMax: number, answersAtOnceMax: number) => ({
-    ...options(operation, listLengthMax),
-    dedupeKey: JSON.stringify,
-    answersAtOnceMax,
-  })
-  const readSlices = (operation: string) => read(operation, READ_SLICES_MAX, SLICES_AT_ONCE_MAX)
-  const readOne = (operation: string) => read(operation, READ_PAGES_MAX, PAGES_AT_ONCE_MAX)
+  const readOne = (operation: string) => ({ ...options(operation), ...PAGES })
+  const readSlices = (operation: string) => ({ ...options(operation), ...SLICES })
   const logAll = logProspectActivities({ ...deps, remembered })
   const gatherLogs = () =>
     gather(logAll, {
