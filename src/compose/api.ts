@@ -9,7 +9,7 @@ import { identify } from '../core/identify.ts'
 import type { Signal } from '../core/ports/store.ts'
 import { rememberApiKeys } from '../core/remember-api-keys.ts'
 import { rememberProspects } from '../core/remember-prospects.ts'
-import { composeUseCases } from './use-cases.ts'
+import { composeUseCases } from '../core/use-cases.ts'
 
 /** How long a request waits for its turn. */
 const WAIT_MS_MAX = 2_000
@@ -42,6 +42,7 @@ type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof creat
 
 /** The API over a store. `onSignal`: call it with the signals of the store. */
 export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => {
+  const { failedAuthPerMinute: perMinute } = settings
   const stopwatch = () => performance.now()
   const { apiKeys } = deps.store
   const limits = { keysMax: KEYS_REMEMBERED_MAX, msMax: keysRememberedMsMax }
@@ -56,12 +57,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
   const api = createApi({
     ...deps,
     useCases,
-    identify: limitFailedAuth({
-      identify: byKey,
-      isKnown,
-      perMinute: settings.failedAuthPerMinute,
-      stopwatch,
-    }),
+    identify: limitFailedAuth({ identify: byKey, isKnown, perMinute, stopwatch }),
     rateLimit: createRateLimit(settings.rateLimitPerMinute, stopwatch),
     admission: createAdmission({
       atOnceMax: settings.requestsAtOnceMax,

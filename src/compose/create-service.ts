@@ -3,32 +3,27 @@ import { parseJson, refuseDeep, refuseFaults } from '../adapters/http/parse-requ
 import { createNewId } from '../adapters/ids.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { createPageGroup, type NewPageGroup } from '../core/create-page-group.ts'
-import type { PageToCreate } from '../core/create-page-with-version.ts'
 import { brandsOf, createTenant } from '../core/create-tenant.ts'
 import type { Fault } from '../core/failures.ts'
 import { inOrder } from '../core/in-order.ts'
 import { issueApiKey, type NewApiKey } from '../core/issue-api-key.ts'
-import type { ErasureListing, ErasureRead } from '../core/list-erasures.ts'
-import type { PageGroupListing } from '../core/list-page-groups.ts'
-import type { ProspectLogListing } from '../core/list-prospect-logs.ts'
-import type { ProspectListing } from '../core/list-prospects.ts'
-import type { TimelineListing } from '../core/list-timeline.ts'
 import type { NewActivity } from '../core/new-log.ts'
 import { asOutcome } from '../core/outcome.ts'
-import type { PageWant } from '../core/ports/pages.ts'
-import type { ProspectLogWant } from '../core/ports/prospect-logs.ts'
-import type { ProspectWant } from '../core/ports/prospects.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { rememberProspects } from '../core/remember-prospects.ts'
-import type { ErasureRequest } from '../core/request-erasure.ts'
-import type { ProspectCorrection } from '../core/update-prospect.ts'
+import { composeUseCases, type Optional, type UseCaseSettings } from '../core/use-cases.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkShape } from '../shapes/check.ts'
+import { NewErasure } from '../shapes/erasure.ts'
 import * as inputs from '../shapes/input.ts'
+import { anyId, inTenant } from '../shapes/input.ts'
 import type { RawJson } from '../shapes/json.ts'
+import { PageGroupQuery } from '../shapes/page-group.ts'
+import { ProspectChanges, ProspectQuery } from '../shapes/prospect.ts'
+import { ProspectLogQuery, TimelineQuery } from '../shapes/prospect-log.ts'
+import { SliceQuery } from '../shapes/slice.ts'
 import { checkOptions } from './check-options.ts'
-import { composeUseCases, type Optional, type UseCaseSettings } from './use-cases.ts'
 
 const TENANTS_REMEMBERED_MAX = 10_000
 
@@ -50,29 +45,22 @@ export type Service = ReturnType<typeof createService>
  *
  * Calls that arrive together share a round trip to the database, and none waits for others.
  */
-export const createService = ({
-  store,
-  clock = Date.now,
-  newId = createNewId(),
-  requireIdentity = false,
-  prospectsRememberedMax = DEFAULTS.prospectsRememberedMax,
-  listsInFlightMax = 1,
-  tenantListsMax,
-}: ServiceOptions) => {
-  const deps = checkOptions({ store, clock, newId })
-  const limits = checkOptions({ prospectsRememberedMax, listsInFlightMax, tenantListsMax })
+export const createService = (options: ServiceOptions) => {
+  checkOptions({ ...options, store: options?.store })
+  const { store, clock = Date.now, newId = createNewId(), requireIdentity = false } = options
+  const { prospectsRememberedMax = DEFAULTS.prospectsRememberedMax } = options
+  const { listsInFlightMax = 1, tenantListsMax } = options
+  const deps = { store, clock, newId }
+  const settings = { requireIdentity, prospectsRememberedMax, listsInFlightMax, tenantListsMax }
   const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
-  const useCases = composeUseCases({ ...deps, ...limits, requireIdentity, remembered })
+  const useCases = composeUseCases({ ...deps, ...settings, remembered })
   store.watch((signal) => {
     if (signal === 'prospects') remembered.forget()
   })
   const tenants = new Map<string, Promise<unknown>>()
 
   /** Tenants are never deleted, so one that exists needs no second look-up. */
-  const ofTenant = async <Input extends { readonly tenantId: string }, Answer>(
-    input: Input,
-    run: (input: Input) => Promise<Answer>,
-  ): Promise<Answer> => {
+  const ofTenant = async <Input extends OfTenant, Answer>(input: Input, run: Run<Input, Answer>) => {
     const { tenantId } = input
     if (tenants.size >= TENANTS_REMEMBERED_MAX) tenants.clear()
     const found = tenants.get(tenantId) ?? brandsOf(store, tenantId)
@@ -81,6 +69,14 @@ export const createService = ({
     await found
     return run(input)
   }
+  const operation =
+    <Given, Input extends OfTenant, Answer>(shape: Shape<Given, Input>, run: Run<Input, Answer>) =>
+    async (given: Given) =>
+      ofTenant(checked(shape, given), run)
+  const list =
+    <Given, Input extends OfTenant, Answer>(shape: Shape<Given, Input>, run: Run<Input, Answer>) =>
+    async (given: SliceOptions & Omit<Given, keyof SliceOptions>) =>
+      ofTenant(checkedList(shape, given), run)
   const checkedActivity = (activity: ActivityToLog) => checked(inputs.ActivityInput, activity, ['payload'])
 
   return {
@@ -110,55 +106,51 @@ export const createService = ({
         })
       ).map((answer) => (answer instanceof Error ? asOutcome(answer) : answer)),
     /** One slice of the prospects of a tenant, newest first. With an email: the one that has it, if any. */
-    listProspects: async (list: SliceOptions & Omit<ProspectListing, 'limit'>) =>
-      ofTenant(checkedList(inputs.ProspectListInput, list), useCases.listProspects),
-    getProspect: async (want: ProspectWant) =>
-      ofTenant(checked(inputs.ProspectInput, want), useCases.getProspect),
+    listProspects: list(inTenant(ProspectQuery.entries), useCases.listProspects),
+    getProspect: operation(inTenant({ prospectId: anyId }), useCases.getProspect),
     /** Corrects the email or the name of a prospect; null clears it. */
-    updateProspect: async (correction: ProspectCorrection) =>
-      ofTenant(checked(inputs.ProspectUpdateInput, correction), useCases.updateProspect),
+    updateProspect: operation(
+      inTenant({ prospectId: anyId, ...ProspectChanges.entries }),
+      useCases.updateProspect,
+    ),
     /** One slice of the activities of a prospect, newest first by `occurredAt`. */
-    listTimeline: async (list: SliceOptions & Omit<TimelineListing, 'limit'>) =>
-      ofTenant(checkedList(inputs.TimelineInput, list), useCases.listTimeline),
+    listTimeline: list(inTenant({ prospectId: anyId, ...TimelineQuery.entries }), useCases.listTimeline),
     /** One slice of the activities of a tenant, newest first in the order of arrival. */
-    listProspectLogs: async (list: SliceOptions & Omit<ProspectLogListing, 'limit'>) =>
-      ofTenant(checkedList(inputs.ProspectLogListInput, list), useCases.listProspectLogs),
-    getProspectLog: async (want: ProspectLogWant) =>
-      ofTenant(checked(inputs.ProspectLogInput, want), useCases.getProspectLog),
+    listProspectLogs: list(inTenant(ProspectLogQuery.entries), useCases.listProspectLogs),
+    getProspectLog: operation(inTenant({ prospectLogId: anyId }), useCases.getProspectLog),
     /** Erases a person, by prospect id or email. An eraser of `prospect-pages/publisher` must run to complete it. */
-    eraseProspect: async (request: Optional<ErasureRequest> & Pick<ErasureRequest, 'tenantId'>) =>
-      ofTenant(checked(inputs.ErasureInput, request), useCases.eraseProspect),
+    eraseProspect: operation(inTenant(NewErasure.entries), useCases.eraseProspect),
     /** One slice of the erasures of a tenant, newest first. */
-    listErasures: async (list: SliceOptions & Pick<ErasureListing, 'tenantId'>) =>
-      ofTenant(checkedList(inputs.ErasureListInput, list), useCases.listErasures),
+    listErasures: list(inTenant(SliceQuery.entries), useCases.listErasures),
     /** Reads an erasure. */
-    getErasure: async (erasure: ErasureRead) =>
-      ofTenant(checked(inputs.ErasureReadInput, erasure), useCases.getErasure),
+    getErasure: operation(inTenant({ erasureId: anyId }), useCases.getErasure),
     /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
-    listPageGroups: async (list: SliceOptions & Pick<PageGroupListing, 'tenantId' | 'status'>) =>
-      ofTenant(checkedList(inputs.PageGroupListInput, list), useCases.listPageGroups),
+    listPageGroups: list(inTenant(PageGroupQuery.entries), useCases.listPageGroups),
     /** One slice of the pages of a group, newest first. */
-    listPages: async (list: SliceOptions & Pick<PageWant, 'tenantId' | 'pageGroupId'>) =>
-      ofTenant(checkedList(inputs.PageListInput, list), useCases.listPages),
+    listPages: list(inTenant({ pageGroupId: anyId, ...SliceQuery.entries }), useCases.listPages),
     /** Reads a page with its published version, which is null until a publisher has published one. */
-    getPage: async (page: PageWant) => ofTenant(checked(inputs.PageInput, page), useCases.getPage),
+    getPage: operation(inTenant({ pageGroupId: anyId, pageId: anyId }), useCases.getPage),
     /** Creates a page whose first version waits for a publisher. */
-    createPage: async (page: PageToCreate) =>
-      ofTenant(checked(inputs.PageCreationInput, page), useCases.createPageWithVersion),
+    createPage: operation(inputs.PageCreation, useCases.createPageWithVersion),
   }
 }
 
-type Checked<Output, Raw> = { readonly [Name in keyof Output]: Name extends Raw ? RawJson : Output[Name] }
+type OfTenant = { readonly tenantId: string }
+type Run<Input, Answer> = (input: Input) => Promise<Answer>
+type Shape<Given, Input> = v.GenericSchema<Given, Input>
+type WithTexts<Input, Raw> = [Raw] extends [never]
+  ? Input
+  : { readonly [Name in keyof Input]: Name extends Raw ? RawJson : Input[Name] }
 
 /** What an operation is given, checked against its shape. JSON texts are parsed for that, and passed on unchanged. */
-const checked = <Shape extends v.GenericSchema, Raw extends string = never>(
-  shape: Shape,
-  given: object,
+const checked = <Input, Raw extends string = never>(
+  shape: Shape<unknown, Input>,
+  given: unknown,
   rawNames: readonly Raw[] = [],
   place: 'pointer' | 'parameter' = 'pointer',
-): Checked<v.InferOutput<Shape>, Raw> => {
+): WithTexts<Input, Raw> => {
   const texts: Record<string, RawJson> = {}
-  const values: Record<string, unknown> = { ...given }
+  const values: Record<string, unknown> = { ...Object(given) }
   const faults: Fault[] = []
   for (const name of rawNames) {
     const { rawJson } = Object(values[name]) as Partial<RawJson>
@@ -173,9 +165,9 @@ const checked = <Shape extends v.GenericSchema, Raw extends string = never>(
   faults.push(...others.filter((other) => !faults.some(({ pointer }) => pointer === other['pointer'])))
   const words = faults.map(({ detail, pointer, parameter }) => `${pointer ?? parameter} ${detail}`)
   refuseFaults(faults, `Invalid input: ${words.join('; ')}.`)
-  return { ...(output as object), ...texts } as Checked<v.InferOutput<Shape>, Raw>
+  return { ...(output as object), ...texts } as WithTexts<Input, Raw>
 }
 
 /** Over HTTP the limit is a text, and so its shape is one of a text. */
-const checkedList = <Shape extends v.GenericSchema>(shape: Shape, { limit, ...list }: SliceOptions = {}) =>
+const checkedList = <Input>(shape: Shape<unknown, Input>, { limit, ...list }: SliceOptions = {}) =>
   checked(shape, { ...list, ...(limit !== undefined && { limit: String(limit) }) }, [], 'parameter')

@@ -1,17 +1,15 @@
 import * as v from 'valibot'
 import { sliceOf } from './slice.ts'
-import { described, id, text, timestamp, whole } from './text.ts'
+import { described, id, optional, text, timestamp, whole } from './text.ts'
 
 const BLOCK_DAYS_MAX = 3_650
 
 /** Body of `POST /v0/erasures`: exactly one of `prospectId` and `email`. */
 export const NewErasure = v.object({
-  prospectId: v.optional(described(id('prospect'), 'The prospect to erase.')),
-  email: v.optional(
-    described(
-      text(),
-      'The email of the person to erase, compared as in activities. It need not belong to a prospect.',
-    ),
+  prospectId: optional(id('prospect'), 'The prospect to erase.'),
+  email: optional(
+    text(),
+    'The email of the person to erase, compared as in activities. It need not belong to a prospect.',
   ),
   blockDays: v.optional(
     described(

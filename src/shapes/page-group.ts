@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { rawArray } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
-import { boundedText, described, id, text, timestamp, whole } from './text.ts'
+import { boundedText, described, id, optional, text, timestamp, whole } from './text.ts'
 
 export const PAGE_GROUP_STATUSES = ['active', 'archived', 'deleted'] as const
 const status = () => v.picklist(PAGE_GROUP_STATUSES, `must be one of ${PAGE_GROUP_STATUSES.join(', ')}`)
@@ -53,8 +53,9 @@ export const PageGroupFile = v.objectWithRest(PageGroupInput.entries, unknownFie
 /** Query of `GET /v0/page_groups`. */
 export const PageGroupQuery = v.object({
   ...SliceQuery.entries,
-  status: v.optional(
-    described(status(), 'Return only groups with this status. By default, all groups except deleted ones.'),
+  status: optional(
+    status(),
+    'Return only groups with this status. By default, all groups except deleted ones.',
   ),
 })
 export type PageGroupQuery = v.InferOutput<typeof PageGroupQuery>

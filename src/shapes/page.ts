@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { sliceOf } from './slice.ts'
-import { described, id, text, timestamp, whole } from './text.ts'
+import { described, id, optional, text, timestamp, whole } from './text.ts'
 
 const ABOUT = 'What this page is about, in addition to the context of its group.'
 
@@ -75,8 +75,8 @@ export type PageWithVersion = v.InferOutput<typeof PageWithVersion>
 
 /** Body of `POST /v0/page_groups/{page_group_id}/pages`. */
 export const NewPage = v.object({
-  supplementaryContext: v.optional(described(text(), ABOUT)),
-  customName: v.optional(described(text(), 'Used instead of the computed name unless blank.')),
+  supplementaryContext: optional(text(), ABOUT),
+  customName: optional(text(), 'Used instead of the computed name unless blank.'),
 })
 export type NewPage = v.InferOutput<typeof NewPage>
 

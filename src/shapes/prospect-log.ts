@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { anyObject, rawObject } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
-import { boundedText, dateTime, described, documented, id, text, timestamp } from './text.ts'
+import { boundedText, dateTime, described, documented, id, optional, text, timestamp } from './text.ts'
 
 export const idempotencyKey = () => boundedText(1, 255)
 
@@ -10,25 +10,21 @@ export const NewProspectLog = v.object({
   source: described(boundedText(1, 100), 'The system that sends the activity.'),
   type: v.optional(described(boundedText(1, 100), 'The kind of activity.'), 'webhook'),
   payload: anyObject('Any JSON object, nested at most 512 levels deep. Stored byte for byte as sent.'),
-  prospectId: v.optional(described(id('prospect'), 'The id of an existing prospect.')),
-  email: v.optional(
-    described(
-      text(),
-      'Finds or creates the prospect. Compared after trimming and lowercasing. Any string is accepted, so that no activity is lost because of a malformed address. Placeholders such as `null`, `n/a` or `unknown` identify nobody.',
-    ),
+  prospectId: optional(id('prospect'), 'The id of an existing prospect.'),
+  email: optional(
+    text(),
+    'Finds or creates the prospect. Compared after trimming and lowercasing. Any string is accepted, so that no activity is lost because of a malformed address. Placeholders such as `null`, `n/a` or `unknown` identify nobody.',
   ),
   occurredAt: v.optional(
     dateTime(
       'When it happened: an RFC 3339 date-time with an offset, such as 2026-11-22T09:00:00+01:00, from 1970 to 24 hours ahead. Kept in UTC, to the millisecond. By default when the activity is stored.',
     ),
   ),
-  idempotencyKey: v.optional(
-    described(
-      idempotencyKey(),
-      'Identifies this request within its source, so that it can be retried safely.',
-    ),
+  idempotencyKey: optional(
+    idempotencyKey(),
+    'Identifies this request within its source, so that it can be retried safely.',
   ),
-  name: v.optional(described(boundedText(1, 255), 'Sets the name of the prospect if it has none.')),
+  name: optional(boundedText(1, 255), 'Sets the name of the prospect if it has none.'),
 })
 export type NewProspectLog = v.InferOutput<typeof NewProspectLog>
 
@@ -63,8 +59,8 @@ export type ProspectLog = v.InferOutput<typeof ProspectLog>
 /** Query of `GET /v0/prospects/{prospect_id}/prospect_logs`. */
 export const TimelineQuery = v.object({
   ...SliceQuery.entries,
-  source: v.optional(described(boundedText(1, 100), 'Return only activities from this source.')),
-  type: v.optional(described(boundedText(1, 100), 'Return only activities of this type.')),
+  source: optional(boundedText(1, 100), 'Return only activities from this source.'),
+  type: optional(boundedText(1, 100), 'Return only activities of this type.'),
   since: v.optional(
     dateTime('Return only activities from this time on: an RFC 3339 date-time with an offset.'),
   ),
@@ -77,8 +73,9 @@ export type TimelineQuery = v.InferOutput<typeof TimelineQuery>
 /** Query of `GET /v0/prospect_logs`. */
 export const ProspectLogQuery = v.object({
   ...TimelineQuery.entries,
-  idempotencyKey: v.optional(
-    described(idempotencyKey(), 'With `source`: return the activity that was logged under this key, if any.'),
+  idempotencyKey: optional(
+    idempotencyKey(),
+    'With `source`: return the activity that was logged under this key, if any.',
   ),
 })
 export type ProspectLogQuery = v.InferOutput<typeof ProspectLogQuery>

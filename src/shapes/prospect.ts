@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { SliceQuery, sliceOf } from './slice.ts'
-import { boundedText, described, id, text, timestamp } from './text.ts'
+import { boundedText, described, id, optional, text, timestamp } from './text.ts'
 
 /** A prospect as callers see it. Every field is always present. */
 export const Prospect = v.object({
@@ -16,8 +16,9 @@ export type Prospect = v.InferOutput<typeof Prospect>
 /** Query of `GET /v0/prospects`. */
 export const ProspectQuery = v.object({
   ...SliceQuery.entries,
-  email: v.optional(
-    described(text(), 'Return only the prospect with this email, compared after trimming and lowercasing.'),
+  email: optional(
+    text(),
+    'Return only the prospect with this email, compared after trimming and lowercasing.',
   ),
 })
 export type ProspectQuery = v.InferOutput<typeof ProspectQuery>
@@ -28,12 +29,10 @@ export type ProspectSlice = v.InferOutput<typeof ProspectSlice>
 
 /** Body of `PATCH /v0/prospects/{prospect_id}`. */
 export const ProspectChanges = v.object({
-  email: v.optional(
-    described(
-      v.nullable(text()),
-      'Replaces the email, or removes it if null. Blank and placeholders are refused.',
-    ),
+  email: optional(
+    v.nullable(text()),
+    'Replaces the email, or removes it if null. Blank and placeholders are refused.',
   ),
-  name: v.optional(described(v.nullable(boundedText(1, 255)), 'Replaces the name, or removes it if null.')),
+  name: optional(v.nullable(boundedText(1, 255)), 'Replaces the name, or removes it if null.'),
 })
 export type ProspectChanges = v.InferOutput<typeof ProspectChanges>

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { described, documented } from './text.ts'
+import { described, documented, optional } from './text.ts'
 
 const ITEMS_MAX = 100
 const isLimit = (given: string): boolean =>
@@ -18,9 +18,7 @@ const limit = () =>
 
 /** Query of every list. */
 export const SliceQuery = v.object({
-  cursor: v.optional(
-    described(v.string(), 'The `nextCursor` of the previous slice, unchanged and with the same filter.'),
-  ),
+  cursor: optional(v.string(), 'The `nextCursor` of the previous slice, unchanged and with the same filter.'),
   limit: v.optional(limit(), '20'),
 })
 export type SliceQuery = v.InferOutput<typeof SliceQuery>
@@ -29,7 +27,8 @@ export type SliceQuery = v.InferOutput<typeof SliceQuery>
 export const sliceOf = <const Item extends v.GenericSchema>(item: Item) => ({
   items: described(v.pipe(v.array(item), v.maxLength(ITEMS_MAX)), 'Newest first.'),
   hasMore: described(v.boolean(), 'Whether more items follow.'),
-  nextCursor: v.optional(
-    described(v.string(), 'Present if `hasMore` is true. Pass it as `cursor` to get the next slice.'),
+  nextCursor: optional(
+    v.string(),
+    'Present if `hasMore` is true. Pass it as `cursor` to get the next slice.',
   ),
 })

@@ -12,6 +12,10 @@ export const documented = <T extends object>(
 export const described = <const Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.pipe(schema, v.description(description))
 
+/** A member that may be left out. */
+export const optional = <const Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.optional(described(schema, description))
+
 /** Counts Unicode code points, as JSON Schema and PostgreSQL do; `string.length` counts UTF-16 units. */
 const fitsCodePoints = (text: string, min: number, max: number): boolean => {
   if (text.length > max * 2) return false

@@ -78,7 +78,7 @@ const ids = (versions: readonly { readonly versionId: string }[]) =>
 /** A process that logs a hundred activities one after another, from a place of its own, and says how many it replayed. */
 const LOG_HUNDRED = `
   const { createRuntime } = await import('${sourceUrl('compose/service.ts')}')
-  const { composeUseCases } = await import('${sourceUrl('compose/use-cases.ts')}')
+  const { composeUseCases } = await import('${sourceUrl('core/use-cases.ts')}')
   const { readConfig } = await import('${sourceUrl('config/config.ts')}')
   const { createLog } = await import('${sourceUrl('adapters/log.ts')}')
   const [kind, address, tenantId, first] = process.argv.slice(1)

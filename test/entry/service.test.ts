@@ -265,6 +265,7 @@ t.test('options that are nonsense are refused in words', async (t) => {
   const none = {} as { store: typeof store }
   for (const create of [createService, createApi, createPublisher])
     t.throws(() => create(none), { message: 'store is required, such as memoryStore().' })
+  t.throws(() => createService(undefined as never), { message: /^store is required/ })
   const tooLong = { message: /^\w+ must be a whole number from [01] to 2147483647\.$/ }
   t.throws(() => createPublisher({ store, pollMs: 2 ** 31 }), tooLong)
   t.throws(() => createPublisher({ store, namerPatienceMs: 2 ** 31 }), tooLong)

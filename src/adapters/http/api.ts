@@ -1,6 +1,7 @@
 import { callHook } from '../../core/call-hook.ts'
 import { DomainFailure, refuse } from '../../core/failures.ts'
 import { type Caller, requireScope } from '../../core/identify.ts'
+import type { UseCases } from '../../core/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import type { Admission, Place } from './admission.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
@@ -21,7 +22,7 @@ import {
   tooLarge,
   traceIdIn,
 } from './requests.ts'
-import type { Route, UseCases } from './route.ts'
+import type { Route } from './route.ts'
 import { createRouter, type Match } from './router.ts'
 import { ROUTES } from './routes.ts'
 

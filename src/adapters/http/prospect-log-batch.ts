@@ -1,14 +1,14 @@
 import { inOrder } from '../../core/in-order.ts'
 import { elementsOf } from '../../json/raw-json.ts'
-import { writeJson } from '../../json/write-json.ts'
 import type { RawJson } from '../../shapes/json.ts'
-import { ProspectLogBatch, ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
+import type { ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
+import { memoized } from '../memoized.ts'
 import { parseActivity } from './parse-request.ts'
 import { tooLarge } from './requests.ts'
-import { type Route, route } from './route.ts'
+import type { Run } from './route.ts'
 
 /** Logs the items in order, each as a single request would be, and parsed when its turn comes. */
-const run: Route['run'] = async ({ logProspectActivities }, { tenantId, members }, steps) => {
+export const logBatch: Run = async ({ logProspectActivities }, { tenantId, members }, steps) => {
   const texts = elementsOf((members.get('items') as RawJson).rawJson)
   steps.count(texts.length - 1)
   const prepare = (text: string) => {
@@ -17,36 +17,19 @@ const run: Route['run'] = async ({ logProspectActivities }, { tenantId, members 
   }
   const answers = await inOrder(texts, { prepare, run: logProspectActivities, beforeList: steps.nextTurn })
   // When the database is away, all items have the same reason, which is reported once.
-  const reasons = new Set(answers.filter((answer) => answer instanceof Error))
-  const refusals = new Map([...reasons].map((why) => [why, steps.refusalOf(why)]))
+  const refusalOf = memoized(steps.refusalOf)
+  let retryAfter: string | undefined
   const items = answers.map((answer): ProspectLogBatchResult['items'][number] => {
     if (!(answer instanceof Error))
       return { status: 201, prospectLog: answer.receipt, replayed: answer.replayed }
-    const { status = 500, body = '' } = refusals.get(answer) ?? {}
+    const { status, headers, body } = refusalOf(answer)
+    retryAfter ??= headers['retry-after']
     return { status, problem: { rawJson: String(body).trimEnd() } }
   })
   const refused = items.filter(({ status }) => status !== 201).length
-  const retryAfter = [...refusals.values()].find(({ headers }) => headers['retry-after'])?.headers[
-    'retry-after'
-  ]
   return {
     status: refused === 0 ? 201 : 207,
     headers: { 'items-refused': String(refused), ...(retryAfter && { 'retry-after': retryAfter }) },
     body: { items, accepted: items.length - refused, refused },
   }
 }
-
-export const prospectLogBatch = route({
-  method: 'POST',
-  path: '/v0/prospect_logs/batch',
-  operationId: 'logProspectActivities',
-  summary: 'Log up to 1,000 activities',
-  scope: 'prospect_logs:write',
-  body: ProspectLogBatch,
-  isBatch: true,
-  answer: ProspectLogBatchResult,
-  write: writeJson,
-  status: 201,
-  problems: [],
-  run,
-})

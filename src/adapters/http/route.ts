@@ -1,51 +1,10 @@
 import type * as v from 'valibot'
-import type { PageCreation, PageToCreate } from '../../core/create-page-with-version.ts'
-import type { ErasureListing, ErasureRead } from '../../core/list-erasures.ts'
-import type { PageGroupListing } from '../../core/list-page-groups.ts'
-import type { PageListing } from '../../core/list-pages.ts'
-import type { ProspectLogListing } from '../../core/list-prospect-logs.ts'
-import type { ProspectListing } from '../../core/list-prospects.ts'
-import type { TimelineListing } from '../../core/list-timeline.ts'
-import type { LoggedActivity } from '../../core/log-prospect-activity.ts'
-import type { NewActivity } from '../../core/new-log.ts'
-import type { Outcome } from '../../core/outcome.ts'
 import type { Scope } from '../../core/ports/api-keys.ts'
-import type { PageWant } from '../../core/ports/pages.ts'
-import type { ProspectLogWant } from '../../core/ports/prospect-logs.ts'
-import type { ProspectWant } from '../../core/ports/prospects.ts'
-import type { ErasureRequest } from '../../core/request-erasure.ts'
-import type { ProspectCorrection } from '../../core/update-prospect.ts'
-import type { Erasure, ErasureSlice } from '../../shapes/erasure.ts'
+import type { UseCases } from '../../core/use-cases.ts'
 import type { RawJson } from '../../shapes/json.ts'
-import type { PageSlice, PageWithVersion } from '../../shapes/page.ts'
-import type { PageGroupSlice } from '../../shapes/page-group.ts'
-import type { Prospect, ProspectSlice } from '../../shapes/prospect.ts'
-import type { ProspectLog, ProspectLogSlice } from '../../shapes/prospect-log.ts'
 import type { QueryShape } from './parse-request.ts'
 import type { ProblemCode } from './problems.ts'
 import type { ApiResponse } from './requests.ts'
-
-/** What the routes run. */
-export type UseCases = {
-  readonly logProspectActivity: (activity: NewActivity) => Promise<LoggedActivity>
-  readonly listProspects: (listing: ProspectListing) => Promise<ProspectSlice>
-  readonly getProspect: (want: ProspectWant) => Promise<Prospect>
-  readonly updateProspect: (correction: ProspectCorrection) => Promise<Prospect>
-  readonly listTimeline: (listing: TimelineListing) => Promise<ProspectLogSlice>
-  readonly listProspectLogs: (listing: ProspectLogListing) => Promise<ProspectLogSlice>
-  readonly getProspectLog: (want: ProspectLogWant) => Promise<ProspectLog>
-  /** A list of them: an activity finds what those before it created. */
-  readonly logProspectActivities: (
-    activities: readonly NewActivity[],
-  ) => Promise<readonly Outcome<LoggedActivity>[]>
-  readonly listPageGroups: (listing: PageGroupListing) => Promise<PageGroupSlice>
-  readonly listPages: (listing: PageListing) => Promise<PageSlice>
-  readonly getPage: (want: PageWant) => Promise<PageWithVersion>
-  readonly createPageWithVersion: (page: PageToCreate) => Promise<PageCreation>
-  readonly eraseProspect: (request: ErasureRequest) => Promise<Erasure>
-  readonly listErasures: (listing: ErasureListing) => Promise<ErasureSlice>
-  readonly getErasure: (want: ErasureRead) => Promise<Erasure>
-}
 
 /** A request with a valid key, scope, query, header and body. */
 export type CheckedRequest<Query, Body> = {
@@ -73,11 +32,14 @@ type BatchSteps = {
   /** The answer that a single request would have got. */
   readonly refusalOf: (why: unknown) => ApiResponse
 }
+export type Run<Query = unknown, Body = unknown> = (
+  useCases: UseCases,
+  request: CheckedRequest<Query, Body>,
+  steps: BatchSteps,
+) => Promise<Answer>
+type Method = 'GET' | 'POST' | 'PATCH'
 
-type Spec<Query extends QueryShape, Body extends v.GenericSchema> = {
-  readonly method: 'GET' | 'POST' | 'PATCH'
-  readonly path: string
-  readonly operationId: keyof UseCases
+type Spec<Query, Body> = {
   readonly summary: string
   readonly scope: Scope
   readonly query?: Query
@@ -89,19 +51,59 @@ type Spec<Query extends QueryShape, Body extends v.GenericSchema> = {
   readonly answer: v.GenericSchema
   /** Serializes an answer that contains raw JSON text. */
   readonly write?: (answer: object) => string
-  readonly status: 200 | 201 | 202
+  /** By default 200. */
+  readonly status?: number
   /** In addition to the problems of every operation. */
   readonly problems: readonly ProblemCode[]
-  readonly run: (
-    useCases: UseCases,
-    request: CheckedRequest<v.InferOutput<Query>, v.InferOutput<Body>>,
-    steps: BatchSteps,
-  ) => Promise<Answer>
 }
 /** One operation, as the router, the parser and the OpenAPI document read it. */
-export type Route = Spec<QueryShape, v.GenericSchema>
+export type Route = Spec<QueryShape, v.GenericSchema> & {
+  readonly method: Method
+  readonly path: string
+  readonly operationId: keyof UseCases
+  readonly status: number
+  readonly run: Run<never, never>
+}
+type Nothing = v.ObjectSchema<Record<never, never>, undefined>
 
 /** Checks each row against its own shapes, which the type of the whole table cannot. */
-export const route = <Query extends QueryShape = never, Body extends v.GenericSchema = never>(
+export const route = <Query extends QueryShape = Nothing, Body extends v.GenericSchema = Nothing>(
+  method: Method,
+  path: string,
+  operationId: keyof UseCases,
+  spec: Spec<Query, Body> & { readonly run: Run<v.InferOutput<Query>, v.InferOutput<Body>> },
+): Route => ({ status: 200, ...spec, method, path, operationId })
+
+type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : Name
+/** `{page_id}` in a path is the `pageId` of a use case. */
+type IdsIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [Id in CamelCase<Name>]: string } & IdsIn<Rest>
+  : { readonly tenantId: string }
+type UseCaseFor<Input> = {
+  [Name in keyof UseCases]: Input extends Parameters<UseCases[Name]>[0] ? Name : never
+}[keyof UseCases]
+
+/** A route that gives its use case the tenant, the ids in the path, the query and the body, and answers its result. */
+export const plainRoute = <
+  const Path extends string,
+  Query extends QueryShape = Nothing,
+  Body extends v.GenericSchema = Nothing,
+>(
+  method: Method,
+  path: Path,
+  operationId: UseCaseFor<IdsIn<Path> & v.InferOutput<Query> & v.InferOutput<Body>>,
   spec: Spec<Query, Body>,
-): Route => spec as unknown as Route
+): Route => {
+  const ids = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    id: name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+  }))
+  const run: Run<object, object> = async (useCases, { tenantId, params, query, body }) => {
+    const input: Record<string, unknown> = { ...query, ...body, tenantId }
+    for (const { name, id } of ids) input[id] = params[name]
+    return { body: await (useCases[operationId] as (input: object) => Promise<object>)(input) }
+  }
+  return { status: 200, ...spec, method, path, operationId, run }
+}

@@ -1,29 +1,28 @@
-import type { UseCases } from '../adapters/http/route.ts'
-import { createPagesWithVersion } from '../core/create-page-with-version.ts'
-import { type GatherObserver, gather } from '../core/gather.ts'
-import { getPages } from '../core/get-page.ts'
-import { getProspects } from '../core/get-prospect.ts'
-import { getProspectLogs } from '../core/get-prospect-log.ts'
-import { LIST_LENGTH_MAX } from '../core/in-order.ts'
-import { getErasure, listErasures } from '../core/list-erasures.ts'
-import { listPageGroups } from '../core/list-page-groups.ts'
-import { listPages } from '../core/list-pages.ts'
-import { listProspectLogs } from '../core/list-prospect-logs.ts'
-import { listProspects } from '../core/list-prospects.ts'
-import { listTimelines } from '../core/list-timeline.ts'
-import { logProspectActivities } from '../core/log-prospect-activity.ts'
-import type { LocatedActivity, NewActivity } from '../core/new-log.ts'
-import type { Needs, Store } from '../core/ports/store.ts'
-import { type RememberedProspects, rememberProspects } from '../core/remember-prospects.ts'
-import { requestErasure } from '../core/request-erasure.ts'
-import { updateProspect } from '../core/update-prospect.ts'
+import { createPagesWithVersion } from './create-page-with-version.ts'
+import { type GatherObserver, gather } from './gather.ts'
+import { getPages } from './get-page.ts'
+import { getProspects } from './get-prospect.ts'
+import { getProspectLogs } from './get-prospect-log.ts'
+import { LIST_LENGTH_MAX } from './in-order.ts'
+import { getErasure, listErasures } from './list-erasures.ts'
+import { listPageGroups } from './list-page-groups.ts'
+import { listPages } from './list-pages.ts'
+import { listProspectLogs } from './list-prospect-logs.ts'
+import { listProspects } from './list-prospects.ts'
+import { listTimelines } from './list-timeline.ts'
+import { type LoggedActivity, logProspectActivities } from './log-prospect-activity.ts'
+import type { LocatedActivity, NewActivity } from './new-log.ts'
+import type { Needs, Store } from './ports/store.ts'
+import { type RememberedProspects, rememberProspects } from './remember-prospects.ts'
+import { requestErasure } from './request-erasure.ts'
+import { updateProspect } from './update-prospect.ts'
 
-/** Pages and slices may each be as large as a body. */
-const READ_PAGES_MAX = 64
-const READ_SLICES_MAX = 32
-/** Answered in one turn of the event loop: writing 1 MiB of JSON takes milliseconds. */
-const PAGES_AT_ONCE_MAX = 16
-const SLICES_AT_ONCE_MAX = 4
+/**
+ * Pages and slices may each be as large as a body. Only so many are answered in one turn of the event loop: writing 1 MiB
+ * of JSON takes milliseconds.
+ */
+const PAGES = { listLengthMax: 64, answersAtOnceMax: 16, dedupeKey: JSON.stringify }
+const SLICES = { listLengthMax: 32, answersAtOnceMax: 4, dedupeKey: JSON.stringify }
 const LIST_CHARACTERS_MAX = 4_194_304
 
 export type UseCaseSettings = {
@@ -41,27 +40,25 @@ type Deps = Needs<keyof Store> &
   UseCaseSettings & {
     /** The memory of prospects, if somebody else also makes it forget. */
     readonly remembered?: RememberedProspects
-    readonly observerOf?: ((operation: keyof UseCases) => GatherObserver | undefined) | undefined
+    readonly observerOf?: ((operation: string) => GatherObserver | undefined) | undefined
   }
 
+/** What a service can do: see `composeUseCases`. */
+export type UseCases = ReturnType<typeof composeUseCases>
+
 /** The operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
-export const composeUseCases = (deps: Deps): UseCases => {
+export const composeUseCases = (deps: Deps) => {
   const { prospectsRememberedMax, listsInFlightMax, tenantListsMax, observerOf } = deps
   const remembered = deps.remembered ?? rememberProspects(prospectsRememberedMax, () => performance.now())
-  const options = (operation: keyof UseCases, listLengthMax = LIST_LENGTH_MAX) => ({
-    listLengthMax,
+  const options = (operation: string) => ({
+    listLengthMax: LIST_LENGTH_MAX,
     listsInFlightMax,
     listWeightMax: LIST_CHARACTERS_MAX,
     ...(tenantListsMax !== undefined && { groupOf: tenantOf, groupListsMax: tenantListsMax }),
     observer: observerOf?.(operation),
   })
-  const read = (operation: keyof UseCases, listLengthMax: number, answersAtOnceMax: number) => ({
-    ...options(operation, listLengthMax),
-    dedupeKey: JSON.stringify,
-    answersAtOnceMax,
-  })
-  const readSlices = (operation: keyof UseCases) => read(operation, READ_SLICES_MAX, SLICES_AT_ONCE_MAX)
-  const readOne = (operation: keyof UseCases) => read(operation, READ_PAGES_MAX, PAGES_AT_ONCE_MAX)
+  const readOne = (operation: string) => ({ ...options(operation), ...PAGES })
+  const readSlices = (operation: string) => ({ ...options(operation), ...SLICES })
   const logAll = logProspectActivities({ ...deps, remembered })
   const gatherLogs = () =>
     gather(logAll, {
@@ -75,11 +72,12 @@ export const composeUseCases = (deps: Deps): UseCases => {
   // Apart, so that no activity of a remembered prospect waits for the look-up of another one.
   const [logAtOnce, logWithLookup] = [gatherLogs(), gatherLogs()]
   return {
-    logProspectActivity: (activity) => {
+    logProspectActivity: (activity: NewActivity): Promise<LoggedActivity> => {
       const found = located(activity)
       return found.rememberedId ? logAtOnce(found) : logWithLookup(found)
     },
-    logProspectActivities: (activities) => logAll(activities.map(located)),
+    /** A list of them: an activity finds what those before it created. */
+    logProspectActivities: (activities: readonly NewActivity[]) => logAll(activities.map(located)),
     listProspects: gather(listProspects(deps), readSlices('listProspects')),
     getProspect: gather(getProspects(deps), readOne('getProspect')),
     updateProspect: updateProspect({ ...deps, remembered }),
