@@ -1,9 +1,15 @@
+import type { SliceWant } from '../../core/ports/world.ts'
+import type { Columns } from '../columns.ts'
+import { AFTER_ALL_IDS } from '../rows.ts'
+import type { Ask } from './connect.ts'
 import { fixed, nothing, type Sql } from './open.ts'
+import { columns, template } from './statements.ts'
 
 // On a cluster each tenant lives on one machine, and only a parameter leads a statement there: it names its one tenant
 // for every table that it touches. On a single PostgreSQL a statement serves any number of tenants.
 
-type Lists = Readonly<Record<string, readonly { readonly tenantId: string }[]>>
+type OfTenant = { readonly tenantId: string }
+type Lists = Readonly<Record<string, readonly OfTenant[]>>
 
 /** Asks for all of these lists at once, in the name of no tenant; on a cluster for each tenant's part of them. */
 export const byTenant = async <Wants extends Lists, Row>(
@@ -47,3 +53,57 @@ export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: (
     .map((row) => [members.map((member) => row[member]).join(' '), row] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, row]) => row)
+
+/** The rows of each want, in order, by the number of the want: of all tenants together or of each by itself. */
+export const rowsOfEach = async <Want extends OfTenant, Row extends { readonly want: number }>(
+  isTogether: boolean,
+  wants: readonly Want[],
+  rowsOf: (tenantId: string | null, its: readonly (Want & { number: number })[]) => Promise<readonly Row[]>,
+): Promise<Row[][]> => {
+  const numbered = wants.map((want, number) => ({ ...want, number }))
+  const parts = isTogether
+    ? [rowsOf(null, numbered)]
+    : [...Map.groupBy(numbered, ({ tenantId }) => tenantId)].map(([tenantId, its]) => rowsOf(tenantId, its))
+  const rows = (await Promise.all(parts)).flat()
+  const lists = Map.groupBy(rows, ({ want }) => want)
+  return wants.map((_, number) => lists.get(number) ?? [])
+}
+
+/** Reads a slice for each want, in order. Each tenant has its own statements: no statement leaves its tenant. */
+export const slicesByTenant = <Want extends SliceWant, Row extends { readonly want: number }>(
+  wants: readonly Want[],
+  rowsOf: Parameters<typeof rowsOfEach<Want & { beforeId: string; rowsMax: number }, Row>>[2],
+) =>
+  rowsOfEach(
+    false,
+    wants.map((want) => ({ ...want, beforeId: want.beforeId ?? AFTER_ALL_IDS, rowsMax: want.limit + 1 })),
+    rowsOf,
+  )
+
+/** Finds for each want, in order, the row of a table with this whole key, or undefined. */
+export const findBy = <Row extends object>(
+  ask: Ask,
+  isTogether: boolean,
+  table: string,
+  key: string,
+  shown: Columns,
+) => {
+  const WANTS = columns('want', `number int, tenant_id, ${key}`)
+  const SHOWN = columns('l', shown)
+  const isWanted = key.split(', ').map((column) => `l.${column} = want.${column}`)
+  const wantedRow = template(`select l.* from ${table} l where ${isWanted.join(' and ')} and l.tenant_id =`)
+  return async (wants: readonly OfTenant[]): Promise<readonly (Row | undefined)[]> => {
+    const found = await rowsOfEach(isTogether, wants, (tenantId, its) =>
+      ask(
+        (sql) => sql<(Row & { want: number })[]>`
+          select want.number as want, ${SHOWN.selected(sql)}
+          from ${WANTS.from(sql, its)}
+            cross join lateral (
+              ${sql(wantedRow)} ${wantedTenant(sql, tenantId)} ${upTo(1, sql, tenantId)}
+            ) l`,
+        tenantId,
+      ),
+    )
+    return found.map(([row]) => row)
+  }
+}

@@ -1,19 +1,23 @@
 import type { ClaimedErasure, Erasures, StoredErasure } from '../../core/ports/erasures.ts'
-import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { COLUMNS, ERASURE_SHOWN, newErasureRow } from '../rows.ts'
 import { timelineOf } from '../timeline-key.ts'
+import { slicesByTenant } from './by-tenant.ts'
 import { claimFrom } from './claim.ts'
 import type { Ask } from './connect.ts'
-import type { Sql } from './open.ts'
-import { columns, listsByTenant, recordedUnlessOvertaken, textArray } from './statements.ts'
+import { fixed, type Sql } from './open.ts'
+import { columns, recordedUnlessOvertaken, textArray } from './statements.ts'
+import { slice } from './walk.ts'
 
 const ROW = columns('erasure', COLUMNS.erasures)
 const SHOWN = columns('e', ERASURE_SHOWN)
 const WANTS = columns('want', 'number int, before_id, rows_max int')
 const QUEUE = {
-  table: 'erasures',
-  key: ['erasure_id'],
-  answered: ['prospect_id', 'email_hash', 'requested_at', 'pass', 'position'],
+  table: fixed((sql) => sql`erasures v`),
+  key: fixed((sql) => sql`v.tenant_id, v.erasure_id`),
+  isClaimed: fixed((sql) => sql`v.erasure_id = claimed.erasure_id`),
+  answered: fixed(
+    (sql) => sql`v.tenant_id, v.erasure_id, v.prospect_id, v.email_hash, v.requested_at, v.pass, v.position`,
+  ),
 }
 
 export const postgresErasures = (ask: Ask, isCluster: boolean, erased: () => void): Erasures => ({
@@ -33,7 +37,7 @@ export const postgresErasures = (ask: Ask, isCluster: boolean, erased: () => voi
   },
 
   list: async (wants) => {
-    const lists = await listsByTenant(wants, (tenantId, its) =>
+    const lists = await slicesByTenant(wants, (tenantId, its) =>
       ask(
         (sql) => sql<(StoredErasure & { readonly want: number })[]>`
           select want.number as want, e.*
@@ -47,7 +51,7 @@ export const postgresErasures = (ask: Ask, isCluster: boolean, erased: () => voi
         tenantId,
       ),
     )
-    return lists.map((list) => list?.map(({ want, ...row }) => row) ?? [])
+    return lists.map((list) => list.map(({ want, ...row }) => row))
   },
 
   /**
@@ -114,24 +118,18 @@ export const postgresErasures = (ask: Ask, isCluster: boolean, erased: () => voi
     return row?.found ?? 0
   },
 
-  emailsAfter: (tenantId, afterId, max) =>
-    ask(
+  emailsAfter: (tenantId, afterId, max) => {
+    const after = (sql: Sql) => sql`
+      select l.prospect_log_id, l.email from prospect_logs l
+      where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId}`
+    return ask(
       (sql) => sql<{ prospectLogId: string; email: string | null }[]>`
         select l.prospect_log_id, l.email
-        from (
-          select l.prospect_log_id, l.email, sum(octet_length(l.email)) over (
-            order by l.prospect_log_id rows between unbounded preceding and 1 preceding
-          ) as bytes_before
-          from (
-            select l.prospect_log_id, l.email from prospect_logs l
-            where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId}
-            order by l.prospect_log_id limit ${max}
-          ) l
-        ) l
-        where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+        from ${slice(sql, after(sql), sql`octet_length(l.email)`, sql`l.prospect_log_id`, max)}
         order by l.prospect_log_id`,
       tenantId,
-    ),
+    )
+  },
 
   settle: async ({ tenantId, erasureId, attempt }, step) => {
     const ours = (sql: Sql) => sql`

@@ -1,12 +1,12 @@
 import type { KnownPages, NewPageRow, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
-import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { NEW_PAGE_COLUMNS, newPageRow, type PageRow, storedPage, storedVersion } from '../rows.ts'
-import { byTenant, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
+import { byTenant, rowsOfEach, slicesByTenant, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
 import type { Ask, Rows } from './connect.ts'
 import { fixed, nothing, type Sql } from './open.ts'
 import { pagesCount } from './page-groups.ts'
 import { pagesOnCluster } from './pages-on-cluster.ts'
-import { columns, listsByTenant, recordedUnlessOvertaken } from './statements.ts'
+import { columns, recordedUnlessOvertaken } from './statements.ts'
+import { slice } from './walk.ts'
 
 type RecallRow =
   | (KnownPages['groups'][number] & { readonly pageId: null })
@@ -33,13 +33,13 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
     const rows = await byTenant(isCluster, wants, (tenantId, { groups, keys }) =>
       ask(
         (sql) => sql<RecallRow[]>`
-          select g.tenant_id, g.page_group_id, g.status, g.title, ${pagesCount(sql, tenantId)},
+          select l.tenant_id, l.page_group_id, l.status, l.title, ${pagesCount(sql, tenantId)},
             null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
           from ${BY_GROUP.from(sql, groups)}
             cross join lateral (
               select g.tenant_id, g.page_group_id, g.status, g.title from page_groups g
               where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} ${upTo(1, sql, tenantId)}
-            ) g
+            ) l
           ${keys.length === 0 ? nothing(sql) : andByKey(sql, keys, tenantId)}`,
         tenantId,
       ),
@@ -59,40 +59,31 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
   },
 
   list: async (wants) => {
-    const lists = await listsByTenant(wants, (tenantId, its) =>
+    const lists = await slicesByTenant(wants, (tenantId, its) =>
       ask(
         (sql) => sql<ListedRow[]>`
-          select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
-            p.created_at, p.updated_at
+          select want.number as want, l.tenant_id, l.page_group_id, l.page_id, l.custom_name, l.computed_name,
+            l.created_at, l.updated_at
           from ${LISTED.from(sql, its)}
             ${ifGroupExists(sql, tenantId)}
-            left join lateral (
-              select p.*, sum(octet_length(p.custom_name)) over (
-                order by p.page_id desc rows between unbounded preceding and 2 preceding
-              ) as bytes_before
-              from (
-                select * from pages p
-                where p.tenant_id = ${tenantId} and p.page_group_id = want.page_group_id
-                  and p.page_id < want.before_id
-                order by p.page_id desc limit want.rows_max
-              ) p
-            ) p on coalesce(p.bytes_before, 0) <= ${SLICE_BYTES_MAX}
-          order by want.number, p.page_id desc`,
+            left join lateral ${olderPages(sql, tenantId)} on true
+          order by want.number, l.page_id desc`,
         tenantId,
       ),
     )
-    return lists.map((list) => list?.flatMap((row) => (row.pageId === null ? [] : storedPage(row))) ?? null)
+    const pagesOf = (rows: readonly ListedRow[]) =>
+      rows.flatMap((row) => (row.pageId === null ? [] : storedPage(row)))
+    return lists.map((rows) => (rows.length === 0 ? null : pagesOf(rows)))
   },
 
   find: async (wants) => {
-    const numbered = wants.map((want, number) => ({ ...want, number }))
-    const rows = await byTenant(isCluster, { numbered }, (tenantId, its) =>
+    const found = await rowsOfEach(!isCluster, wants, (tenantId, its) =>
       ask(
         (sql) => sql<FoundRow[]>`
           select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
             p.supplementary_context, p.created_at, p.updated_at, p.published_version_id, p.latest_version_id,
             v.version_id, v.version_number, v.status, v.published_at, v.failure_reason
-          from ${FOUND.from(sql, its.numbered)}
+          from ${FOUND.from(sql, its)}
             ${ifGroupExists(sql, tenantId)}
             left join lateral (
               select p.* from pages p
@@ -107,8 +98,7 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
         tenantId,
       ),
     )
-    const rowsOf = Map.groupBy(rows, (row) => row.want)
-    return wants.map((_, number) => foundPage(rowsOf.get(number) ?? []))
+    return found.map(foundPage)
   },
 })
 
@@ -148,6 +138,13 @@ const foundPage = (rows: readonly FoundRow[]) => {
     published: publishedVersionId === null ? null : version(publishedVersionId),
     latest: version(latestVersionId),
   }
+}
+
+const olderPages = (sql: Sql, tenantId: string | null) => {
+  const rows = sql`
+    select * from pages l
+    where l.tenant_id = ${tenantId} and l.page_group_id = want.page_group_id and l.page_id < want.before_id`
+  return slice(sql, rows, sql`octet_length(l.custom_name)`, sql`l.page_id desc`, sql`want.rows_max`)
 }
 
 const ifGroupExists = (sql: Sql, tenantId: string | null) => sql`

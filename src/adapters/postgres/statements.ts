@@ -1,7 +1,6 @@
-import type { Recorded, SliceWant } from '../../core/ports/world.ts'
+import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, columnsOf, valuesOf } from '../columns.ts'
 import { memoized } from '../memoized.ts'
-import { AFTER_ALL_IDS } from '../rows.ts'
 import type { Ask } from './connect.ts'
 import { codeOf } from './error-codes.ts'
 import { fixed, type Sql } from './open.ts'
@@ -99,26 +98,3 @@ export const ifOvertaken =
 
 export const recordedUnlessOvertaken = (ask: Ask, ...write: Parameters<Ask>): Promise<Recorded> =>
   ask(...write).then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
-
-/** `number` is the want's place in the list. */
-type Numbered<Want> = Want & { readonly number: number; readonly beforeId: string; readonly rowsMax: number }
-
-/**
- * Reads one list of rows for each want, in order; null for a want without rows. Each tenant has its own statements: no
- * statement leaves its tenant, so it also runs where tenants live on different machines.
- */
-export const listsByTenant = async <Want extends SliceWant, Row extends { readonly want: number }>(
-  wants: readonly Want[],
-  rowsOf: (tenantId: string, wants: readonly Numbered<Want>[]) => Promise<readonly Row[]>,
-): Promise<(Row[] | null)[]> => {
-  const numbered = wants.map((want, number) => ({
-    ...want,
-    number,
-    beforeId: want.beforeId ?? AFTER_ALL_IDS,
-    rowsMax: want.limit + 1,
-  }))
-  const tenants = [...Map.groupBy(numbered, ({ tenantId }) => tenantId)]
-  const rows = await Promise.all(tenants.map(([tenantId, its]) => rowsOf(tenantId, its)))
-  const lists = Map.groupBy(rows.flat(), ({ want }) => want)
-  return wants.map((_, number) => lists.get(number) ?? null)
-}
