@@ -1,8 +1,8 @@
 import { DomainFailure } from '../../core/failures.ts'
 import type { ClaimWant } from '../../core/ports/versions.ts'
+import type { Queue } from './claim.ts'
 import type { Ask } from './connect.ts'
 import type { Sql } from './open.ts'
-import { partsOf, type Queue } from './queue.ts'
 import { textArray } from './statements.ts'
 import { withTimeout } from './with-timeout.ts'
 
@@ -15,8 +15,6 @@ const APART_MS = 10_000
 /** Tenants that are asked for by name. */
 const NAMED_MAX = 1_000
 
-type Parts = ReturnType<typeof partsOf>
-type Part = ReturnType<Parts>
 type Waiting = { readonly tenantId: string; readonly count: number }
 
 /**
@@ -25,7 +23,6 @@ type Waiting = { readonly tenantId: string; readonly count: number }
  * tenants are served; nobody waits for the one that is away more than once in a while.
  */
 export const claimOnCluster = <Claimed extends object>(ask: Ask, queue: Queue) => {
-  const part = partsOf(queue)
   let apartUntil = 0
   const away = new Set<number>()
   const isApart = () => performance.now() < apartUntil
@@ -38,7 +35,7 @@ export const claimOnCluster = <Claimed extends object>(ask: Ask, queue: Queue) =
   }
   const look = (want: ClaimWant, tenantIds: readonly string[] | null) =>
     withTimeout(
-      ask((sql) => whoWaits(sql, part('table', sql), want, tenantIds)),
+      ask((sql) => whoWaits(sql, queue, want, tenantIds)),
       LOOK_MS_MAX,
     )
 
@@ -79,7 +76,7 @@ export const claimOnCluster = <Claimed extends object>(ask: Ask, queue: Queue) =
           const max = Math.min(count, room)
           room -= max
           afterTenantId = tenantId
-          claims.push(ask((sql) => claimOf<Claimed>(sql, part, tenantId, { ...want, max }), tenantId))
+          claims.push(ask((sql) => claimOf<Claimed>(sql, queue, tenantId, { ...want, max }), tenantId))
         }
         for (const claim of await Promise.allSettled(claims))
           if (claim.status === 'fulfilled') claimed.push(...claim.value)
@@ -93,10 +90,10 @@ export const claimOnCluster = <Claimed extends object>(ask: Ask, queue: Queue) =
 const isClaimable = (sql: Sql, { now, horizon }: ClaimWant) => sql`
   v.status = 'processing' and (v.claimable_at <= ${now} or v.claimable_at > ${horizon})`
 
-const whoWaits = (sql: Sql, table: Part, want: ClaimWant, tenantIds: readonly string[] | null) => sql<
+const whoWaits = (sql: Sql, queue: Queue, want: ClaimWant, tenantIds: readonly string[] | null) => sql<
   Waiting[]
 >`
-  select v.tenant_id, count(*)::int as count from ${table} v
+  select v.tenant_id, count(*)::int as count from ${queue.table(sql)}
   where ${isClaimable(sql, want)} and v.tenant_id > ${want.afterTenantId}
     ${tenantIds === null ? sql`` : sql`and v.tenant_id = any (${textArray(tenantIds)}::text[])`}
   group by v.tenant_id order by v.tenant_id limit ${want.max}`
@@ -111,14 +108,14 @@ const tenantsByNode = (sql: Sql, afterTenantId: string) => sql<{ tenantId: strin
   order by t.tenant_id`
 
 /** Those that another claim has locked are skipped. Materialized, or a join would look again and take more. */
-const claimOf = <Claimed extends object>(sql: Sql, part: Parts, tenantId: string, want: ClaimWant) => sql<
+const claimOf = <Claimed extends object>(sql: Sql, queue: Queue, tenantId: string, want: ClaimWant) => sql<
   Claimed[]
 >`
   with claimed as materialized (
-    select ${part('key', sql)} from ${part('table', sql)} v
+    select ${queue.key(sql)} from ${queue.table(sql)}
     where v.tenant_id = ${tenantId} and ${isClaimable(sql, want)}
     order by v.claimable_at limit ${want.max} for update skip locked
   )
-  update ${part('table', sql)} v set claimable_at = ${want.until}, attempts = v.attempts + 1 from claimed
-  where v.tenant_id = ${tenantId} and v.tenant_id = claimed.tenant_id and ${part('isClaimed', sql)}
-  returning ${part('answered', sql)}`
+  update ${queue.table(sql)} set claimable_at = ${want.until}, attempts = v.attempts + 1 from claimed
+  where v.tenant_id = ${tenantId} and v.tenant_id = claimed.tenant_id and ${queue.isClaimed(sql)}
+  returning ${queue.answered(sql)}, v.attempts as attempt`

@@ -2,6 +2,7 @@ import type { ClaimedVersion, NamingContext, Versions } from '../../core/ports/v
 import { type Backlog, settledRow } from '../rows.ts'
 import { claimFrom } from './claim.ts'
 import type { Ask } from './connect.ts'
+import { fixed } from './open.ts'
 import { columns } from './statements.ts'
 
 const DONE = columns(
@@ -10,7 +11,12 @@ const DONE = columns(
     failure_reason, claimable_at timestamptz, uncounted int`,
 )
 
-const QUEUE = { table: 'page_versions', key: ['page_id', 'version_id'], answered: ['page_group_id'] }
+const QUEUE = {
+  table: fixed((sql) => sql`page_versions v`),
+  key: fixed((sql) => sql`v.tenant_id, v.page_id, v.version_id`),
+  isClaimed: fixed((sql) => sql`v.page_id = claimed.page_id and v.version_id = claimed.version_id`),
+  answered: fixed((sql) => sql`v.tenant_id, v.page_id, v.version_id, v.page_group_id`),
+}
 
 export const postgresVersions = (ask: Ask, isCluster: boolean): Versions => ({
   claim: claimFrom<ClaimedVersion>(ask, isCluster, QUEUE),
