@@ -1,8 +1,7 @@
 import type { SliceWant } from '../../core/ports/world.ts'
 import type { Columns } from '../columns.ts'
 import { AFTER_ALL_IDS } from '../rows.ts'
-import type { Ask } from './connect.ts'
-import { fixed, nothing, type Sql } from './open.ts'
+import { nothing, type Query, sql } from './sql.ts'
 import { columns, template } from './statements.ts'
 
 // On a cluster each tenant lives on one machine, and only a parameter leads a statement there: it names its one tenant
@@ -28,15 +27,15 @@ export const byTenant = async <Wants extends Lists, Row>(
 }
 
 /** The tenant of a look-up, which stands in a `lateral`. */
-export const wantedTenant = (sql: Sql, tenantId: string | null) => tenantId ?? tenantOfWant(sql)
-const tenantOfWant = fixed((sql) => sql`want.tenant_id`)
+export const wantedTenant = (tenantId: string | null) => tenantId ?? TENANT_OF_WANT
+const TENANT_OF_WANT = sql`want.tenant_id`
 
 /**
  * Ends such a look-up. Where the tenant is a parameter, a limit keeps each look-up by its whole key, whatever the planner
  * believes of the tenant. Where it comes with the list, only the whole key is looked up anyway, and a join is faster.
  */
-export const upTo = (rows: number, sql: Sql, tenantId: string | null) =>
-  tenantId === null ? nothing(sql) : sql`limit ${rows}`
+export const upTo = (rows: number, tenantId: string | null) =>
+  tenantId === null ? nothing : sql`limit ${rows}`
 
 /** Longer lists, which no gathering makes, would take more parameters than a statement can have. */
 const VALUES_ROWS_MAX = 2_000
@@ -82,7 +81,7 @@ export const slicesByTenant = <Want extends SliceWant, Row extends { readonly wa
 
 /** Finds for each want, in order, the row of a table with this whole key, or undefined. */
 export const findBy = <Row extends object>(
-  ask: Ask,
+  query: Query,
   isTogether: boolean,
   table: string,
   key: string,
@@ -91,18 +90,17 @@ export const findBy = <Row extends object>(
   const WANTS = columns('want', `number int, tenant_id, ${key}`)
   const SHOWN = columns('l', shown)
   const isWanted = key.split(', ').map((column) => `l.${column} = want.${column}`)
-  const wantedRow = template(`select l.* from ${table} l where ${isWanted.join(' and ')} and l.tenant_id =`)
+  const wantedRow = template(`select l.* from ${table} l where ${isWanted.join(' and ')} and l.tenant_id =`)(
+    [],
+  )
   return async (wants: readonly OfTenant[]): Promise<readonly (Row | undefined)[]> => {
-    const found = await rowsOfEach(isTogether, wants, (tenantId, its) =>
-      ask(
-        (sql) => sql<(Row & { want: number })[]>`
-          select want.number as want, ${SHOWN.selected(sql)}
-          from ${WANTS.from(sql, its)}
-            cross join lateral (
-              ${sql(wantedRow)} ${wantedTenant(sql, tenantId)} ${upTo(1, sql, tenantId)}
-            ) l`,
-        tenantId,
-      ),
+    const found = await rowsOfEach(
+      isTogether,
+      wants,
+      (tenantId, its) => query(tenantId)<Row & { want: number }>`
+        select want.number as want, ${SHOWN.selected}
+        from ${WANTS.from(its)}
+          cross join lateral (${wantedRow} ${wantedTenant(tenantId)} ${upTo(1, tenantId)}) l`,
     )
     return found.map(([row]) => row)
   }

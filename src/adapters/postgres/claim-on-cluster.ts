@@ -1,8 +1,7 @@
 import { DomainFailure } from '../../core/failures.ts'
 import type { ClaimWant } from '../../core/ports/versions.ts'
 import type { Queue } from './claim.ts'
-import type { Ask } from './connect.ts'
-import type { Sql } from './open.ts'
+import { nothing, type Query, sql } from './sql.ts'
 import { textArray } from './statements.ts'
 import { withTimeout } from './with-timeout.ts'
 
@@ -22,7 +21,7 @@ type Waiting = { readonly tenantId: string; readonly count: number }
  * work is claimed on its own machine. While a machine is away, the others are asked one by one, so that their
  * tenants are served; nobody waits for the one that is away more than once in a while.
  */
-export const claimOnCluster = <Claimed extends object>(ask: Ask, queue: Queue) => {
+export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queue) => {
   let apartUntil = 0
   const away = new Set<number>()
   const isApart = () => performance.now() < apartUntil
@@ -34,16 +33,13 @@ export const claimOnCluster = <Claimed extends object>(ask: Ask, queue: Queue) =
     return null
   }
   const look = (want: ClaimWant, tenantIds: readonly string[] | null) =>
-    withTimeout(
-      ask((sql) => whoWaits(sql, queue, want, tenantIds)),
-      LOOK_MS_MAX,
-    )
+    withTimeout(whoWaits(query, queue, want, tenantIds), LOOK_MS_MAX)
 
   /** The first tenants that wait. Not all of those named need to be answered: nobody of a machine that is away is. */
   const lookApart = async (want: ClaimWant): Promise<readonly Waiting[]> => {
     let { afterTenantId } = want
     for (;;) {
-      const tenants = await ask((sql) => tenantsByNode(sql, afterTenantId))
+      const tenants = await tenantsByNode(query, afterTenantId)
       const nodes = Map.groupBy(tenants, ({ node }) => node)
       const lists = [...nodes].map(([node, its]) => {
         if (away.has(node)) return []
@@ -76,7 +72,7 @@ export const claimOnCluster = <Claimed extends object>(ask: Ask, queue: Queue) =
           const max = Math.min(count, room)
           room -= max
           afterTenantId = tenantId
-          claims.push(ask((sql) => claimOf<Claimed>(sql, queue, tenantId, { ...want, max }), tenantId))
+          claims.push(claimOf<Claimed>(query, queue, tenantId, { ...want, max }))
         }
         for (const claim of await Promise.allSettled(claims))
           if (claim.status === 'fulfilled') claimed.push(...claim.value)
@@ -87,19 +83,22 @@ export const claimOnCluster = <Claimed extends object>(ask: Ask, queue: Queue) =
   }
 }
 
-const isClaimable = (sql: Sql, { now, horizon }: ClaimWant) => sql`
+const isClaimable = ({ now, horizon }: ClaimWant) => sql`
   v.status = 'processing' and (v.claimable_at <= ${now} or v.claimable_at > ${horizon})`
 
-const whoWaits = (sql: Sql, queue: Queue, want: ClaimWant, tenantIds: readonly string[] | null) => sql<
-  Waiting[]
->`
-  select v.tenant_id, count(*)::int as count from ${queue.table(sql)}
-  where ${isClaimable(sql, want)} and v.tenant_id > ${want.afterTenantId}
-    ${tenantIds === null ? sql`` : sql`and v.tenant_id = any (${textArray(tenantIds)}::text[])`}
+const whoWaits = (
+  query: Query,
+  queue: Queue,
+  want: ClaimWant,
+  tenantIds: readonly string[] | null,
+) => query()<Waiting>`
+  select v.tenant_id, count(*)::int as count from ${queue.table}
+  where ${isClaimable(want)} and v.tenant_id > ${want.afterTenantId}
+    ${tenantIds === null ? nothing : sql`and v.tenant_id = any (${textArray(tenantIds)}::text[])`}
   group by v.tenant_id order by v.tenant_id limit ${want.max}`
 
 /** Tenants, and the group of machines each lives on: from what the coordinator itself knows. */
-const tenantsByNode = (sql: Sql, afterTenantId: string) => sql<{ tenantId: string; node: number }[]>`
+const tenantsByNode = (query: Query, afterTenantId: string) => query()<{ tenantId: string; node: number }>`
   select t.tenant_id, p.groupid as node
   from (
     select tenant_id, get_shard_id_for_distribution_column('page_versions', tenant_id) as shardid
@@ -108,14 +107,17 @@ const tenantsByNode = (sql: Sql, afterTenantId: string) => sql<{ tenantId: strin
   order by t.tenant_id`
 
 /** Those that another claim has locked are skipped. Materialized, or a join would look again and take more. */
-const claimOf = <Claimed extends object>(sql: Sql, queue: Queue, tenantId: string, want: ClaimWant) => sql<
-  Claimed[]
->`
+const claimOf = <Claimed extends object>(
+  query: Query,
+  queue: Queue,
+  tenantId: string,
+  want: ClaimWant,
+) => query(tenantId)<Claimed>`
   with claimed as materialized (
-    select ${queue.key(sql)} from ${queue.table(sql)}
-    where v.tenant_id = ${tenantId} and ${isClaimable(sql, want)}
+    select ${queue.key} from ${queue.table}
+    where v.tenant_id = ${tenantId} and ${isClaimable(want)}
     order by v.claimable_at limit ${want.max} for update skip locked
   )
-  update ${queue.table(sql)} set claimable_at = ${want.until}, attempts = v.attempts + 1 from claimed
-  where v.tenant_id = ${tenantId} and v.tenant_id = claimed.tenant_id and ${queue.isClaimed(sql)}
-  returning ${queue.answered(sql)}, v.attempts as attempt`
+  update ${queue.table} set claimable_at = ${want.until}, attempts = v.attempts + 1 from claimed
+  where v.tenant_id = ${tenantId} and v.tenant_id = claimed.tenant_id and ${queue.isClaimed}
+  returning ${queue.answered}, v.attempts as attempt`

@@ -1,8 +1,7 @@
 import type { NewPageRow } from '../../core/ports/pages.ts'
 import { COLUMNS, NEW_PAGE_COLUMNS, newPageRow } from '../rows.ts'
 import { sortedBy } from './by-tenant.ts'
-import type { Rows } from './connect.ts'
-import type { Sql } from './open.ts'
+import { joined, sql } from './sql.ts'
 import { columns, textArray } from './statements.ts'
 
 const PAGES = columns('page', NEW_PAGE_COLUMNS)
@@ -16,7 +15,7 @@ const VERSIONS = columns(
  * Pages as Citus inserts them: a table after the other. If a group of a tenant is no longer active, the count of those
  * that are is divided by zero: then nothing is saved.
  */
-export const pagesOnCluster = (sql: Sql, pages: readonly NewPageRow[]) => {
+export const pagesOnCluster = (pages: readonly NewPageRow[]) => {
   const sorted = sortedBy(pages, 'tenantId', 'pageGroupId', 'idempotencyKey', 'pageId')
   const groups = Map.groupBy(sorted, ({ tenantId, pageGroupId }) => `${tenantId} ${pageGroupId}`)
   const counts = [...groups.values()].map((its) => ({ ...(its[0] as NewPageRow), pagesCount: its.length }))
@@ -27,14 +26,14 @@ export const pagesOnCluster = (sql: Sql, pages: readonly NewPageRow[]) => {
       where g.tenant_id = ${tenantId} and (g.status || '/' || g.page_group_id) collate "C"
         = any (${textArray(its.map(({ pageGroupId }) => `active/${pageGroupId}`))}::text[])`,
   )
-  return sql<Rows>`
+  return sql`
     with added as (
-      insert into pages ${PAGES.values(sql, sorted.map(newPageRow))}
+      insert into pages ${PAGES.values(sorted.map(newPageRow))}
     ), versioned as (
-      insert into page_versions ${VERSIONS.values(sql, versions)}
+      insert into page_versions ${VERSIONS.values(versions)}
     ), counted as (
-      insert into page_counts as c ${COUNTS.values(sql, counts)}
+      insert into page_counts as c ${COUNTS.values(counts)}
       on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
     )
-    ${checks.reduce((all, one) => sql`${all} union all ${one}`)}`
+    ${joined(checks, sql` union all `)}`
 }

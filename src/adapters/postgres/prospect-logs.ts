@@ -2,16 +2,15 @@ import type { ProspectLogs, ProspectLogsWant, TimelineWant } from '../../core/po
 import { AFTER_ALL_IDS, type LogRow, SHOWN_LOG, storedLog } from '../rows.ts'
 import { timelineKey, timeOfKey } from '../timeline-key.ts'
 import { findBy } from './by-tenant.ts'
-import type { Ask } from './connect.ts'
-import { fixed, nothing, type Sql } from './open.ts'
+import { nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 import { eachAlone, slice, walk } from './walk.ts'
 
 const SHOWN = columns('l', SHOWN_LOG)
 
-export const postgresProspectLogs = (ask: Ask, isCluster: boolean): ProspectLogs => {
-  const findById = findBy<LogRow>(ask, !isCluster, 'prospect_logs', 'prospect_log_id', SHOWN_LOG)
-  const findByKey = findBy<LogRow>(ask, false, 'prospect_logs', 'source, idempotency_key', SHOWN_LOG)
+export const postgresProspectLogs = (query: Query, isCluster: boolean): ProspectLogs => {
+  const findById = findBy<LogRow>(query, !isCluster, 'prospect_logs', 'prospect_log_id', SHOWN_LOG)
+  const findByKey = findBy<LogRow>(query, false, 'prospect_logs', 'source, idempotency_key', SHOWN_LOG)
   return {
     find: async (wants) => (await findById(wants)).map((row) => (row === undefined ? null : storedLog(row))),
 
@@ -26,15 +25,15 @@ export const postgresProspectLogs = (ask: Ask, isCluster: boolean): ProspectLogs
             row.type === (type ?? row.type) && row.prospectLogId >= from && row.prospectLogId < before
           return { rows: found.filter(passes).map(storedLog), resume: null }
         }
-        const { rows, resume } = await walk<LogRow>(ask, tenantId, (sql) => ({
-          ...{ selected: SHOWN.selected(sql), bytes: bytesOf(sql), limit },
+        const { rows, resume } = await walk<LogRow>(query, tenantId, {
+          ...{ selected: SHOWN.selected, bytes: BYTES, limit },
           along: sql`
             from prospect_logs l
             where l.tenant_id = ${tenantId} and l.prospect_log_id >= ${from} and l.prospect_log_id < ${before}`,
           key: sql`l.prospect_log_id`,
           newest: sql`l.prospect_log_id desc`,
-          matches: passesFilter(sql, want),
-        }))
+          matches: passesFilter(want),
+        })
         return { rows: rows.map(storedLog), resume }
       }),
 
@@ -47,39 +46,35 @@ export const postgresProspectLogs = (ask: Ask, isCluster: boolean): ProspectLogs
         const { tenantId, prospectId, limit } = want
         const from = want.since ?? '1970-01-01T00:00:00.000Z'
         const end = want.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }
-        const { owner, rows, resume } = await walk<TimelineRow>(ask, tenantId, (sql) => ({
-          ...{ selected: SHOWN.selected(sql), bytes: bytesOf(sql), limit },
+        const { owner, rows, resume } = await walk<TimelineRow>(query, tenantId, {
+          ...{ selected: SHOWN.selected, bytes: BYTES, limit },
           along: sql`
             from prospect_logs l
             where l.timeline_key between ${timelineKey(prospectId, from)}::bigint
                 and ${timelineKey(prospectId, end.occurredAt)}::bigint
               and case when l.tenant_id = ${tenantId} then l.prospect_id = ${prospectId} end
-              ${isCluster ? sql`and l.tenant_id = ${tenantId}` : nothing(sql)}`,
+              ${isCluster ? sql`and l.tenant_id = ${tenantId}` : nothing}`,
           key: sql`l.timeline_key`,
           newest: sql`l.timeline_key desc, l.occurred_at desc, l.prospect_log_id desc`,
           matches: sql`
             l.occurred_at >= ${from} and (l.occurred_at, l.prospect_log_id) < (${end.occurredAt}, ${end.prospectLogId})
-              and ${passesFilter(sql, want)}`,
+              and ${passesFilter(want)}`,
           owner: sql`(
             select p.erased_at from prospects p where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId}
           ) o`,
-        }))
+        })
         if (owner === undefined) return 'prospect_not_found'
         if (owner.erasedAt !== null) return 'prospect_erased'
         return { rows: rows.map(storedLog), resume: resume === null ? null : timeOfKey(Number(resume)) }
       }),
 
     listOldest: async ({ tenantId, afterId, beforeId, limit }) => {
-      const between = (sql: Sql) => sql`
+      const between = sql`
         select * from prospect_logs l
         where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId} and l.prospect_log_id < ${beforeId}`
-      const rows = await ask(
-        (sql) => sql<LogRow[]>`
-          select ${SHOWN.selected(sql)}
-          from ${slice(sql, between(sql), bytesOf(sql), sql`l.prospect_log_id`, limit)}
-          order by l.prospect_log_id`,
-        tenantId,
-      )
+      const rows = await query(tenantId)<LogRow>`
+        select ${SHOWN.selected} from ${slice(between, BYTES, sql`l.prospect_log_id`, limit)}
+        order by l.prospect_log_id`
       return rows.map(storedLog)
     },
   }
@@ -87,7 +82,7 @@ export const postgresProspectLogs = (ask: Ask, isCluster: boolean): ProspectLogs
 
 type TimelineRow = LogRow & { readonly erasedAt: string | null }
 
-const bytesOf = fixed((sql) => sql`octet_length(l.payload::text) + coalesce(octet_length(l.email), 0)`)
+const BYTES = sql`octet_length(l.payload::text) + coalesce(octet_length(l.email), 0)`
 
-const passesFilter = (sql: Sql, { source, type }: Pick<TimelineWant | ProspectLogsWant, 'source' | 'type'>) =>
+const passesFilter = ({ source, type }: Pick<TimelineWant | ProspectLogsWant, 'source' | 'type'>) =>
   sql`l.source = coalesce(${source}, l.source) and l.type = coalesce(${type}, l.type)`

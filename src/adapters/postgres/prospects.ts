@@ -1,7 +1,7 @@
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
 import { AFTER_ALL_IDS, SHOWN_PROSPECT } from '../rows.ts'
 import { findBy } from './by-tenant.ts'
-import type { Ask } from './connect.ts'
+import { nothing, type Query, sql } from './sql.ts'
 import { columns, ifOvertaken } from './statements.ts'
 import { eachAlone, walk } from './walk.ts'
 
@@ -10,9 +10,9 @@ type Row = FoundProspect & { readonly want?: number; readonly resume?: string | 
 const SHOWN = columns('l', SHOWN_PROSPECT)
 
 /** Calls `changed` after a prospect was updated. */
-export const postgresProspects = (ask: Ask, changed: () => void, isCluster: boolean): Prospects => {
-  const findById = findBy<Row>(ask, !isCluster, 'prospects', 'prospect_id', SHOWN_PROSPECT)
-  const findByEmail = findBy<Row>(ask, false, 'prospects', 'email_hash', SHOWN_PROSPECT)
+export const postgresProspects = (query: Query, changed: () => void, isCluster: boolean): Prospects => {
+  const findById = findBy<Row>(query, !isCluster, 'prospects', 'prospect_id', SHOWN_PROSPECT)
+  const findByEmail = findBy<Row>(query, false, 'prospects', 'email_hash', SHOWN_PROSPECT)
   return {
     find: async (wants) => (await findById(wants)).map((row) => (row === undefined ? null : prospectOf(row))),
 
@@ -25,29 +25,26 @@ export const postgresProspects = (ask: Ask, changed: () => void, isCluster: bool
           const shown = rows.filter(({ prospectId, erasedAt }) => prospectId < beforeId && erasedAt === null)
           return { rows: shown.map(prospectOf), resume: null }
         }
-        const { rows, resume } = await walk<Row>(ask, tenantId, (sql) => ({
+        const { rows, resume } = await walk<Row>(query, tenantId, {
           along: sql`from prospects l where l.tenant_id = ${tenantId} and l.prospect_id < ${beforeId}`,
           key: sql`l.prospect_id`,
           newest: sql`l.prospect_id desc`,
           matches: sql`l.erased_at is null`,
-          selected: SHOWN.selected(sql),
+          selected: SHOWN.selected,
           bytes: sql`coalesce(octet_length(l.email), 0) + coalesce(octet_length(l.name), 0)`,
           limit,
-        }))
+        })
         return { rows: rows.map(prospectOf), resume }
       }),
 
     update: async ({ tenantId, prospectId, email, name, updatedAt }) => {
-      const updated = await ask(
-        (sql) => sql<FoundProspect[]>`
-          update prospects l set
-            ${email === undefined ? sql`` : sql`email = ${email.email}, email_hash = ${email.emailHash},`}
-            ${name === undefined ? sql`` : sql`name = ${name},`}
-            updated_at = ${updatedAt}
-          where l.tenant_id = ${tenantId} and l.prospect_id = ${prospectId} and l.erased_at is null
-          returning ${SHOWN.selected(sql)}`,
-        tenantId,
-      ).catch(ifOvertaken('overtaken' as const))
+      const updated = await query(tenantId)<FoundProspect>`
+        update prospects l set
+          ${email === undefined ? nothing : sql`email = ${email.email}, email_hash = ${email.emailHash},`}
+          ${name === undefined ? nothing : sql`name = ${name},`}
+          updated_at = ${updatedAt}
+        where l.tenant_id = ${tenantId} and l.prospect_id = ${prospectId} and l.erased_at is null
+        returning ${SHOWN.selected}`.catch(ifOvertaken('overtaken' as const))
       if (updated === 'overtaken') return updated
       const [prospect = null] = updated
       if (prospect !== null) changed()

@@ -1,7 +1,6 @@
 import { asOutcome, type Outcome } from '../../core/outcome.ts'
 import { ROWS_LOOKED_AT_MAX, SLICE_BYTES_MAX } from '../../core/slices.ts'
-import type { Ask } from './connect.ts'
-import type { Fragment, Sql } from './open.ts'
+import { type Fragment, type Query, sql } from './sql.ts'
 
 /** A list that is read along an index, of rows `l`. */
 type Walk = {
@@ -26,7 +25,7 @@ export const eachAlone = <Want, Answer>(wants: readonly Want[], read: (want: Wan
   Promise.all(wants.map((want): Promise<Outcome<Answer>> => read(want).catch(asOutcome)))
 
 /** The first of these rows as `l`, until they fill a slice. */
-export const slice = (sql: Sql, rows: Fragment, bytes: Fragment, order: Fragment, limit: Limit) => sql`(
+export const slice = (rows: Fragment, bytes: Fragment, order: Fragment, limit: Limit) => sql`(
   select * from (
     select l.*, sum(${bytes}) over (
       order by ${order} rows between unbounded preceding and 2 preceding
@@ -45,32 +44,31 @@ type Limit = number | Fragment
  * Each limit is a `select`, whose value the planner does not know: then it assumes that few rows are wanted, and walks along
  * the index. With 10,000 as a constant it would now and then collect and sort all that the index has.
  */
-export const walk = async <Row extends object>(ask: Ask, tenantId: string, walkOf: (sql: Sql) => Walk) => {
-  const rows = await ask((sql) => sql<Walked<Row>[]>`${walked(sql, walkOf(sql))}`, tenantId)
+export const walk = async <Row extends object>(
+  query: Query,
+  tenantId: string,
+  { along, key, newest, matches, selected, bytes, limit, owner = sql`(values (1)) as o (one)` }: Walk,
+) => {
+  const rows = await query(tenantId)<Walked<Row>>`
+    with found as (
+      select * from (
+        select * ${along} order by ${key} desc fetch first (select ${ROWS_LOOKED_AT_MAX}::int) rows with ties
+      ) l
+      where ${matches}
+      order by ${key} desc fetch first (${limit + 1}::int) rows with ties
+    )
+    select ${selected}, o.*, stop.resume
+    from ${owner}
+      cross join (
+        select case when (select count(*) from found) <= ${limit}::int then (
+          select ${key} ${along} order by ${key} desc offset (select ${ROWS_LOOKED_AT_MAX - 1}::int) limit 1
+        ) end as resume
+      ) stop
+      left join ${slice(sql`select * from found l`, bytes, newest, limit + 1)} on true
+    order by ${newest}`
   return {
     owner: rows[0],
     rows: rows.filter((row) => row.tenantId !== null),
     resume: rows[0]?.resume ?? null,
   }
 }
-
-const walked = (
-  sql: Sql,
-  { along, key, newest, matches, selected, bytes, limit, owner = sql`(values (1)) as o (one)` }: Walk,
-) => sql`
-  with found as (
-    select * from (
-      select * ${along} order by ${key} desc fetch first (select ${ROWS_LOOKED_AT_MAX}::int) rows with ties
-    ) l
-    where ${matches}
-    order by ${key} desc fetch first (${limit + 1}::int) rows with ties
-  )
-  select ${selected}, o.*, stop.resume
-  from ${owner}
-    cross join (
-      select case when (select count(*) from found) <= ${limit}::int then (
-        select ${key} ${along} order by ${key} desc offset (select ${ROWS_LOOKED_AT_MAX - 1}::int) limit 1
-      ) end as resume
-    ) stop
-    left join ${slice(sql, sql`select * from found l`, bytes, newest, limit + 1)} on true
-  order by ${newest}`
