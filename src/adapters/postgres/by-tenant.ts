@@ -2,7 +2,7 @@ import type { SliceWant } from '../../core/ports/world.ts'
 import type { Columns } from '../columns.ts'
 import { AFTER_ALL_IDS } from '../rows.ts'
 import { nothing, type Query, sql } from './sql.ts'
-import { columns, template } from './statements.ts'
+import { columns } from './statements.ts'
 
 // On a cluster each tenant lives on one machine, and only a parameter leads a statement there: it names its one tenant
 // for every table that it touches. On a single PostgreSQL a statement serves any number of tenants.
@@ -17,12 +17,12 @@ export const byTenant = async <Wants extends Lists, Row>(
   rowsOf: (tenantId: string | null, its: Wants) => Promise<readonly Row[]> | readonly Row[],
 ): Promise<readonly Row[]> => {
   if (!isCluster) return rowsOf(null, wants)
-  const ofTenant = (id: string) =>
-    Object.entries(wants).map(([name, list]) => [name, list.filter(({ tenantId }) => tenantId === id)])
-  const tenantIds = new Set(Object.values(wants).flatMap((list) => list.map(({ tenantId }) => tenantId)))
-  const parts = [...tenantIds].map((id) =>
-    rowsOf(id, tenantIds.size === 1 ? wants : Object.fromEntries(ofTenant(id))),
+  const lists = Object.entries(wants).map(
+    ([name, list]) => [name, Map.groupBy(list, ({ tenantId }) => tenantId)] as const,
   )
+  const tenantIds = new Set(lists.flatMap(([, byId]) => [...byId.keys()]))
+  const ofTenant = (id: string) => lists.map(([name, byId]) => [name, byId.get(id) ?? []])
+  const parts = [...tenantIds].map((id) => rowsOf(id, Object.fromEntries(ofTenant(id))))
   return (await Promise.all(parts)).flat()
 }
 
@@ -60,10 +60,7 @@ export const rowsOfEach = async <Want extends OfTenant, Row extends { readonly w
   rowsOf: (tenantId: string | null, its: readonly (Want & { number: number })[]) => Promise<readonly Row[]>,
 ): Promise<Row[][]> => {
   const numbered = wants.map((want, number) => ({ ...want, number }))
-  const parts = isTogether
-    ? [rowsOf(null, numbered)]
-    : [...Map.groupBy(numbered, ({ tenantId }) => tenantId)].map(([tenantId, its]) => rowsOf(tenantId, its))
-  const rows = (await Promise.all(parts)).flat()
+  const rows = await byTenant(!isTogether, { numbered }, (tenantId, its) => rowsOf(tenantId, its.numbered))
   const lists = Map.groupBy(rows, ({ want }) => want)
   return wants.map((_, number) => lists.get(number) ?? [])
 }
@@ -79,29 +76,26 @@ export const slicesByTenant = <Want extends SliceWant, Row extends { readonly wa
     rowsOf,
   )
 
-/** Finds for each want, in order, the row of a table with this whole key, or undefined. */
-export const findBy = <Row extends object>(
+/** Finds for each want, in order, the row of a table with this whole key, or null. */
+export const findBy = <Row extends object, Found>(
   query: Query,
   isTogether: boolean,
   table: string,
   key: string,
   shown: Columns,
+  asFound: (row: Row) => Found,
 ) => {
   const WANTS = columns('want', `number int, tenant_id, ${key}`)
   const SHOWN = columns('l', shown)
   const isWanted = key.split(', ').map((column) => `l.${column} = want.${column}`)
-  const wantedRow = template(`select l.* from ${table} l where ${isWanted.join(' and ')} and l.tenant_id =`)(
-    [],
-  )
-  return async (wants: readonly OfTenant[]): Promise<readonly (Row | undefined)[]> => {
-    const found = await rowsOfEach(
-      isTogether,
-      wants,
-      (tenantId, its) => query(tenantId)<Row & { want: number }>`
+  const wantedRow = sql([`select l.* from ${table} l where ${isWanted.join(' and ')} and l.tenant_id =`])
+  return async (wants: readonly OfTenant[]): Promise<readonly (Found | null)[]> => {
+    const found = await rowsOfEach(isTogether, wants, (tenantId, its) => {
+      return query(tenantId)<Row & { want: number }>`
         select want.number as want, ${SHOWN.selected}
         from ${WANTS.from(its)}
-          cross join lateral (${wantedRow} ${wantedTenant(tenantId)} ${upTo(1, tenantId)}) l`,
-    )
-    return found.map(([row]) => row)
+          cross join lateral (${wantedRow} ${wantedTenant(tenantId)} ${upTo(1, tenantId)}) l`
+    })
+    return found.map(([row]) => (row === undefined ? null : asFound(row)))
   }
 }

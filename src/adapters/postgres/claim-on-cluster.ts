@@ -1,7 +1,7 @@
 import { DomainFailure } from '../../core/failures.ts'
 import type { ClaimWant } from '../../core/ports/versions.ts'
 import type { Queue } from './claim.ts'
-import { nothing, type Query, sql } from './sql.ts'
+import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { textArray } from './statements.ts'
 import { withTimeout } from './with-timeout.ts'
 
@@ -13,8 +13,6 @@ const LOOK_MS_MAX = 1_000
 const APART_MS = 10_000
 /** Tenants that are asked for by name. */
 const NAMED_MAX = 1_000
-
-type Waiting = { readonly tenantId: string; readonly count: number }
 
 /**
  * The claim where tenants live on several machines: one look over all of them shows who waits, then each tenant's
@@ -32,19 +30,32 @@ export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queu
     apartUntil = performance.now() + APART_MS
     return null
   }
-  const look = (want: ClaimWant, tenantIds: readonly string[] | null) =>
-    withTimeout(whoWaits(query, queue, want, tenantIds), LOOK_MS_MAX)
+  const look = (want: ClaimWant, isAsked: Fragment) =>
+    withTimeout(
+      query()<{ tenantId: string; count: number }>`
+        select v.tenant_id, count(*)::int as count from ${queue.table}
+        where ${isClaimable(want)} and v.tenant_id > ${want.afterTenantId} ${isAsked}
+        group by v.tenant_id order by v.tenant_id limit ${want.max}`,
+      LOOK_MS_MAX,
+    )
 
   /** The first tenants that wait. Not all of those named need to be answered: nobody of a machine that is away is. */
-  const lookApart = async (want: ClaimWant): Promise<readonly Waiting[]> => {
+  const lookApart = async (want: ClaimWant) => {
     let { afterTenantId } = want
     for (;;) {
-      const tenants = await tenantsByNode(query, afterTenantId)
-      const nodes = Map.groupBy(tenants, ({ node }) => node)
-      const lists = [...nodes].map(([node, its]) => {
-        if (away.has(node)) return []
-        const tenantIds = its.map(({ tenantId }) => tenantId)
-        return look({ ...want, afterTenantId }, tenantIds).catch((why) => {
+      // The coordinator itself knows on which group of machines each tenant lives.
+      const tenants = await query()<{ tenantId: string; node: number }>`
+        select t.tenant_id, p.groupid as node
+        from (
+          select tenant_id, get_shard_id_for_distribution_column('page_versions', tenant_id) as shardid
+          from tenants where tenant_id > ${afterTenantId} order by tenant_id limit ${NAMED_MAX}
+        ) t join pg_dist_placement p using (shardid)
+        order by t.tenant_id`
+      const nodes = [...Map.groupBy(tenants, ({ node }) => node)].filter(([node]) => !away.has(node))
+      const lists = nodes.map(([node, its]) => {
+        const tenantIds = textArray(its.map(({ tenantId }) => tenantId))
+        const isAsked = sql`and v.tenant_id = any (${tenantIds}::text[])`
+        return look({ ...want, afterTenantId }, isAsked).catch((why) => {
           askApart(why)
           away.add(node)
           return []
@@ -61,7 +72,7 @@ export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queu
     let { afterTenantId } = want
     for (;;) {
       const rest = { ...want, afterTenantId, max: want.max - claimed.length }
-      const seen = isApart() ? null : await look(rest, null).catch(askApart)
+      const seen = isApart() ? null : await look(rest, nothing).catch(askApart)
       const waiting = [...(seen ?? (await lookApart(rest)))]
       if (waiting.length === 0) return claimed
       while (waiting.length > 0) {
@@ -72,7 +83,7 @@ export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queu
           const max = Math.min(count, room)
           room -= max
           afterTenantId = tenantId
-          claims.push(claimOf<Claimed>(query, queue, tenantId, { ...want, max }))
+          claims.push(claimOf(query, queue, tenantId, { ...want, max }))
         }
         for (const claim of await Promise.allSettled(claims))
           if (claim.status === 'fulfilled') claimed.push(...claim.value)
@@ -86,38 +97,14 @@ export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queu
 const isClaimable = ({ now, horizon }: ClaimWant) => sql`
   v.status = 'processing' and (v.claimable_at <= ${now} or v.claimable_at > ${horizon})`
 
-const whoWaits = (
-  query: Query,
-  queue: Queue,
-  want: ClaimWant,
-  tenantIds: readonly string[] | null,
-) => query()<Waiting>`
-  select v.tenant_id, count(*)::int as count from ${queue.table}
-  where ${isClaimable(want)} and v.tenant_id > ${want.afterTenantId}
-    ${tenantIds === null ? nothing : sql`and v.tenant_id = any (${textArray(tenantIds)}::text[])`}
-  group by v.tenant_id order by v.tenant_id limit ${want.max}`
-
-/** Tenants, and the group of machines each lives on: from what the coordinator itself knows. */
-const tenantsByNode = (query: Query, afterTenantId: string) => query()<{ tenantId: string; node: number }>`
-  select t.tenant_id, p.groupid as node
-  from (
-    select tenant_id, get_shard_id_for_distribution_column('page_versions', tenant_id) as shardid
-    from tenants where tenant_id > ${afterTenantId} order by tenant_id limit ${NAMED_MAX}
-  ) t join pg_dist_placement p using (shardid)
-  order by t.tenant_id`
-
 /** Those that another claim has locked are skipped. Materialized, or a join would look again and take more. */
-const claimOf = <Claimed extends object>(
-  query: Query,
-  queue: Queue,
-  tenantId: string,
-  want: ClaimWant,
-) => query(tenantId)<Claimed>`
-  with claimed as materialized (
-    select ${queue.key} from ${queue.table}
-    where v.tenant_id = ${tenantId} and ${isClaimable(want)}
-    order by v.claimable_at limit ${want.max} for update skip locked
-  )
-  update ${queue.table} set claimable_at = ${want.until}, attempts = v.attempts + 1 from claimed
-  where v.tenant_id = ${tenantId} and v.tenant_id = claimed.tenant_id and ${queue.isClaimed}
-  returning ${queue.answered}, v.attempts as attempt`
+const claimOf = <Claimed extends object>(query: Query, queue: Queue, tenantId: string, want: ClaimWant) =>
+  query(tenantId)<Claimed>`
+    with claimed as materialized (
+      select ${queue.key} from ${queue.table}
+      where v.tenant_id = ${tenantId} and ${isClaimable(want)}
+      order by v.claimable_at limit ${want.max} for update skip locked
+    )
+    update ${queue.table} set claimable_at = ${want.until}, attempts = v.attempts + 1 from claimed
+    where v.tenant_id = ${tenantId} and v.tenant_id = claimed.tenant_id and ${queue.isClaimed}
+    returning ${queue.answered}, v.attempts as attempt`

@@ -26,10 +26,8 @@ export const postgresErasures = (query: Query, isCluster: boolean, erased: () =>
   },
 
   list: async (wants) => {
-    const lists = await slicesByTenant(
-      wants,
-      (tenantId, its) =>
-        query(tenantId)<StoredErasure & { readonly want: number }>`
+    const lists = await slicesByTenant(wants, (tenantId, its) => {
+      return query(tenantId)<StoredErasure & { readonly want: number }>`
         select want.number as want, e.*
         from ${WANTS.from(its)}
           cross join lateral (
@@ -37,8 +35,8 @@ export const postgresErasures = (query: Query, isCluster: boolean, erased: () =>
             where e.tenant_id = ${tenantId} and e.erasure_id < want.before_id
             order by e.erasure_id desc limit want.rows_max
           ) e
-        order by want.number, e.erasure_id desc`,
-    )
+        order by want.number, e.erasure_id desc`
+    })
     return lists.map((list) => list.map(({ want, ...row }) => row))
   },
 

@@ -1,8 +1,8 @@
-import type { KnownPages, NewPageRow, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
-import { NEW_PAGE_COLUMNS, newPageRow, type PageRow, storedPage, storedVersion } from '../rows.ts'
+import type { KnownPages, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
+import { type PageRow, storedPage, storedVersion } from '../rows.ts'
 import { byTenant, rowsOfEach, slicesByTenant, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
+import { pagesFromArrays, pagesOnCluster } from './new-pages.ts'
 import { pagesCount } from './page-groups.ts'
-import { pagesOnCluster } from './pages-on-cluster.ts'
 import { nothing, type Query, sql } from './sql.ts'
 import { columns, unlessOvertaken } from './statements.ts'
 import { slice } from './walk.ts'
@@ -19,8 +19,6 @@ const BY_GROUP = columns('want', 'tenant_id, page_group_id')
 const BY_KEY = columns('want', 'tenant_id, page_group_id, idempotency_key')
 const LISTED = columns('want', 'number int, page_group_id, before_id, rows_max int')
 const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
-const PAGES = columns('page', NEW_PAGE_COLUMNS)
-const NEW_PAGES = columns('page', { ...NEW_PAGE_COLUMNS, version_number: 'int' })
 
 /**
  * A page group is looked up by the expression that only the index of those not deleted, or of those with a status,
@@ -29,11 +27,8 @@ const NEW_PAGES = columns('page', { ...NEW_PAGE_COLUMNS, version_number: 'int' }
  */
 export const postgresPages = (query: Query, added: () => void, isCluster: boolean): Pages => ({
   recall: async (wants) => {
-    const rows = await byTenant(
-      isCluster,
-      wants,
-      (tenantId, { groups, keys }) =>
-        query(tenantId)<RecallRow>`
+    const rows = await byTenant(isCluster, wants, (tenantId, { groups, keys }) => {
+      return query(tenantId)<RecallRow>`
         select l.tenant_id, l.page_group_id, l.status, l.title, ${pagesCount(tenantId)},
           null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
         from ${BY_GROUP.from(groups)}
@@ -41,8 +36,8 @@ export const postgresPages = (query: Query, added: () => void, isCluster: boolea
             select g.tenant_id, g.page_group_id, g.status, g.title from page_groups g
             where g.tenant_id = ${wantedTenant(tenantId)} and ${IS_WANTED_GROUP} ${upTo(1, tenantId)}
           ) l
-        ${keys.length === 0 ? nothing : andByKey(keys, tenantId)}`,
-    )
+        ${keys.length === 0 ? nothing : andByKey(keys, tenantId)}`
+    })
     return {
       groups: rows.filter((row) => row.pageId === null),
       pages: rows.filter((row) => row.pageId !== null),
@@ -58,28 +53,23 @@ export const postgresPages = (query: Query, added: () => void, isCluster: boolea
   },
 
   list: async (wants) => {
-    const lists = await slicesByTenant(
-      wants,
-      (tenantId, its) =>
-        query(tenantId)<ListedRow>`
+    const lists = await slicesByTenant(wants, (tenantId, its) => {
+      return query(tenantId)<ListedRow>`
         select want.number as want, l.tenant_id, l.page_group_id, l.page_id, l.custom_name, l.computed_name,
           l.created_at, l.updated_at
         from ${LISTED.from(its)}
           ${ifGroupExists(tenantId)}
           left join lateral ${olderPages(tenantId)} on true
-        order by want.number, l.page_id desc`,
-    )
+        order by want.number, l.page_id desc`
+    })
     const pagesOf = (rows: readonly ListedRow[]) =>
       rows.flatMap((row) => (row.pageId === null ? [] : storedPage(row)))
     return lists.map((rows) => (rows.length === 0 ? null : pagesOf(rows)))
   },
 
   find: async (wants) => {
-    const found = await rowsOfEach(
-      !isCluster,
-      wants,
-      (tenantId, its) =>
-        query(tenantId)<FoundRow>`
+    const found = await rowsOfEach(!isCluster, wants, (tenantId, its) => {
+      return query(tenantId)<FoundRow>`
         select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
           p.supplementary_context, p.created_at, p.updated_at, p.published_version_id, p.latest_version_id,
           v.version_id, v.version_number, v.status, v.published_at, v.failure_reason
@@ -94,35 +84,11 @@ export const postgresPages = (query: Query, added: () => void, isCluster: boolea
             select v.* from page_versions v
             where v.tenant_id = ${wantedTenant(tenantId)} and v.page_id = p.page_id
               and v.version_id = any (array[p.published_version_id, p.latest_version_id]) ${upTo(2, tenantId)}
-          ) v on true`,
-    )
+          ) v on true`
+    })
     return found.map(foundPage)
   },
 })
-
-/** The count of a group that is no longer active is null, which the table refuses: then nothing is saved. */
-const pagesFromArrays = (pages: readonly NewPageRow[]) => sql`
-  with page as (
-    select * from ${NEW_PAGES.from(pages.map(newPageRow))}
-  ), counted as (
-    insert into page_counts as c (tenant_id, page_group_id, pages_count)
-    select tenant_id, page_group_id, (
-      select added.pages_count from page_groups g
-      where g.tenant_id = added.tenant_id
-        and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || added.page_group_id
-    )
-    from (select tenant_id, page_group_id, count(*) as pages_count from page group by 1, 2) as added
-    order by tenant_id, page_group_id
-    on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
-  ), versioned as (
-    insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
-      claimable_at, created_at)
-    select tenant_id, page_id, latest_version_id, page_group_id, version_number, 'processing', created_at,
-      created_at
-    from page
-  )
-  insert into pages (${PAGES.names}) select ${PAGES.names} from page
-  order by tenant_id, page_group_id, idempotency_key, page_id`
 
 const foundPage = (rows: readonly FoundRow[]) => {
   const [page] = rows

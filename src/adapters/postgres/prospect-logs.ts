@@ -9,10 +9,9 @@ import { eachAlone, slice, walk } from './walk.ts'
 const SHOWN = columns('l', SHOWN_LOG)
 
 export const postgresProspectLogs = (query: Query, isCluster: boolean): ProspectLogs => {
-  const findById = findBy<LogRow>(query, !isCluster, 'prospect_logs', 'prospect_log_id', SHOWN_LOG)
-  const findByKey = findBy<LogRow>(query, false, 'prospect_logs', 'source, idempotency_key', SHOWN_LOG)
+  const findByKey = findBy(query, false, 'prospect_logs', 'source, idempotency_key', SHOWN_LOG, storedLog)
   return {
-    find: async (wants) => (await findById(wants)).map((row) => (row === undefined ? null : storedLog(row))),
+    find: findBy(query, !isCluster, 'prospect_logs', 'prospect_log_id', SHOWN_LOG, storedLog),
 
     /** Along the primary key, or by the key of one log. */
     list: (wants) =>
@@ -20,10 +19,9 @@ export const postgresProspectLogs = (query: Query, isCluster: boolean): Prospect
         const { tenantId, type, idempotencyKey, limit } = want
         const [from, before] = [want.fromId ?? '', want.beforeId ?? AFTER_ALL_IDS]
         if (idempotencyKey !== null) {
-          const found = (await findByKey([want])).flatMap((row) => row ?? [])
-          const passes = (row: LogRow) =>
-            row.type === (type ?? row.type) && row.prospectLogId >= from && row.prospectLogId < before
-          return { rows: found.filter(passes).map(storedLog), resume: null }
+          const [found] = await findByKey([want])
+          const isBetween = found && found.prospectLogId >= from && found.prospectLogId < before
+          return { rows: isBetween && found.type === (type ?? found.type) ? [found] : [], resume: null }
         }
         const { rows, resume } = await walk<LogRow>(query, tenantId, {
           ...{ selected: SHOWN.selected, bytes: BYTES, limit },
@@ -46,7 +44,7 @@ export const postgresProspectLogs = (query: Query, isCluster: boolean): Prospect
         const { tenantId, prospectId, limit } = want
         const from = want.since ?? '1970-01-01T00:00:00.000Z'
         const end = want.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }
-        const { owner, rows, resume } = await walk<TimelineRow>(query, tenantId, {
+        const { first, rows, resume } = await walk<TimelineRow>(query, tenantId, {
           ...{ selected: SHOWN.selected, bytes: BYTES, limit },
           along: sql`
             from prospect_logs l
@@ -63,8 +61,8 @@ export const postgresProspectLogs = (query: Query, isCluster: boolean): Prospect
             select p.erased_at from prospects p where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId}
           ) o`,
         })
-        if (owner === undefined) return 'prospect_not_found'
-        if (owner.erasedAt !== null) return 'prospect_erased'
+        if (first === undefined) return 'prospect_not_found'
+        if (first.erasedAt !== null) return 'prospect_erased'
         return { rows: rows.map(storedLog), resume: resume === null ? null : timeOfKey(Number(resume)) }
       }),
 

@@ -11,19 +11,18 @@ const SHOWN = columns('l', SHOWN_PROSPECT)
 
 /** Calls `changed` after a prospect was updated. */
 export const postgresProspects = (query: Query, changed: () => void, isCluster: boolean): Prospects => {
-  const findById = findBy<Row>(query, !isCluster, 'prospects', 'prospect_id', SHOWN_PROSPECT)
-  const findByEmail = findBy<Row>(query, false, 'prospects', 'email_hash', SHOWN_PROSPECT)
+  const findByEmail = findBy(query, false, 'prospects', 'email_hash', SHOWN_PROSPECT, prospectOf)
   return {
-    find: async (wants) => (await findById(wants)).map((row) => (row === undefined ? null : prospectOf(row))),
+    find: findBy(query, !isCluster, 'prospects', 'prospect_id', SHOWN_PROSPECT, prospectOf),
 
     list: (wants) =>
       eachAlone(wants, async (want) => {
         const { tenantId, emailHash, limit } = want
         const beforeId = want.beforeId ?? AFTER_ALL_IDS
         if (emailHash !== null) {
-          const rows = (await findByEmail([want])).flatMap((row) => row ?? [])
-          const shown = rows.filter(({ prospectId, erasedAt }) => prospectId < beforeId && erasedAt === null)
-          return { rows: shown.map(prospectOf), resume: null }
+          const [found] = await findByEmail([want])
+          const isShown = found && found.erasedAt === null && found.prospectId < beforeId
+          return { rows: isShown ? [found] : [], resume: null }
         }
         const { rows, resume } = await walk<Row>(query, tenantId, {
           along: sql`from prospects l where l.tenant_id = ${tenantId} and l.prospect_id < ${beforeId}`,

@@ -51,22 +51,21 @@ export const columns = (alias: string, list: Columns | string) => {
   }
   const fromShortest = (rows: readonly object[]) =>
     rows.length === 0 || rows.length > VALUES_ROWS_MAX ? from(rows) : shortOf(rows.length)(allValues(rows))
-  const namesOnly = template(names)([])
   return {
-    names: namesOnly,
-    selected: template(selected.join(', '))([]),
+    names: sql([names]),
+    selected: sql([selected.join(', ')]),
     /** For reads that walk an index: PostgreSQL plans them alike whatever the list. */
     from,
     /** For look-ups by a whole key. */
     fromShortest,
-    into: (rows: readonly object[]) => sql`(${namesOnly}) select * from ${fromShortest(rows)}`,
+    into: (rows: readonly object[]) => sql`(${sql([names])}) select * from ${fromShortest(rows)}`,
     /** As `values` however many, the only rows that Citus inserts where they belong without a two-phase commit. */
     values: (rows: readonly object[]) => longOf(rows.length)(allValues(rows)),
   }
 }
 
 /** Fixed text in which `?` is a parameter. */
-export const template = (text: string) => {
+const template = (text: string) => {
   const texts = text.split('?')
   return (parts: readonly Value[]): Fragment => ({ texts, parts })
 }

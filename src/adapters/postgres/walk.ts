@@ -25,7 +25,7 @@ export const eachAlone = <Want, Answer>(wants: readonly Want[], read: (want: Wan
   Promise.all(wants.map((want): Promise<Outcome<Answer>> => read(want).catch(asOutcome)))
 
 /** The first of these rows as `l`, until they fill a slice. */
-export const slice = (rows: Fragment, bytes: Fragment, order: Fragment, limit: Limit) => sql`(
+export const slice = (rows: Fragment, bytes: Fragment, order: Fragment, limit: Fragment | number) => sql`(
   select * from (
     select l.*, sum(${bytes}) over (
       order by ${order} rows between unbounded preceding and 2 preceding
@@ -34,12 +34,11 @@ export const slice = (rows: Fragment, bytes: Fragment, order: Fragment, limit: L
   ) l
   where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
 ) l`
-type Limit = number | Fragment
 
 /**
  * The rows that match, until they fill a slice, among the 10,000 newest. If those did not suffice, `resume` is the key of
- * the last one. It is looked for only then; otherwise no more rows are read than are answered. `owner` is undefined if
- * there is none.
+ * the last one. It is looked for only then; otherwise no more rows are read than are answered. `first` is
+ * undefined if there is no owner.
  *
  * Each limit is a `select`, whose value the planner does not know: then it assumes that few rows are wanted, and walks along
  * the index. With 10,000 as a constant it would now and then collect and sort all that the index has.
@@ -66,9 +65,6 @@ export const walk = async <Row extends object>(
       ) stop
       left join ${slice(sql`select * from found l`, bytes, newest, limit + 1)} on true
     order by ${newest}`
-  return {
-    owner: rows[0],
-    rows: rows.filter((row) => row.tenantId !== null),
-    resume: rows[0]?.resume ?? null,
-  }
+  const [first] = rows
+  return { first, rows: rows.filter((row) => row.tenantId !== null), resume: first?.resume ?? null }
 }
