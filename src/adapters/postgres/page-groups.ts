@@ -54,15 +54,13 @@ export const postgresPageGroups = (query: Query): PageGroups => ({
 })
 
 // Two statements, because each walks its own index, by the expression that the index holds.
-const open = {
-  isBefore: sql`(case when l.status <> 'deleted' then l.page_group_id end) < want.before_id`,
-  newest: sql`(case when l.status <> 'deleted' then l.page_group_id end) desc`,
-}
+const ID_IF_OPEN = sql`(case when l.status <> 'deleted' then l.page_group_id end)`
+const open = { isBefore: sql`${ID_IF_OPEN} < want.before_id`, newest: sql`${ID_IF_OPEN} desc` }
+const STATUS_AND_ID = sql`(l.status || '/' || l.page_group_id) collate "C"`
 const filtered = {
   isBefore: sql`
-    (l.status || '/' || l.page_group_id) collate "C" < want.status || '/' || want.before_id
-      and (l.status || '/' || l.page_group_id) collate "C" > want.status || '/'`,
-  newest: sql`(l.status || '/' || l.page_group_id) collate "C" desc`,
+    ${STATUS_AND_ID} < want.status || '/' || want.before_id and ${STATUS_AND_ID} > want.status || '/'`,
+  newest: sql`${STATUS_AND_ID} desc`,
 }
 
 const bytes = sql`
