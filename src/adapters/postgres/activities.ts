@@ -2,9 +2,8 @@ import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../..
 import { COLUMNS, PROSPECT_CHANGES } from '../rows.ts'
 import { logRow } from '../timeline-key.ts'
 import { byTenant, sortedBy, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
-import type { Ask } from './connect.ts'
-import { type Fragment, fixed, nothing, type Sql } from './open.ts'
-import { columns, ifOvertaken, recordedUnlessOvertaken } from './statements.ts'
+import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
+import { columns, ifOvertaken, unlessOvertaken } from './statements.ts'
 
 type RecallRow =
   | (KnownActivities['prospects'][number] & { readonly prospectLogId: null })
@@ -16,25 +15,16 @@ const BY_KEY = columns('want', 'tenant_id, source, idempotency_key')
 const PROSPECTS = columns('change', PROSPECT_CHANGES)
 const LOGS = columns('log', COLUMNS.prospect_logs)
 
-export const postgresActivities = (ask: Ask, isCluster: boolean): Activities => ({
+export const postgresActivities = (query: Query, isCluster: boolean): Activities => ({
   recall: async (wants) => {
     const from = isCluster ? 'from' : 'fromShortest'
     const rows = await byTenant(isCluster, wants, (tenantId, { prospects, emails, keys }) => {
       // Only what is wanted: for a single caller, an empty part would cost a tenth of the statement.
-      const selectsOf = (sql: Sql) => [
-        ...(prospects.length > 0
-          ? [prospectsBy(sql, BY_ID[from](sql, prospects), tenantId, isWantedId(sql))]
-          : []),
-        ...(emails.length > 0
-          ? [prospectsBy(sql, BY_EMAIL[from](sql, emails), tenantId, isWantedEmail(sql))]
-          : []),
-        ...(keys.length > 0 ? [logsByKey(sql, BY_KEY[from](sql, keys), tenantId)] : []),
-      ]
-      if (prospects.length + emails.length + keys.length === 0) return []
-      return ask(
-        (sql) => sql<RecallRow[]>`${selectsOf(sql).reduce((all, one) => sql`${all} union all ${one}`)}`,
-        tenantId,
-      )
+      const selects: Fragment[] = []
+      if (prospects.length > 0) selects.push(prospectsBy(BY_ID[from](prospects), tenantId, IS_WANTED_ID))
+      if (emails.length > 0) selects.push(prospectsBy(BY_EMAIL[from](emails), tenantId, IS_WANTED_EMAIL))
+      if (keys.length > 0) selects.push(logsByKey(BY_KEY[from](keys), tenantId))
+      return selects.length === 0 ? [] : query(tenantId)<RecallRow>`${joined(selects, sql` union all `)}`
     })
     return {
       prospects: rows.filter((row) => row.prospectLogId === null),
@@ -45,60 +35,52 @@ export const postgresActivities = (ask: Ask, isCluster: boolean): Activities => 
   record: (changes) => {
     const prospects = prospectsInLockOrder(changes)
     const tenantId = tenantOf(isCluster, changes.logs)
-    return recordedUnlessOvertaken(
-      ask,
-      (sql) => sql`
-        ${prospects.length === 0 ? nothing(sql) : withSaved(sql, PROSPECTS[tenantId === null ? 'into' : 'values'](sql, prospects))}
-        insert into prospect_logs ${logsInLockOrder(sql, changes.logs, tenantId)}`,
-      tenantId,
-    )
+    const saved = PROSPECTS[tenantId === null ? 'into' : 'values']
+    return unlessOvertaken(query(tenantId)`
+      ${prospects.length === 0 ? nothing : withSaved(saved(prospects))}
+      insert into prospect_logs ${logsInLockOrder(changes.logs, tenantId)}`)
   },
 
   recordLogs: async (logs) => {
     const tenantId = tenantOf(isCluster, logs)
-    const added = await ask(
-      (sql) => sql<{ prospectLogId: string }[]>`
-        insert into prospect_logs ${logsInLockOrder(sql, logs, tenantId)}
-        ${logs.some(({ idempotencyKey }) => idempotencyKey !== null) ? unlessKnown(sql) : nothing(sql)}
-        returning prospect_log_id`,
-      tenantId,
-    ).catch(ifOvertaken([]))
+    const added = await query(tenantId)<{ prospectLogId: string }>`
+      insert into prospect_logs ${logsInLockOrder(logs, tenantId)}
+      ${logs.some(({ idempotencyKey }) => idempotencyKey !== null) ? UNLESS_KNOWN : nothing}
+      returning prospect_log_id`.catch(ifOvertaken([]))
     return added.map(({ prospectLogId }) => prospectLogId)
   },
 })
 
 // Only where there are keys: PostgreSQL inserts every row twice over when it must be able to take it back.
-const unlessKnown = fixed(
-  (sql) => sql`
-  on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`,
-)
+const UNLESS_KNOWN = sql`
+  on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
 
-const logsInLockOrder = (sql: Sql, logs: readonly NewLog[], tenantId: string | null) =>
+const logsInLockOrder = (logs: readonly NewLog[], tenantId: string | null) =>
   tenantId === null
-    ? sql`${LOGS.into(sql, logs.map(logRow))} order by tenant_id, source, idempotency_key, prospect_log_id`
-    : LOGS.values(sql, sortedBy(logs, 'source', 'idempotencyKey', 'prospectLogId').map(logRow))
+    ? sql`${LOGS.into(logs.map(logRow))} order by tenant_id, source, idempotency_key, prospect_log_id`
+    : LOGS.values(sortedBy(logs, 'source', 'idempotencyKey', 'prospectLogId').map(logRow))
 
-const isWantedId = fixed((sql) => sql`p.prospect_id = want.prospect_id`)
-const isWantedEmail = fixed((sql) => sql`p.email_hash = want.email_hash`)
+const IS_WANTED_ID = sql`p.prospect_id = want.prospect_id`
+const IS_WANTED_EMAIL = sql`p.email_hash = want.email_hash`
 
-const prospectsBy = (sql: Sql, wants: Fragment, tenantId: string | null, isWanted: Fragment) => sql`
+const prospectsBy = (wants: Fragment, tenantId: string | null, isWanted: Fragment) => sql`
   select p.*, null as prospect_log_id, null as source, null as idempotency_key, null as request_hash, null as type,
     null::boolean as created_prospect, null::timestamptz as created_at
   from ${wants}
     cross join lateral (
       select p.tenant_id, p.prospect_id, p.email_hash, p.name, p.erased_at from prospects p
-      where p.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWanted} ${upTo(1, sql, tenantId)}
+      where p.tenant_id = ${wantedTenant(tenantId)} and ${isWanted} ${upTo(1, tenantId)}
     ) p`
 
-const logsByKey = (sql: Sql, wants: Fragment, tenantId: string | null) => sql`
+const logsByKey = (wants: Fragment, tenantId: string | null) => sql`
   select l.* from ${wants}
     cross join lateral (
       select l.tenant_id, l.prospect_id, null as email_hash, null as name, null::timestamptz as erased_at,
         l.prospect_log_id, l.source,
         l.idempotency_key, l.request_hash, l.type, l.created_prospect, l.created_at
       from prospect_logs l
-      where l.tenant_id = ${wantedTenant(sql, tenantId)} and l.source = want.source
-        and l.idempotency_key = want.idempotency_key ${upTo(1, sql, tenantId)}
+      where l.tenant_id = ${wantedTenant(tenantId)} and l.source = want.source
+        and l.idempotency_key = want.idempotency_key ${upTo(1, tenantId)}
     ) l`
 
 /**
@@ -107,7 +89,7 @@ const logsByKey = (sql: Sql, wants: Fragment, tenantId: string | null) => sql`
  *
  * PostgreSQL does not define which of the two inserts runs first, and neither depends on it: no foreign key joins them.
  */
-const withSaved = (sql: Sql, prospects: Fragment) => sql`
+const withSaved = (prospects: Fragment) => sql`
   with saved as (
     insert into prospects as p ${prospects}
     on conflict (tenant_id, prospect_id) do update set

@@ -3,6 +3,7 @@ import { memoized } from '../memoized.ts'
 import type { Ask, PostgresSettings } from './connect.ts'
 import { codeOf } from './error-codes.ts'
 import { createSemaphore } from './semaphore.ts'
+import { queryOver } from './sql.ts'
 import { NO_ANSWER_IN_TIME } from './with-timeout.ts'
 
 /** In case tenants are moved to another machine. */
@@ -24,11 +25,9 @@ export const askByNode = (ask: Ask, settings: PostgresSettings): Ask => {
 
   /** The group of machines on which a tenant lives: the coordinator knows it. */
   const lookUp = async (tenantId: string): Promise<number> => {
-    const [row] = await ask(
-      (sql) => sql<{ node: number }[]>`
-        select groupid as node from pg_dist_placement
-        where shardid = get_shard_id_for_distribution_column('page_versions', ${tenantId}::text)`,
-    )
+    const [row] = await queryOver(ask)()<{ node: number }>`
+      select groupid as node from pg_dist_placement
+      where shardid = get_shard_id_for_distribution_column('page_versions', ${tenantId}::text)`
     return row?.node ?? -1
   }
   const nodeOf = async (tenantId: string) => {

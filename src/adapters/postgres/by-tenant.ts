@@ -1,9 +1,14 @@
-import { fixed, nothing, type Sql } from './open.ts'
+import type { SliceWant } from '../../core/ports/world.ts'
+import type { Columns } from '../columns.ts'
+import { AFTER_ALL_IDS } from '../rows.ts'
+import { nothing, type Query, sql } from './sql.ts'
+import { columns } from './statements.ts'
 
 // On a cluster each tenant lives on one machine, and only a parameter leads a statement there: it names its one tenant
 // for every table that it touches. On a single PostgreSQL a statement serves any number of tenants.
 
-type Lists = Readonly<Record<string, readonly { readonly tenantId: string }[]>>
+type OfTenant = { readonly tenantId: string }
+type Lists = Readonly<Record<string, readonly OfTenant[]>>
 
 /** Asks for all of these lists at once, in the name of no tenant; on a cluster for each tenant's part of them. */
 export const byTenant = async <Wants extends Lists, Row>(
@@ -12,25 +17,25 @@ export const byTenant = async <Wants extends Lists, Row>(
   rowsOf: (tenantId: string | null, its: Wants) => Promise<readonly Row[]> | readonly Row[],
 ): Promise<readonly Row[]> => {
   if (!isCluster) return rowsOf(null, wants)
-  const ofTenant = (id: string) =>
-    Object.entries(wants).map(([name, list]) => [name, list.filter(({ tenantId }) => tenantId === id)])
-  const tenantIds = new Set(Object.values(wants).flatMap((list) => list.map(({ tenantId }) => tenantId)))
-  const parts = [...tenantIds].map((id) =>
-    rowsOf(id, tenantIds.size === 1 ? wants : Object.fromEntries(ofTenant(id))),
+  const lists = Object.entries(wants).map(
+    ([name, list]) => [name, Map.groupBy(list, ({ tenantId }) => tenantId)] as const,
   )
+  const tenantIds = new Set(lists.flatMap(([, byId]) => [...byId.keys()]))
+  const ofTenant = (id: string) => lists.map(([name, byId]) => [name, byId.get(id) ?? []])
+  const parts = [...tenantIds].map((id) => rowsOf(id, Object.fromEntries(ofTenant(id))))
   return (await Promise.all(parts)).flat()
 }
 
 /** The tenant of a look-up, which stands in a `lateral`. */
-export const wantedTenant = (sql: Sql, tenantId: string | null) => tenantId ?? tenantOfWant(sql)
-const tenantOfWant = fixed((sql) => sql`want.tenant_id`)
+export const wantedTenant = (tenantId: string | null) => tenantId ?? TENANT_OF_WANT
+const TENANT_OF_WANT = sql`want.tenant_id`
 
 /**
  * Ends such a look-up. Where the tenant is a parameter, a limit keeps each look-up by its whole key, whatever the planner
  * believes of the tenant. Where it comes with the list, only the whole key is looked up anyway, and a join is faster.
  */
-export const upTo = (rows: number, sql: Sql, tenantId: string | null) =>
-  tenantId === null ? nothing(sql) : sql`limit ${rows}`
+export const upTo = (rows: number, tenantId: string | null) =>
+  tenantId === null ? nothing : sql`limit ${rows}`
 
 /** Longer lists, which no gathering makes, would take more parameters than a statement can have. */
 const VALUES_ROWS_MAX = 2_000
@@ -47,3 +52,50 @@ export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: (
     .map((row) => [members.map((member) => row[member]).join(' '), row] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, row]) => row)
+
+/** The rows of each want, in order, by the number of the want: of all tenants together or of each by itself. */
+export const rowsOfEach = async <Want extends OfTenant, Row extends { readonly want: number }>(
+  isTogether: boolean,
+  wants: readonly Want[],
+  rowsOf: (tenantId: string | null, its: readonly (Want & { number: number })[]) => Promise<readonly Row[]>,
+): Promise<Row[][]> => {
+  const numbered = wants.map((want, number) => ({ ...want, number }))
+  const rows = await byTenant(!isTogether, { numbered }, (tenantId, its) => rowsOf(tenantId, its.numbered))
+  const lists = Map.groupBy(rows, ({ want }) => want)
+  return wants.map((_, number) => lists.get(number) ?? [])
+}
+
+/** Reads a slice for each want, in order. Each tenant has its own statements: no statement leaves its tenant. */
+export const slicesByTenant = <Want extends SliceWant, Row extends { readonly want: number }>(
+  wants: readonly Want[],
+  rowsOf: Parameters<typeof rowsOfEach<Want & { beforeId: string; rowsMax: number }, Row>>[2],
+) =>
+  rowsOfEach(
+    false,
+    wants.map((want) => ({ ...want, beforeId: want.beforeId ?? AFTER_ALL_IDS, rowsMax: want.limit + 1 })),
+    rowsOf,
+  )
+
+/** Finds for each want, in order, the row of a table with this whole key, or null. */
+export const findBy = <Row extends object, Found>(
+  query: Query,
+  isTogether: boolean,
+  table: string,
+  key: string,
+  shown: Columns,
+  asFound: (row: Row) => Found,
+) => {
+  const WANTS = columns('want', `number int, tenant_id, ${key}`)
+  const SHOWN = columns('l', shown)
+  const isWanted = key.split(', ').map((column) => `l.${column} = want.${column}`)
+  const wantedRow = sql([`select l.* from ${table} l where ${isWanted.join(' and ')} and l.tenant_id =`])
+  return async (wants: readonly OfTenant[]): Promise<readonly (Found | null)[]> => {
+    const found = await rowsOfEach(isTogether, wants, (tenantId, its) => {
+      return query(tenantId)<Row & { want: number }>`
+        select want.number as want, ${SHOWN.selected}
+        from ${WANTS.from(its)}
+          cross join lateral (${wantedRow} ${wantedTenant(tenantId)} ${upTo(1, tenantId)}) l`
+    })
+    return found.map(([row]) => (row === undefined ? null : asFound(row)))
+  }
+}

@@ -1,8 +1,7 @@
 import { DomainFailure } from '../../core/failures.ts'
 import type { ClaimWant } from '../../core/ports/versions.ts'
-import type { Ask } from './connect.ts'
-import type { Sql } from './open.ts'
-import { partsOf, type Queue } from './queue.ts'
+import type { Queue } from './claim.ts'
+import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { textArray } from './statements.ts'
 import { withTimeout } from './with-timeout.ts'
 
@@ -15,17 +14,12 @@ const APART_MS = 10_000
 /** Tenants that are asked for by name. */
 const NAMED_MAX = 1_000
 
-type Parts = ReturnType<typeof partsOf>
-type Part = ReturnType<Parts>
-type Waiting = { readonly tenantId: string; readonly count: number }
-
 /**
  * The claim where tenants live on several machines: one look over all of them shows who waits, then each tenant's
  * work is claimed on its own machine. While a machine is away, the others are asked one by one, so that their
  * tenants are served; nobody waits for the one that is away more than once in a while.
  */
-export const claimOnCluster = <Claimed extends object>(ask: Ask, queue: Queue) => {
-  const part = partsOf(queue)
+export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queue) => {
   let apartUntil = 0
   const away = new Set<number>()
   const isApart = () => performance.now() < apartUntil
@@ -36,22 +30,32 @@ export const claimOnCluster = <Claimed extends object>(ask: Ask, queue: Queue) =
     apartUntil = performance.now() + APART_MS
     return null
   }
-  const look = (want: ClaimWant, tenantIds: readonly string[] | null) =>
+  const look = (want: ClaimWant, isAsked: Fragment) =>
     withTimeout(
-      ask((sql) => whoWaits(sql, part('table', sql), want, tenantIds)),
+      query()<{ tenantId: string; count: number }>`
+        select v.tenant_id, count(*)::int as count from ${queue.table}
+        where ${isClaimable(want)} and v.tenant_id > ${want.afterTenantId} ${isAsked}
+        group by v.tenant_id order by v.tenant_id limit ${want.max}`,
       LOOK_MS_MAX,
     )
 
   /** The first tenants that wait. Not all of those named need to be answered: nobody of a machine that is away is. */
-  const lookApart = async (want: ClaimWant): Promise<readonly Waiting[]> => {
+  const lookApart = async (want: ClaimWant) => {
     let { afterTenantId } = want
     for (;;) {
-      const tenants = await ask((sql) => tenantsByNode(sql, afterTenantId))
-      const nodes = Map.groupBy(tenants, ({ node }) => node)
-      const lists = [...nodes].map(([node, its]) => {
-        if (away.has(node)) return []
-        const tenantIds = its.map(({ tenantId }) => tenantId)
-        return look({ ...want, afterTenantId }, tenantIds).catch((why) => {
+      // The coordinator itself knows on which group of machines each tenant lives.
+      const tenants = await query()<{ tenantId: string; node: number }>`
+        select t.tenant_id, p.groupid as node
+        from (
+          select tenant_id, get_shard_id_for_distribution_column('page_versions', tenant_id) as shardid
+          from tenants where tenant_id > ${afterTenantId} order by tenant_id limit ${NAMED_MAX}
+        ) t join pg_dist_placement p using (shardid)
+        order by t.tenant_id`
+      const nodes = [...Map.groupBy(tenants, ({ node }) => node)].filter(([node]) => !away.has(node))
+      const lists = nodes.map(([node, its]) => {
+        const tenantIds = textArray(its.map(({ tenantId }) => tenantId))
+        const isAsked = sql`and v.tenant_id = any (${tenantIds}::text[])`
+        return look({ ...want, afterTenantId }, isAsked).catch((why) => {
           askApart(why)
           away.add(node)
           return []
@@ -68,7 +72,7 @@ export const claimOnCluster = <Claimed extends object>(ask: Ask, queue: Queue) =
     let { afterTenantId } = want
     for (;;) {
       const rest = { ...want, afterTenantId, max: want.max - claimed.length }
-      const seen = isApart() ? null : await look(rest, null).catch(askApart)
+      const seen = isApart() ? null : await look(rest, nothing).catch(askApart)
       const waiting = [...(seen ?? (await lookApart(rest)))]
       if (waiting.length === 0) return claimed
       while (waiting.length > 0) {
@@ -79,7 +83,7 @@ export const claimOnCluster = <Claimed extends object>(ask: Ask, queue: Queue) =
           const max = Math.min(count, room)
           room -= max
           afterTenantId = tenantId
-          claims.push(ask((sql) => claimOf<Claimed>(sql, part, tenantId, { ...want, max }), tenantId))
+          claims.push(claimOf(query, queue, tenantId, { ...want, max }))
         }
         for (const claim of await Promise.allSettled(claims))
           if (claim.status === 'fulfilled') claimed.push(...claim.value)
@@ -90,35 +94,17 @@ export const claimOnCluster = <Claimed extends object>(ask: Ask, queue: Queue) =
   }
 }
 
-const isClaimable = (sql: Sql, { now, horizon }: ClaimWant) => sql`
+const isClaimable = ({ now, horizon }: ClaimWant) => sql`
   v.status = 'processing' and (v.claimable_at <= ${now} or v.claimable_at > ${horizon})`
 
-const whoWaits = (sql: Sql, table: Part, want: ClaimWant, tenantIds: readonly string[] | null) => sql<
-  Waiting[]
->`
-  select v.tenant_id, count(*)::int as count from ${table} v
-  where ${isClaimable(sql, want)} and v.tenant_id > ${want.afterTenantId}
-    ${tenantIds === null ? sql`` : sql`and v.tenant_id = any (${textArray(tenantIds)}::text[])`}
-  group by v.tenant_id order by v.tenant_id limit ${want.max}`
-
-/** Tenants, and the group of machines each lives on: from what the coordinator itself knows. */
-const tenantsByNode = (sql: Sql, afterTenantId: string) => sql<{ tenantId: string; node: number }[]>`
-  select t.tenant_id, p.groupid as node
-  from (
-    select tenant_id, get_shard_id_for_distribution_column('page_versions', tenant_id) as shardid
-    from tenants where tenant_id > ${afterTenantId} order by tenant_id limit ${NAMED_MAX}
-  ) t join pg_dist_placement p using (shardid)
-  order by t.tenant_id`
-
 /** Those that another claim has locked are skipped. Materialized, or a join would look again and take more. */
-const claimOf = <Claimed extends object>(sql: Sql, part: Parts, tenantId: string, want: ClaimWant) => sql<
-  Claimed[]
->`
-  with claimed as materialized (
-    select ${part('key', sql)} from ${part('table', sql)} v
-    where v.tenant_id = ${tenantId} and ${isClaimable(sql, want)}
-    order by v.claimable_at limit ${want.max} for update skip locked
-  )
-  update ${part('table', sql)} v set claimable_at = ${want.until}, attempts = v.attempts + 1 from claimed
-  where v.tenant_id = ${tenantId} and v.tenant_id = claimed.tenant_id and ${part('isClaimed', sql)}
-  returning ${part('answered', sql)}`
+const claimOf = <Claimed extends object>(query: Query, queue: Queue, tenantId: string, want: ClaimWant) =>
+  query(tenantId)<Claimed>`
+    with claimed as materialized (
+      select ${queue.key} from ${queue.table}
+      where v.tenant_id = ${tenantId} and ${isClaimable(want)}
+      order by v.claimable_at limit ${want.max} for update skip locked
+    )
+    update ${queue.table} set claimable_at = ${want.until}, attempts = v.attempts + 1 from claimed
+    where v.tenant_id = ${tenantId} and v.tenant_id = claimed.tenant_id and ${queue.isClaimed}
+    returning ${queue.answered}, v.attempts as attempt`

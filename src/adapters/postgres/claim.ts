@@ -1,42 +1,41 @@
 import type { ClaimWant } from '../../core/ports/versions.ts'
 import { claimOnCluster } from './claim-on-cluster.ts'
-import type { Ask } from './connect.ts'
-import { partsOf, type Queue } from './queue.ts'
+import type { Fragment, Query } from './sql.ts'
+
+/** A table `v` whose rows wait, in `processing`, to be claimed: the parts of a statement that name what is in it. */
+export type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'answered', Fragment>>
 
 /**
  * A claim goes from tenant to tenant along the index of what waits, and stops at `max`: it reads no more than it takes,
  * however long the backlog. Rows that another claim has locked are skipped, so that workers never wait for each other nor
  * come back empty-handed beside a backlog. It serves no caller: the one statement that names no tenant.
  */
-export const claimFrom = <Claimed extends object>(ask: Ask, isCluster: boolean, queue: Queue) => {
-  if (isCluster) return claimOnCluster<Claimed>(ask, queue)
-  const part = partsOf(queue)
+export const claimFrom = <Claimed extends object>(query: Query, isCluster: boolean, queue: Queue) => {
+  if (isCluster) return claimOnCluster<Claimed>(query, queue)
   return ({ now, until, horizon, afterTenantId, max }: ClaimWant): Promise<readonly Claimed[]> =>
-    ask(
-      (sql) => sql<Claimed[]>`
-        with recursive waiting (tenant_id) as (
-          (select tenant_id from ${part('table', sql)} where status = 'processing' and tenant_id > ${afterTenantId}
-            order by tenant_id limit 1)
-          union all
-          select (select v.tenant_id from ${part('table', sql)} v
-            where v.status = 'processing' and v.tenant_id > waiting.tenant_id order by v.tenant_id limit 1)
-          from waiting where waiting.tenant_id is not null
-        ), claimed as (
-          select due.*
-          from waiting
-            cross join (values ('-infinity', ${now}::timestamptz), (${horizon}::timestamptz, 'infinity'))
-              as span (after, until)
-            cross join lateral (
-              select ${part('key', sql)} from ${part('table', sql)} v
-              where v.status = 'processing' and v.tenant_id = waiting.tenant_id
-                and v.claimable_at > span.after and v.claimable_at <= span.until
-              order by v.claimable_at limit ${max} for update skip locked
-            ) as due
-          limit ${max}
-        )
-        update ${part('table', sql)} v set claimable_at = ${until}, attempts = v.attempts + 1
-        from claimed
-        where v.tenant_id = claimed.tenant_id and ${part('isClaimed', sql)}
-        returning ${part('answered', sql)}`,
-    )
+    query()<Claimed>`
+      with recursive waiting (tenant_id) as (
+        (select v.tenant_id from ${queue.table} where v.status = 'processing' and v.tenant_id > ${afterTenantId}
+          order by v.tenant_id limit 1)
+        union all
+        select (select v.tenant_id from ${queue.table}
+          where v.status = 'processing' and v.tenant_id > waiting.tenant_id order by v.tenant_id limit 1)
+        from waiting where waiting.tenant_id is not null
+      ), claimed as (
+        select due.*
+        from waiting
+          cross join (values ('-infinity', ${now}::timestamptz), (${horizon}::timestamptz, 'infinity'))
+            as span (after, until)
+          cross join lateral (
+            select ${queue.key} from ${queue.table}
+            where v.status = 'processing' and v.tenant_id = waiting.tenant_id
+              and v.claimable_at > span.after and v.claimable_at <= span.until
+            order by v.claimable_at limit ${max} for update skip locked
+          ) as due
+        limit ${max}
+      )
+      update ${queue.table} set claimable_at = ${until}, attempts = v.attempts + 1
+      from claimed
+      where v.tenant_id = claimed.tenant_id and ${queue.isClaimed}
+      returning ${queue.answered}, v.attempts as attempt`
 }

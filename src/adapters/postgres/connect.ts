@@ -28,7 +28,7 @@ export type PostgresSettings = {
 }
 type Connection = { readonly pool: Pool; readonly until: number }
 
-export type Rows = readonly (object | undefined)[]
+type Rows = readonly (object | undefined)[]
 /**
  * Sends one statement and answers its rows. Refuses `unavailable` if the database cannot answer in time. `tenantId` is
  * the one tenant that the statement names, if it does.

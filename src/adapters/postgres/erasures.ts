@@ -1,53 +1,43 @@
-import type { ClaimedErasure, Erasures, StoredErasure } from '../../core/ports/erasures.ts'
-import { SLICE_BYTES_MAX } from '../../core/slices.ts'
+import type { ClaimedErasure, Erasures, ErasureWant, StoredErasure } from '../../core/ports/erasures.ts'
 import { COLUMNS, ERASURE_SHOWN, newErasureRow } from '../rows.ts'
 import { timelineOf } from '../timeline-key.ts'
+import { slicesByTenant } from './by-tenant.ts'
 import { claimFrom } from './claim.ts'
-import type { Ask } from './connect.ts'
-import type { Sql } from './open.ts'
-import { columns, listsByTenant, recordedUnlessOvertaken, textArray } from './statements.ts'
+import { joined, type Query, sql } from './sql.ts'
+import { columns, textArray, unlessOvertaken } from './statements.ts'
+import { slice } from './walk.ts'
 
 const ROW = columns('erasure', COLUMNS.erasures)
 const SHOWN = columns('e', ERASURE_SHOWN)
 const WANTS = columns('want', 'number int, before_id, rows_max int')
 const QUEUE = {
-  table: 'erasures',
-  key: ['erasure_id'],
-  answered: ['prospect_id', 'email_hash', 'requested_at', 'pass', 'position'],
+  table: sql`erasures v`,
+  key: sql`v.tenant_id, v.erasure_id`,
+  isClaimed: sql`v.erasure_id = claimed.erasure_id`,
+  answered: sql`v.tenant_id, v.erasure_id, v.prospect_id, v.email_hash, v.requested_at, v.pass, v.position`,
 }
 
-export const postgresErasures = (ask: Ask, isCluster: boolean, erased: () => void): Erasures => ({
-  find: async ({ tenantId, ...by }) => {
-    const condition = (sql: Sql) => {
-      if ('erasureId' in by) return sql`e.erasure_id = ${by.erasureId}`
-      if ('prospectId' in by) return sql`e.completed_at is null and e.prospect_id = ${by.prospectId}`
-      return sql`e.email_hash = ${by.emailHash}`
-    }
-    const [found] = await ask(
-      (sql) => sql<StoredErasure[]>`
-        select ${SHOWN.names(sql)} from erasures e where e.tenant_id = ${tenantId} and ${condition(sql)}
-        limit 1`,
-      tenantId,
-    )
+export const postgresErasures = (query: Query, isCluster: boolean, erased: () => void): Erasures => ({
+  find: async (want) => {
+    const { tenantId } = want
+    const [found] = await query(tenantId)<StoredErasure>`
+      select ${SHOWN.names} from erasures e where e.tenant_id = ${tenantId} and ${isWanted(want)} limit 1`
     return found ?? null
   },
 
   list: async (wants) => {
-    const lists = await listsByTenant(wants, (tenantId, its) =>
-      ask(
-        (sql) => sql<(StoredErasure & { readonly want: number })[]>`
-          select want.number as want, e.*
-          from ${WANTS.from(sql, its)}
-            cross join lateral (
-              select ${SHOWN.names(sql)} from erasures e
-              where e.tenant_id = ${tenantId} and e.erasure_id < want.before_id
-              order by e.erasure_id desc limit want.rows_max
-            ) e
-          order by want.number, e.erasure_id desc`,
-        tenantId,
-      ),
-    )
-    return lists.map((list) => list?.map(({ want, ...row }) => row) ?? [])
+    const lists = await slicesByTenant(wants, (tenantId, its) => {
+      return query(tenantId)<StoredErasure & { readonly want: number }>`
+        select want.number as want, e.*
+        from ${WANTS.from(its)}
+          cross join lateral (
+            select ${SHOWN.names} from erasures e
+            where e.tenant_id = ${tenantId} and e.erasure_id < want.before_id
+            order by e.erasure_id desc limit want.rows_max
+          ) e
+        order by want.number, e.erasure_id desc`
+    })
+    return lists.map((list) => list.map(({ want, ...row }) => row))
   },
 
   /**
@@ -56,126 +46,106 @@ export const postgresErasures = (ask: Ask, isCluster: boolean, erased: () => voi
    * nothing because somebody was faster, a division by zero would take everything back.
    */
   record: async ({ tenantId, now, erasure, block }) => {
-    const recorded = await recordedUnlessOvertaken(
-      ask,
-      (sql) => {
-        const parts = []
-        const checks = [sql`select 1 as part`]
-        if (erasure?.prospectId != null) {
-          parts.push(sql`erased as (
-            update prospects set email = null, email_hash = null, name = null, erased_at = ${now}, updated_at = ${now}
-            where tenant_id = ${tenantId} and prospect_id = ${erasure.prospectId} and erased_at is null
-              and email_hash is not distinct from ${erasure.emailHash}
-            returning 1)`)
-          checks.push(sql`select 1 / count(*) from erased`)
-        }
-        if (block !== null) {
-          parts.push(sql`blocked as (
-            insert into prospects as p (tenant_id, prospect_id, email_hash, created_at, updated_at, erased_at, blocked_until)
-            values (${tenantId}, ${block.prospectId}, ${block.emailHash}, ${now}, ${now}, ${now}, ${block.until})
-            on conflict (tenant_id, email_hash) where email_hash is not null
-              do update set blocked_until = greatest(p.blocked_until, excluded.blocked_until) where p.erased_at is not null
-            returning 1)`)
-          if (erasure !== null) checks.push(sql`select 1 / count(*) from blocked`)
-        }
-        if (erasure !== null)
-          parts.push(sql`added as (insert into erasures ${ROW.values(sql, [newErasureRow(erasure)])})`)
-        return sql`
-          with ${parts.reduce((all, one) => sql`${all}, ${one}`)}
-          ${checks.reduce((all, one) => sql`${all} union all ${one}`)}`
-      },
-      tenantId,
+    const parts = []
+    const checks = [sql`select 1 as part`]
+    if (erasure?.prospectId != null) {
+      parts.push(sql`erased as (
+        update prospects set email = null, email_hash = null, name = null, erased_at = ${now}, updated_at = ${now}
+        where tenant_id = ${tenantId} and prospect_id = ${erasure.prospectId} and erased_at is null
+          and email_hash is not distinct from ${erasure.emailHash}
+        returning 1)`)
+      checks.push(sql`select 1 / count(*) from erased`)
+    }
+    if (block !== null) {
+      parts.push(sql`blocked as (
+        insert into prospects as p (tenant_id, prospect_id, email_hash, created_at, updated_at, erased_at, blocked_until)
+        values (${tenantId}, ${block.prospectId}, ${block.emailHash}, ${now}, ${now}, ${now}, ${block.until})
+        on conflict (tenant_id, email_hash) where email_hash is not null
+          do update set blocked_until = greatest(p.blocked_until, excluded.blocked_until) where p.erased_at is not null
+        returning 1)`)
+      if (erasure !== null) checks.push(sql`select 1 / count(*) from blocked`)
+    }
+    if (erasure !== null)
+      parts.push(sql`added as (insert into erasures ${ROW.values([newErasureRow(erasure)])})`)
+    const recorded = await unlessOvertaken(
+      query(tenantId)`with ${joined(parts, sql`, `)} ${joined(checks, sql` union all `)}`,
     )
     if (recorded === 'recorded') erased()
     return recorded
   },
 
-  claim: claimFrom<ClaimedErasure>(ask, isCluster, QUEUE),
+  claim: claimFrom<ClaimedErasure>(query, isCluster, QUEUE),
 
   deleteLogs: async ({ tenantId, erasureId, prospectId }, max) => {
     const [first, last] = timelineOf(prospectId ?? '')
-    const [row] = await ask(
-      (sql) => sql<{ found: number }[]>`
-        with due as materialized (
-          select l.prospect_log_id from prospect_logs l
-          where l.tenant_id = ${tenantId} and l.timeline_key >= ${first} and l.timeline_key <= ${last}
-            and l.prospect_id = ${prospectId}
-          order by l.timeline_key limit ${max}
-        ), deleted as (
-          delete from prospect_logs l using due
-          where l.tenant_id = ${tenantId} and l.prospect_log_id = due.prospect_log_id
-          returning 1
-        )
-        update erasures set logs_erased = logs_erased + (select count(*) from deleted)
-        where tenant_id = ${tenantId} and erasure_id = ${erasureId}
-        returning (select count(*)::int from due) as found`,
-      tenantId,
-    )
+    const [row] = await query(tenantId)<{ found: number }>`
+      with due as materialized (
+        select l.prospect_log_id from prospect_logs l
+        where l.tenant_id = ${tenantId} and l.timeline_key >= ${first} and l.timeline_key <= ${last}
+          and l.prospect_id = ${prospectId}
+        order by l.timeline_key limit ${max}
+      ), deleted as (
+        delete from prospect_logs l using due
+        where l.tenant_id = ${tenantId} and l.prospect_log_id = due.prospect_log_id
+        returning 1
+      )
+      update erasures set logs_erased = logs_erased + (select count(*) from deleted)
+      where tenant_id = ${tenantId} and erasure_id = ${erasureId}
+      returning (select count(*)::int from due) as found`
     return row?.found ?? 0
   },
 
-  emailsAfter: (tenantId, afterId, max) =>
-    ask(
-      (sql) => sql<{ prospectLogId: string; email: string | null }[]>`
-        select l.prospect_log_id, l.email
-        from (
-          select l.prospect_log_id, l.email, sum(octet_length(l.email)) over (
-            order by l.prospect_log_id rows between unbounded preceding and 1 preceding
-          ) as bytes_before
-          from (
-            select l.prospect_log_id, l.email from prospect_logs l
-            where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId}
-            order by l.prospect_log_id limit ${max}
-          ) l
-        ) l
-        where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
-        order by l.prospect_log_id`,
-      tenantId,
-    ),
+  emailsAfter: (tenantId, afterId, max) => {
+    const after = sql`
+      select l.prospect_log_id, l.email from prospect_logs l
+      where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId}`
+    return query(tenantId)<{ prospectLogId: string; email: string | null }>`
+      select l.prospect_log_id, l.email
+      from ${slice(after, sql`octet_length(l.email)`, sql`l.prospect_log_id`, max)}
+      order by l.prospect_log_id`
+  },
 
   settle: async ({ tenantId, erasureId, attempt }, step) => {
-    const ours = (sql: Sql) => sql`
+    const isCompleted = step.status === 'completed'
+    const changes = isCompleted
+      ? sql`status = 'completed', completed_at = ${step.at}, email_hash = null`
+      : sql`pass = ${step.pass}, position = ${step.position}, claimable_at = ${step.claimableAt}`
+    const settled = await query(tenantId)`
+      with cleaned as (
+        update prospect_logs set email = null, name = null
+        where tenant_id = ${tenantId} and prospect_log_id = any (${textArray(isCompleted ? [] : step.foreign)}::text[])
+      )
+      update erasures set ${changes}
       where tenant_id = ${tenantId} and erasure_id = ${erasureId} and status = 'processing' and attempts = ${attempt}
       returning 1`
-    const settled = await ask(
-      (sql) =>
-        step.status === 'completed'
-          ? sql`
-            update erasures set status = 'completed', completed_at = ${step.at}, email_hash = null ${ours(sql)}`
-          : sql`
-            with cleaned as (
-              update prospect_logs set email = null, name = null
-              where tenant_id = ${tenantId} and prospect_log_id = any (${textArray(step.foreign)}::text[])
-            )
-            update erasures set pass = ${step.pass}, position = ${step.position}, claimable_at = ${step.claimableAt}
-            ${ours(sql)}`,
-      tenantId,
-    )
     return settled.length === 1
   },
 
   /** Several workers share what is due: each skips the rows that another one has locked. */
   expire: async ({ tenantId, now, beforeLogId, max }) => {
-    const [row] = await ask(
-      (sql) => sql<{ blocks: number; logs: number }[]>`
-        with blocks as materialized (
-          select p.prospect_id from prospects p
-          where p.tenant_id = ${tenantId} and p.blocked_until <= ${now}
-          limit ${max} for update skip locked
-        ), unblocked as (
-          delete from prospects p using blocks
-          where p.tenant_id = ${tenantId} and p.prospect_id = blocks.prospect_id and p.blocked_until <= ${now}
-        ), old as materialized (
-          select l.prospect_log_id from prospect_logs l
-          where l.tenant_id = ${tenantId} and l.prospect_log_id < ${beforeLogId ?? ''}
-          order by l.prospect_log_id limit ${max} for update skip locked
-        ), deleted as (
-          delete from prospect_logs l using old
-          where l.tenant_id = ${tenantId} and l.prospect_log_id = old.prospect_log_id
-        )
-        select (select count(*)::int from blocks) as blocks, (select count(*)::int from old) as logs`,
-      tenantId,
-    )
+    const [row] = await query(tenantId)<{ blocks: number; logs: number }>`
+      with blocks as materialized (
+        select p.prospect_id from prospects p
+        where p.tenant_id = ${tenantId} and p.blocked_until <= ${now}
+        limit ${max} for update skip locked
+      ), unblocked as (
+        delete from prospects p using blocks
+        where p.tenant_id = ${tenantId} and p.prospect_id = blocks.prospect_id and p.blocked_until <= ${now}
+      ), old as materialized (
+        select l.prospect_log_id from prospect_logs l
+        where l.tenant_id = ${tenantId} and l.prospect_log_id < ${beforeLogId ?? ''}
+        order by l.prospect_log_id limit ${max} for update skip locked
+      ), deleted as (
+        delete from prospect_logs l using old
+        where l.tenant_id = ${tenantId} and l.prospect_log_id = old.prospect_log_id
+      )
+      select (select count(*)::int from blocks) as blocks, (select count(*)::int from old) as logs`
     return row !== undefined && Math.max(row.blocks, row.logs) === max
   },
 })
+
+const isWanted = (by: ErasureWant) => {
+  if ('erasureId' in by) return sql`e.erasure_id = ${by.erasureId}`
+  if ('prospectId' in by) return sql`e.completed_at is null and e.prospect_id = ${by.prospectId}`
+  return sql`e.email_hash = ${by.emailHash}`
+}

@@ -2,14 +2,6 @@ import postgres from 'postgres'
 import { camelCase } from '../columns.ts'
 
 export type Sql = postgres.Sql
-export type Fragment = postgres.PendingQuery<postgres.Row[]>
-/** A fragment without parameters, made once for all connections: the driver makes each a promise. */
-export const fixed = (make: (sql: Sql) => Fragment): ((sql: Sql) => Fragment) => {
-  let made: Fragment | undefined
-  return (sql) => (made ??= make(sql))
-}
-export const nothing = fixed((sql) => sql``)
-
 /** `close` ends every connection, even after an `end`; the driver has it, its types do not. */
 export type Pool = Sql & { readonly close: () => Promise<void> }
 

@@ -1,12 +1,11 @@
-import type { KnownPages, NewPageRow, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
-import { SLICE_BYTES_MAX } from '../../core/slices.ts'
-import { NEW_PAGE_COLUMNS, newPageRow, type PageRow, storedPage, storedVersion } from '../rows.ts'
-import { byTenant, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
-import type { Ask, Rows } from './connect.ts'
-import { fixed, nothing, type Sql } from './open.ts'
+import type { KnownPages, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
+import { type PageRow, storedPage, storedVersion } from '../rows.ts'
+import { byTenant, rowsOfEach, slicesByTenant, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
+import { pagesFromArrays, pagesOnCluster } from './new-pages.ts'
 import { pagesCount } from './page-groups.ts'
-import { pagesOnCluster } from './pages-on-cluster.ts'
-import { columns, listsByTenant, recordedUnlessOvertaken } from './statements.ts'
+import { nothing, type Query, sql } from './sql.ts'
+import { columns, unlessOvertaken } from './statements.ts'
+import { slice } from './walk.ts'
 
 type RecallRow =
   | (KnownPages['groups'][number] & { readonly pageId: null })
@@ -20,30 +19,25 @@ const BY_GROUP = columns('want', 'tenant_id, page_group_id')
 const BY_KEY = columns('want', 'tenant_id, page_group_id, idempotency_key')
 const LISTED = columns('want', 'number int, page_group_id, before_id, rows_max int')
 const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
-const PAGES = columns('page', NEW_PAGE_COLUMNS)
-const NEW_PAGES = columns('page', { ...NEW_PAGE_COLUMNS, version_number: 'int' })
 
 /**
  * A page group is looked up by the expression that only the index of those not deleted, or of those with a status,
  * holds. Its id alone would give the planner a choice: each index on page groups begins with the tenant.
  * Calls `added` after pages were recorded.
  */
-export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): Pages => ({
+export const postgresPages = (query: Query, added: () => void, isCluster: boolean): Pages => ({
   recall: async (wants) => {
-    const rows = await byTenant(isCluster, wants, (tenantId, { groups, keys }) =>
-      ask(
-        (sql) => sql<RecallRow[]>`
-          select g.tenant_id, g.page_group_id, g.status, g.title, ${pagesCount(sql, tenantId)},
-            null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
-          from ${BY_GROUP.from(sql, groups)}
-            cross join lateral (
-              select g.tenant_id, g.page_group_id, g.status, g.title from page_groups g
-              where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} ${upTo(1, sql, tenantId)}
-            ) g
-          ${keys.length === 0 ? nothing(sql) : andByKey(sql, keys, tenantId)}`,
-        tenantId,
-      ),
-    )
+    const rows = await byTenant(isCluster, wants, (tenantId, { groups, keys }) => {
+      return query(tenantId)<RecallRow>`
+        select l.tenant_id, l.page_group_id, l.status, l.title, ${pagesCount(tenantId)},
+          null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
+        from ${BY_GROUP.from(groups)}
+          cross join lateral (
+            select g.tenant_id, g.page_group_id, g.status, g.title from page_groups g
+            where g.tenant_id = ${wantedTenant(tenantId)} and ${IS_WANTED_GROUP} ${upTo(1, tenantId)}
+          ) l
+        ${keys.length === 0 ? nothing : andByKey(keys, tenantId)}`
+    })
     return {
       groups: rows.filter((row) => row.pageId === null),
       pages: rows.filter((row) => row.pageId !== null),
@@ -52,89 +46,49 @@ export const postgresPages = (ask: Ask, added: () => void, isCluster: boolean): 
 
   record: async (pages) => {
     const write = isCluster ? pagesOnCluster : pagesFromArrays
-    const oneTenant = tenantOf(isCluster, pages)
-    const recorded = await recordedUnlessOvertaken(ask, (sql) => write(sql, pages), oneTenant)
+    const tenantId = tenantOf(isCluster, pages)
+    const recorded = await unlessOvertaken(query(tenantId)`${write(pages)}`)
     if (recorded === 'recorded') added()
     return recorded
   },
 
   list: async (wants) => {
-    const lists = await listsByTenant(wants, (tenantId, its) =>
-      ask(
-        (sql) => sql<ListedRow[]>`
-          select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
-            p.created_at, p.updated_at
-          from ${LISTED.from(sql, its)}
-            ${ifGroupExists(sql, tenantId)}
-            left join lateral (
-              select p.*, sum(octet_length(p.custom_name)) over (
-                order by p.page_id desc rows between unbounded preceding and 2 preceding
-              ) as bytes_before
-              from (
-                select * from pages p
-                where p.tenant_id = ${tenantId} and p.page_group_id = want.page_group_id
-                  and p.page_id < want.before_id
-                order by p.page_id desc limit want.rows_max
-              ) p
-            ) p on coalesce(p.bytes_before, 0) <= ${SLICE_BYTES_MAX}
-          order by want.number, p.page_id desc`,
-        tenantId,
-      ),
-    )
-    return lists.map((list) => list?.flatMap((row) => (row.pageId === null ? [] : storedPage(row))) ?? null)
+    const lists = await slicesByTenant(wants, (tenantId, its) => {
+      return query(tenantId)<ListedRow>`
+        select want.number as want, l.tenant_id, l.page_group_id, l.page_id, l.custom_name, l.computed_name,
+          l.created_at, l.updated_at
+        from ${LISTED.from(its)}
+          ${ifGroupExists(tenantId)}
+          left join lateral ${olderPages(tenantId)} on true
+        order by want.number, l.page_id desc`
+    })
+    const pagesOf = (rows: readonly ListedRow[]) =>
+      rows.flatMap((row) => (row.pageId === null ? [] : storedPage(row)))
+    return lists.map((rows) => (rows.length === 0 ? null : pagesOf(rows)))
   },
 
   find: async (wants) => {
-    const numbered = wants.map((want, number) => ({ ...want, number }))
-    const rows = await byTenant(isCluster, { numbered }, (tenantId, its) =>
-      ask(
-        (sql) => sql<FoundRow[]>`
-          select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
-            p.supplementary_context, p.created_at, p.updated_at, p.published_version_id, p.latest_version_id,
-            v.version_id, v.version_number, v.status, v.published_at, v.failure_reason
-          from ${FOUND.from(sql, its.numbered)}
-            ${ifGroupExists(sql, tenantId)}
-            left join lateral (
-              select p.* from pages p
-              where p.tenant_id = ${wantedTenant(sql, tenantId)} and p.page_group_id = want.page_group_id
-                and p.page_id = want.page_id ${upTo(1, sql, tenantId)}
-            ) p on true
-            left join lateral (
-              select v.* from page_versions v
-              where v.tenant_id = ${wantedTenant(sql, tenantId)} and v.page_id = p.page_id
-                and v.version_id = any (array[p.published_version_id, p.latest_version_id]) ${upTo(2, sql, tenantId)}
-            ) v on true`,
-        tenantId,
-      ),
-    )
-    const rowsOf = Map.groupBy(rows, (row) => row.want)
-    return wants.map((_, number) => foundPage(rowsOf.get(number) ?? []))
+    const found = await rowsOfEach(!isCluster, wants, (tenantId, its) => {
+      return query(tenantId)<FoundRow>`
+        select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
+          p.supplementary_context, p.created_at, p.updated_at, p.published_version_id, p.latest_version_id,
+          v.version_id, v.version_number, v.status, v.published_at, v.failure_reason
+        from ${FOUND.from(its)}
+          ${ifGroupExists(tenantId)}
+          left join lateral (
+            select p.* from pages p
+            where p.tenant_id = ${wantedTenant(tenantId)} and p.page_group_id = want.page_group_id
+              and p.page_id = want.page_id ${upTo(1, tenantId)}
+          ) p on true
+          left join lateral (
+            select v.* from page_versions v
+            where v.tenant_id = ${wantedTenant(tenantId)} and v.page_id = p.page_id
+              and v.version_id = any (array[p.published_version_id, p.latest_version_id]) ${upTo(2, tenantId)}
+          ) v on true`
+    })
+    return found.map(foundPage)
   },
 })
-
-/** The count of a group that is no longer active is null, which the table refuses: then nothing is saved. */
-const pagesFromArrays = (sql: Sql, pages: readonly NewPageRow[]) => sql<Rows>`
-  with page as (
-    select * from ${NEW_PAGES.from(sql, pages.map(newPageRow))}
-  ), counted as (
-    insert into page_counts as c (tenant_id, page_group_id, pages_count)
-    select tenant_id, page_group_id, (
-      select added.pages_count from page_groups g
-      where g.tenant_id = added.tenant_id
-        and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || added.page_group_id
-    )
-    from (select tenant_id, page_group_id, count(*) as pages_count from page group by 1, 2) as added
-    order by tenant_id, page_group_id
-    on conflict (tenant_id, page_group_id) do update set pages_count = c.pages_count + excluded.pages_count
-  ), versioned as (
-    insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
-      claimable_at, created_at)
-    select tenant_id, page_id, latest_version_id, page_group_id, version_number, 'processing', created_at,
-      created_at
-    from page
-  )
-  insert into pages (${PAGES.names(sql)}) select ${PAGES.names(sql)} from page
-  order by tenant_id, page_group_id, idempotency_key, page_id`
 
 const foundPage = (rows: readonly FoundRow[]) => {
   const [page] = rows
@@ -150,23 +104,28 @@ const foundPage = (rows: readonly FoundRow[]) => {
   }
 }
 
-const ifGroupExists = (sql: Sql, tenantId: string | null) => sql`
+const olderPages = (tenantId: string | null) => {
+  const rows = sql`
+    select * from pages l
+    where l.tenant_id = ${tenantId} and l.page_group_id = want.page_group_id and l.page_id < want.before_id`
+  return slice(rows, sql`octet_length(l.custom_name)`, sql`l.page_id desc`, sql`want.rows_max`)
+}
+
+const ifGroupExists = (tenantId: string | null) => sql`
   cross join lateral (
     select 1 from page_groups g
-    where g.tenant_id = ${wantedTenant(sql, tenantId)} and ${isWantedGroup(sql)} ${upTo(1, sql, tenantId)}
+    where g.tenant_id = ${wantedTenant(tenantId)} and ${IS_WANTED_GROUP} ${upTo(1, tenantId)}
   ) g`
 
-const isWantedGroup = fixed(
-  (sql) => sql`(case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id`,
-)
+const IS_WANTED_GROUP = sql`(case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id`
 
-const andByKey = (sql: Sql, keys: readonly object[], tenantId: string | null) => sql`
+const andByKey = (keys: readonly object[], tenantId: string | null) => sql`
   union all
-  select p.* from ${BY_KEY.from(sql, keys)}
+  select p.* from ${BY_KEY.from(keys)}
     cross join lateral (
       select p.tenant_id, p.page_group_id, null, null, null::int,
         p.page_id, p.idempotency_key, p.request_hash, p.created_at
       from pages p
-      where p.tenant_id = ${wantedTenant(sql, tenantId)} and p.page_group_id = want.page_group_id
-        and p.idempotency_key = want.idempotency_key ${upTo(1, sql, tenantId)}
+      where p.tenant_id = ${wantedTenant(tenantId)} and p.page_group_id = want.page_group_id
+        and p.idempotency_key = want.idempotency_key ${upTo(1, tenantId)}
     ) p`

@@ -1,13 +1,11 @@
-import type { Recorded, SliceWant } from '../../core/ports/world.ts'
+import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, columnsOf, valuesOf } from '../columns.ts'
 import { memoized } from '../memoized.ts'
-import { AFTER_ALL_IDS } from '../rows.ts'
-import type { Ask } from './connect.ts'
 import { codeOf } from './error-codes.ts'
-import { fixed, type Sql } from './open.ts'
+import { type Fragment, sql, type Value } from './sql.ts'
 
 /** A list as PostgreSQL writes an array: `{"a","b",NULL}`. */
-export const textArray = (values: readonly (string | number | boolean | null)[]): string => {
+export const textArray = (values: readonly Value[]): string => {
   let array = '{'
   for (const value of values) {
     if (array.length > 1) array += ','
@@ -36,44 +34,40 @@ export const columns = (alias: string, list: Columns | string) => {
   const selected = entries.map(([name, type]) =>
     type === 'json' ? `${alias}.${name}::text as ${name}` : `${alias}.${name}`,
   )
-  const [namesText, selectedText] = [template(names), template(selected.join(', '))]
-  const intoText = template(`(${names}) select * from ?`)
 
   // Without the cast to text the driver would encode JSON a second time.
   const arrays = entries.map(([, type]) => (type === 'json' ? '?::text[]::json[]' : `?::${type}[]`))
-  const arraysText = template(`unnest(${arrays.join(', ')}) as ${alias} (${names})`)
+  const arraysOf = template(`unnest(${arrays.join(', ')}) as ${alias} (${names})`)
   const row = `(${entries.map(([, type]) => (type === 'text' ? '?::text' : `?::text::${type}`)).join(', ')})`
   const rowsText = (rowsCount: number) => Array(rowsCount).fill(row).join(', ')
-  const shortText = memoized((rowsCount: number) =>
+  const shortOf = memoized((rowsCount: number) =>
     template(`(values ${rowsText(rowsCount)}) as ${alias} (${names})`),
   )
-  const longText = memoized((rowsCount: number) => template(`(${names}) values ${rowsText(rowsCount)}`))
+  const longOf = memoized((rowsCount: number) => template(`(${names}) values ${rowsText(rowsCount)}`))
   const allValues = (rows: readonly object[]) => rows.flatMap((row) => valuesOf(row, members))
-  const fromArrays = (sql: Sql, rows: readonly object[]) => {
+  const from = (rows: readonly object[]) => {
     const values = rows.map((row) => valuesOf(row, members))
-    return sql(arraysText, ...members.map((_, i) => textArray(values.map((row) => row[i] ?? null))))
+    return arraysOf(members.map((_, i) => textArray(values.map((row) => row[i] ?? null))))
   }
-  const fromShortest = (sql: Sql, rows: readonly object[]) =>
-    rows.length === 0 || rows.length > VALUES_ROWS_MAX
-      ? fromArrays(sql, rows)
-      : sql(shortText(rows.length), ...allValues(rows))
+  const fromShortest = (rows: readonly object[]) =>
+    rows.length === 0 || rows.length > VALUES_ROWS_MAX ? from(rows) : shortOf(rows.length)(allValues(rows))
   return {
-    names: fixed((sql) => sql(namesText)),
-    selected: fixed((sql) => sql(selectedText)),
+    names: sql([names]),
+    selected: sql([selected.join(', ')]),
     /** For reads that walk an index: PostgreSQL plans them alike whatever the list. */
-    from: fromArrays,
+    from,
     /** For look-ups by a whole key. */
     fromShortest,
-    into: (sql: Sql, rows: readonly object[]) => sql(intoText, fromShortest(sql, rows)),
+    into: (rows: readonly object[]) => sql`(${sql([names])}) select * from ${fromShortest(rows)}`,
     /** As `values` however many, the only rows that Citus inserts where they belong without a two-phase commit. */
-    values: (sql: Sql, rows: readonly object[]) => sql(longText(rows.length), ...allValues(rows)),
+    values: (rows: readonly object[]) => longOf(rows.length)(allValues(rows)),
   }
 }
 
-/** Fixed text, as the driver takes it from a template literal; `?` is a parameter. */
-export const template = (text: string): TemplateStringsArray => {
-  const parts = text.split('?')
-  return Object.assign(parts, { raw: parts })
+/** Fixed text in which `?` is a parameter. */
+const template = (text: string) => {
+  const texts = text.split('?')
+  return (parts: readonly Value[]): Fragment => ({ texts, parts })
 }
 
 /**
@@ -97,28 +91,5 @@ export const ifOvertaken =
     throw error
   }
 
-export const recordedUnlessOvertaken = (ask: Ask, ...write: Parameters<Ask>): Promise<Recorded> =>
-  ask(...write).then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
-
-/** `number` is the want's place in the list. */
-type Numbered<Want> = Want & { readonly number: number; readonly beforeId: string; readonly rowsMax: number }
-
-/**
- * Reads one list of rows for each want, in order; null for a want without rows. Each tenant has its own statements: no
- * statement leaves its tenant, so it also runs where tenants live on different machines.
- */
-export const listsByTenant = async <Want extends SliceWant, Row extends { readonly want: number }>(
-  wants: readonly Want[],
-  rowsOf: (tenantId: string, wants: readonly Numbered<Want>[]) => Promise<readonly Row[]>,
-): Promise<(Row[] | null)[]> => {
-  const numbered = wants.map((want, number) => ({
-    ...want,
-    number,
-    beforeId: want.beforeId ?? AFTER_ALL_IDS,
-    rowsMax: want.limit + 1,
-  }))
-  const tenants = [...Map.groupBy(numbered, ({ tenantId }) => tenantId)]
-  const rows = await Promise.all(tenants.map(([tenantId, its]) => rowsOf(tenantId, its)))
-  const lists = Map.groupBy(rows.flat(), ({ want }) => want)
-  return wants.map((_, number) => lists.get(number) ?? null)
-}
+export const unlessOvertaken = (written: Promise<unknown>): Promise<Recorded> =>
+  written.then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))

@@ -10,6 +10,7 @@ import { postgresPages } from './pages.ts'
 import { postgresProspectLogs } from './prospect-logs.ts'
 import { postgresProspects } from './prospects.ts'
 import { postgresSignals } from './signals.ts'
+import { queryOver } from './sql.ts'
 import { postgresApiKeys, postgresTenants } from './tenants.ts'
 import { postgresBacklog, postgresVersions } from './versions.ts'
 
@@ -37,7 +38,7 @@ export const postgresStore = (
 
   return {
     ...ports,
-    backlog: postgresBacklog(ask),
+    backlog: postgresBacklog(queryOver(ask)),
     ready: () => refuseUnusable().then(ports.ready),
     migrate: () => refuseUnusable(true).then(() => migratePostgres(directUrl ?? url, migrations, warn)),
     watch,
@@ -51,15 +52,19 @@ export const portsOver = (
   migrations: readonly Migration[],
   notify: (signal: Signal) => void,
   cluster?: 'citus',
-): Omit<Store, 'migrate' | 'watch' | 'close'> => ({
-  activities: postgresActivities(ask, cluster !== undefined),
-  prospects: postgresProspects(ask, () => notify('prospects'), cluster !== undefined),
-  prospectLogs: postgresProspectLogs(ask, cluster !== undefined),
-  pageGroups: postgresPageGroups(ask),
-  pages: postgresPages(ask, () => notify('versions'), cluster !== undefined),
-  versions: postgresVersions(ask, cluster !== undefined),
-  erasures: postgresErasures(ask, cluster !== undefined, () => notify('prospects')),
-  apiKeys: postgresApiKeys(ask, () => notify('keys')),
-  tenants: postgresTenants(ask),
-  ready: async () => refuseUnmigrated(migrations, await lastMigration(ask)),
-})
+): Omit<Store, 'migrate' | 'watch' | 'close'> => {
+  const query = queryOver(ask)
+  const isCluster = cluster !== undefined
+  return {
+    activities: postgresActivities(query, isCluster),
+    prospects: postgresProspects(query, () => notify('prospects'), isCluster),
+    prospectLogs: postgresProspectLogs(query, isCluster),
+    pageGroups: postgresPageGroups(query),
+    pages: postgresPages(query, () => notify('versions'), isCluster),
+    versions: postgresVersions(query, isCluster),
+    erasures: postgresErasures(query, isCluster, () => notify('prospects')),
+    apiKeys: postgresApiKeys(query, () => notify('keys')),
+    tenants: postgresTenants(query),
+    ready: async () => refuseUnmigrated(migrations, await lastMigration(ask)),
+  }
+}

@@ -1,14 +1,14 @@
 import t from 'tap'
-import type { Ask } from '../../../src/adapters/postgres/connect.ts'
 import { postgresProspectLogs } from '../../../src/adapters/postgres/prospect-logs.ts'
 import { postgresProspects } from '../../../src/adapters/postgres/prospects.ts'
+import type { Query } from '../../../src/adapters/postgres/sql.ts'
 import { unavailable } from '../../../src/core/failures.ts'
 
 const away = unavailable('The database cannot answer now.')
 /** Finds nothing, and cannot answer for one tenant. */
-const ask: Ask = async (_statement, tenantId) => {
+const query: Query = (tenantId) => async () => {
   if (tenantId === 'slow') throw away
-  return [] as never
+  return []
 }
 
 t.test('a tenant whose statement fails fails nobody else who is read with it', async (t) => {
@@ -16,11 +16,11 @@ t.test('a tenant whose statement fails fails nobody else who is read with it', a
     ...{ tenantId, prospectId: 'prospect', limit: 5, source: null, type: null },
     ...{ since: null, before: null, fromId: null, beforeId: null, idempotencyKey: null },
   }))
-  const logs = postgresProspectLogs(ask, false)
+  const logs = postgresProspectLogs(query, false)
   const nothing = { rows: [], resume: null }
   t.strictSame(await logs.list(wants), [away, nothing])
   t.strictSame(await logs.timeline(wants), [away, 'prospect_not_found'])
-  const prospects = postgresProspects(ask, () => {}, false)
+  const prospects = postgresProspects(query, () => {}, false)
   for (const emailHash of [null, 'hash'])
     t.strictSame(await prospects.list(wants.map((want) => ({ ...want, emailHash }))), [away, nothing])
 })

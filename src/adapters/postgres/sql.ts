@@ -1,0 +1,37 @@
+import type { Ask } from './connect.ts'
+
+export type Value = string | number | boolean | null
+type Part = Value | Fragment
+/** A piece of a statement, with its parameters. */
+export type Fragment = { readonly texts: readonly string[]; readonly parts: readonly Part[] }
+
+/** Belongs to no connection, so what never changes is made once; the driver would make each piece a promise. */
+export const sql = (texts: readonly string[], ...parts: readonly Part[]): Fragment => ({ texts, parts })
+export const nothing = sql``
+/** These pieces, with something in between. */
+export const joined = (fragments: readonly Fragment[], between: Fragment): Fragment =>
+  fragments.reduce((all, one) => sql`${all}${between}${one}`)
+
+/** Sends one statement, for the one tenant that it names, if it does. It is prepared where the driver prepares any. */
+export type Query = (
+  tenantId?: string | null,
+) => <Row extends object>(texts: readonly string[], ...parts: readonly Part[]) => Promise<readonly Row[]>
+
+export const queryOver =
+  (ask: Ask): Query =>
+  (tenantId = null) =>
+  (texts, ...parts) => {
+    const parameters: Value[] = []
+    const text = textOf({ texts, parts }, parameters)
+    return ask((sql) => sql.unsafe(text, parameters, { prepare: true }), tenantId)
+  }
+
+/** Adds the parameters to those of the statement. */
+const textOf = ({ texts, parts }: Fragment, parameters: Value[]): string => {
+  let text = texts[0] ?? ''
+  for (const [i, part] of parts.entries()) {
+    text += typeof part === 'object' && part !== null ? textOf(part, parameters) : `$${parameters.push(part)}`
+    text += texts[i + 1]
+  }
+  return text
+}
