@@ -1,10 +1,10 @@
 import { decodeUtf8, parseActivity } from '../adapters/http/parse-request.ts'
 import { tooLarge } from '../adapters/http/requests.ts'
-import type { UseCases } from '../adapters/http/route.ts'
 import { brandsOf } from '../core/create-tenant.ts'
 import { DomainFailure } from '../core/failures.ts'
 import { inOrder, LIST_LENGTH_MAX } from '../core/in-order.ts'
 import type { Store } from '../core/ports/store.ts'
+import type { UseCases } from '../core/use-cases.ts'
 import { batchesOf } from './batches.ts'
 import { type Line, linesOf } from './lines.ts'
 
