@@ -64,10 +64,15 @@ export const memoryStore = (): MemoryStore => {
     watch: listeners.add,
     close: async () => listeners.clear(),
     kept: {
-      prospects: () => people.prospects.byId.all().map(({ erasedAt, blockedUntil, ...prospect }) => prospect),
-      logs: people.logs.byId.all,
+      prospects: () =>
+        sortedBy('prospectId', people.prospects.byId.all()).map(
+          ({ erasedAt, blockedUntil, ...prospect }) => prospect,
+        ),
+      logs: () => sortedBy('prospectLogId', people.logs.byId.all()),
     },
   }
 }
 
+const sortedBy = <Name extends string, Row extends Record<Name, string>>(name: Name, rows: Row[]): Row[] =>
+  rows.sort((a, b) => (a[name] < b[name] ? -1 : 1))
 const storedTenant = ({ brandId, ...tenant }: NewTenant & Tenant): Tenant => tenant
