@@ -27,7 +27,7 @@ export const postgresPageGroups = (query: Query): PageGroups => ({
       })
       return (await Promise.all(asked)).flat()
     })
-    return lists.map((list) => list.map(({ want, ...row }) => storedPageGroup(row)))
+    return lists.map((list) => list.map(storedPageGroup))
   },
 
   find: async (pageGroupId) => {
