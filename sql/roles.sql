@@ -1,4 +1,4 @@
--- The grants of the role that serves: no DDL, no truncate, and delete only for erasures and what has expired. Run this as the owner of the tables after every
+-- The grants of the role that serves: no DDL, no truncate, and delete only for pages, erasures and what has expired. Run this as the owner of the tables after every
 -- `prospect-pages migrate`; it can be run again. See "Database roles" in SECURITY.md for creating both roles.
 --
 --   DATABASE_URL=$OWNER_URL prospect-pages migrate && psql "$OWNER_URL" -v ON_ERROR_STOP=1 -1 -f sql/roles.sql
@@ -28,21 +28,25 @@ grant select, insert, update (email_hash, status, completed_at, logs_erased, pas
 -- To delete what has expired, tenant by tenant.
 grant select on tenants to prospect_pages;
 
-grant select on page_groups to prospect_pages;
-grant select, insert, update (pages_count) on page_counts to prospect_pages;
-grant select, insert, update (published_version_id, computed_name, updated_at) on pages to prospect_pages;
-grant select, insert, update (status, published_at, failure_reason, attempts, claimable_at) on page_versions
-  to prospect_pages;
+grant select, insert, update (brand_id, name, title, page_context, status, actions, footer_links, scripts,
+  header_action_id, revision, updated_at, deleted_at) on page_groups to prospect_pages;
+grant select, insert, update (pages_count, changes) on page_counts to prospect_pages;
+grant select, insert, delete, update (custom_name, computed_name, published_version_id, latest_version_id, revision,
+  updated_at) on pages to prospect_pages;
+
+-- What a version consists of cannot be changed.
+grant select, insert, delete, update (computed_name, status, published_at, failure_reason, attempts, claimable_at)
+  on page_versions to prospect_pages;
+
+-- For a new page group: the tenant's brands.
+grant select on brands to prospect_pages;
 
 -- II. For commands that run as the same role. Omit these if you run commands as the owner: then nobody who steals the
 -- password of the serving role can create an API key.
 
 grant insert on tenants to prospect_pages;
-grant select, insert on brands to prospect_pages;
+grant insert on brands to prospect_pages;
 grant update (name, retention_days) on tenants to prospect_pages;
 
 -- A key can expire or be revoked; its hash, tenant and scopes cannot change.
 grant insert, update (expires_at, revoked_at) on api_keys to prospect_pages;
-
-grant insert, update (brand_id, name, title, page_context, status, actions, footer_links, scripts,
-  header_action_id, updated_at, deleted_at) on page_groups to prospect_pages;

@@ -85,6 +85,9 @@ create table page_groups (
   footer_links json not null,
   scripts json not null,
   header_action_id text,
+  revision integer not null,
+  idempotency_key text collate "C",
+  request_hash text collate "C",
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
   deleted_at timestamptz(3) check ((deleted_at is not null) = (status = 'deleted')),
@@ -96,6 +99,8 @@ create index page_groups_not_deleted on page_groups
   (tenant_id, (case when status <> 'deleted' then page_group_id end) desc);
 create index page_groups_by_status on page_groups
   (tenant_id, ((status || '/' || page_group_id) collate "C") desc);
+create unique index page_groups_idempotency_key on page_groups (tenant_id, idempotency_key)
+  where idempotency_key is not null;
 -- For commands, which get no tenant. A hash index, so that no list is read along it.
 create index page_groups_by_id on page_groups using hash (page_group_id);
 
@@ -105,6 +110,7 @@ create table page_counts (
   tenant_id text collate "C" not null,
   page_group_id text collate "C" not null,
   pages_count bigint not null,
+  changes bigint not null,
   primary key (tenant_id, page_group_id)
 ) with (fillfactor = 20);
 
@@ -116,9 +122,9 @@ create table pages (
   page_id text collate "C" not null,
   custom_name text,
   computed_name text not null check (computed_name <> ''),
-  supplementary_context text,
   published_version_id text collate "C",
   latest_version_id text collate "C" not null,
+  revision integer not null,
   idempotency_key text collate "C",
   request_hash text collate "C",
   created_at timestamptz(3) not null,
@@ -134,14 +140,22 @@ create table page_versions (
   version_id text collate "C" not null,
   page_group_id text collate "C" not null,
   version_number integer not null,
-  status text not null check (status in ('processing', 'published', 'failed')),
+  supplementary_context text,
+  computed_name text not null check (computed_name <> ''),
+  content json,
+  status text not null check (status in ('processing', 'ready', 'published', 'failed')),
   published_at timestamptz(3) check ((published_at is not null) = (status = 'published')),
   failure_reason text check ((failure_reason is not null) = (status = 'failed')),
-  attempts integer not null default 0,
+  publish boolean not null,
+  attempts integer not null,
   claimable_at timestamptz(3) not null,
+  idempotency_key text collate "C",
+  request_hash text collate "C",
   created_at timestamptz(3) not null,
   primary key (tenant_id, page_id, version_id)
 );
+create unique index page_versions_idempotency_key on page_versions (tenant_id, page_id, idempotency_key)
+  where idempotency_key is not null;
 -- What waits for a publisher: tenant by tenant, so that tenants take turns.
 create index page_versions_waiting on page_versions (tenant_id, claimable_at) where status = 'processing';
 

@@ -82,6 +82,9 @@ create table page_groups (
   footer_links text not null,
   scripts text not null,
   header_action_id text,
+  revision integer not null,
+  idempotency_key text,
+  request_hash text,
   created_at text not null,
   updated_at text not null,
   deleted_at text check ((deleted_at is not null) = (status = 'deleted')),
@@ -90,6 +93,8 @@ create table page_groups (
 ) strict;
 create index page_groups_not_deleted on page_groups (tenant_id, page_group_id desc) where status <> 'deleted';
 create index page_groups_by_status on page_groups (tenant_id, status, page_group_id desc);
+create unique index page_groups_idempotency_key on page_groups (tenant_id, idempotency_key)
+  where idempotency_key is not null;
 -- For commands, which get no tenant.
 create index page_groups_by_id on page_groups (page_group_id);
 
@@ -98,6 +103,7 @@ create table page_counts (
   tenant_id text not null,
   page_group_id text not null,
   pages_count integer not null,
+  changes integer not null,
   primary key (tenant_id, page_group_id)
 ) strict, without rowid;
 
@@ -107,9 +113,9 @@ create table pages (
   page_id text not null,
   custom_name text,
   computed_name text not null check (computed_name <> ''),
-  supplementary_context text,
   published_version_id text,
   latest_version_id text not null,
+  revision integer not null,
   idempotency_key text,
   request_hash text,
   created_at text not null,
@@ -119,20 +125,29 @@ create table pages (
 create unique index pages_idempotency_key on pages (tenant_id, page_group_id, idempotency_key)
   where idempotency_key is not null;
 
+-- content is last: SQLite reads a row from its start, so it need not pass the content to read the other columns.
 create table page_versions (
   tenant_id text not null,
   page_id text not null,
   version_id text not null,
   page_group_id text not null,
   version_number integer not null,
-  status text not null check (status in ('processing', 'published', 'failed')),
+  supplementary_context text,
+  computed_name text not null check (computed_name <> ''),
+  status text not null check (status in ('processing', 'ready', 'published', 'failed')),
   published_at text check ((published_at is not null) = (status = 'published')),
   failure_reason text check ((failure_reason is not null) = (status = 'failed')),
-  attempts integer not null default 0,
+  publish integer not null check (publish in (0, 1)),
+  attempts integer not null,
   claimable_at text not null,
+  idempotency_key text,
+  request_hash text,
   created_at text not null,
+  content text,
   primary key (tenant_id, page_id, version_id)
-) strict, without rowid;
+) strict;
+create unique index page_versions_idempotency_key on page_versions (tenant_id, page_id, idempotency_key)
+  where idempotency_key is not null;
 -- What waits for a publisher: tenant by tenant, so that tenants take turns.
 create index page_versions_waiting on page_versions (tenant_id, claimable_at) where status = 'processing';
 

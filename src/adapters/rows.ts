@@ -1,7 +1,7 @@
 import type { StoredApiKey } from '../core/ports/api-keys.ts'
 import type { StoredErasure } from '../core/ports/erasures.ts'
 import type { StoredPageGroup } from '../core/ports/page-groups.ts'
-import type { NewPageRow, StoredPage, StoredPageWithVersions, StoredVersion } from '../core/ports/pages.ts'
+import type { NewPageRow, NewVersionRow, PageWant, StoredPage, StoredVersion } from '../core/ports/pages.ts'
 import type { StoredLog } from '../core/ports/prospect-logs.ts'
 import type { Settlement } from '../core/ports/versions.ts'
 import type { LookedAt, Timestamp } from '../core/ports/world.ts'
@@ -21,14 +21,16 @@ export const COLUMNS = {
     idempotency_key, request_hash, created_prospect boolean, occurred_at timestamptz, timeline_key bigint,
     created_at timestamptz`),
   page_groups: columnsOf(`tenant_id, page_group_id, brand_id, name, title, page_context, status, actions json,
-    footer_links json, scripts json, header_action_id, created_at timestamptz, updated_at timestamptz,
-    deleted_at timestamptz`),
-  page_counts: columnsOf('tenant_id, page_group_id, pages_count bigint'),
-  pages: columnsOf(`tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
-    published_version_id, latest_version_id, idempotency_key, request_hash, created_at timestamptz,
+    footer_links json, scripts json, header_action_id, revision int, idempotency_key, request_hash,
+    created_at timestamptz, updated_at timestamptz, deleted_at timestamptz`),
+  page_counts: columnsOf('tenant_id, page_group_id, pages_count bigint, changes bigint'),
+  pages: columnsOf(`tenant_id, page_group_id, page_id, custom_name, computed_name,
+    published_version_id, latest_version_id, revision int, idempotency_key, request_hash, created_at timestamptz,
     updated_at timestamptz`),
-  page_versions: columnsOf(`tenant_id, page_id, version_id, page_group_id, version_number int, status,
-    published_at timestamptz, failure_reason, attempts int, claimable_at timestamptz, created_at timestamptz`),
+  page_versions: columnsOf(`tenant_id, page_id, version_id, page_group_id, version_number int,
+    supplementary_context, computed_name, content json, status, published_at timestamptz, failure_reason,
+    publish boolean, attempts int, claimable_at timestamptz, idempotency_key, request_hash,
+    created_at timestamptz`),
   erasures: columnsOf(`tenant_id, erasure_id, prospect_id, email_hash, status, requested_at timestamptz,
     completed_at timestamptz, logs_erased int, pass int, position, attempts int, claimable_at timestamptz`),
 }
@@ -66,17 +68,32 @@ export const storedLog = (row: LogRow): StoredLog => {
   }
 }
 
-/** Of a page when it is created; `published_version_id` is set later. */
 export const NEW_PAGE_COLUMNS = without(COLUMNS.pages, 'published_version_id')
-export const newPageRow = (page: NewPageRow) => ({ ...page, latestVersionId: page.versionId })
+export const newPageRow = ({ content, supplementaryContext, ...page }: NewPageRow) => {
+  return { ...page, latestVersionId: page.versionId, revision: 1 }
+}
+
+/** Of a version when it is created; the others are set when it is done. */
+export const NEW_VERSION_COLUMNS = without(COLUMNS.page_versions, 'published_at', 'failure_reason')
+export const newVersionRow = (page: PageWant, version: NewVersionRow) => ({
+  ...version,
+  tenantId: page.tenantId,
+  pageGroupId: page.pageGroupId,
+  pageId: page.pageId,
+  status: 'processing' as const,
+  attempts: 0,
+  claimableAt: version.createdAt,
+})
+/** The first version of a new page: it is to be published, and its idempotency key is that of the page. */
+export const firstVersionRow = (page: NewPageRow) =>
+  newVersionRow(page, { ...page, publish: true, idempotencyKey: null, requestHash: null })
 
 /** Of a page group, those that may change. */
-export const PAGE_GROUP_CHANGES = without(COLUMNS.page_groups, 'tenant_id', 'page_group_id', 'created_at')
+export const PAGE_GROUP_CHANGES = without(
+  COLUMNS.page_groups,
+  ...['tenant_id', 'page_group_id', 'revision', 'idempotency_key', 'request_hash', 'created_at'],
+)
 
-export type PageRow = Omit<StoredPageWithVersions, 'published' | 'latest'> & {
-  readonly publishedVersionId: string | null
-  readonly latestVersionId: string
-}
 export const storedPage = (row: StoredPage): StoredPage => {
   const { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt } = row
   return { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt }
@@ -84,15 +101,23 @@ export const storedPage = (row: StoredPage): StoredPage => {
 
 export const storedVersion = (row: StoredVersion): StoredVersion => {
   const { versionId, versionNumber, status, publishedAt, failureReason } = row
-  return { versionId, versionNumber, status, publishedAt, failureReason }
+  const { supplementaryContext, computedName, createdAt } = row
+  return {
+    ...{ versionId, versionNumber, status, publishedAt, failureReason },
+    ...{ supplementaryContext, computedName, createdAt },
+  }
 }
+
+export const rawJsonOf = ({ content }: { readonly content: string | null }) =>
+  content === null ? null : { rawJson: content }
 
 /** What a settlement changes. `uncounted` is the number of attempts to take back. */
 export const settledRow = (tenantId: string, done: Settlement) => ({
   ...done,
   tenantId,
+  finishedAt: 'at' in done ? done.at : null,
   publishedAt: done.status === 'published' ? done.at : null,
-  computedName: done.status === 'published' ? done.computedName : null,
+  computedName: 'computedName' in done ? done.computedName : null,
   failureReason: done.status === 'failed' ? done.reason : null,
   claimableAt: done.status === 'processing' ? done.claimableAt : null,
   uncounted: done.status === 'processing' && !done.counts ? 1 : 0,

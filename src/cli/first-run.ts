@@ -30,7 +30,8 @@ export const greeting = async (deps: CommandDeps, config: Config, url: string): 
  */
 const firstRun = async (deps: CommandDeps, url: string, reference: string): Promise<string> => {
   const { tenantId } = await createTenant(deps)({ name: 'First tenant' })
-  const { pageGroupId } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
+  const { pageGroup } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
+  const { pageGroupId } = pageGroup
   const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: SCOPES, lifeMs: null })
   return `
 ${paint('bold', 'This database had no API key, so a tenant, a page group and a key were created.')}

@@ -2,14 +2,15 @@ import { readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { createPageGroup, type PageGroupFields } from '../core/create-page-group.ts'
 import { refuse } from '../core/failures.ts'
-import { findPageGroup } from '../core/find-page-group.ts'
+import { getPageGroup, locatePageGroup } from '../core/get-page-group.ts'
 import { listAllPageGroups } from '../core/list-page-groups.ts'
 import { orNull } from '../core/or-null.ts'
 import { updatePageGroup } from '../core/update-page-group.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkShape } from '../shapes/check.ts'
+import { withTexts } from '../shapes/json.ts'
 import { PAGE_GROUP_STATUSES, PageGroupFile, type PageGroupStatus } from '../shapes/page-group.ts'
-import { type Command, isFolder, TENANT, type Texts, valued, wrongUse } from './command.ts'
+import { type Command, isFolder, type Open, TENANT, type Texts, valued, wrongUse } from './command.ts'
 import { everySecond } from './output.ts'
 
 const STATUSES = PAGE_GROUP_STATUSES.join(', ')
@@ -34,8 +35,7 @@ const statusCommand = (verb: string, status: PageGroupStatus, help: string): Com
   details: ['page-groups update ID --status active undoes it.'],
   operands: ['ID'],
   examples: { [`${verb} a page group`]: `prospect-pages page-groups ${verb} "$GROUP"` },
-  run: async ({ operands: [pageGroupId = ''] }, open) =>
-    updatePageGroup(await open())(pageGroupId, { status }),
+  run: async ({ operands: [pageGroupId = ''] }, open) => change(open, pageGroupId, { status }),
 })
 
 export const pageGroupCommands: readonly Command[] = [
@@ -63,7 +63,7 @@ export const pageGroupCommands: readonly Command[] = [
       const create = createPageGroup(await open())
       const isDue = everySecond()
       for (const [i, group] of groups.entries()) {
-        yield await create(group)
+        yield (await create(group)).pageGroup
         if (process.stderr.isTTY && isDue()) process.stderr.write(`${i + 1} of ${groups.length}\n`)
       }
     },
@@ -88,7 +88,10 @@ export const pageGroupCommands: readonly Command[] = [
     help: 'shows a page group, even a deleted one',
     operands: ['ID'],
     examples: { 'all fields': 'prospect-pages page-groups show "$GROUP"' },
-    run: async ({ operands: [pageGroupId = ''] }, open) => findPageGroup(await open())(pageGroupId),
+    run: async ({ operands: [pageGroupId = ''] }, open) => {
+      const deps = { ...(await open()), seesDeleted: true }
+      return (await getPageGroup(deps)(await locatePageGroup(deps)(pageGroupId))).pageGroup
+    },
   },
   {
     words: 'page-groups update',
@@ -104,12 +107,18 @@ export const pageGroupCommands: readonly Command[] = [
       const [fields = {}, ...more] = groupsIn(texts)
       if (Object.keys(fields).length === 0) wrongUse('nothing to change: no field is given')
       if (more.length > 0) wrongUse('an update takes the fields of one page group')
-      return updatePageGroup(await open())(pageGroupId, fields)
+      return change(open, pageGroupId, fields)
     },
   },
   statusCommand('archive', 'archived', 'archives a page group: it takes no new pages'),
   statusCommand('delete', 'deleted', 'deletes a page group: callers no longer find it'),
 ]
+
+/** Of any tenant, even a deleted one. */
+const change = async (open: Open, pageGroupId: string, fields: PageGroupFields) => {
+  const deps = { ...(await open()), seesDeleted: true }
+  return (await updatePageGroup(deps)({ ...(await locatePageGroup(deps)(pageGroupId)), ...fields })).pageGroup
+}
 
 /** The fields of each group in the file, or of one without a file; options override them. */
 const groupsIn = (texts: Texts): PageGroupFields[] => {
@@ -136,8 +145,5 @@ const fieldsOf = (text: string, subject: string): PageGroupFields => {
     return refuse('invalid_json', `${subject} is not a JSON object. A file has one, or one on each line.`)
   const { output, faults } = checkShape(PageGroupFile, value)
   if (faults.length > 0) refuse('invalid_request', `${subject} is invalid.`, { errors: faults })
-  const { actions, footerLinks, scripts, ...fields } = output
-  const { members } = membersOf(text)
-  const lists = ['actions', 'footerLinks', 'scripts'].filter((name) => members.has(name))
-  return { ...fields, ...Object.fromEntries(lists.map((name) => [name, members.get(name)])) }
+  return withTexts(output, membersOf(text).members)
 }

@@ -1,10 +1,6 @@
-import type * as v from 'valibot'
-import { parseJson, refuseDeep, refuseFaults } from '../adapters/http/parse-request.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { DEFAULTS } from '../config/config.ts'
-import { createPageGroup, type NewPageGroup } from '../core/create-page-group.ts'
 import { brandsOf, createTenant } from '../core/create-tenant.ts'
-import type { Fault } from '../core/failures.ts'
 import { inOrder } from '../core/in-order.ts'
 import { issueApiKey, type NewApiKey } from '../core/issue-api-key.ts'
 import type { NewActivity } from '../core/new-log.ts'
@@ -13,19 +9,20 @@ import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { rememberProspects } from '../core/remember-prospects.ts'
 import { composeUseCases, type Optional, type UseCaseSettings } from '../core/use-cases.ts'
-import { membersOf } from '../json/raw-json.ts'
-import { checkShape } from '../shapes/check.ts'
 import { NewErasure } from '../shapes/erasure.ts'
 import * as inputs from '../shapes/input.ts'
 import { anyId, inTenant } from '../shapes/input.ts'
-import type { RawJson } from '../shapes/json.ts'
 import { PageGroupQuery } from '../shapes/page-group.ts'
 import { ProspectChanges, ProspectQuery } from '../shapes/prospect.ts'
 import { ProspectLogQuery, TimelineQuery } from '../shapes/prospect-log.ts'
 import { SliceQuery } from '../shapes/slice.ts'
 import { checkOptions } from './check-options.ts'
+import { checked, checkedList, type Shape, type SliceOptions, type WithTexts } from './checked-input.ts'
+
+export type { SliceOptions } from './checked-input.ts'
 
 const TENANTS_REMEMBERED_MAX = 10_000
+const GROUP_TEXTS = ['actions', 'footerLinks', 'scripts'] as const
 
 /** What `createService` needs. Only the store is required. */
 export type ServiceOptions = { readonly store: Store } & Optional<
@@ -33,8 +30,6 @@ export type ServiceOptions = { readonly store: Store } & Optional<
 >
 /** An activity to log. `payload.rawJson` is the text of a JSON object. The type is `webhook` by default. */
 export type ActivityToLog = Omit<NewActivity, 'type'> & { readonly type?: string | undefined }
-/** Which slice of a list to return: `limit` is 1 to 100, by default 20; `cursor` the `nextCursor` of the slice before. */
-export type SliceOptions = { readonly limit?: number | undefined; readonly cursor?: string | undefined }
 
 /** What `createService` returns. */
 export type Service = ReturnType<typeof createService>
@@ -70,9 +65,13 @@ export const createService = (options: ServiceOptions) => {
     return run(input)
   }
   const operation =
-    <Given, Input extends OfTenant, Answer>(shape: Shape<Given, Input>, run: Run<Input, Answer>) =>
-    async (given: Given) =>
-      ofTenant(checked(shape, given), run)
+    <Given, Input extends OfTenant, Answer, Raw extends keyof Given & string = never>(
+      shape: Shape<Given, Input>,
+      run: Run<Input, Answer>,
+      rawNames: readonly Raw[] = [],
+    ) =>
+    async (given: WithTexts<Given, Raw>) =>
+      ofTenant(checked(shape, given, rawNames), run)
   const list =
     <Given, Input extends OfTenant, Answer>(shape: Shape<Given, Input>, run: Run<Input, Answer>) =>
     async (given: SliceOptions & Omit<Given, keyof SliceOptions>) =>
@@ -86,11 +85,6 @@ export const createService = (options: ServiceOptions) => {
     /** Issues an API key and returns it, for the only time. It never expires unless `lifeMs` is given. */
     issueApiKey: async (key: Pick<NewApiKey, 'tenantId' | 'scopes'> & Optional<NewApiKey>) =>
       issueApiKey(deps)({ ...checked(inputs.ApiKeyInput, key), scopes: key.scopes }),
-    /** Creates a page group, by default in the first brand of the tenant. */
-    createPageGroup: async (
-      group: Optional<NewPageGroup> & Pick<NewPageGroup, 'tenantId' | 'name' | 'title'>,
-    ) =>
-      createPageGroup(deps)(checked(inputs.PageGroupCreation, group, ['actions', 'footerLinks', 'scripts'])),
     /** Logs one activity, for the prospect with this id, else the one with this email, else a new one. */
     logActivity: async (activity: ActivityToLog) =>
       ofTenant(checkedActivity(activity), useCases.logProspectActivity),
@@ -126,48 +120,38 @@ export const createService = (options: ServiceOptions) => {
     getErasure: operation(inTenant({ erasureId: anyId }), useCases.getErasure),
     /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
     listPageGroups: list(inTenant(PageGroupQuery.entries), useCases.listPageGroups),
+    /** Creates a page group, by default in the first brand of the tenant. */
+    createPageGroup: operation(inputs.PageGroupCreation, useCases.createPageGroup, GROUP_TEXTS),
+    getPageGroup: operation(inputs.PageGroupRead, useCases.getPageGroup),
+    /** Changes the given fields. `ifRevision`, here and below: only if the revision is one of these. */
+    updatePageGroup: operation(inputs.PageGroupUpdate, useCases.updatePageGroup, GROUP_TEXTS),
+    /** Deletes a page group: neither it nor its pages are found any more. */
+    deletePageGroup: operation(inputs.PageGroupDeletion, useCases.deletePageGroup),
     /** One slice of the pages of a group, newest first. */
     listPages: list(inTenant({ pageGroupId: anyId, ...SliceQuery.entries }), useCases.listPages),
     /** Reads a page with its published version, which is null until a publisher has published one. */
-    getPage: operation(inTenant({ pageGroupId: anyId, pageId: anyId }), useCases.getPage),
+    getPage: operation(inputs.PageRead, useCases.getPage),
     /** Creates a page whose first version waits for a publisher. */
-    createPage: operation(inputs.PageCreation, useCases.createPageWithVersion),
+    createPage: operation(inputs.PageCreation, useCases.createPageWithVersion, ['content']),
+    /** Renames a page; null removes its custom name. */
+    updatePage: operation(inputs.PageUpdate, useCases.updatePage),
+    /** Deletes a page with its versions. */
+    deletePage: operation(inputs.PageEnd, useCases.deletePage),
+    /** One slice of the versions of a page, newest first, without their content. */
+    listVersions: list(
+      inTenant({ ...inputs.PageRead.entries, ...SliceQuery.entries }),
+      useCases.listVersions,
+    ),
+    /** Reads a version with its content. */
+    getVersion: operation(inputs.VersionRead, useCases.getVersion),
+    /** Creates a version, which waits for a publisher. What is left out is as in the newest version. */
+    createVersion: operation(inputs.VersionCreation, useCases.createVersion, ['content']),
+    /** Publishes a version; an older one, too. */
+    publishVersion: operation(inputs.VersionPublication, useCases.publishVersion),
+    /** Withdraws the published version. */
+    unpublishPage: operation(inputs.PageEnd, useCases.unpublishPage),
   }
 }
 
 type OfTenant = { readonly tenantId: string }
 type Run<Input, Answer> = (input: Input) => Promise<Answer>
-type Shape<Given, Input> = v.GenericSchema<Given, Input>
-type WithTexts<Input, Raw> = [Raw] extends [never]
-  ? Input
-  : { readonly [Name in keyof Input]: Name extends Raw ? RawJson : Input[Name] }
-
-/** What an operation is given, checked against its shape. JSON texts are parsed for that, and passed on unchanged. */
-const checked = <Input, Raw extends string = never>(
-  shape: Shape<unknown, Input>,
-  given: unknown,
-  rawNames: readonly Raw[] = [],
-  place: 'pointer' | 'parameter' = 'pointer',
-): WithTexts<Input, Raw> => {
-  const texts: Record<string, RawJson> = {}
-  const values: Record<string, unknown> = { ...Object(given) }
-  const faults: Fault[] = []
-  for (const name of rawNames) {
-    const { rawJson } = Object(values[name]) as Partial<RawJson>
-    if (typeof rawJson === 'string') {
-      texts[name] = { rawJson }
-      values[name] = parseJson(rawJson, name)
-      refuseDeep(membersOf(`{"${name}":${rawJson}}`).depth, name)
-    } else if (values[name] !== undefined)
-      faults.push({ detail: 'must be { rawJson }: the text of a JSON value', pointer: `/${name}` })
-  }
-  const { output, faults: others } = checkShape(shape, values, place)
-  faults.push(...others.filter((other) => !faults.some(({ pointer }) => pointer === other['pointer'])))
-  const words = faults.map(({ detail, pointer, parameter }) => `${pointer ?? parameter} ${detail}`)
-  refuseFaults(faults, `Invalid input: ${words.join('; ')}.`)
-  return { ...(output as object), ...texts } as WithTexts<Input, Raw>
-}
-
-/** Over HTTP the limit is a text, and so its shape is one of a text. */
-const checkedList = <Input>(shape: Shape<unknown, Input>, { limit, ...list }: SliceOptions = {}) =>
-  checked(shape, { ...list, ...(limit !== undefined && { limit: String(limit) }) }, [], 'parameter')

@@ -1,7 +1,8 @@
-import type { PageGroup } from '../shapes/page-group.ts'
 import { brandsOf } from './create-tenant.ts'
+import { untilRecorded } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
-import { pageGroupOf } from './list-page-groups.ts'
+import { type ReadPageGroup, readPageGroupOf } from './get-page-group.ts'
+import { requestHashOf, requireSame } from './idempotency.ts'
 import type { StoredPageGroup } from './ports/page-groups.ts'
 import type { Needs, Store } from './ports/store.ts'
 import { isoTime } from './times.ts'
@@ -11,40 +12,65 @@ export type PageGroupFields = Partial<
   Omit<StoredPageGroup, 'tenantId' | 'pageGroupId' | 'pagesCount' | 'createdAt' | 'updatedAt' | 'deletedAt'>
 >
 /** A page group to create. Only its tenant, name and title are required. */
-export type NewPageGroup = PageGroupFields & Pick<StoredPageGroup, 'tenantId' | 'name' | 'title'>
+export type NewPageGroup = PageGroupFields &
+  Pick<StoredPageGroup, 'tenantId' | 'name' | 'title'> & { readonly idempotencyKey?: string | undefined }
 
 const EMPTY = { rawJson: '[]' }
 
-/** Creates a page group, by default in the tenant's first brand. Refuses `not_found`: the tenant or the brand. Fields are not checked. */
+/** `replayed`: the same request was made before under this idempotency key, and this is the group it created. */
+export type PageGroupCreation = ReadPageGroup & { readonly replayed: boolean }
+
+/**
+ * Creates a page group, by default in the tenant's first brand. Fields are not checked.
+ * Refuses `not_found`: the tenant, `invalid_request`: the brand, and `idempotency_key_reused`.
+ */
 export const createPageGroup =
   ({ store, clock, newId }: Needs<'pageGroups' | 'tenants'>) =>
-  async (wanted: NewPageGroup): Promise<PageGroup> => {
-    const now = isoTime(clock())
-    const status = wanted.status ?? 'active'
-    const group: StoredPageGroup = {
-      tenantId: wanted.tenantId,
-      pageGroupId: newId('pagegroup'),
-      brandId: await brandFor(store, wanted.tenantId, wanted.brandId),
-      name: wanted.name,
-      title: wanted.title,
-      pageContext: wanted.pageContext ?? null,
-      status,
-      pagesCount: 0,
-      actions: wanted.actions ?? EMPTY,
-      footerLinks: wanted.footerLinks ?? EMPTY,
-      scripts: wanted.scripts ?? EMPTY,
-      headerActionId: wanted.headerActionId ?? null,
-      createdAt: now,
-      updatedAt: now,
-      deletedAt: status === 'deleted' ? now : null,
-    }
-    await store.pageGroups.add(group)
-    return pageGroupOf(group)
-  }
+  ({ idempotencyKey, ...wanted }: NewPageGroup): Promise<PageGroupCreation> =>
+    untilRecorded(async () => {
+      const { tenantId, actions = EMPTY, footerLinks = EMPTY, scripts = EMPTY } = wanted
+      const requestHash = idempotencyKey === undefined ? null : hashOf(wanted)
+      const first = idempotencyKey && (await store.pageGroups.find({ tenantId, idempotencyKey }))
+      if (first) {
+        requireSame(first, requestHash, { pageGroupId: first.pageGroupId })
+        return { ...readPageGroupOf(first), replayed: true }
+      }
+      const now = isoTime(clock())
+      const status = wanted.status ?? 'active'
+      const group: StoredPageGroup = {
+        tenantId,
+        pageGroupId: newId('pagegroup'),
+        brandId: await brandFor(store, tenantId, wanted.brandId),
+        name: wanted.name,
+        title: wanted.title,
+        pageContext: wanted.pageContext ?? null,
+        status,
+        pagesCount: 0,
+        actions,
+        footerLinks,
+        scripts,
+        headerActionId: wanted.headerActionId ?? null,
+        createdAt: now,
+        updatedAt: now,
+        deletedAt: status === 'deleted' ? now : null,
+      }
+      const recorded = await store.pageGroups.add({
+        ...group,
+        idempotencyKey: idempotencyKey ?? null,
+        requestHash,
+      })
+      if (recorded === 'overtaken') return recorded
+      return { ...readPageGroupOf({ ...group, revision: 1, requestHash }), replayed: false }
+    })
+
+/** The members of a request in the order of their names: that in which they were sent makes no difference. */
+const hashOf = (wanted: PageGroupFields): string =>
+  requestHashOf([JSON.stringify(Object.entries(wanted).sort(([a], [b]) => (a < b ? -1 : 1)))])
 
 /** The brand with this id, or the tenant's first. */
 export const brandFor = async (store: Pick<Store, 'tenants'>, tenantId: string, brandId?: string) => {
   const brands = await brandsOf(store, tenantId)
   const brand = brandId === undefined ? brands[0] : brands.find((known) => known === brandId)
-  return brand ?? refuse('not_found', 'This tenant has no brand with this id.')
+  const errors = [{ detail: 'must be a brand of the tenant', pointer: '/brandId' }]
+  return brand ?? refuse('invalid_request', 'This tenant has no brand with this id.', { errors })
 }

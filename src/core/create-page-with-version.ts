@@ -1,3 +1,4 @@
+import type { RawJson } from '../shapes/json.ts'
 import type { CreatedPage, NewPage } from '../shapes/page.ts'
 import { decideAndSave } from './decide-and-save.ts'
 import { pageGroupNotFound, refuse } from './failures.ts'
@@ -11,8 +12,12 @@ import type { NewId } from './ports/world.ts'
 import { isoTime } from './times.ts'
 
 /** A page to create in a group. */
-export type PageToCreate = NewPage &
-  Pick<NewPageRow, 'tenantId' | 'pageGroupId'> & { readonly idempotencyKey?: string | undefined }
+export type PageToCreate = Omit<NewPage, 'content'> &
+  Pick<NewPageRow, 'tenantId' | 'pageGroupId'> & {
+    /** The text of a JSON object. */
+    readonly content?: RawJson | undefined
+    readonly idempotencyKey?: string | undefined
+  }
 /** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
 export type PageCreation = { readonly page: CreatedPage; readonly replayed: boolean }
 
@@ -57,12 +62,12 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
 
   const createOne = (input: PageToCreate): PageCreation => {
     const { tenantId, pageGroupId, customName = null, supplementaryContext = null } = input
-    const { idempotencyKey = null } = input
+    const { idempotencyKey = null, content } = input
     const group = groups.get(keyOf(tenantId, pageGroupId))
     if (group === undefined) return pageGroupNotFound()
 
     const key = idempotencyKey === null ? null : keyOf(tenantId, pageGroupId, idempotencyKey)
-    const requestHash = key === null ? null : requestHashOf([supplementaryContext, customName])
+    const requestHash = key === null ? null : requestHashOf([supplementaryContext, customName], content)
     const first = earlier.find(key, requestHash)
     if (first !== undefined) return { page: createdPageOf(first), replayed: true }
 
@@ -76,6 +81,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
       customName,
       computedName: firstWords(supplementaryContext, group.title, group.pagesCount),
       supplementaryContext,
+      content: content ?? null,
       idempotencyKey,
       requestHash,
       versionId: newId('pageversion'),

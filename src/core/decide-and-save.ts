@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { DomainFailure, unavailable } from './failures.ts'
 import type { Outcome } from './outcome.ts'
 import type { Recorded } from './ports/world.ts'
@@ -56,6 +57,8 @@ export const untilRecorded = async <Answer>(write: () => Promise<Answer | 'overt
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const answer = await write()
     if (answer !== 'overtaken') return answer
+    // At random, so that many who write the same do not go on overtaking each other.
+    await setTimeout(Math.random() * 2 ** round)
   }
   throw gaveUp()
 }

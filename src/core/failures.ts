@@ -3,12 +3,16 @@ export type FailureKind =
   // refused by the use cases
   | 'page_group_not_found'
   | 'page_not_found'
+  | 'version_not_found'
   | 'prospect_not_found'
   | 'prospect_log_not_found'
   | 'erasure_not_found'
   | 'prospect_erased'
   | 'email_taken'
   | 'page_group_not_active'
+  | 'version_not_ready'
+  | 'limit_reached'
+  | 'precondition_failed'
   | 'idempotency_key_reused'
   | 'invalid_cursor'
   | 'missing_api_key'
@@ -35,6 +39,9 @@ export type FailureFacts = {
   readonly prospectId?: string
   readonly prospectLogId?: string
   readonly pageId?: string
+  readonly pageGroupId?: string
+  readonly versionId?: string
+  readonly revision?: number
   readonly requiredScope?: string
   readonly retryAfterS?: number
   readonly allow?: string
@@ -66,4 +73,5 @@ export const isUnavailable = (why: unknown): why is DomainFailure =>
 
 export const prospectNotFound = (): never => refuse('prospect_not_found', 'Prospect not found.')
 export const prospectErased = (): never => refuse('prospect_erased', 'The prospect was erased.')
+export const versionNotFound = (): never => refuse('version_not_found', 'Version not found in this page.')
 export const pageGroupNotFound = (): never => refuse('page_group_not_found', 'Page group not found.')

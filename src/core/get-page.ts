@@ -2,8 +2,11 @@ import type { PageWithVersion } from '../shapes/page.ts'
 import { pageGroupNotFound, refuse } from './failures.ts'
 import { effectiveName } from './list-pages.ts'
 import { attemptEach, type Outcome } from './outcome.ts'
-import type { FoundPage, PageWant, StoredVersion } from './ports/pages.ts'
+import type { FoundPage, PageWant, StoredPageWithVersions, StoredVersionWithContent } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
+
+/** A page, and its revision, which every visible change raises. */
+export type ReadPage = { readonly page: PageWithVersion; readonly revision: number }
 
 /**
  * Reads pages, many at once, each with its published version, which is null until something is published.
@@ -11,13 +14,19 @@ import type { Needs } from './ports/store.ts'
  */
 export const getPages =
   ({ store }: Pick<Needs<'pages'>, 'store'>) =>
-  async (wants: readonly PageWant[]): Promise<readonly Outcome<PageWithVersion>[]> =>
-    attemptEach(await store.pages.find(wants), pageWithVersionOf)
+  async (wants: readonly PageWant[]): Promise<readonly Outcome<ReadPage>[]> =>
+    attemptEach(await store.pages.find(wants), (found) => readPageOf(existingPage(found)))
 
-const pageWithVersionOf = (page: FoundPage): PageWithVersion => {
-  if (page === 'page_group_not_found') return pageGroupNotFound()
-  if (page === 'page_not_found') return refuse('page_not_found', 'Page not found in this group.')
-  return {
+/** Refuses `page_group_not_found`, `page_not_found`. */
+export const existingPage = (found: FoundPage | undefined): StoredPageWithVersions => {
+  if (found === 'page_group_not_found') return pageGroupNotFound()
+  if (found === 'page_not_found' || found === undefined)
+    return refuse('page_not_found', 'Page not found in this group.')
+  return found
+}
+
+const readPageOf = (page: StoredPageWithVersions): ReadPage => ({
+  page: {
     pageId: page.pageId,
     pageGroupId: page.pageGroupId,
     tenantId: page.tenantId,
@@ -25,7 +34,7 @@ const pageWithVersionOf = (page: FoundPage): PageWithVersion => {
     effectiveName: effectiveName(page),
     customName: page.customName,
     computedName: page.computedName,
-    supplementaryContext: page.supplementaryContext,
+    supplementaryContext: (page.published ?? page.latest).supplementaryContext,
     publishedVersion: page.published && publishedVersionOf(page.published),
     latestVersion: {
       versionId: page.latest.versionId,
@@ -33,8 +42,12 @@ const pageWithVersionOf = (page: FoundPage): PageWithVersion => {
       status: page.latest.status,
       failureReason: page.latest.failureReason,
     },
-  }
-}
+  },
+  revision: page.revision,
+})
 
-const publishedVersionOf = ({ versionId, versionNumber, publishedAt }: StoredVersion) =>
-  publishedAt === null ? null : { versionId, versionNumber, publishedAt }
+const publishedVersionOf = (version: StoredVersionWithContent) => {
+  const { versionId, versionNumber, publishedAt, content } = version
+  if (publishedAt === null) return null
+  return { versionId, versionNumber, publishedAt, ...(content && { content }) }
+}

@@ -12,6 +12,15 @@ export const requestHashOf = (
   json: RawJson = { rawJson: '' },
 ): string => FORM + sha256(JSON.stringify(fields.map((field) => field ?? null)) + json.rawJson)
 
+/** Refuses `idempotency_key_reused` unless this is the first request again. */
+export const requireSame = (
+  first: { readonly requestHash: string | null },
+  requestHash: string | null,
+  facts: FailureFacts,
+): void => {
+  if (first.requestHash !== requestHash) refuse('idempotency_key_reused', REUSED, facts)
+}
+
 /** The requests already made under their idempotency keys. `factsOf` names the first one in a refusal. */
 export const earlierRequests = <Earlier extends { readonly requestHash: string | null }>(
   known: Iterable<readonly [key: string, Earlier]>,
@@ -22,8 +31,7 @@ export const earlierRequests = <Earlier extends { readonly requestHash: string |
     /** The first request under this key, to be answered again. Refuses `idempotency_key_reused` if it differs. */
     find: (key: string | null, requestHash: string | null): Earlier | undefined => {
       const first = key === null ? undefined : byKey.get(key)
-      if (first !== undefined && first.requestHash !== requestHash)
-        refuse('idempotency_key_reused', REUSED, factsOf(first))
+      if (first !== undefined) requireSame(first, requestHash, factsOf(first))
       return first
     },
     add: (key: string | null, request: Earlier): void => {

@@ -3,6 +3,7 @@ import type { PatientNamer } from './name-patiently.ts'
 import type { Needs } from './ports/store.ts'
 import type { ClaimedVersion, Settlement } from './ports/versions.ts'
 import { isoTime } from './times.ts'
+import { statusAfter } from './version-states.ts'
 
 export const ATTEMPTS_MAX = 5
 /** How long a version rests if the store could not answer what its namer needs to know. */
@@ -18,6 +19,9 @@ type Deps = Omit<Needs<'versions'>, 'newId'> & {
 }
 
 type Ended = ClaimedVersion & Settlement
+
+const failed = statusAfter('processing', 'fail')
+const finished = (publish: boolean) => statusAfter('processing', publish ? 'finish' : 'finishUnpublished')
 
 /**
  * Claims waiting versions and publishes them, each with a name from the namer.
@@ -41,20 +45,20 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs }: Deps
 
   const attemptAt = async (version: ClaimedVersion, stop: AbortSignal): Promise<Ended> => {
     const { attempt } = version
-    const publishedAs = (computedName: string | null) =>
-      ({ ...version, status: 'published', at: isoTime(clock()), computedName }) as const
+    const finishedAs = (computedName: string | null) =>
+      ({ ...version, status: finished(version.publish), at: isoTime(clock()), computedName }) as const
     const waitingFor = (ms: number, counts: boolean) =>
       ({ ...version, status: 'processing', claimableAt: isoTime(clock() + ms), counts }) as const
     if (attempt > ATTEMPTS_MAX)
-      return { ...version, status: 'failed', reason: `None of ${ATTEMPTS_MAX} attempts came to an end.` }
-    if (namer === null) return publishedAs(null)
+      return { ...version, status: failed, reason: `None of ${ATTEMPTS_MAX} attempts came to an end.` }
+    if (namer === null) return finishedAs(null)
     try {
       const context = await store.versions.context(version)
-      return publishedAs(context && (await namer(context, stop, version)))
+      return finishedAs(context && (await namer(context, stop, version)))
     } catch (error) {
       if (stop.aborted) return waitingFor(0, false)
       keepError(error)
-      return attempt < ATTEMPTS_MAX ? waitingFor(REST_MS, true) : publishedAs(null)
+      return attempt < ATTEMPTS_MAX ? waitingFor(REST_MS, true) : finishedAs(null)
     }
   }
 
@@ -68,8 +72,18 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs }: Deps
 
   const settleEnded = async (): Promise<void> => {
     const byTenant = Map.groupBy(ended.splice(0), ({ tenantId }) => tenantId)
-    const saves = [...byTenant].map(([tenantId, those]) => store.versions.settle(tenantId, those))
-    await Promise.all(saves.map((save) => save.catch(keepError)))
+    await Promise.all([...byTenant].map((ofTenant) => settle(...ofTenant).catch(keepError)))
+  }
+
+  /** A version that is not published, because a newer one is by now, is ready. */
+  const settle = async (tenantId: string, those: readonly Ended[]): Promise<void> => {
+    const saved = new Set(await store.versions.settle(tenantId, those))
+    const overtaken = those.flatMap((one) =>
+      one.status === 'published' && !saved.has(one.versionId)
+        ? [{ ...one, status: finished(false) } as const]
+        : [],
+    )
+    if (overtaken.length > 0) await store.versions.settle(tenantId, overtaken)
   }
 
   return async (stop: AbortSignal, woken?: Promise<void>): Promise<boolean> => {

@@ -1,27 +1,52 @@
-import type { PageGroup } from '../shapes/page-group.ts'
+import { isDeepStrictEqual } from 'node:util'
 import { brandFor, type PageGroupFields } from './create-page-group.ts'
 import { untilRecorded } from './decide-and-save.ts'
-import { pageGroupNotFound } from './failures.ts'
-import { pageGroupOf } from './list-page-groups.ts'
+import {
+  existingPageGroup,
+  getPageGroup,
+  type PageGroupDeps,
+  type PageGroupRead,
+  type ReadPageGroup,
+} from './get-page-group.ts'
 import type { Needs } from './ports/store.ts'
+import { type IfRevision, requireRevision } from './revisions.ts'
 import { isoTime } from './times.ts'
+import { atOnce, type Turns } from './turns.ts'
+
+/** Which fields of which page group to change. */
+export type PageGroupUpdate = PageGroupRead & PageGroupFields & IfRevision
+type Deps = Omit<Needs<'pageGroups' | 'tenants'>, 'newId'> & Pick<PageGroupDeps, 'seesDeleted'> & Turns
 
 /**
  * Changes the given fields of a page group. An archived group accepts no new pages; a deleted one is gone for callers. The
  * fields are not checked.
- * Refuses `page_group_not_found`, and `not_found`: the brand.
+ * Refuses `page_group_not_found`, `precondition_failed`, and `invalid_request`: the brand.
  */
 export const updatePageGroup =
-  ({ store, clock }: Omit<Needs<'pageGroups' | 'tenants'>, 'newId'>) =>
-  (pageGroupId: string, fields: PageGroupFields): Promise<PageGroup> =>
-    untilRecorded(async () => {
-      const group = (await store.pageGroups.find(pageGroupId)) ?? pageGroupNotFound()
-      if (fields.brandId !== undefined) await brandFor(store, group.tenantId, fields.brandId)
-      // Always later, so that another writer that read the group before is overtaken.
-      const now = isoTime(Math.max(clock(), Date.parse(group.updatedAt) + 1))
-      const status = fields.status ?? group.status
-      const deletedAt = status === 'deleted' ? (group.deletedAt ?? now) : null
-      const after = { ...group, ...fields, status, updatedAt: now, deletedAt }
-      const recorded = await store.pageGroups.change(after, group.updatedAt)
-      return recorded === 'recorded' ? pageGroupOf(after) : recorded
-    })
+  (deps: Deps) =>
+  async ({ ifRevision, tenantId, pageGroupId, ...fields }: PageGroupUpdate): Promise<ReadPageGroup> => {
+    const { store, clock, inTurn = atOnce } = deps
+    const want = { tenantId, pageGroupId }
+    await inTurn(pageGroupId, () =>
+      untilRecorded(async () => {
+        const group = await existingPageGroup(deps, want)
+        requireRevision(group.revision, { ifRevision })
+        if (fields.brandId !== undefined) await brandFor(store, tenantId, fields.brandId)
+        if (isDeepStrictEqual({ ...group, ...fields }, group)) return 'recorded'
+        // Always later, so that another writer that read the group before is overtaken.
+        const now = isoTime(Math.max(clock(), Date.parse(group.updatedAt) + 1))
+        const status = fields.status ?? group.status
+        const deletedAt = status === 'deleted' ? (group.deletedAt ?? now) : null
+        const after = { ...group, ...fields, status, updatedAt: now, deletedAt }
+        return store.pageGroups.change(after, group.updatedAt, ifRevision && group.revision)
+      }),
+    )
+    return getPageGroup({ store, seesDeleted: true })(want)
+  }
+
+/** Deletes a page group: callers find neither it nor its pages. Refuses `page_group_not_found`, `precondition_failed`. */
+export const deletePageGroup =
+  (deps: Deps) =>
+  async (want: PageGroupRead & IfRevision): Promise<void> => {
+    await updatePageGroup(deps)({ ...want, status: 'deleted' })
+  }

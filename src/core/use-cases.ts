@@ -1,6 +1,10 @@
+import { createPageGroup } from './create-page-group.ts'
 import { createPagesWithVersion } from './create-page-with-version.ts'
+import { createVersion } from './create-version.ts'
+import { deletePage } from './delete-page.ts'
 import { type GatherObserver, gather } from './gather.ts'
 import { getPages } from './get-page.ts'
+import { getPageGroup } from './get-page-group.ts'
 import { getProspects } from './get-prospect.ts'
 import { getProspectLogs } from './get-prospect-log.ts'
 import { LIST_LENGTH_MAX } from './in-order.ts'
@@ -10,11 +14,16 @@ import { listPages } from './list-pages.ts'
 import { listProspectLogs } from './list-prospect-logs.ts'
 import { listProspects } from './list-prospects.ts'
 import { listTimelines } from './list-timeline.ts'
+import { getVersions, listVersions } from './list-versions.ts'
 import { type LoggedActivity, logProspectActivities } from './log-prospect-activity.ts'
 import type { LocatedActivity, NewActivity } from './new-log.ts'
 import type { Needs, Store } from './ports/store.ts'
+import { publishVersion, unpublishPage } from './publish-version.ts'
 import { type RememberedProspects, rememberProspects } from './remember-prospects.ts'
 import { requestErasure } from './request-erasure.ts'
+import { createTurns } from './turns.ts'
+import { updatePage } from './update-page.ts'
+import { deletePageGroup, updatePageGroup } from './update-page-group.ts'
 import { updateProspect } from './update-prospect.ts'
 
 /**
@@ -59,6 +68,7 @@ export const composeUseCases = (deps: Deps) => {
   })
   const readOne = (operation: string) => ({ ...options(operation), ...PAGES })
   const readSlices = (operation: string) => ({ ...options(operation), ...SLICES })
+  const turning = { ...deps, inTurn: createTurns() }
   const logAll = logProspectActivities({ ...deps, remembered })
   const gatherLogs = () =>
     gather(logAll, {
@@ -85,13 +95,24 @@ export const composeUseCases = (deps: Deps) => {
     listProspectLogs: gather(listProspectLogs(deps), readSlices('listProspectLogs')),
     getProspectLog: gather(getProspectLogs(deps), readOne('getProspectLog')),
     listPageGroups: gather(listPageGroups(deps), readSlices('listPageGroups')),
+    createPageGroup: createPageGroup(deps),
+    getPageGroup: getPageGroup(deps),
+    updatePageGroup: updatePageGroup(turning),
+    deletePageGroup: deletePageGroup(turning),
     listPages: gather(listPages(deps), readSlices('listPages')),
     getPage: gather(getPages(deps), readOne('getPage')),
     createPageWithVersion: gather(createPagesWithVersion(deps), {
       ...options('createPageWithVersion'),
-      weightOf: ({ supplementaryContext, customName }) =>
-        lengthOf(supplementaryContext) + lengthOf(customName),
+      weightOf: ({ supplementaryContext, customName, content }) =>
+        lengthOf(supplementaryContext) + lengthOf(customName) + lengthOf(content?.rawJson),
     }),
+    updatePage: updatePage(turning),
+    deletePage: deletePage(turning),
+    listVersions: gather(listVersions(deps), readSlices('listVersions')),
+    getVersion: gather(getVersions(deps), readOne('getVersion')),
+    createVersion: createVersion(turning),
+    publishVersion: publishVersion(turning),
+    unpublishPage: unpublishPage(turning),
     eraseProspect: requestErasure(deps),
     listErasures: gather(listErasures(deps), readSlices('listErasures')),
     getErasure: getErasure(deps),

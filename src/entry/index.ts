@@ -7,14 +7,22 @@ import './needs-node.ts'
 export { createNewId } from '../adapters/ids.ts'
 export { type MemoryStore, memoryStore } from '../adapters/memory/store.ts'
 export * from '../compose/create-service.ts'
-export { createPageGroup, type NewPageGroup, type PageGroupFields } from '../core/create-page-group.ts'
+export {
+  createPageGroup,
+  type NewPageGroup,
+  type PageGroupCreation,
+  type PageGroupFields,
+} from '../core/create-page-group.ts'
 export * from '../core/create-page-with-version.ts'
 export { createTenant } from '../core/create-tenant.ts'
+export * from '../core/create-version.ts'
 export { deleteExpired } from '../core/delete-expired.ts'
+export { deletePage } from '../core/delete-page.ts'
 export { eraseProspects } from '../core/erase-prospects.ts'
 export { DomainFailure, type FailureFacts, type FailureKind, type Fault } from '../core/failures.ts'
 export { type GatherObserver, type GatherOptions, gather } from '../core/gather.ts'
-export { getPages } from '../core/get-page.ts'
+export { getPages, type ReadPage } from '../core/get-page.ts'
+export { getPageGroup, type PageGroupRead, type ReadPageGroup } from '../core/get-page-group.ts'
 export { getProspects } from '../core/get-prospect.ts'
 export { getProspectLogs } from '../core/get-prospect-log.ts'
 export { type Caller, identify, requireScope } from '../core/identify.ts'
@@ -26,6 +34,7 @@ export { listPages, type PageListing } from '../core/list-pages.ts'
 export { listProspectLogs, type ProspectLogListing } from '../core/list-prospect-logs.ts'
 export { listProspects, type ProspectListing } from '../core/list-prospects.ts'
 export { listTimelines, type TimelineListing } from '../core/list-timeline.ts'
+export { getVersions, listVersions, type VersionListing } from '../core/list-versions.ts'
 export type * from '../core/log-prospect-activity.ts'
 export { logProspectActivities } from '../core/log-prospect-activity.ts'
 export type { LocatedActivity, NewActivity } from '../core/new-log.ts'
@@ -41,17 +50,32 @@ export type * from '../core/ports/store.ts'
 export type * from '../core/ports/tenants.ts'
 export type * from '../core/ports/versions.ts'
 export type * from '../core/ports/world.ts'
+export * from '../core/publish-version.ts'
 export { publishVersions } from '../core/publish-versions.ts'
 export { type RememberedProspects, rememberProspects } from '../core/remember-prospects.ts'
 export { type ErasureRequest, requestErasure } from '../core/request-erasure.ts'
+export type { IfRevision } from '../core/revisions.ts'
 export { revokeApiKey } from '../core/revoke-api-key.ts'
 export { rotateApiKey } from '../core/rotate-api-key.ts'
-export { updatePageGroup } from '../core/update-page-group.ts'
+export * from '../core/update-page.ts'
+export * from '../core/update-page-group.ts'
 export { type ProspectCorrection, updateProspect } from '../core/update-prospect.ts'
 export { Erasure, ErasureSlice, NewErasure } from '../shapes/erasure.ts'
 export type { RawJson } from '../shapes/json.ts'
-export { CreatedPage, NewPage, Page, PageSlice, PageWithVersion } from '../shapes/page.ts'
-export { PageGroup, PageGroupQuery, PageGroupSlice } from '../shapes/page-group.ts'
+export {
+  CreatedPage,
+  CreatedVersion,
+  NewPage,
+  NewVersion,
+  Page,
+  PageChanges,
+  PageSlice,
+  PageWithVersion,
+  Version,
+  VersionSlice,
+  VersionWithContent,
+} from '../shapes/page.ts'
+export { PageGroup, PageGroupChanges, PageGroupQuery, PageGroupSlice } from '../shapes/page-group.ts'
 export { Prospect, ProspectChanges, ProspectQuery, ProspectSlice } from '../shapes/prospect.ts'
 export {
   NewProspectLog,

@@ -48,11 +48,11 @@ const examine = async (sql: Sql, migrationsKnown: number, settings: Settings, cl
       (select string_agg(name, ', ' order by name) from pg_settings
         where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off') as settings_off,
       (select string_agg(privilege || ' on ' || "table", ', ') from (values
-          ('schema_migrations', '{select}'::text[]), ('api_keys', '{select, update}'), ('page_groups', '{select}'),
+          ('schema_migrations', '{select}'::text[]), ('api_keys', '{select, update}'), ('brands', '{select}'),
           ('prospects', '{select, insert, update, delete}'), ('prospect_logs', '{select, insert, update, delete}'),
           ('tenants', '{select}'), ('erasures', '{select, insert, update}'),
-          ('page_counts', '{select, insert, update}'), ('pages', '{select, insert, update}'),
-          ('page_versions', '{select, insert, update}')
+          ('page_groups', '{select, insert, update}'), ('page_counts', '{select, insert, update}'),
+          ('pages', '{select, insert, update, delete}'), ('page_versions', '{select, insert, update, delete}')
         ) as needed ("table", privileges), unnest(privileges) as privilege
         where not case privilege
           when 'delete' then has_table_privilege(to_regclass("table"), privilege)

@@ -1,7 +1,7 @@
 /** What programs pass to the operations that they call directly: what HTTP takes, with the ids of its path and key. */
 import * as v from 'valibot'
-import { NewPage } from './page.ts'
-import { PageGroupInput } from './page-group.ts'
+import { NewPage, NewVersion, PageChanges } from './page.ts'
+import { PageGroupChanges, PageGroupInput } from './page-group.ts'
 import { idempotencyKey, NewProspectLog } from './prospect-log.ts'
 import { boundedText, text, whole } from './text.ts'
 
@@ -22,10 +22,23 @@ export const ApiKeyInput = inTenant({
     null,
   ),
 })
-export const PageGroupCreation = inTenant({ ...PageGroupInput.entries, name, title: name })
 export const ActivityInput = inTenant(NewProspectLog.entries)
-export const PageCreation = inTenant({
-  pageGroupId: anyId,
-  ...NewPage.entries,
-  idempotencyKey: v.optional(idempotencyKey()),
-})
+
+const createdOnce = { idempotencyKey: v.optional(idempotencyKey()) }
+/** The revisions that a change is for; by default any. */
+const conditional = { ifRevision: v.optional(v.array(whole(1))) }
+const group = { pageGroupId: anyId }
+const page = { ...group, pageId: anyId }
+const version = { ...page, versionId: anyId }
+export const PageGroupCreation = inTenant({ ...PageGroupInput.entries, name, title: name, ...createdOnce })
+export const PageGroupRead = inTenant(group)
+export const PageGroupUpdate = inTenant({ ...group, ...PageGroupChanges.entries, ...conditional })
+export const PageGroupDeletion = inTenant({ ...group, ...conditional })
+export const PageCreation = inTenant({ ...group, ...NewPage.entries, ...createdOnce })
+export const PageRead = inTenant(page)
+export const PageUpdate = inTenant({ ...page, ...PageChanges.entries, ...conditional })
+/** To delete or unpublish it. */
+export const PageEnd = inTenant({ ...page, ...conditional })
+export const VersionCreation = inTenant({ ...page, ...NewVersion.entries, ...createdOnce })
+export const VersionRead = inTenant(version)
+export const VersionPublication = inTenant({ ...version, ...conditional })

@@ -7,8 +7,18 @@ import { documented } from './text.ts'
  */
 export type RawJson = { readonly rawJson: string }
 
+/** Stands for a value of which only the text is kept. */
+const AS_SENT: RawJson = { rawJson: '' }
+export const asSent = (): RawJson => AS_SENT
+
+/** What a shape made of a JSON object, with the text of each member that is kept as text. */
+export const withTexts = <Output>(output: Output, members: ReadonlyMap<string, RawJson>): Output => {
+  for (const name in output) if (output[name] === AS_SENT) output[name] = members.get(name) as never
+  return output
+}
+
 const isObject = (given: unknown) => typeof given === 'object' && given !== null && !Array.isArray(given)
-/** Any JSON object. The parsed value is discarded: its text is stored. */
+/** Any JSON object, kept as its text. */
 export const anyObject = (description: string) =>
   v.pipe(
     documented(v.custom<object>(isObject, 'must be an object'), {
@@ -16,8 +26,12 @@ export const anyObject = (description: string) =>
       additionalProperties: true,
     }),
     v.description(description),
-    v.transform(() => null),
+    v.transform(asSent),
   )
+
+/** A JSON array of anything, kept as its text. */
+export const anyArray = (description: string) =>
+  v.pipe(v.array(v.unknown()), v.description(description), v.transform(asSent))
 
 /** A JSON array of anything, answered as its exact text. */
 export const rawArray = () => documented(v.object({ rawJson: v.string() }), { type: 'array', items: {} })

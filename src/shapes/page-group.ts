@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { rawArray } from './json.ts'
+import { anyArray, rawArray } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, described, id, optional, text, timestamp, whole } from './text.ts'
 
@@ -33,17 +33,43 @@ export const PageGroup = v.object({
 })
 export type PageGroup = v.InferOutput<typeof PageGroup>
 
+const NAME = described(boundedText(1, 255), 'The internal name of the group.')
+const TITLE = described(boundedText(1, 255), 'The title that readers see.')
 /** The fields of a page group that a person sets, except its tenant. */
 export const PageGroupInput = v.object({
-  brandId: v.exactOptional(id('brand')),
-  name: v.exactOptional(boundedText(1, 255)),
-  title: v.exactOptional(boundedText(1, 255)),
-  pageContext: v.exactOptional(v.nullable(text())),
+  brandId: v.exactOptional(
+    described(id('brand'), "The brand that presents the group. By default the tenant's first."),
+  ),
+  name: v.exactOptional(NAME),
+  title: v.exactOptional(TITLE),
+  pageContext: v.exactOptional(
+    described(v.nullable(text()), 'What the pages of the group have in common, or null.'),
+  ),
   status: v.exactOptional(status()),
-  actions: v.exactOptional(v.array(v.unknown())),
-  footerLinks: v.exactOptional(v.array(v.unknown())),
-  scripts: v.exactOptional(v.array(v.unknown())),
-  headerActionId: v.exactOptional(v.nullable(boundedText(1, 255))),
+  actions: v.exactOptional(anyArray('Any JSON values, kept as sent.')),
+  footerLinks: v.exactOptional(anyArray('Any JSON values, kept as sent.')),
+  scripts: v.exactOptional(anyArray('Any JSON values, kept as sent. The service never runs them.')),
+  headerActionId: v.exactOptional(
+    described(v.nullable(boundedText(1, 255)), 'The id of the action shown in the header, or null.'),
+  ),
+})
+
+/** Body of `POST /v0/page_groups`. */
+export const NewPageGroup = v.object({
+  ...v.omit(PageGroupInput, ['status']).entries,
+  name: NAME,
+  title: TITLE,
+})
+
+/** Body of `PATCH /v0/page_groups/{page_group_id}`. */
+export const PageGroupChanges = v.object({
+  ...PageGroupInput.entries,
+  status: v.exactOptional(
+    described(
+      v.picklist(['active', 'archived'], 'must be one of active, archived'),
+      'An archived group accepts no new pages or versions, and no version can be published by hand.',
+    ),
+  ),
 })
 
 const unknownField = v.custom<never>(() => false, 'is not a field of a page group')

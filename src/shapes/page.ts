@@ -1,8 +1,11 @@
 import * as v from 'valibot'
+import { anyObject, rawObject } from './json.ts'
 import { sliceOf } from './slice.ts'
 import { described, id, optional, text, timestamp, whole } from './text.ts'
 
 const ABOUT = 'What this page is about, in addition to the context of its group.'
+const CONTENT =
+  'Any JSON object, nested at most 512 levels deep. Stored byte for byte as sent, and never interpreted.'
 
 /** The first fields of every answer about a page. */
 const ids = {
@@ -32,33 +35,56 @@ export type Page = v.InferOutput<typeof Page>
 export const PageSlice = v.object(sliceOf(Page))
 export type PageSlice = v.InferOutput<typeof PageSlice>
 
-const VERSION_STATUSES = ['processing', 'published', 'failed'] as const
+const VERSION_STATUSES = ['processing', 'ready', 'published', 'failed'] as const
 export type VersionStatus = (typeof VERSION_STATUSES)[number]
 
 const version = {
   versionId: described(id('pageversion'), 'The id of the version.'),
   versionNumber: described(whole(1), 'The number of the version within its page, starting at 1.'),
 }
+const progress = {
+  status: described(
+    v.picklist(VERSION_STATUSES),
+    'Starts as `processing` and becomes `ready`, `published` or `failed`. `published` means that it was published at least once.',
+  ),
+  failureReason: described(
+    v.nullable(v.string()),
+    'Why the version failed. Null unless `status` is `failed`.',
+  ),
+}
 
 export const PublishedVersion = v.object({
   ...version,
-  publishedAt: described(timestamp(), 'When it was published, in UTC.'),
+  publishedAt: described(timestamp(), 'When it was last published, in UTC.'),
+  content: v.optional(described(rawObject(), 'The content of the version. Absent if it has none.')),
 })
 
 export const LatestVersion = described(
-  v.object({
-    ...version,
-    status: described(
-      v.picklist(VERSION_STATUSES),
-      'Starts as `processing` and ends as `published` or `failed`.',
-    ),
-    failureReason: described(
-      v.nullable(v.string()),
-      'Why the version failed. Null unless `status` is `failed`.',
-    ),
-  }),
+  v.object({ ...version, ...progress }),
   'The newest version. Its status explains why nothing is published yet.',
 )
+
+/** A version as lists show it. */
+export const Version = v.object({
+  ...version,
+  ...progress,
+  supplementaryContext: described(v.nullable(v.string()), ABOUT),
+  computedName: described(v.string(), 'The generated name of the page in this version. Never blank.'),
+  createdAt: described(timestamp(), 'When the version was created, in UTC.'),
+  publishedAt: described(v.nullable(timestamp()), 'When it was last published, in UTC, or null.'),
+})
+export type Version = v.InferOutput<typeof Version>
+
+/** Answer of `GET /v0/page_groups/{page_group_id}/pages/{page_id}/versions`. */
+export const VersionSlice = v.object(sliceOf(Version))
+export type VersionSlice = v.InferOutput<typeof VersionSlice>
+
+/** Answer of `GET /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}`. */
+export const VersionWithContent = v.object({
+  ...Version.entries,
+  content: described(v.nullable(rawObject()), 'The content, byte for byte as it was sent, or null.'),
+})
+export type VersionWithContent = v.InferOutput<typeof VersionWithContent>
 
 /** Answer of `GET /v0/page_groups/{page_group_id}/pages/{page_id}`. */
 export const PageWithVersion = v.object({
@@ -77,6 +103,7 @@ export type PageWithVersion = v.InferOutput<typeof PageWithVersion>
 export const NewPage = v.object({
   supplementaryContext: optional(text(), ABOUT),
   customName: optional(text(), 'Used instead of the computed name unless blank.'),
+  content: v.optional(anyObject(CONTENT)),
 })
 export type NewPage = v.InferOutput<typeof NewPage>
 
@@ -89,3 +116,36 @@ export const CreatedPage = v.object({
   ),
 })
 export type CreatedPage = v.InferOutput<typeof CreatedPage>
+
+/** Body of `PATCH /v0/page_groups/{page_group_id}/pages/{page_id}`. */
+export const PageChanges = v.object({
+  customName: optional(v.nullable(text()), 'Replaces the custom name, or removes it if null.'),
+})
+export type PageChanges = v.InferOutput<typeof PageChanges>
+
+/** Body of `POST /v0/page_groups/{page_group_id}/pages/{page_id}/versions`. */
+export const NewVersion = v.object({
+  supplementaryContext: v.optional(
+    described(v.nullable(text()), `${ABOUT} Defaults to that of the newest version; null removes it.`),
+  ),
+  content: v.optional(
+    described(v.nullable(anyObject(CONTENT)), 'Defaults to that of the newest version; null removes it.'),
+  ),
+  publish: v.optional(
+    described(
+      v.boolean(),
+      'Whether to publish it once it is ready, unless a newer one is published by then.',
+    ),
+    true,
+  ),
+})
+export type NewVersion = v.InferOutput<typeof NewVersion>
+
+/** Answer of `POST /v0/page_groups/{page_group_id}/pages/{page_id}/versions`. */
+export const CreatedVersion = v.object({
+  ...version,
+  ...ids,
+  createdAt: described(timestamp(), 'When the version was created, in UTC.'),
+  status: described(v.literal('processing'), 'It is processed, and published if asked, in the background.'),
+})
+export type CreatedVersion = v.InferOutput<typeof CreatedVersion>

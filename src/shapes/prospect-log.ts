@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { anyObject, rawObject } from './json.ts'
+import { anyObject, asSent, rawObject } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, dateTime, described, documented, id, optional, text, timestamp } from './text.ts'
 
@@ -96,7 +96,7 @@ export const ProspectLogBatch = v.object({
     }),
     v.check(({ length }) => length >= 1 && length <= ITEMS_MAX, 'must have 1 to 1,000 items'),
     v.description('Stored in this order. Each is checked separately and has its own result.'),
-    v.transform(() => null),
+    v.transform(asSent),
   ),
 })
 

@@ -101,26 +101,27 @@ const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
           else ${timelineKeyIn(idIn('prospect', prospect), when)} end, ${when}
       from generate_series(1, ${size.logs}) n`,
     `insert into page_groups (tenant_id, page_group_id, brand_id, name, title, page_context, status, actions,
-        footer_links, scripts, header_action_id, created_at, updated_at, deleted_at)
+        footer_links, scripts, header_action_id, revision, created_at, updated_at, deleted_at)
       select ${tenant}, ${idIn('pagegroup', 'g')}, ${quoted(brandId)}, 'group-' || g, 'Offers ' || g,
         ${quoted(BODY_TEXT.pageContext)}, 'active', ${quoted(BODY_TEXT.actions)}, ${quoted(BODY_TEXT.footerLinks)},
-        ${quoted(BODY_TEXT.scripts)}, 'call', ${WHEN}, ${WHEN}, null
+        ${quoted(BODY_TEXT.scripts)}, 'call', 1, ${WHEN}, ${WHEN}, null
       from generate_series(1, ${size.groups}) g`,
-    `insert into page_counts (tenant_id, page_group_id, pages_count)
+    `insert into page_counts (tenant_id, page_group_id, pages_count, changes)
       select ${tenant}, ${idIn('pagegroup', 'g')},
-        case when g = ${size.groups} then ${size.bigGroupPages} else ${size.pagesOfOthers} end
+        case when g = ${size.groups} then ${size.bigGroupPages} else ${size.pagesOfOthers} end, 0
       from generate_series(1, ${size.groups}) g`,
-    `insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
+    `insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name, revision,
         published_version_id, latest_version_id, created_at, updated_at)
       select ${tenant}, ${idIn('pagegroup', 'g')}, ${idIn('page', pageNumber)},
         case when n % 2 = 0 then 'Spring sale ' || n end, ${quoted(BODY_TEXT.computedName)},
-        ${quoted(BODY_TEXT.supplementaryContext)}, ${idIn('pageversion', pageNumber)},
+        2, ${idIn('pageversion', pageNumber)},
         ${idIn('pageversion', pageNumber)}, ${WHEN}, ${WHEN}
       from ${pagesIn}`,
-    `insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status, published_at,
-        attempts, claimable_at, created_at)
+    `insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number,
+        supplementary_context, computed_name, status, published_at, publish, attempts, claimable_at, created_at)
       select ${tenant}, ${idIn('page', pageNumber)}, ${idIn('pageversion', pageNumber)}, ${idIn('pagegroup', 'g')},
-        1, 'published', ${WHEN}, 1, ${WHEN}, ${WHEN}
+        1, ${quoted(BODY_TEXT.supplementaryContext)}, ${quoted(BODY_TEXT.computedName)}, 'published', ${WHEN}, true,
+        1, ${WHEN}, ${WHEN}
       from ${pagesIn}`,
   ]
 }

@@ -60,23 +60,24 @@ const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
   const pages = (group: string, from: string): string[] => {
     const number = `(${group}) * ${PAGES_PER_GROUP_MAX} + n`
     return [
-      `insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
+      `insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name, revision,
           published_version_id, latest_version_id, created_at, updated_at)
         ${from.replace(
           '$',
           `
           select ${tenant}, ${idIn('pagegroup', group)}, ${idIn('page', number)},
             case when n % 2 = 0 then 'Spring sale ' || n end, ${quoted(BODY_TEXT.computedName)},
-            ${quoted(BODY_TEXT.supplementaryContext)}, ${idIn('pageversion', number)}, ${idIn('pageversion', number)},
+            2, ${idIn('pageversion', number)}, ${idIn('pageversion', number)},
             ${WHEN}, ${WHEN}`,
         )}`,
-      `insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
-          published_at, attempts, claimable_at, created_at)
+      `insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number,
+          supplementary_context, computed_name, status, published_at, publish, attempts, claimable_at, created_at)
         ${from.replace(
           '$',
           `
           select ${tenant}, ${idIn('page', number)}, ${idIn('pageversion', number)}, ${idIn('pagegroup', group)},
-            1, 'published', ${WHEN}, 1, ${WHEN}, ${WHEN}`,
+            1, ${quoted(BODY_TEXT.supplementaryContext)}, ${quoted(BODY_TEXT.computedName)}, 'published', ${WHEN}, 1,
+            1, ${WHEN}, ${WHEN}`,
         )}`,
     ]
   }
@@ -93,16 +94,16 @@ const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
         case when n % 2 = 0 then printf('%.43c', 'h') end, 0, ${WHEN}, timeline_key(${idIn('prospect', prospect)}, ${WHEN}), ${WHEN}
       from ns`,
     `insert into page_groups (tenant_id, page_group_id, brand_id, name, title, page_context, status, actions,
-        footer_links, scripts, header_action_id, created_at, updated_at, deleted_at)
+        footer_links, scripts, header_action_id, revision, created_at, updated_at, deleted_at)
       ${series('g', size.groups)}
       select ${tenant}, ${idIn('pagegroup', 'g')}, ${quoted(brandId)}, 'group-' || g, 'Offers ' || g,
         ${quoted(BODY_TEXT.pageContext)}, 'active', ${quoted(BODY_TEXT.actions)}, ${quoted(BODY_TEXT.footerLinks)},
-        ${quoted(BODY_TEXT.scripts)}, 'call', ${WHEN}, ${WHEN}, null
+        ${quoted(BODY_TEXT.scripts)}, 'call', 1, ${WHEN}, ${WHEN}, null
       from gs`,
-    `insert into page_counts (tenant_id, page_group_id, pages_count)
+    `insert into page_counts (tenant_id, page_group_id, pages_count, changes)
       ${series('g', size.groups)}
       select ${tenant}, ${idIn('pagegroup', 'g')},
-        case when g = ${size.groups} then ${size.bigGroupPages} else ${size.pagesOfOthers} end
+        case when g = ${size.groups} then ${size.bigGroupPages} else ${size.pagesOfOthers} end, 0
       from gs`,
     ...pages(
       `1 + (n - 1) / ${size.pagesOfOthers}`,

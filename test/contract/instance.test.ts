@@ -36,7 +36,8 @@ t.test(
       const told = { clock: stoppedClock(), newId }
       const store = postgresStore(sql)
       const { tenantId } = await createTenant({ ...told, store })({ name: 'a tenant' })
-      const { pageGroupId } = await createPageGroup({ ...told, store })({ tenantId, name: 'a', title: 'A' })
+      const group = await createPageGroup({ ...told, store })({ tenantId, name: 'a', title: 'A' })
+      const { pageGroupId } = group.pageGroup
       const activity = { tenantId, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
       const logsIn = async () => (await sql`select 1 from prospect_logs`).length
       return { sql, told, store, tenantId, pageGroupId, activity, logsIn }

@@ -68,7 +68,7 @@ t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t
   })
 
   t.test(
-    'that role can neither change the schema, nor remove pages and keys, nor rewrite what was logged',
+    'that role can neither change the schema, nor remove groups and keys, nor rewrite what was logged or published',
     async (t) => {
       for (const statement of [
         'create table mine (id text)',
@@ -78,7 +78,7 @@ t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t
         'alter table pages add column mine text',
         'drop table pages',
         'truncate pages',
-        ...['tenants', 'brands', 'api_keys', 'erasures', 'page_groups', 'pages'].map(
+        ...['tenants', 'brands', 'api_keys', 'erasures', 'page_groups'].map(
           (table) => `delete from ${table}`,
         ),
         'delete from schema_migrations',
@@ -87,6 +87,7 @@ t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t
         'update api_keys set key_hash = key_hash',
         'update api_keys set scopes = scopes',
         'update prospect_logs set payload = payload',
+        'update page_versions set content = content',
         'set role prospect_pages_owner',
       ])
         await t.rejects(run(server, [statement]), { code: '42501' }, statement)
@@ -125,7 +126,7 @@ t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t
       }
     }
     const [serving, commands] = [grantsIn(TO_SERVE), grantsIn(FOR_COMMANDS)]
-    t.ok(serving.length > 20 && commands.length > 15, `${serving.length} and ${commands.length} grants`)
+    t.ok(serving.length > 20 && commands.length > 5, `${serving.length} and ${commands.length} grants`)
     await eachIsNeeded(commands, true)
     await run(
       owner,

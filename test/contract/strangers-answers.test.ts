@@ -14,13 +14,15 @@ type Named = {
   readonly group: string
   readonly archived: string
   readonly deleted: string
+  readonly brand: string
   readonly page: string
+  readonly version: string
   readonly prospect: string
   readonly log: string
   readonly email: string
   readonly erasure: string
-  /** Two for activities and two for pages of the group; each is good for one request. */
-  readonly keys: readonly [string, string, string, string]
+  /** Two for activities, two for pages of the group, one for a group and one for a version; each is good for one request. */
+  readonly keys: readonly [string, string, string, string, string, string]
 }
 type Request = readonly [operation: string, sent?: Sent]
 type Case = (named: Named, own: Named) => Request
@@ -35,6 +37,19 @@ const logged = (fields: object, headers = {}): Request => [
 ]
 const created = (group: string, key?: string, json: object = PAGE): Request => [
   `POST /v0/page_groups/${group}/pages`,
+  { json, headers: key === undefined ? {} : { 'idempotency-key': key } },
+]
+
+const grouped = (json: object, key?: string): Request => [
+  'POST /v0/page_groups',
+  {
+    json: { name: 'offers', title: 'Offers', ...json },
+    headers: key === undefined ? {} : { 'idempotency-key': key },
+  },
+]
+const pageAt = ({ group, page }: Named) => `/v0/page_groups/${group}/pages/${page}`
+const versioned = (named: Named, key?: string, json: object = {}): Request => [
+  `POST ${pageAt(named)}/versions`,
   { json, headers: key === undefined ? {} : { 'idempotency-key': key } },
 ]
 
@@ -88,13 +103,53 @@ const CASES: Readonly<Record<string, Case>> = {
   'a page with an idempotency key': ({ group, keys }) => created(group, keys[2]),
   'another page with an idempotency key': ({ group, keys }) => created(group, keys[3], {}),
   'a page for the own group with an idempotency key': ({ keys }, own) => created(own.group, keys[2]),
+  'a page group': ({ group }) => [`GET /v0/page_groups/${group}`],
+  'a deleted page group': ({ deleted }) => [`GET /v0/page_groups/${deleted}`],
+  'a page group in a brand': ({ brand }) => grouped({ brandId: brand }),
+  'a page group with an idempotency key': ({ keys }) => grouped({}, keys[4]),
+  'a change of a page group': ({ group }) => [`PATCH /v0/page_groups/${group}`, { json: { title: 'Sales' } }],
+  'a change of a page group for a revision': ({ archived }) => [
+    `PATCH /v0/page_groups/${archived}`,
+    { json: { title: 'Sales' }, headers: { 'if-match': '"r99"' } },
+  ],
+  'a brand for the own page group': ({ brand }, { group }) => [
+    `PATCH /v0/page_groups/${group}`,
+    { json: { brandId: brand } },
+  ],
+  'a name for a page': (named) => [`PATCH ${pageAt(named)}`, { json: { customName: 'Mine' } }],
+  'a name for a page of a revision': (named) => [
+    `PATCH ${pageAt(named)}`,
+    { json: { customName: 'Mine' }, headers: { 'if-match': '"r99"' } },
+  ],
+  'the versions of a page': (named) => [`GET ${pageAt(named)}/versions`],
+  'the versions of a page after one': (named) => [
+    `GET ${pageAt(named)}/versions?${at(`versions/${named.page}`, named.version)}`,
+  ],
+  'a version': (named) => [`GET ${pageAt(named)}/versions/${named.version}`],
+  'a version in the own page': ({ version }, own) => [`GET ${pageAt(own)}/versions/${version}`],
+  'a version for a page': (named) => versioned(named),
+  'a version with an idempotency key': (named) => versioned(named, named.keys[5]),
+  'another version with an idempotency key': (named) => versioned(named, named.keys[5], { content: {} }),
+  'a version for the own page with an idempotency key': ({ keys }, own) => versioned(own, keys[5]),
+  'publishing a version': (named) => [`POST ${pageAt(named)}/versions/${named.version}/publish`],
+  'publishing a version in the own page': ({ version }, own) => [
+    `POST ${pageAt(own)}/versions/${version}/publish`,
+  ],
+  'unpublishing a page': (named) => [`POST ${pageAt(named)}/unpublish`],
   'an erasure': ({ erasure }) => [`GET /v0/erasures/${erasure}`],
   'erasures after one': ({ erasure }) => [`GET /v0/erasures?${at('erasures', erasure)}`],
   'erasing a prospect': ({ prospect }) => ['POST /v0/erasures', { json: { prospectId: prospect } }],
   'erasing an email': ({ email }) => ['POST /v0/erasures', { json: { email, blockDays: 1 } }],
+  'deleting a page': (named) => [`DELETE ${pageAt(named)}`],
+  'deleting a page group': ({ archived }) => [`DELETE /v0/page_groups/${archived}`],
 }
 /** Where the owner too is answered as if there were nothing, is told before anything is looked for, or both have such an email by then. */
-const ALIKE_FOR_OWNER = ['a page for a deleted group', 'a wrong page for a group', 'erasing an email']
+const ALIKE_FOR_OWNER = [
+  'a page for a deleted group',
+  'a deleted page group',
+  'a wrong page for a group',
+  'erasing an email',
+]
 
 const openService = async (t: Test, kind: StoreKind) => {
   const { store, statements } = await opened(t, kind)
@@ -103,26 +158,33 @@ const openService = async (t: Test, kind: StoreKind) => {
   const deps = { store, clock: scene.clock, newId: scene.newId }
 
   const newTenant = async (name: string) => {
-    const { tenantId } = await createTenant(deps)({ name })
+    const { tenantId, brandId } = await createTenant(deps)({ name })
     const { apiKey } = await issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
     const call = (...[operation, sent = {}]: Request) => scene.call(operation, { ...sent, key: apiKey })
     const newGroup = async (title: string) =>
-      (await createPageGroup(deps)({ tenantId, name, title })).pageGroupId
+      (await createPageGroup(deps)({ tenantId, name, title })).pageGroup.pageGroupId
     const [group, archived, deleted] = [await newGroup('One'), await newGroup('Two'), await newGroup('Three')]
-    await updatePageGroup(deps)(archived, { status: 'archived' })
-    await updatePageGroup(deps)(deleted, { status: 'deleted' })
+    await updatePageGroup(deps)({ tenantId, pageGroupId: archived, status: 'archived' })
+    await updatePageGroup(deps)({ tenantId, pageGroupId: deleted, status: 'deleted' })
     const email = `${tenantId}@example.com`
-    const keys = [1, 2, 3, 4].map((number) => `${number} of ${tenantId}`) as unknown as Named['keys']
+    const keys = keysOf(tenantId)
     const { prospectId, prospectLogId } = (await call(...logged({ email, idempotencyKey: keys[0] }))).json
     await call(...logged({ idempotencyKey: keys[1] }))
     const { pageId } = (await call(...created(group, keys[2]))).json
     await call(...created(group, keys[3]))
+    await call(...grouped({}, keys[4]))
+    const versions = `/v0/page_groups/${group}/pages/${pageId}/versions`
+    const { versionId } = (
+      await call(`POST ${versions}`, { json: {}, headers: { 'idempotency-key': keys[5] } })
+    ).json
     const gone = { email: `gone from ${tenantId}` }
     const { erasureId } = (await call('POST /v0/erasures', { json: gone })).json
     const own: Named = {
       ...{ group, archived, deleted, email, keys },
       erasure: String(erasureId),
+      brand: brandId,
       page: String(pageId),
+      version: String(versionId),
       prospect: String(prospectId),
       log: String(prospectLogId),
     }
@@ -141,6 +203,9 @@ const openService = async (t: Test, kind: StoreKind) => {
   }
   return { newTenant, asked, newId: scene.newId, called }
 }
+
+const keysOf = (tenantId: string) =>
+  [1, 2, 3, 4, 5, 6].map((number) => `${number} of ${tenantId}`) as unknown as Named['keys']
 
 /** The store, with the names of the verbs that are called. */
 const noting = (store: Store, called: Set<string>): Store =>
@@ -161,13 +226,16 @@ const noting = (store: Store, called: Set<string>): Store =>
     ]),
   ) as unknown as Store
 
-/** All of an answer but what is new in each: the id of the request, and ids that were made for it. */
+/** All of an answer but what is new in each: the id of the request, ids and numbers that were made for it. */
 const withoutIds = ({ status, headers, body }: Answer) => {
   const requestId = String(headers['x-request-id'])
-  const same = (text: string) => text.replaceAll(requestId, 'request').replaceAll(/_[a-z0-9]{26}/g, '_…')
+  const same = (text: string) =>
+    text.replaceAll(requestId, 'request').replaceAll(/_[a-z0-9]{26}|(?<="versionNumber":)\d/g, '_…')
   // A problem names the request.
   const length = Number(headers['content-length']) - (status >= 400 ? requestId.length : 0)
-  const rest = { ...headers, 'content-length': `${length}` }
+  // A weak one is made of the whole body.
+  const etag = headers['etag']?.replace(/^W\/.*/, 'W/…')
+  const rest = { ...headers, ...(etag && { etag }), 'content-length': `${length}` }
   return { status, headers: same(JSON.stringify(rest)), body: same(body), told: body }
 }
 
@@ -180,12 +248,14 @@ overStores(async (t, kind) => {
     group: newId('pagegroup'),
     archived: newId('pagegroup'),
     deleted: newId('pagegroup'),
+    brand: newId('brand'),
     page: newId('page'),
+    version: newId('pageversion'),
     prospect: newId('prospect'),
     log: newId('prospectlog'),
     erasure: newId('erasure'),
     email: `${newId('tenant')}@example.com`,
-    keys: [1, 2, 3, 4].map((number) => `${number} of ${newId('tenant')}`) as unknown as Named['keys'],
+    keys: keysOf(newId('tenant')),
   }
 
   for (const [name, request] of Object.entries(CASES))

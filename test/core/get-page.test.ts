@@ -64,7 +64,7 @@ t.test('nothing that only a store knows is shown', async (t) => {
         ...found,
         ...secret,
         latest: { ...found.latest, ...secret },
-        published: { ...found.latest, ...secret },
+        published: { ...found.latest, ...secret, content: null },
       },
     ]
   }

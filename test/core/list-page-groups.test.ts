@@ -64,7 +64,7 @@ t.test('what was given is answered as it was given', async (t) => {
 
 t.test('nothing that only a store knows is shown', async (t) => {
   const { newGroup, store, tenantId } = await scene()
-  const kept = await store.pageGroups.find((await newGroup()).pageGroupId)
+  const kept = await store.pageGroups.find(await newGroup())
   const pageGroups = { ...store.pageGroups, list: async () => [[{ ...kept, secret: 1 } as never]] }
   const { items } = await one(listPageGroups({ store: { pageGroups } }))({ tenantId, limit: 20 })
   t.equal(items.length, 1)

@@ -49,9 +49,9 @@ t.test('an unknown tenant, and a brand of another tenant, are refused', async (t
   const { listGroups, newGroup, strangerId, tenantId, updateGroup } = await scene()
   const foreign = await newGroup({ tenantId: strangerId })
   t.equal((await noOf(newGroup({ tenantId: idOf('tenant', 99) }))).kind, 'not_found')
-  t.equal((await noOf(newGroup({ brandId: foreign.brandId }))).kind, 'not_found')
+  t.equal((await noOf(newGroup({ brandId: foreign.brandId }))).kind, 'invalid_request')
   const own = await newGroup()
-  t.equal((await noOf(updateGroup(own.pageGroupId, { brandId: foreign.brandId }))).kind, 'not_found')
+  t.equal((await noOf(updateGroup(own.pageGroupId, { brandId: foreign.brandId }))).kind, 'invalid_request')
   t.strictSame((await listGroups({ tenantId, limit: 20 })).items, [own])
 })
 
@@ -62,7 +62,7 @@ t.test('a change leaves what it does not name, and moves updatedAt', async (t) =
   const changed = await updateGroup(group.pageGroupId, { title: 'Sales', pageContext: null })
   const expected = { ...group, title: 'Sales', pageContext: null, updatedAt: '2026-01-01T00:00:01.000Z' }
   t.strictSame(changed, expected)
-  t.match(await store.pageGroups.find(group.pageGroupId), expected)
+  t.match(await store.pageGroups.find(group), expected)
 })
 
 t.test('a change does not touch the count of pages', async (t) => {
@@ -93,10 +93,11 @@ t.test('an unknown group cannot be changed', async (t) => {
 
 t.test('of two changes at the same moment neither is lost', async (t) => {
   const { newGroup, store, updateGroup } = await scene()
-  const { pageGroupId } = await newGroup()
+  const group = await newGroup()
+  const { pageGroupId } = group
   await Promise.all([
     updateGroup(pageGroupId, { status: 'archived' }),
     updateGroup(pageGroupId, { title: 'Sales' }),
   ])
-  t.match(await store.pageGroups.find(pageGroupId), { status: 'archived', title: 'Sales' })
+  t.match(await store.pageGroups.find(group), { status: 'archived', title: 'Sales' })
 })

@@ -1,5 +1,5 @@
 import { memoryStore } from '../../src/adapters/memory/store.ts'
-import { createPageGroup, type NewPageGroup } from '../../src/core/create-page-group.ts'
+import { createPageGroup, type NewPageGroup, type PageGroupFields } from '../../src/core/create-page-group.ts'
 import { createPagesWithVersion } from '../../src/core/create-page-with-version.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { DomainFailure } from '../../src/core/failures.ts'
@@ -7,6 +7,7 @@ import { getPages } from '../../src/core/get-page.ts'
 import { listPageGroups } from '../../src/core/list-page-groups.ts'
 import { listPages } from '../../src/core/list-pages.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
+import type { PageWant } from '../../src/core/ports/pages.ts'
 import { updatePageGroup } from '../../src/core/update-page-group.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
 
@@ -21,12 +22,13 @@ export const scene = async () => {
     ...deps,
     tenantId,
     strangerId,
-    newGroup: (fields: Partial<NewPageGroup> = {}) =>
-      createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers', ...fields }),
-    updateGroup: updatePageGroup(deps),
+    newGroup: async (fields: Partial<NewPageGroup> = {}) =>
+      (await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers', ...fields })).pageGroup,
+    updateGroup: async (pageGroupId: string, fields: PageGroupFields) =>
+      (await updatePageGroup({ ...deps, seesDeleted: true })({ tenantId, pageGroupId, ...fields })).pageGroup,
     createPages: createPagesWithVersion(deps),
     createPage: one(createPagesWithVersion(deps)),
-    readPage: one(getPages(deps)),
+    readPage: async (want: PageWant) => (await one(getPages(deps))(want)).page,
     listPages: one(listPages(deps)),
     listGroups: one(listPageGroups(deps)),
   }

@@ -284,7 +284,7 @@ for (const kind of databaseKinds())
         [`page-groups create --tenant ${unknown('tenant')} --name n --title t`, 'not_found'],
         [
           `page-groups create --tenant ${tenantId} --name n --title t --brand ${unknown('brand')}`,
-          'not_found',
+          'invalid_request',
         ],
         [`page-groups create --tenant ${tenantId} --name n --title t --status gone`, 'invalid_request'],
         [`page-groups create --tenant ${tenantId} --name n --title t --file /nowhere/at/all.json`, 'refused'],

@@ -81,6 +81,31 @@ t.test('a client generated from the document gets through every operation', asyn
     return data?.publishedVersion ? data : null
   })
   t.match(page, { publishedVersion: { versionNumber: 1 }, latestVersion: { status: 'published' } })
+
+  const ofPage = { ...path, page_id: created.data?.pageId ?? '' }
+  const version = await client.POST('/v0/page_groups/{page_group_id}/pages/{page_id}/versions', {
+    params: { path: ofPage },
+    body: { content: { h1: 'Tulips' }, publish: false },
+  })
+  const ofVersion = { ...ofPage, version_id: version.data?.versionId ?? '' }
+  await until('the version is ready', async () => {
+    const { data } = await client.GET(
+      '/v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}',
+      { params: { path: ofVersion } },
+    )
+    return data?.status === 'ready'
+  })
+  const publish = '/v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish'
+  const published = await client.POST(publish, { params: { path: ofVersion } })
+  const content: Record<string, unknown> | undefined = published.data?.publishedVersion?.content
+  t.strictSame(content, { h1: 'Tulips' })
+  const stale = await client.PATCH('/v0/page_groups/{page_group_id}/pages/{page_id}', {
+    params: { path: ofPage, header: { 'If-Match': '"r1"' } },
+    body: { customName: 'Spring' },
+  })
+  t.match(stale.error, { code: 'precondition_failed', revision: 5 })
+  const gone = await client.DELETE('/v0/page_groups/{page_group_id}', { params: { path } })
+  t.equal(gone.response.status, 204)
 })
 
 t.test('what it is refused is a problem, and the status tells its codes apart', async (t) => {
@@ -118,7 +143,7 @@ t.test('its types refuse what the document does not allow', async (t) => {
     // @ts-expect-error: the status is none of the three
     () => client.GET('/v0/page_groups', { params: { query: { status: 'gone' } } }),
     // @ts-expect-error: there is no such operation
-    () => client.DELETE('/v0/page_groups'),
+    () => client.PUT('/v0/page_groups'),
     // @ts-expect-error: the path needs the id of a group
     () => client.GET('/v0/page_groups/{page_group_id}/pages'),
   ]

@@ -33,7 +33,8 @@ const embedded = async (options: Partial<ApiOptions> = {}, store: Store = memory
   const deps = { store, clock: Date.now, newId: createNewId() }
   await store.migrate()
   const { tenantId } = await createTenant(deps)({ name: 'a tenant' })
-  const { pageGroupId } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
+  const { pageGroup } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
+  const { pageGroupId } = pageGroup
   const key = await issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
   const api = createApi({ store, ...options })
   return { ...deps, ...key, pageGroupId, call: caller(api, key.apiKey) }

@@ -1,7 +1,14 @@
 import t from 'tap'
 import { newApiKeyText } from '../../src/core/api-key-text.ts'
 import { createApi, createHandler } from '../../src/entry/http.ts'
-import { createService, DomainFailure, memoryStore, SCOPES, type Service } from '../../src/entry/index.ts'
+import {
+  createService,
+  DomainFailure,
+  memoryStore,
+  publishVersions,
+  SCOPES,
+  type Service,
+} from '../../src/entry/index.ts'
 import { createPublisher } from '../../src/entry/publisher.ts'
 import { sqliteStore } from '../../src/entry/sqlite.ts'
 import { caller } from '../support/api.ts'
@@ -12,7 +19,8 @@ const opened = async (options: { requireIdentity?: boolean } = {}) => {
   const deps = { store: memoryStore(), clock: stoppedClock(), newId: countedIds() }
   const service = createService({ ...deps, ...options })
   const { tenantId } = await service.createTenant({ name: 'Acme' })
-  const { pageGroupId } = await service.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
+  const { pageGroup } = await service.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
+  const { pageGroupId } = pageGroup
   const activity = { tenantId, source: 'crm', payload: { rawJson: '{ "a": 1.0 }' } }
   return { ...deps, service, tenantId, pageGroupId, activity }
 }
@@ -39,7 +47,8 @@ t.test('every operation works, and the API answers the same', async (t) => {
   await service.createPage({ tenantId, pageGroupId })
   const path = `/v0/page_groups/${pageGroupId}/pages`
   const read = await service.getPage({ tenantId, pageGroupId, pageId: page.pageId })
-  t.strictSame(read, (await call(`GET ${path}/${page.pageId}`)).json)
+  const answer = await call(`GET ${path}/${page.pageId}`)
+  t.strictSame([read.page, `"r${read.revision}"`], [answer.json, answer.headers['etag']])
   const slice = await service.listPages({ tenantId, pageGroupId, limit: 1 })
   t.strictSame(slice, (await call(`GET ${path}?limit=1`)).json)
   const next = { tenantId, pageGroupId, cursor: slice.nextCursor }
@@ -51,10 +60,44 @@ t.test('every operation works, and the API answers the same', async (t) => {
 t.test('the JSON of a page group is kept as its text', async (t) => {
   const { service, tenantId } = await opened()
   const group = { tenantId, name: 'a', title: 'A', actions: { rawJson: '[ 1.0 ]' } }
-  t.match(await service.createPageGroup(group), {
-    actions: { rawJson: '[ 1.0 ]' },
-    scripts: { rawJson: '[]' },
-  })
+  const { pageGroup, revision } = await service.createPageGroup(group)
+  t.match(pageGroup, { actions: { rawJson: '[ 1.0 ]' }, scripts: { rawJson: '[]' } })
+  t.equal(revision, 1)
+})
+
+t.test('a page group, a page and its versions are changed by hand, for a revision if given', async (t) => {
+  const { service, store, clock, tenantId } = await opened()
+  const publisher = publishVersions({ store, clock, namer: null, claimMax: 10, leaseMs: 1_000 })
+  const creation = { tenantId, name: 'a', title: 'A', idempotencyKey: 'k' }
+  const { pageGroup } = await service.createPageGroup(creation)
+  t.match(await service.createPageGroup(creation), { pageGroup, revision: 1, replayed: true })
+  const group = { tenantId, pageGroupId: pageGroup.pageGroupId }
+  const titled = await service.updatePageGroup({ ...group, title: 'B', ifRevision: [1] })
+  t.match(titled, { pageGroup: { title: 'B' }, revision: 2 })
+  t.strictSame(await service.getPageGroup(group), titled)
+  const late = await refusalOf(service.updatePageGroup({ ...group, title: 'C', ifRevision: [1] }))
+  t.match(late, { kind: 'precondition_failed', facts: { revision: 2 } })
+
+  const content = { rawJson: '{ "a": 1.0 }' }
+  const { pageId } = (await service.createPage({ ...group, content })).page
+  const page = { ...group, pageId }
+  await publisher(AbortSignal.any([]))
+  t.match(await service.getPage(page), { page: { publishedVersion: { content } }, revision: 2 })
+  const { versionId } = (await service.createVersion({ ...page, content: null, publish: false })).version
+  t.match(await service.getVersion({ ...page, versionId }), { status: 'processing', content: null })
+  await publisher(AbortSignal.any([]))
+  const statuses = (await service.listVersions(page)).items.map(({ status }) => status)
+  t.strictSame(statuses, ['ready', 'published'])
+  const { revision, ...published } = await service.publishVersion({ ...page, versionId })
+  t.match(published, { page: { publishedVersion: { versionId, content: undefined } } })
+  const unpublished = await service.unpublishPage({ ...page, ifRevision: [revision] })
+  t.match(unpublished, { page: { publishedVersion: null }, revision: revision + 1 })
+  t.match(await service.updatePage({ ...page, customName: 'C' }), { page: { effectiveName: 'C' } })
+  t.equal((await refusalOf(service.deletePage({ ...page, ifRevision: [1] }))).kind, 'precondition_failed')
+  await service.deletePage(page)
+  t.equal((await refusalOf(service.getPage(page))).kind, 'page_not_found')
+  await service.deletePageGroup(group)
+  t.equal((await refusalOf(service.getPageGroup(group))).kind, 'page_group_not_found')
 })
 
 t.test('faults are those of HTTP, all at once', async (t) => {
@@ -160,6 +203,34 @@ const INVALID: readonly [
     '/idempotencyKey',
   ],
   [
+    'content that is not text',
+    ({ service, tenantId, pageGroupId }) =>
+      service.createVersion({ tenantId, pageGroupId, pageId: 'x', content: {} } as never),
+    'invalid_request',
+    '/content',
+  ],
+  [
+    'a page created with a content of null',
+    ({ service, tenantId, pageGroupId }) =>
+      service.createPage({ tenantId, pageGroupId, content: null } as never),
+    'invalid_request',
+    '/content',
+  ],
+  [
+    'a page group deleted by changing it',
+    ({ service, tenantId, pageGroupId }) =>
+      service.updatePageGroup({ tenantId, pageGroupId, status: 'deleted' } as never),
+    'invalid_request',
+    '/status',
+  ],
+  [
+    'a revision that is none',
+    ({ service, tenantId, pageGroupId }) =>
+      service.deletePageGroup({ tenantId, pageGroupId, ifRevision: [0] }),
+    'invalid_request',
+    '/ifRevision/0',
+  ],
+  [
     'a foreign cursor',
     ({ service, tenantId }) => service.listPageGroups({ tenantId, cursor: 'x' }),
     'invalid_cursor',
@@ -195,6 +266,7 @@ t.test('a tenant that does not exist is refused by every operation, until it doe
     ({ listPages }) => listPages(inGroup),
     ({ getPage }) => getPage({ ...inGroup, pageId: 'x' }),
     ({ createPage }) => createPage(inGroup),
+    ({ unpublishPage }) => unpublishPage({ ...inGroup, pageId: 'x' }),
     ({ createPageGroup }) => createPageGroup({ tenantId, name: 'a', title: 'A' }),
     ({ issueApiKey }) => issueApiKey({ tenantId, scopes: SCOPES }),
   ]

@@ -38,7 +38,8 @@ const setting = async (t: Test, kind: StoreKind, environment: Record<string, str
   const newKey = (lifeMs: number | null) =>
     issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs })
   const { apiKey } = await newKey(null)
-  const { pageGroupId } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
+  const { pageGroup } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
+  const { pageGroupId } = pageGroup
   const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
   const call = caller(service.api, apiKey)
   return {

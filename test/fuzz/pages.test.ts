@@ -16,7 +16,8 @@ overStores(async (t, kind) => {
   const world = await openFuzz(await opened(t, kind))
 
   t.test('a page is created exactly when its body is as specified, and read as sent', async (t) => {
-    const { pageGroupId } = await world.newGroup({ title: '\u200b "Title" \n' })
+    const group = await world.newGroup({ title: '\u200b "Title" \n' })
+    const { pageGroupId } = group
     const pages = `/v0/page_groups/${pageGroupId}/pages`
     const counts = { created: 0, refused: 0 }
 
@@ -52,8 +53,8 @@ overStores(async (t, kind) => {
     })
     await always(t, property, RUNS)
 
-    const group = await world.store.pageGroups.find(pageGroupId)
-    t.equal(group?.pagesCount, counts.created, 'as many pages as were acknowledged')
+    const found = await world.store.pageGroups.find(group)
+    t.equal(found?.pagesCount, counts.created, 'as many pages as were acknowledged')
     t.comment(JSON.stringify(counts))
     t.ok(counts.created > RUNS / 2 && counts.refused > 20, 'all of it came about')
   })

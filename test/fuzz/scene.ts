@@ -37,13 +37,17 @@ const STATUSES: Readonly<Record<string, number>> = {
   not_found: 404,
   page_group_not_found: 404,
   page_not_found: 404,
+  version_not_found: 404,
   prospect_not_found: 404,
   prospect_log_not_found: 404,
   erasure_not_found: 404,
   method_not_allowed: 405,
   page_group_not_active: 409,
+  version_not_ready: 409,
+  limit_reached: 409,
   email_taken: 409,
   prospect_erased: 410,
+  precondition_failed: 412,
   payload_too_large: 413,
   unsupported_media_type: 415,
   idempotency_key_reused: 422,
@@ -62,7 +66,9 @@ export const lawful = (method: string, response: ApiResponse): Heard => {
   const { status, headers } = response
   const body = String(response.body)
   for (const [name, value] of Object.entries(headers)) assert.match(value, /^[\t\x20-\x7e]*$/, name)
-  assert.partialDeepStrictEqual(headers, SECURITY_HEADERS)
+  const isTagged = ['GET', 'HEAD'].includes(method) && headers['etag'] !== undefined
+  const cached = isTagged ? 'private, no-cache' : 'no-store'
+  assert.partialDeepStrictEqual(headers, { ...SECURITY_HEADERS, 'cache-control': cached })
   assert.ok(body.isWellFormed())
   if (status !== 204 && method !== 'HEAD')
     assert.equal(headers['content-length'], String(Buffer.byteLength(body)))
@@ -92,7 +98,7 @@ export const openFuzz = async (tested: TestedStore) => {
   const { tenantId } = await createTenant(deps)({ name: 'a tenant' })
   const { apiKey } = await issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
   const newGroup = async (fields: PageGroupFields = {}) =>
-    createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields })
+    (await createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields })).pageGroup
   const ask = async (
     method: string,
     target: string,

@@ -9,6 +9,10 @@ overStores(async (t, kind) => {
   const { pageGroupId } = await world.newGroup()
   const pages = `/v0/page_groups/${pageGroupId}/pages`
   const pageId = String((await world.ask('POST', pages)).json['pageId'])
+  const { latestVersion } = (await world.ask('GET', `${pages}/${pageId}`)).json as {
+    latestVersion: { versionId: string }
+  }
+  const { versionId } = latestVersion
 
   /** The code that a target must be answered with; null where it is answered at all. */
   const expectedOf = (method: string, target: string): string | null => {
@@ -19,7 +23,7 @@ overStores(async (t, kind) => {
     if (method === 'OPTIONS') return null
     if (!methods.includes(method)) return 'method_not_allowed'
     const ids = (shape.exec(path) ?? []).slice(1).map(decoded)
-    const needsBody = method === 'PATCH' || (method === 'POST' && !path.startsWith('/v0/page_groups'))
+    const needsBody = method === 'PATCH' || (method === 'POST' && !path.startsWith('/v0/page_groups/'))
     if (needsBody) return 'invalid_json'
     if (path.startsWith('/v0/prospect_logs/')) return 'prospect_log_not_found'
     if (path.startsWith('/v0/prospects/')) return 'prospect_not_found'
@@ -27,14 +31,22 @@ overStores(async (t, kind) => {
     if (path.startsWith('/problems/')) return ids[0] === 'invalid_json' ? null : 'not_found'
     if (ids.length > 0 && ids[0] !== pageGroupId) return 'page_group_not_found'
     if (ids.length > 1 && ids[1] !== pageId) return 'page_not_found'
+    if (method === 'DELETE' || /\/(un)?publish$/.test(path)) return 'precondition_failed'
+    if (ids.length > 2 && ids[2] !== versionId) return 'version_not_found'
     return null
   }
 
   t.test('a target is answered as what it names, or as nothing', async (t) => {
     const answered = new Map<string, number>()
-    const target = targetOf(pathOf([pageGroupId, pageId]))
+    const version = `${pages}/${pageId}/versions/${versionId}`
+    const known = [`/v0/page_groups/${pageGroupId}`, `${pages}/${pageId}`, `${pages}/${pageId}/unpublish`]
+    const path = fc.oneof(
+      { weight: 6, arbitrary: pathOf([pageGroupId, pageId, versionId]) },
+      { weight: 1, arbitrary: fc.constantFrom(...known, version, `${version}/publish`) },
+    )
+    const target = targetOf(path)
     const property = fc.asyncProperty(method, target, async (method, target) => {
-      const { status, code, headers } = await world.ask(method, target)
+      const { status, code, headers } = await world.ask(method, target, { headers: OF_NO_REVISION })
       const expected = expectedOf(method, target)
       assert.equal(status < 300, expected === null, `${status}, not ${expected}`)
       if (method === 'HEAD') assert.equal(code, null)
@@ -45,7 +57,14 @@ overStores(async (t, kind) => {
     })
     await always(t, property, 500)
     t.comment(JSON.stringify(Object.fromEntries(answered)))
-    const codes = ['null', 'not_found', 'method_not_allowed', 'page_group_not_found', 'page_not_found']
+    const codes = [
+      'null',
+      'not_found',
+      'method_not_allowed',
+      'page_group_not_found',
+      'page_not_found',
+      'precondition_failed',
+    ]
     for (const code of codes) t.ok(answered.has(code), `${code} came about`)
   })
 
@@ -78,6 +97,9 @@ overStores(async (t, kind) => {
   })
 })
 
+/** Nothing has this one, so that nothing is deleted or unpublished. */
+const OF_NO_REVISION = { 'if-match': '"r0"' }
+
 const PATHS: readonly (readonly [shape: RegExp, methods: readonly string[]])[] = [
   [/^\/v0\/prospect_logs$/, ['GET', 'HEAD', 'POST']],
   [/^\/v0\/prospect_logs\/batch$/, ['POST']],
@@ -87,9 +109,14 @@ const PATHS: readonly (readonly [shape: RegExp, methods: readonly string[]])[] =
   [/^\/v0\/prospects\/([^/]+)\/prospect_logs$/, ['GET', 'HEAD']],
   [/^\/v0\/erasures$/, ['GET', 'HEAD', 'POST']],
   [/^\/v0\/erasures\/([^/]+)$/, ['GET', 'HEAD']],
-  [/^\/v0\/page_groups$/, ['GET', 'HEAD']],
+  [/^\/v0\/page_groups$/, ['GET', 'HEAD', 'POST']],
+  [/^\/v0\/page_groups\/([^/]+)$/, ['GET', 'HEAD', 'PATCH', 'DELETE']],
   [/^\/v0\/page_groups\/([^/]+)\/pages$/, ['GET', 'HEAD', 'POST']],
-  [/^\/v0\/page_groups\/([^/]+)\/pages\/([^/]+)$/, ['GET', 'HEAD']],
+  [/^\/v0\/page_groups\/([^/]+)\/pages\/([^/]+)$/, ['GET', 'HEAD', 'PATCH', 'DELETE']],
+  [/^\/v0\/page_groups\/([^/]+)\/pages\/([^/]+)\/unpublish$/, ['POST']],
+  [/^\/v0\/page_groups\/([^/]+)\/pages\/([^/]+)\/versions$/, ['GET', 'HEAD', 'POST']],
+  [/^\/v0\/page_groups\/([^/]+)\/pages\/([^/]+)\/versions\/([^/]+)$/, ['GET', 'HEAD']],
+  [/^\/v0\/page_groups\/([^/]+)\/pages\/([^/]+)\/versions\/([^/]+)\/publish$/, ['POST']],
   [/^\/(?:healthz|readyz|openapi\.json)?$/, ['GET', 'HEAD']],
   [/^\/problems\/([^/]+)$/, ['GET', 'HEAD']],
 ]

@@ -16,7 +16,7 @@ const METHODS = [
   '*',
 ]
 export const method = fc.oneof(
-  { weight: 6, arbitrary: fc.constantFrom('GET', 'POST', 'HEAD') },
+  { weight: 6, arbitrary: fc.constantFrom('GET', 'POST', 'HEAD', 'DELETE') },
   { weight: 2, arbitrary: fc.constantFrom(...METHODS, ...PROTOTYPE_NAMES) },
 )
 
@@ -65,7 +65,16 @@ export const pathOf = (ids: readonly string[]): fc.Arbitrary<string> => {
       .map(([resource, id]) => `/v0/${resource}/${id}`),
     segment.map((id) => `/v0/prospects/${id}/prospect_logs`),
     segment.map((id) => `/v0/page_groups/${id}/pages`),
+    segment.map((id) => `/v0/page_groups/${id}`),
     fc.tuple(segment, segment).map(([group, page]) => `/v0/page_groups/${group}/pages/${page}`),
+    fc
+      .tuple(segment, segment, fc.constantFrom('versions', 'unpublish'))
+      .map(([group, page, part]) => `/v0/page_groups/${group}/pages/${page}/${part}`),
+    fc
+      .tuple(segment, segment, segment, fc.constantFrom('', '/publish'))
+      .map(
+        ([group, page, version, part]) => `/v0/page_groups/${group}/pages/${page}/versions/${version}${part}`,
+      ),
     fc.oneof(segment, fc.constantFrom('invalid_json')).map((code) => `/problems/${code}`),
   )
   return fc.oneof({ weight: 3, arbitrary: path }, { weight: 1, arbitrary: nearly(path) })

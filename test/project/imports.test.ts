@@ -107,10 +107,11 @@ t.test(
 
 /** Files over 200 lines, and why each is one thing. */
 const LONG: Readonly<Record<string, string>> = {
+  'adapters/http/routes.ts': 'the table of all operations',
   'adapters/http/admission.ts': 'one decision over shared counters',
 }
 
 t.test('a file over 200 lines has a reason', async (t) => {
   const long = files.filter(({ text }) => text.split('\n').length - 1 > 200).map(({ file }) => file)
-  t.strictSame(long, Object.keys(LONG))
+  t.strictSame(long.sort(), Object.keys(LONG).sort())
 })

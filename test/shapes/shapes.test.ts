@@ -1,6 +1,7 @@
 import t from 'tap'
 import * as v from 'valibot'
 import { checkShape } from '../../src/shapes/check.ts'
+import { withTexts } from '../../src/shapes/json.ts'
 import { NewPage } from '../../src/shapes/page.ts'
 import { PageGroupInput, PageGroupQuery } from '../../src/shapes/page-group.ts'
 import { NewProspectLog } from '../../src/shapes/prospect-log.ts'
@@ -16,11 +17,10 @@ const faultsOf = (schema: v.GenericSchema, given: unknown) =>
     .issues?.map((issue) => `${issue.path?.map(({ key }) => key).join('/')}: ${issue.message}`)
 
 t.test('an activity needs a source and a payload only; its type is webhook unless given', async (t) => {
-  t.strictSame(
-    v.parse(NewProspectLog, log),
-    { ...log, payload: null, type: 'webhook' },
-    'the payload is let go',
-  )
+  const parsed = v.parse(NewProspectLog, log)
+  t.strictSame(parsed, { ...log, payload: { rawJson: '' }, type: 'webhook' }, 'the payload is let go')
+  const payload = { rawJson: '{}' }
+  t.equal(withTexts(parsed, new Map([['payload', payload]])).payload, payload, 'for its text')
   t.equal(v.parse(NewProspectLog, { ...log, type: 'signup' }).type, 'signup')
   t.notOk(v.is(NewProspectLog, { source: 'crm' }))
   t.notOk(v.is(NewProspectLog, { payload: {} }))
@@ -140,7 +140,8 @@ t.test(
 
 t.test('a page group takes lists of anything, and names and titles that fit', async (t) => {
   const lists = { actions: [1, null, {}], footerLinks: [], scripts: [['x']] }
-  t.strictSame(checkShape(PageGroupInput, lists), { output: lists, faults: [] })
+  const texts = { actions: { rawJson: '' }, footerLinks: { rawJson: '' }, scripts: { rawJson: '' } }
+  t.strictSame(checkShape(PageGroupInput, lists), { output: texts, faults: [] })
   const fields = { name: '😀'.repeat(255), title: 'x', pageContext: null, headerActionId: null }
   t.strictSame(checkShape(PageGroupInput, fields), { output: fields, faults: [] })
   for (const wrong of [

@@ -15,7 +15,7 @@ const settingOf = async (subject: Subject) => {
     turnOf,
     clock,
     newGroup: async (tenant: { readonly tenantId: string }) =>
-      core.createPageGroup(processes[0])({ ...tenant, name: 'offers', title: 'Offers' }),
+      (await core.createPageGroup(processes[0])({ ...tenant, name: 'offers', title: 'Offers' })).pageGroup,
     logsOf: async (tenantId: string) => (await kept()).logs.filter((log) => log.tenantId === tenantId),
     prospectsOf: async (tenantId: string) =>
       (await kept()).prospects.filter((prospect) => prospect.tenantId === tenantId),
@@ -125,7 +125,7 @@ export const concurrency = section('concurrency', settingOf, {
       const answers = await Promise.all(times(50, (i) => turnOf(i).createPageWithVersion(wanted)))
       equal(new Set(answers.map(({ page }) => JSON.stringify(page))).size, 1)
       equal(answers.filter(({ replayed }) => replayed).length, 49)
-      equal((await store.pageGroups.find(group.pageGroupId))?.pagesCount, 1)
+      equal((await store.pageGroups.find(group))?.pagesCount, 1)
       const { items } = await processes[1].listPages({ ...parentOf(group), limit: 100 })
       same(
         items.map(({ pageId }) => pageId),
@@ -208,12 +208,12 @@ export const concurrency = section('concurrency', settingOf, {
     same(named.sort(), times(total, (i) => `context ${i}`).sort())
     const read = await Promise.all(pages.map((page, i) => turnOf(i).getPage(page)))
     same(
-      read.map(({ computedName }) => computedName),
+      read.map(({ page }) => page.computedName),
       times(total, (i) => `Name of context ${i}`),
     )
     same(
-      read.map(({ publishedVersion }) => publishedVersion?.versionId),
-      read.map(({ latestVersion }) => latestVersion.versionId),
+      read.map(({ page }) => page.publishedVersion?.versionId),
+      read.map(({ page }) => page.latestVersion.versionId),
     )
   },
 
@@ -269,7 +269,7 @@ export const concurrency = section('concurrency', settingOf, {
   },
 })
 
-const times = <Made>(count: number, make: (i: number) => Made): Made[] =>
+export const times = <Made>(count: number, make: (i: number) => Made): Made[] =>
   Array.from({ length: count }, (_, i) => make(i))
 
 const activityOf = (tenantId: string, fields: Partial<NewActivity> = {}): NewActivity => ({
@@ -286,7 +286,7 @@ const parentOf = (group: Parent | undefined): Parent => {
   return { tenantId: group.tenantId, pageGroupId: group.pageGroupId }
 }
 
-const settledAll = <Answer>(
+export const settledAll = <Answer>(
   core: Core,
   calls: readonly Promise<Answer>[],
 ): Promise<(Answer | DomainFailure)[]> =>

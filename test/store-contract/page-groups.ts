@@ -16,10 +16,21 @@ import {
 export const pageGroups = section(
   'page groups',
   ({ store }) => {
-    const { pageGroups, pages } = store
+    const { pages } = store
+    /** Groups as they are listed. */
+    const pageGroups = {
+      list: (wants: readonly PageGroupsWant[]) => store.pageGroups.list(wants),
+      change: (group: StoredPageGroup, updatedAt: string) => store.pageGroups.change(group, updatedAt),
+      find: async (want: GroupName) => {
+        const found = await store.pageGroups.find(want)
+        if (found === null) return null
+        const { revision, requestHash, ...group } = found
+        return group
+      },
+    }
     const added = async (tenant: SomeTenant, fields: Partial<StoredPageGroup> = {}) => {
-      const group = someGroup(tenant, fields)
-      await pageGroups.add(group)
+      const group = plainGroup(tenant, fields)
+      await store.pageGroups.add({ ...group, idempotencyKey: null, requestHash: null })
       return group
     }
     const listed = async (tenant: SomeTenant, want: Partial<PageGroupsWant> = {}) => {
@@ -46,30 +57,31 @@ export const pageGroups = section(
         createdAt: at(1),
         updatedAt: at(2),
       })
-      same(await pageGroups.find(group.pageGroupId), group)
+      same(await pageGroups.find(group), group)
       same(await listed(tenant), [group])
     },
 
     'unset fields of a group are null': async ({ store, pageGroups, added }) => {
       const tenant = await addTenant(store)
-      const { pageGroupId } = await added(tenant)
-      const group = await pageGroups.find(pageGroupId)
+      const group = await pageGroups.find(await added(tenant))
       same([group?.pageContext, group?.headerActionId, group?.deletedAt], [null, null, null])
     },
 
-    'an unknown group is null': async ({ pageGroups }) => {
-      equal(await pageGroups.find(newId('pagegroup')), null)
-      equal(await pageGroups.find(''), null)
+    'an unknown group is null, and so is that of another tenant': async ({ store, pageGroups, added }) => {
+      const tenant = await addTenant(store)
+      equal(await pageGroups.find({ ...tenant, pageGroupId: newId('pagegroup') }), null)
+      equal(await pageGroups.find({ ...tenant, pageGroupId: '' }), null)
+      equal(await pageGroups.find({ ...(await added(tenant)), ...(await addTenant(store)) }), null)
     },
 
     'groups are listed newest first by id, in whichever order they were added': async ({
       store,
-      pageGroups,
+      added,
       listed,
     }) => {
       const tenant = await addTenant(store)
-      const groups = Array.from({ length: 9 }, () => someGroup(tenant))
-      for (const i of [4, 0, 8, 2, 6, 1, 7, 3, 5]) await pageGroups.add(groups[i] as StoredPageGroup)
+      const groups = Array.from({ length: 9 }, () => plainGroup(tenant))
+      for (const i of [4, 0, 8, 2, 6, 1, 7, 3, 5]) await added(tenant, groups[i])
       same(await listed(tenant), groups.toReversed())
     },
 
@@ -205,10 +217,10 @@ export const pageGroups = section(
         deletedAt: at(60_000),
       }
       equal(await pageGroups.change(changed, group.updatedAt), 'recorded')
-      same(await pageGroups.find(group.pageGroupId), { ...changed, pagesCount: 2 })
+      same(await pageGroups.find(group), { ...changed, pagesCount: 2 })
       equal(await pageGroups.change({ ...group, updatedAt: at(61_000) }, changed.updatedAt), 'recorded')
       const again = { ...group, updatedAt: at(61_000), pagesCount: 2 }
-      same(await pageGroups.find(group.pageGroupId), again)
+      same(await pageGroups.find(group), again)
     },
 
     'a change by another tenant, or of an unknown group, is overtaken and changes nothing': async ({
@@ -235,7 +247,7 @@ export const pageGroups = section(
       const archived = { ...group, status: 'archived', updatedAt: at(60_000) } as const
       equal(await pageGroups.change(archived, group.updatedAt), 'recorded')
       equal(await pageGroups.change({ ...group, title: 'Late' }, group.updatedAt), 'overtaken')
-      same(await pageGroups.find(group.pageGroupId), archived)
+      same(await pageGroups.find(group), archived)
     },
 
     'each group counts its recorded pages': async ({ store, pages, added, listed }) => {
@@ -271,7 +283,7 @@ export const pageGroups = section(
       const footerLinks = { rawJson: '[{"href":"https://x/?a=1&b=\\"2\\"","title":"\\\\ é 😀 \' {NULL}"}]' }
       const scripts = { rawJson: '["<script>alert(1)</script>",\n\tnull,true,-0]' }
       const group = await added(tenant, { actions, footerLinks, scripts })
-      same(await pageGroups.find(group.pageGroupId), group)
+      same(await pageGroups.find(group), group)
       await pageGroups.change(
         { ...group, actions: scripts, footerLinks: actions, scripts: footerLinks },
         group.updatedAt,
@@ -289,10 +301,10 @@ export const pageGroups = section(
       const tenant = await addTenant(store)
       const group = await added(tenant)
       const before = structuredClone(group)
-      scribbleOn(await pageGroups.find(group.pageGroupId))
-      same(await pageGroups.find(group.pageGroupId), before)
+      scribbleOn(await pageGroups.find(group))
+      same(await pageGroups.find(group), before)
       scribbleOn(await listed(tenant))
-      same(await pageGroups.find(group.pageGroupId), before)
+      same(await pageGroups.find(group), before)
     },
 
     'a caller that changes what it passed in changes nothing in the store': async ({
@@ -304,11 +316,11 @@ export const pageGroups = section(
       const given = await added(tenant)
       const before = structuredClone(given)
       scribbleOn(given)
-      same(await pageGroups.find(before.pageGroupId), before)
+      same(await pageGroups.find(before), before)
       const change = structuredClone({ ...before, title: 'Changed' })
       await pageGroups.change(change, before.updatedAt)
       scribbleOn(change)
-      same(await pageGroups.find(before.pageGroupId), { ...before, title: 'Changed' })
+      same(await pageGroups.find(before), { ...before, title: 'Changed' })
     },
   },
 )
@@ -320,3 +332,11 @@ const wantOf = ({ tenantId }: SomeTenant, want: Partial<PageGroupsWant> = {}): P
   limit: 100,
   ...want,
 })
+
+type GroupName = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
+
+/** Without what lists do not show. */
+const plainGroup = (tenant: SomeTenant, fields: Partial<StoredPageGroup> = {}): StoredPageGroup => {
+  const { idempotencyKey, requestHash, ...group } = someGroup(tenant, fields)
+  return group
+}

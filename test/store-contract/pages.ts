@@ -36,7 +36,7 @@ export const pages = section(
       const known = await pages.recall({ groups: [], keys: [], ...wants })
       return { groups: only(known.groups, ...GROUP_FIELDS), pages: only(known.pages, ...PAGE_FIELDS) }
     }
-    const countOf = async ({ pageGroupId }: Parent) => (await pageGroups.find(pageGroupId))?.pagesCount
+    const countOf = async (group: Parent) => (await pageGroups.find(group))?.pagesCount
 
     return { pageGroups, pages, addGroup, newGroup, added, listed, recall, countOf }
   },
@@ -55,21 +55,19 @@ export const pages = section(
         createdAt: at(123),
       })
       same(await listed(group), [storedPage(page)])
+      const { versionId, versionNumber, supplementaryContext, computedName, createdAt } = page
       const latest = {
-        versionId: page.versionId,
-        versionNumber: 1,
-        status: 'processing',
-        publishedAt: null,
-        failureReason: null,
+        ...{ versionId, versionNumber, status: 'processing', publishedAt: null, failureReason: null },
+        ...{ supplementaryContext, computedName, createdAt },
       }
-      const { supplementaryContext } = page
-      same(await pages.find([page]), [{ ...storedPage(page), supplementaryContext, published: null, latest }])
+      const found = { ...storedPage(page), revision: 1, groupStatus: 'active', published: null, latest }
+      same(await pages.find([page]), [found])
     },
 
     'unset fields of a page are null': async ({ pages, newGroup, added }) => {
       const group = await newGroup()
       const [found] = await pages.find([await added(group)])
-      like(found, { customName: null, supplementaryContext: null, published: null })
+      like(found, { customName: null, published: null, latest: { supplementaryContext: null } })
     },
 
     'a group is recalled with its status, its title and its exact count, unless it is deleted': async ({
@@ -372,7 +370,7 @@ export const pages = section(
       same(await listed(group), rows.toReversed().map(storedPage))
       const found = await pages.find(rows)
       same(
-        found.map((page) => typeof page === 'object' && page.supplementaryContext),
+        found.map((page) => typeof page === 'object' && page.latest.supplementaryContext),
         AWKWARD_TEXTS,
       )
       const known = await recall({ keys: rows.map(keyWant) })
@@ -389,7 +387,7 @@ export const pages = section(
       const key = Array.from({ length: 255 }, (_, i) => String.fromCodePoint(0x20000 + i * 7)).join('')
       const page = await added(group, { supplementaryContext: 'long '.repeat(20_000), ...keyFields(key) })
       const [found] = await pages.find([page])
-      like(found, { supplementaryContext: page.supplementaryContext })
+      like(found, { latest: { supplementaryContext: page.supplementaryContext } })
       same(only((await recall({ keys: [keyWant(page)] })).pages, 'pageId'), [{ pageId: page.pageId }])
     },
 

@@ -26,6 +26,8 @@ export const operationsOver = (core: Core, world: World, listsInFlightMax: numbe
     listPageGroups: core.gather(core.listPageGroups(world), reads),
     listPages: core.gather(core.listPages(world), reads),
     getPage: core.gather(core.getPages(world), reads),
+    listVersions: core.gather(core.listVersions(world), reads),
+    getVersion: core.gather(core.getVersions(world), reads),
   }
 }
 

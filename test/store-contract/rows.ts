@@ -3,12 +3,13 @@ import type {
   ClaimWant,
   IdPrefix,
   NewLog,
+  NewPageGroupRow,
   NewPageRow,
+  NewVersionRow,
   ProspectChange,
   Store,
   StoredApiKey,
   StoredErasure,
-  StoredPageGroup,
 } from 'prospect-pages'
 import { countedIds, START_MS } from './setting.ts'
 
@@ -80,8 +81,8 @@ export const keyFields = (idempotencyKey: string) => ({ idempotencyKey, requestH
 
 export const someGroup = (
   { tenantId, brandId }: SomeTenant,
-  fields: Partial<StoredPageGroup> = {},
-): StoredPageGroup => ({
+  fields: Partial<NewPageGroupRow> = {},
+): NewPageGroupRow => ({
   tenantId,
   pageGroupId: newId('pagegroup'),
   brandId,
@@ -97,6 +98,8 @@ export const someGroup = (
   createdAt: at(0),
   updatedAt: at(0),
   deletedAt: fields.status === 'deleted' ? at(0) : null,
+  idempotencyKey: null,
+  requestHash: null,
   ...fields,
 })
 
@@ -112,7 +115,7 @@ export const someErasure = (tenantId: string, fields: Partial<StoredErasure> = {
   ...fields,
 })
 
-type Parent = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
+type Parent = Pick<NewPageGroupRow, 'tenantId' | 'pageGroupId'>
 export const somePage = (
   { tenantId, pageGroupId }: Parent,
   { createdAt = at(0), ...fields }: Partial<NewPageRow> = {},
@@ -123,12 +126,26 @@ export const somePage = (
   customName: null,
   computedName: 'Offers 1',
   supplementaryContext: null,
+  content: null,
   idempotencyKey: null,
   requestHash: null,
   versionId: newId('pageversion'),
   versionNumber: 1,
   createdAt,
   updatedAt: createdAt,
+  ...fields,
+})
+
+export const someVersion = (fields: Partial<NewVersionRow> = {}): NewVersionRow => ({
+  versionId: newId('pageversion'),
+  versionNumber: 2,
+  supplementaryContext: null,
+  computedName: 'Offers 2',
+  content: null,
+  publish: true,
+  idempotencyKey: null,
+  requestHash: null,
+  createdAt: at(0),
   ...fields,
 })
 

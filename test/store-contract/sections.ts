@@ -1,10 +1,12 @@
 import { activities } from './activities.ts'
 import { apiKeys } from './api-keys.ts'
+import { changesAtOnce } from './changes-at-once.ts'
 import { concurrency } from './concurrency.ts'
 import type { Section } from './contract.ts'
 import { erasures } from './erasures.ts'
 import { isolation } from './isolation.ts'
 import { oldestLogs } from './oldest-logs.ts'
+import { pageChanges } from './page-changes.ts'
 import { pageGroups } from './page-groups.ts'
 import { pages } from './pages.ts'
 import { prospectLogs } from './prospect-logs.ts'
@@ -26,11 +28,13 @@ export const sections: readonly Section[] = [
   prospectLogs,
   pageGroups,
   pages,
+  pageChanges,
   versions,
   erasures,
   signals,
   isolation,
   walks,
   concurrency,
+  changesAtOnce,
   simulation,
 ]

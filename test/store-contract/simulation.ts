@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { Store } from 'prospect-pages'
+import type { PageWant, Store, VersionWant } from 'prospect-pages'
 import { same } from './assertions.ts'
 import { type Core, type Kept, type Subject, section } from './contract.ts'
 import { operationsOver } from './processes.ts'
@@ -7,8 +7,14 @@ import { type Random, randomBy } from './random.ts'
 import { AWKWARD_TEXTS, at, someClaim } from './rows.ts'
 import { countedIds, idOf, START_MS, stoppedClock } from './setting.ts'
 
-const STEPS = 700
+const STEPS = 900
 const CALLS_MAX = 20
+/** Of changes by hand. They are made one after the other: at once they would overtake each other by chance. */
+const CHANGES_MAX = 8
+/** Most changes are made of the newest groups and pages, so that many are made of one. */
+const RECENT = 8
+/** As often a version is given to a namer. */
+const ATTEMPTS_MAX = 5
 
 export const simulation = section('simulation', () => ({}), {
   'the store answers the same calls as the store in memory does, and keeps the same rows': async (
@@ -62,17 +68,58 @@ const EXPECTED = [
   'read pages: answered',
   'read pages: page_group_not_found',
   'read pages: page_not_found',
+  'create page groups: answered',
+  'create page groups: replayed',
+  'create page groups: idempotency_key_reused',
+  'read page groups: answered',
+  'read page groups: page_group_not_found',
+  'change page groups: answered',
+  'change page groups: precondition_failed',
+  'rename pages: answered',
+  'rename pages: page_group_not_found',
+  'rename pages: page_not_found',
+  'rename pages: precondition_failed',
+  'delete pages: answered',
+  'create versions: answered',
+  'create versions: replayed',
+  'create versions: idempotency_key_reused',
+  'create versions: page_group_not_active',
+  'publish versions: answered',
+  'publish versions: version_not_found',
+  'publish versions: version_not_ready',
+  'publish versions: page_group_not_active',
+  'publish versions: precondition_failed',
+  'unpublish pages: answered',
+  'list versions: answered',
+  'list versions: page_not_found',
+  'list versions: invalid_cursor',
+  'read versions: answered',
+  'read versions: version_not_found',
 ]
 
 type World = ReturnType<typeof worldOf>
 const worldOf = (core: Core, store: Store) => {
   const clock = stoppedClock()
   const world = { store, clock, newId: countedIds() }
+  // All names come at once, so that all versions are saved in one list, however fast the store is.
+  let [unnamed, named] = [0, Promise.withResolvers<void>()]
+  const claim: Store['versions']['claim'] = async (want) => {
+    const claimed = await store.versions.claim(want)
+    unnamed += claimed.filter(({ attempt }) => attempt <= ATTEMPTS_MAX).length
+    return claimed
+  }
   const publish = core.publishVersions({
     ...world,
+    store: { versions: { ...store.versions, claim } },
     claimMax: 100_000,
     leaseMs: 60_000,
     namer: async ({ supplementaryContext }) => {
+      const { promise, resolve } = named
+      if (--unnamed === 0) {
+        named = Promise.withResolvers()
+        resolve()
+      }
+      await promise
       if (supplementaryContext?.includes('fail')) return null
       return `Named: ${supplementaryContext}`
     },
@@ -83,10 +130,18 @@ const worldOf = (core: Core, store: Store) => {
   }
   return {
     ...world,
-    calls: operationsOver(core, world, 1),
+    calls: {
+      ...operationsOver(core, world, 1),
+      createPageGroup: core.createPageGroup(world),
+      getPageGroup: core.getPageGroup(world),
+      updatePageGroup: core.updatePageGroup({ ...world, seesDeleted: true }),
+      updatePage: core.updatePage(world),
+      deletePage: core.deletePage(world),
+      createVersion: core.createVersion(world),
+      publishVersion: core.publishVersion(world),
+      unpublishPage: core.unpublishPage(world),
+    },
     refusal,
-    createGroup: core.createPageGroup(world),
-    updateGroup: core.updatePageGroup(world),
     publish: async () => {
       while (await publish(new AbortController().signal));
     },
@@ -106,7 +161,8 @@ type Seen = {
   readonly tenants: string[]
   readonly prospects: { tenantId: string; prospectId: string }[]
   readonly groups: Parent[]
-  readonly pages: (Parent & { pageId: string })[]
+  readonly pages: PageWant[]
+  readonly versions: VersionWant[]
   /** Requests that can be sent once more. */
   readonly inputs: Map<string, object[]>
   /** Lists that go on, with their cursors. */
@@ -120,12 +176,12 @@ const prepared = async (core: Core, worlds: readonly World[]): Promise<Seen> => 
   for (const name of ['one', 'two', 'three'])
     for (const world of worlds) {
       const { tenantId } = await core.createTenant(world)({ name })
-      const { pageGroupId } = await world.createGroup({ tenantId, name, title: `Title ${name}` })
+      const { pageGroup } = await world.calls.createPageGroup({ tenantId, name, title: `Title ${name}` })
       if (world !== worlds[0]) continue
       tenants.push(tenantId)
-      groups.push({ tenantId, pageGroupId })
+      groups.push({ tenantId, pageGroupId: pageGroup.pageGroupId })
     }
-  return { tenants, prospects: [], groups, pages: [], inputs: new Map(), cursors: new Map() }
+  return { tenants, prospects: [], groups, pages: [], versions: [], inputs: new Map(), cursors: new Map() }
 }
 
 type Step = {
@@ -135,18 +191,8 @@ type Step = {
 }
 
 const nextStep = (chance: Random, seen: Seen): Step => {
-  const kind = chance.below(100)
-  if (kind < 35) return logActivities(chance, seen)
-  if (kind < 55) return createPages(chance, seen)
-  if (kind < 65) return listGroups(chance, seen)
-  if (kind < 75) return listPages(chance, seen)
-  if (kind < 83) return readPages(chance, seen)
-  if (kind < 88) return { name: 'publish', run: async ({ publish }) => [await publish()] }
-  if (kind < 90) return { name: 'claim and die', run: ({ claimAndDie }) => claimAndDie() }
-  if (kind < 93) return createGroup(chance, seen)
-  if (kind < 96) return updateGroup(chance, seen)
-  const ms = chance.oneOf([1, 999, 1_000, 5_000, 20_000, 60_000, 61_000])
-  return { name: 'wait', run: async ({ clock }) => [clock.advance(ms)] }
+  const steps = SHARES.flatMap(([share, step]) => Array<typeof step>(share).fill(step))
+  return chance.oneOf(steps)(chance, seen)
 }
 
 const EMAILS = [
@@ -164,6 +210,8 @@ const PAYLOADS = [
   '{"__proto__":{"x":1}}',
   '{"deep":[[[[{}]]]]}',
 ]
+const NAMES = ['Mine', '', ' ', ...AWKWARD_TEXTS]
+const CONTEXTS = ['fail', 'a fine day', ...AWKWARD_TEXTS]
 const KEYS = ['1', '2', '3', 'key', 'Key', 'key ', 'NULL', '"\\{,}']
 
 const TIMES = ['1970-01-01T00:00:00.000Z', '2026-01-01T23:00:00.000Z', '2999-12-31T23:59:59.999Z']
@@ -197,13 +245,14 @@ const prospectFrom = (chance: Random, { prospects, tenants }: Seen) => {
 const createPages = (chance: Random, seen: Seen): Step =>
   manyCalls('create pages', chance, 'createPageWithVersion', seen, () => ({
     ...parentFrom(chance, seen),
-    customName: maybe(chance, () => chance.oneOf(['Mine', '', ' ', ...AWKWARD_TEXTS])),
-    supplementaryContext: maybe(chance, () => chance.oneOf(['fail', 'a fine day', ...AWKWARD_TEXTS])),
-    idempotencyKey: chance.onceIn(3) ? `${chance.oneOf(KEYS)}${chance.below(20)}` : undefined,
+    customName: maybe(chance, () => chance.oneOf(NAMES)),
+    supplementaryContext: maybe(chance, () => chance.oneOf(CONTEXTS)),
+    content: maybe(chance, () => ({ rawJson: chance.oneOf(PAYLOADS) })),
+    idempotencyKey: chance.onceIn(3) ? `${chance.oneOf(KEYS)}${chance.below(4)}` : undefined,
   }))
 
 const parentFrom = (chance: Random, { groups, tenants }: Seen): Parent => {
-  const group = chance.oneOf(groups)
+  const group = chance.oneOf(chance.onceIn(2) ? groups : groups.slice(-RECENT))
   return chance.onceIn(10) ? { ...group, tenantId: chance.oneOf(tenants) } : group
 }
 
@@ -239,58 +288,178 @@ const readPages = (chance: Random, seen: Seen): Step =>
     return chance.onceIn(8) ? { ...page, tenantId: chance.oneOf(seen.tenants) } : page
   })
 
-const createGroup = (chance: Random, seen: Seen): Step => {
-  const wanted = {
+const createGroups = (chance: Random, seen: Seen): Step =>
+  callsInTurn('create page groups', chance, 'createPageGroup', seen, () => ({
     tenantId: chance.oneOf(seen.tenants),
     name: chance.oneOf(AWKWARD_TEXTS),
     title: chance.oneOf(AWKWARD_TEXTS),
     status: chance.oneOf(['active', 'active', 'archived', 'deleted'] as const),
     actions: { rawJson: `[${chance.oneOf(PAYLOADS)}]` },
-  }
-  return {
-    name: 'create a page group',
-    run: async ({ createGroup }) => [await createGroup(wanted)],
-    learn: ([group]) => {
-      const { tenantId, pageGroupId } = group as Parent
-      seen.groups.push({ tenantId, pageGroupId })
-    },
-  }
+    idempotencyKey: keyFrom(chance),
+  }))
+
+const readGroups = (chance: Random, seen: Seen): Step =>
+  callsInTurn('read page groups', chance, 'getPageGroup', seen, () => parentFrom(chance, seen))
+
+const updateGroups = (chance: Random, seen: Seen): Step =>
+  callsInTurn('change page groups', chance, 'updatePageGroup', seen, () => ({
+    ...chance.oneOf(
+      chance.onceIn(4) ? seen.groups : [...seen.groups, ...seen.pages].slice(-RECENT).map(parentOf),
+    ),
+    ...ifRevision(chance),
+    status: chance.oneOf([
+      'active',
+      'active',
+      'active',
+      'archived',
+      'archived',
+      'archived',
+      'deleted',
+    ] as const),
+    title: chance.oneOf(AWKWARD_TEXTS),
+  }))
+
+const pageFrom = (chance: Random, seen: Seen): PageWant => {
+  if (seen.pages.length === 0 || chance.onceIn(10))
+    return { ...parentFrom(chance, seen), pageId: idOf('page', chance.below(10_000)) }
+  const page = chance.oneOf(seen.pages.slice(-RECENT))
+  return chance.onceIn(20) ? { ...page, tenantId: chance.oneOf(seen.tenants) } : page
+}
+const versionFrom = (chance: Random, seen: Seen): VersionWant => {
+  const version = chance.onceIn(10) ? undefined : seen.versions.at(-1 - chance.below(4 * RECENT))
+  return version ?? { ...pageFrom(chance, seen), versionId: idOf('pageversion', chance.below(10_000)) }
+}
+const ifRevision = (chance: Random): { ifRevision?: readonly number[] } =>
+  chance.onceIn(6) ? { ifRevision: [1, 2].map(() => 1 + chance.below(8)) } : {}
+const keyFrom = (chance: Random, keys = KEYS): string | undefined => maybe(chance, () => chance.oneOf(keys))
+
+const renamePages = (chance: Random, seen: Seen): Step =>
+  callsInTurn('rename pages', chance, 'updatePage', seen, () => ({
+    ...pageFrom(chance, seen),
+    ...ifRevision(chance),
+    customName: chance.oneOf([null, undefined, ...NAMES]),
+  }))
+
+const deletePages = (chance: Random, seen: Seen): Step =>
+  callsInTurn('delete pages', chance, 'deletePage', seen, () => ({
+    ...pageFrom(chance, seen),
+    ...ifRevision(chance),
+  }))
+
+const createVersions = (chance: Random, seen: Seen): Step =>
+  callsInTurn('create versions', chance, 'createVersion', seen, () => ({
+    ...pageFrom(chance, seen),
+    supplementaryContext: maybe(chance, () => chance.oneOf([null, ...CONTEXTS])),
+    content: maybe(chance, () => chance.oneOf([null, { rawJson: chance.oneOf(PAYLOADS) }])),
+    publish: chance.onceIn(2),
+    idempotencyKey: keyFrom(chance, KEYS.slice(0, 1)),
+  }))
+
+const publishVersions = (chance: Random, seen: Seen): Step =>
+  callsInTurn('publish versions', chance, 'publishVersion', seen, () => ({
+    ...versionFrom(chance, seen),
+    ...ifRevision(chance),
+  }))
+
+const unpublishPages = (chance: Random, seen: Seen): Step =>
+  callsInTurn('unpublish pages', chance, 'unpublishPage', seen, () => ({
+    ...pageFrom(chance, seen),
+    ...ifRevision(chance),
+  }))
+
+const listVersions = (chance: Random, seen: Seen): Step =>
+  manyCalls('list versions', chance, 'listVersions', seen, () => ({
+    ...pageFrom(chance, seen),
+    ...cursorFrom(chance, seen, 'list versions'),
+    limit: 1 + chance.below(3),
+  }))
+
+const readVersions = (chance: Random, seen: Seen): Step =>
+  manyCalls('read versions', chance, 'getVersion', seen, () => versionFrom(chance, seen))
+
+const wait = (chance: Random): Step => {
+  const ms = chance.oneOf([1, 999, 1_000, 5_000, 20_000, 60_000, 61_000])
+  return { name: 'wait', run: async ({ clock }) => [clock.advance(ms)] }
 }
 
-const updateGroup = (chance: Random, seen: Seen): Step => {
-  const { pageGroupId } = chance.oneOf(seen.groups)
-  const status = chance.oneOf(['active', 'active', 'active', 'archived', 'deleted'] as const)
-  const title = chance.oneOf(AWKWARD_TEXTS)
-  return {
-    name: 'change a page group',
-    run: async ({ updateGroup }) => [await updateGroup(pageGroupId, { status, title })],
-  }
-}
+/** How often each of them comes. */
+const SHARES: readonly (readonly [share: number, step: (chance: Random, seen: Seen) => Step])[] = [
+  [26, logActivities],
+  [18, createPages],
+  [8, listGroups],
+  [8, listPages],
+  [8, readPages],
+  [6, () => ({ name: 'publish', run: async ({ publish }) => [await publish()] })],
+  [2, () => ({ name: 'claim and die', run: ({ claimAndDie }) => claimAndDie() })],
+  [3, createGroups],
+  [2, readGroups],
+  [6, updateGroups],
+  [3, renamePages],
+  [2, deletePages],
+  [14, createVersions],
+  [10, publishVersions],
+  [2, unpublishPages],
+  [3, listVersions],
+  [3, readVersions],
+  [4, wait],
+]
 
 type Operations = World['calls']
-
-/** Up to twenty calls of one use case at once, so that they share a list; now and then a call that was made before. */
-const manyCalls = <Name extends keyof Operations>(
+type Calls = <Name extends keyof Operations>(
   name: string,
   chance: Random,
   useCase: Name,
   seen: Seen,
   make: () => Parameters<Operations[Name]>[0],
+) => Step
+
+/** Up to twenty calls of one use case at once, so that they share a list; now and then a call that was made before. */
+const manyCalls: Calls = (name, chance, useCase, seen, make) =>
+  callsOf(name, useCase, seen, inputsFor(name, chance, [CALLS_MAX, 8], seen, make), (inputs, call) =>
+    Promise.all(inputs.map(call)),
+  )
+const callsInTurn: Calls = (name, chance, useCase, seen, make) =>
+  callsOf(
+    name,
+    useCase,
+    seen,
+    inputsFor(name, chance, [CHANGES_MAX, 4], seen, make),
+    async (inputs, call) => {
+      const answers: unknown[] = []
+      for (const input of inputs) answers.push(await call(input))
+      return answers
+    },
+  )
+
+const inputsFor = (
+  name: string,
+  chance: Random,
+  [max, again]: readonly [number, number],
+  seen: Seen,
+  make: () => object,
+): object[] => {
+  const before = seen.inputs.get(name) ?? []
+  return chance.many(max, () => (before.length > 0 && chance.onceIn(again) ? chance.oneOf(before) : make()))
+}
+
+const callsOf = (
+  name: string,
+  useCase: keyof Operations,
+  seen: Seen,
+  inputs: readonly object[],
+  each: (inputs: readonly object[], call: (input: object) => Promise<unknown>) => Promise<unknown[]>,
 ): Step => {
   const before = seen.inputs.get(name) ?? []
-  const inputs = chance.many(CALLS_MAX, () =>
-    before.length > 0 && chance.onceIn(8) ? chance.oneOf(before) : make(),
-  )
   return {
     name,
     run: ({ calls, refusal }) => {
       const call = calls[useCase] as (input: unknown) => Promise<unknown>
-      return Promise.all(inputs.map((input) => call(input).catch(refusal)))
+      return each(inputs, (input) => call(input).catch(refusal))
     },
     learn: (answers) => {
       seen.inputs.set(name, [...before, ...inputs].slice(-200))
       for (const [i, answer] of answers.entries())
-        remember(name, inputs[i] as object, answer as Learnable, seen)
+        remember(name, inputs[i] as object, Object(answer) as Learnable, seen)
     },
   }
 }
@@ -303,21 +472,30 @@ const outcomeOf = (answer: unknown): string => {
 
 type Learnable = {
   readonly receipt?: { readonly prospectId: string; readonly createdProspect: boolean }
-  readonly page?: Seen['pages'][number]
+  readonly page?: PageWant & { readonly latestVersion?: { readonly versionId: string } }
+  readonly pageGroup?: Parent
+  readonly version?: VersionWant
   readonly replayed?: boolean
   readonly nextCursor?: string
 }
+const parentOf = ({ tenantId, pageGroupId }: Parent): Parent => ({ tenantId, pageGroupId })
+const pageOf = (page: PageWant): PageWant => ({ ...parentOf(page), pageId: page.pageId })
+
 const remember = (
   name: string,
   input: object,
-  { receipt, page, replayed, nextCursor }: Learnable,
+  { receipt, page, pageGroup, version, replayed, nextCursor }: Learnable,
   seen: Seen,
 ): void => {
   if (receipt?.createdProspect === true && replayed === false) {
     const { tenantId } = input as { tenantId: string }
     seen.prospects.push({ tenantId, prospectId: receipt.prospectId })
   }
-  if (page !== undefined && replayed === false) seen.pages.push(page)
+  if (page !== undefined && replayed === false) seen.pages.push(pageOf(page))
+  if (pageGroup !== undefined && replayed === false) seen.groups.push(parentOf(pageGroup))
+  if (version !== undefined && replayed === false)
+    seen.versions.push({ ...pageOf(version), versionId: version.versionId })
+  if (page?.latestVersion) seen.versions.push({ ...pageOf(page), versionId: page.latestVersion.versionId })
   if (nextCursor !== undefined)
     seen.cursors.set(name, [...(seen.cursors.get(name) ?? []), { ...input, cursor: nextCursor }].slice(-50))
 }
@@ -328,8 +506,9 @@ const everythingIn = async (store: Store, kept: () => Promise<Kept>, { tenants, 
   const all = { beforeId: null, limit: 100_000 }
   return {
     ...(await kept()),
-    groups: await Promise.all(groups.map(({ pageGroupId }) => store.pageGroups.find(pageGroupId))),
+    groups: await Promise.all(parents.map((parent) => store.pageGroups.find(parent))),
     lists: await store.pages.list(parents.map((parent) => ({ ...parent, ...all }))),
     pages: await store.pages.find(pages),
+    versions: await store.versions.list(pages.map((page) => ({ ...page, ...all }))),
   }
 }

@@ -14,6 +14,7 @@ import {
   someLog,
   somePage,
   someProspect,
+  someVersion,
 } from './rows.ts'
 
 /** Everything that a store keeps rows behind; the rest of it opens, closes and watches. */
@@ -132,17 +133,26 @@ export const VERBS = {
       toStrangers: STATUSES.map(() => []),
     },
     find: {
+      serves: 'callers',
+      ask: async ({ pageGroups }, { tenantId }, { group: { pageGroupId, idempotencyKey } }) => [
+        await pageGroups.find({ tenantId, pageGroupId }),
+        await pageGroups.find({ tenantId, idempotencyKey: String(idempotencyKey) }),
+      ],
+      toStrangers: [null, null],
+    },
+    tenantOf: {
       serves: 'commands',
-      ask: ({ pageGroups }, _as, { group }) => pageGroups.find(group.pageGroupId),
+      ask: ({ pageGroups }, _as, { group }) => pageGroups.tenantOf(group.pageGroupId),
       noTenant: 'an operator may reach every group by its id',
     },
     add: {
-      serves: 'commands',
-      ask: ({ pageGroups }, as) => pageGroups.add(someGroup(as)),
-      toStrangers: undefined,
+      serves: 'callers',
+      ask: ({ pageGroups }, as, { group: { idempotencyKey } }) =>
+        pageGroups.add(someGroup(as, keyFields(String(idempotencyKey)))),
+      toStrangers: 'recorded',
     },
     change: {
-      serves: 'commands',
+      serves: 'callers',
       ask: ({ pageGroups }, as, { group }) =>
         pageGroups.change({ ...group, ...as, title: 'Theirs' }, group.updatedAt),
       toStrangers: 'overtaken',
@@ -175,8 +185,44 @@ export const VERBS = {
         pages.find([{ tenantId, pageGroupId, pageId }]),
       toStrangers: ['page_group_not_found'],
     },
+    change: {
+      serves: 'callers',
+      ask: ({ pages }, { tenantId }, { page }) => {
+        const { pageGroupId, pageId, versionId, computedName } = page
+        return pages.change({
+          ...{ tenantId, pageGroupId, pageId, computedName, customName: 'Theirs', revision: 2 },
+          ...{ publishedVersionId: versionId, latestVersionId: versionId, updatedAt: at(9) },
+          ...{ inActiveGroup: true, added: someVersion(keyFields('two')), publishes: true },
+        })
+      },
+      toStrangers: 'overtaken',
+    },
+    remove: {
+      serves: 'callers',
+      ask: ({ pages }, { tenantId }, { page: { pageGroupId, pageId } }) =>
+        pages.remove({ tenantId, pageGroupId, pageId, revision: 2 }),
+      toStrangers: 'overtaken',
+    },
   },
   versions: {
+    list: {
+      serves: 'callers',
+      ask: ({ versions }, { tenantId }, { page: { pageGroupId, pageId } }) =>
+        versions.list([{ tenantId, pageGroupId, pageId, ...SLICE }]),
+      toStrangers: [[]],
+    },
+    find: {
+      serves: 'callers',
+      ask: ({ versions }, { tenantId }, { page: { pageGroupId, pageId, versionId } }) =>
+        versions.find([{ tenantId, pageGroupId, pageId, versionId }]),
+      toStrangers: [null],
+    },
+    findByKey: {
+      serves: 'callers',
+      ask: ({ versions }, { tenantId }, { page: { pageGroupId, pageId } }) =>
+        versions.findByKey({ tenantId, pageGroupId, pageId, idempotencyKey: 'one' }),
+      toStrangers: null,
+    },
     claim: {
       serves: 'publisher',
       ask: ({ versions }) => versions.claim(someClaim({ until: at(0), max: 1 })),
@@ -304,7 +350,7 @@ export const VERBS = {
       noTenant: 'the eraser goes from tenant to tenant, and an operator looks for the id of one',
     },
     brands: {
-      serves: 'commands',
+      serves: 'callers',
       ask: async ({ tenants }, { tenantId }, { tenant: { brandId } }) =>
         (await tenants.brands(tenantId))?.includes(brandId),
       toStrangers: false,
@@ -324,10 +370,15 @@ export const fillTenant = async (store: Ports) => {
   const prospect = someProspect(tenant.tenantId, emailFields('ada@example.com'))
   const log = someLog(prospect, keyFields('one'))
   await store.activities.record({ prospects: [prospect], logs: [log] })
-  const group = someGroup(tenant)
+  const group = someGroup(tenant, keyFields('one'))
   await store.pageGroups.add(group)
   const page = somePage(group, keyFields('one'))
   await store.pages.record([page])
+  const version = someVersion(keyFields('one'))
+  await store.pages.change({
+    ...{ ...page, revision: 1, publishedVersionId: null, latestVersionId: version.versionId },
+    ...{ inActiveGroup: true, added: version, publishes: false },
+  })
   const key = someKey(tenant.tenantId, { name: newId('apikey') })
   await store.apiKeys.add(key)
   const claimed = await store.versions.claim(someClaim({ until: at(1_000) }))

@@ -14,6 +14,7 @@ export const versions = section('versions', () => ({}), {
         pageId: page.pageId,
         versionId: page.versionId,
         attempt: 1,
+        publish: true,
       },
     ])
   },

@@ -1,4 +1,4 @@
-import type { NewPageRow } from 'prospect-pages'
+import type { NewPageRow, StoredPageGroup } from 'prospect-pages'
 import { ok, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { twoProcesses } from './processes.ts'
@@ -16,11 +16,16 @@ const settingOf = async (subject: Subject) => {
   const tenant = await addTenant(store)
   const group = someGroup(tenant)
   await store.pageGroups.add(group)
+  const { tenantId, pageGroupId } = group
   return {
     tenant,
     group,
+    parent: { tenantId, pageGroupId },
     turnOf,
-    newGroup: (i: number) => core.createPageGroup(turnOf(i))({ ...tenant, name: 'offers', title: 'Offers' }),
+    newGroup: async (i: number) =>
+      (await core.createPageGroup(turnOf(i))({ ...tenant, name: 'offers', title: 'Offers' })).pageGroup,
+    become: (i: number, pageGroupId: string, status: StoredPageGroup['status']) =>
+      core.updatePageGroup({ ...turnOf(i), seesDeleted: true })({ ...tenant, pageGroupId, status }),
     walkPages: (i: number, limit: number) =>
       walk(
         (cursor) => turnOf(i).listPages({ ...group, cursor, limit }),
@@ -52,13 +57,13 @@ const whileWriting = async (
 
 export const walks = section('walks', settingOf, {
   'a walk over pages while others are added shows none twice and skips none': async ({
-    group,
+    parent,
     turnOf,
     walkPages,
   }) => {
     const there: string[] = []
     const addPage = async (i: number) => {
-      there.push((await turnOf(i).createPageWithVersion({ ...group })).page.pageId)
+      there.push((await turnOf(i).createPageWithVersion(parent)).page.pageId)
     }
     await Promise.all(Array.from({ length: 300 }, (_, i) => addPage(i)))
     const before = there.length
@@ -75,7 +80,7 @@ export const walks = section('walks', settingOf, {
   },
 
   'a walk over page groups while others are added, archived, deleted and restored shows none twice and skips none':
-    async ({ core, newGroup, turnOf, walkGroups }) => {
+    async ({ become, newGroup, walkGroups }) => {
       const chance = randomBy(SEED)
       const stay: string[] = []
       const come: string[] = []
@@ -86,7 +91,7 @@ export const walks = section('walks', settingOf, {
           return
         }
         const status = chance.oneOf(['active', 'archived', 'deleted'] as const)
-        await core.updatePageGroup(turnOf(writer))(chance.oneOf(come), { status })
+        await become(writer, chance.oneOf(come), status)
       }
       await whileWriting(3, disturb, () =>
         Promise.all(
@@ -96,8 +101,7 @@ export const walks = section('walks', settingOf, {
           ]),
         ),
       )
-      for (const pageGroupId of come)
-        await core.updatePageGroup(turnOf(0))(pageGroupId, { status: 'deleted' })
+      for (const pageGroupId of come) await become(0, pageGroupId, 'deleted')
       const left = new Set(await walkGroups(0, 7))
       ok(!come.some((id) => left.has(id)), 'what is deleted is in no walk')
     },

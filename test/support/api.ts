@@ -140,7 +140,7 @@ export const openScene = async ({
     keyWith: async (...scopes: Scope[]) => (await newKey(owner.tenantId, scopes)).apiKey,
     keyFor: async (lifeMs: number) => newKey(owner.tenantId, SCOPES, lifeMs),
     newGroup: async (fields: PageGroupFields = {}, tenantId = owner.tenantId) =>
-      createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields }),
+      (await createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields })).pageGroup,
     newPage: async (pageGroupId: string, json: NewPage = {}) =>
       (await call(`POST /v0/page_groups/${pageGroupId}/pages`, { json })).json as CreatedPage,
     publish: () =>

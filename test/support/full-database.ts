@@ -38,6 +38,7 @@ type Act = {
 
 const idAt = (prefix: IdPrefix, number: number): string => `${prefix}_${String(number).padStart(26, '0')}`
 export const PAGE = idAt('page', 7)
+const VERSION = idAt('pageversion', 7)
 const ERASURE = idAt('erasure', 9)
 const SLICE_ROWS = 21
 const MANY = 20
@@ -51,7 +52,9 @@ const FIRST_WAITING = 31_001
 const UNSETTLE = `
   update page_versions set status = 'processing', published_at = null
   where version_id >= '${idAt('pageversion', FIRST_WAITING)}'
-    and version_id < '${idAt('pageversion', FIRST_WAITING + LIST)}'`
+    and version_id < '${idAt('pageversion', FIRST_WAITING + LIST)}';
+  update pages set published_version_id = null
+  where page_id >= '${idAt('page', FIRST_WAITING)}' and page_id < '${idAt('page', FIRST_WAITING + LIST)}'`
 
 /** Every read that serves callers or the publisher, alone and gathered. */
 export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
@@ -74,6 +77,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
   const pageWants: PageWant[] = [small, big, empty].flatMap((pageGroupId) =>
     [PAGE, idAt('page', 2_000), idAt('page', 9_999_999)].map((pageId) => ({ tenantId, pageGroupId, pageId })),
   )
+  const page = { tenantId, pageGroupId: small, pageId: PAGE }
   const cycled = <Want>(wants: readonly Want[], count: number) =>
     Array.from({ length: count }, (_, i) => wants[i % wants.length] as Want)
   const recallPages = (count: number) =>
@@ -141,7 +145,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     ...together,
     {
       name: 'what a namer needs',
-      act: () => versions.context({ tenantId, pageGroupId: small, pageId: PAGE }),
+      act: () => versions.context({ ...page, versionId: VERSION }),
       rowsMax: 1,
     },
     {
@@ -158,7 +162,27 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     { name: 'an activity recalled', act: () => recall(1), rowsMax: 1 },
     { name: 'a page recalled', act: () => recallPages(1), rowsMax: 1 },
     ...readingBack(store, wanted),
-    { name: 'a group found by its id', act: () => pageGroups.find(big), rowsMax: 1 },
+    {
+      name: 'a group found by its id',
+      act: () => pageGroups.find({ tenantId, pageGroupId: big }),
+      rowsMax: 1,
+    },
+    {
+      name: 'a group found by its idempotency key',
+      act: () => pageGroups.find({ tenantId, idempotencyKey: 'key 50' }),
+      rowsMax: 1,
+    },
+    ...[null, VERSION].map((beforeId) => ({
+      name: `the versions of a page before ${beforeId}`,
+      act: () => versions.list([{ ...page, beforeId, limit: SLICE_ROWS - 1 }]),
+      rowsMax: SLICE_ROWS,
+    })),
+    { name: 'a version read', act: () => versions.find([{ ...page, versionId: VERSION }]), rowsMax: 1 },
+    {
+      name: 'a version found by its idempotency key',
+      act: () => versions.findByKey({ ...page, idempotencyKey: 'key 7' }),
+      rowsMax: 1,
+    },
     { name: 'a version settled', act: () => settle(1), rowsMax: 1, undo: UNSETTLE },
     { name: 'versions claimed', act: () => claim(MANY), rowsMax: MANY },
     { name: 'many versions claimed', act: () => claim(LIST), rowsMax: LIST },
@@ -312,13 +336,13 @@ const ID = (prefix: IdPrefix): string => `'${prefix}_' || lpad(n::text, 26, '0')
 const groups = async (sql: Sql, tenant: string, from: number, to: number, status: PageGroupStatus) => {
   await sql.unsafe(`
     insert into page_groups (tenant_id, page_group_id, brand_id, name, title, status, actions, footer_links, scripts,
-      created_at, updated_at, deleted_at)
+      revision, idempotency_key, request_hash, created_at, updated_at, deleted_at)
     select '${tenant}', ${ID('pagegroup')}, 'brand_${tenant}', 'offers', 'Offers', '${status}', '[]', '[]', '[]',
-      now(), now(), ${status === 'deleted' ? 'now()' : 'null'}
+      1, 'key ' || n, 'hash', now(), now(), ${status === 'deleted' ? 'now()' : 'null'}
     from generate_series(${from}, ${to}) n`)
   await sql.unsafe(`
-    insert into page_counts (tenant_id, page_group_id, pages_count)
-    select '${tenant}', ${ID('pagegroup')}, 1 from generate_series(${from}, ${to}) n`)
+    insert into page_counts (tenant_id, page_group_id, pages_count, changes)
+    select '${tenant}', ${ID('pagegroup')}, 1, 1 from generate_series(${from}, ${to}) n`)
 }
 
 const pagesOf = async (
@@ -331,16 +355,17 @@ const pagesOf = async (
 ) => {
   const publishes = status === 'published'
   await sql.unsafe(`
-    insert into pages (tenant_id, page_group_id, page_id, computed_name, supplementary_context, published_version_id,
-      latest_version_id, idempotency_key, request_hash, created_at, updated_at)
-    select '${tenant}', '${group}', ${ID('page')}, 'Name', 'Context', ${publishes ? ID('pageversion') : 'null'},
-      ${ID('pageversion')}, 'key ' || n, 'hash', now(), now()
+    insert into pages (tenant_id, page_group_id, page_id, computed_name, published_version_id, latest_version_id,
+      revision, idempotency_key, request_hash, created_at, updated_at)
+    select '${tenant}', '${group}', ${ID('page')}, 'Name', ${publishes ? ID('pageversion') : 'null'}, ${ID('pageversion')},
+      1, 'key ' || n, 'hash', now(), now()
     from generate_series(${from}, ${to}) n`)
   await sql.unsafe(`
-    insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status, published_at,
-      claimable_at, created_at)
-    select '${tenant}', ${ID('page')}, ${ID('pageversion')}, '${group}', 1, '${status}',
-      ${publishes ? 'now()' : 'null'}, timestamptz '2025-01-01Z' + n * interval '1 ms', now()
+    insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, supplementary_context,
+      computed_name, status, published_at, publish, attempts, claimable_at, idempotency_key, request_hash, created_at)
+    select '${tenant}', ${ID('page')}, ${ID('pageversion')}, '${group}', 1, 'Context',
+      'Name', '${status}', ${publishes ? 'now()' : 'null'}, true, 0, timestamptz '2025-01-01Z' + n * interval '1 ms',
+      'key ' || n, 'hash', now()
     from generate_series(${from}, ${to}) n`)
 }
 

@@ -12,7 +12,8 @@ export type Texts = {
   /** The same for 207, where only a part was done, with examples of it. */
   readonly partly?: { readonly done: string; readonly answers: Examples }
   readonly requests?: Examples
-  readonly answers: Examples
+  /** None with status 204. */
+  readonly answers?: Examples
 }
 
 export const ABOUT = `**Authentication.** Send an API key in the \`x-api-key\` header. A key belongs to one tenant. Another tenant's resources return
@@ -22,14 +23,18 @@ export const ABOUT = `**Authentication.** Send an API key in the \`x-api-key\` h
 \`Idempotent-Replayed: true\`. It must repeat the payload byte for byte. After a 503 or a lost connection the write may or may
 not have happened: retry it with the same key.
 
+**Conditional requests.** Every GET answers an \`ETag\`. Sent back as \`If-None-Match\`, it saves the body while nothing has changed
+(304). The \`ETag\` of a page or page group is its revision: sent back as \`If-Match\` with a change, it guards against overwriting
+somebody else's (412).
+
 **Pagination.** Lists are sorted newest first and stay consistent while others write. While \`hasMore\` is true, pass
 \`nextCursor\` as \`cursor\`. A slice holds at most 1 MiB of JSON, so it may be shorter than \`limit\` while \`hasMore\` is true.
 
 **Errors** are RFC 9457 problem documents (\`application/problem+json\`). Programs should branch on \`code\`;
 \`/problems/{code}\` explains each one.
 
-**Text.** Strings are Unicode. One with a NUL character (U+0000) or an unpaired surrogate is refused with 400. \`payload\` is exempt:
-it is stored byte for byte.
+**Text.** Strings are Unicode. One with a NUL character (U+0000) or an unpaired surrogate is refused with 400. \`payload\` and
+\`content\` are exempt: they are stored byte for byte.
 
 **Tracing.** Every request may carry two headers: \`X-Request-Id\`, an id of 1 to 128 letters, digits, \`.\`, \`_\` or \`-\`, and
 \`traceparent\` (W3C Trace Context). An invalid value is ignored. Every response has an \`X-Request-Id\`.
@@ -87,6 +92,40 @@ const erasure = {
 }
 const erased = { ...erasure, status: 'completed', completedAt: '2026-11-22T09:01:30.000Z', logsErased: 12 }
 const version = { versionId: VERSION_ID, versionNumber: 1 }
+const CONTENT = { headline: 'Spring sale', blocks: [{ text: 'Everything must go.' }] }
+const group = {
+  pageGroupId: GROUP_ID,
+  tenantId: TENANT_ID,
+  brandId: id('brand', 'qpk'),
+  name: 'offers',
+  title: 'Offers',
+  pageContext: 'What we sell in spring',
+  status: 'active',
+  pagesCount: 1,
+  actions: [{ id: 'buy', label: 'Buy' }],
+  footerLinks: [],
+  scripts: [],
+  createdAt: '2026-11-21T07:48:00.344Z',
+  updatedAt: '2026-11-21T07:48:00.344Z',
+  deletedAt: null,
+  headerActionId: 'buy',
+}
+const published = {
+  ...page,
+  ...names,
+  supplementaryContext: 'A page about the spring sale',
+  publishedVersion: { ...version, publishedAt: PUBLISHED_AT },
+  latestVersion: { ...version, status: 'published', failureReason: null },
+}
+const listedVersion = {
+  ...version,
+  status: 'published',
+  failureReason: null,
+  supplementaryContext: 'A page about the spring sale',
+  computedName: 'A page about the spring sale',
+  createdAt: CREATED_AT,
+  publishedAt: PUBLISHED_AT,
+}
 
 const RECEIPT = {
   prospectId: id('prospect', 'p18'),
@@ -257,30 +296,55 @@ the refused ones. All items together may take 8 MiB unless the server sets anoth
       whole: {
         summary: 'The only slice',
         value: {
-          items: [
-            {
-              pageGroupId: GROUP_ID,
-              tenantId: TENANT_ID,
-              brandId: id('brand', 'qpk'),
-              name: 'offers',
-              title: 'Offers',
-              pageContext: 'What we sell in spring',
-              status: 'active',
-              pagesCount: 1,
-              actions: [{ id: 'buy', label: 'Buy' }],
-              footerLinks: [],
-              scripts: [],
-              createdAt: '2026-11-21T07:48:00.344Z',
-              updatedAt: '2026-11-21T07:48:00.344Z',
-              deletedAt: null,
-              headerActionId: 'buy',
-            },
-          ],
+          items: [group],
           hasMore: false,
           limit: 20,
         },
       },
     },
+  },
+  createPageGroup: {
+    description: 'Creates a page group, by default in the first brand of the tenant.',
+    done: 'The page group was stored. A retry with the same idempotency key returns the same page group.',
+    requests: {
+      short: { summary: 'With a name and a title', value: { name: 'offers', title: 'Offers' } },
+      full: {
+        summary: 'With a context and an action',
+        value: {
+          name: 'offers',
+          title: 'Offers',
+          pageContext: 'What we sell in spring',
+          actions: [{ id: 'buy', label: 'Buy' }],
+          headerActionId: 'buy',
+        },
+      },
+    },
+    answers: { created: { summary: 'Created', value: { ...group, pagesCount: 0 } } },
+  },
+  getPageGroup: {
+    description: 'Returns a page group.',
+    done: 'The page group.',
+    answers: { active: { summary: 'An active page group', value: group } },
+  },
+  updatePageGroup: {
+    description:
+      'Replaces the given fields; the others keep their values. Null removes the page context or the header action. Arrays are replaced whole.',
+    done: 'The page group as it is now.',
+    requests: {
+      title: { summary: 'Another title, and no page context', value: { title: 'Deals', pageContext: null } },
+      archive: { summary: 'Archive it', value: { status: 'archived' } },
+    },
+    answers: {
+      changed: {
+        summary: 'Changed',
+        value: { ...group, title: 'Deals', pageContext: null, updatedAt: PUBLISHED_AT },
+      },
+    },
+  },
+  deletePageGroup: {
+    description:
+      'Deletes a page group. Neither it nor its pages are found any more, except in the list of deleted page groups.',
+    done: 'The page group is deleted.',
   },
   listPages: {
     description: 'Returns the pages of a group, one slice at a time.',
@@ -303,13 +367,11 @@ the refused ones. All items together may take 8 MiB unless the server sets anoth
     answers: {
       published: {
         summary: 'Published',
-        value: {
-          ...page,
-          ...names,
-          supplementaryContext: 'A page about the spring sale',
-          publishedVersion: { ...version, publishedAt: PUBLISHED_AT },
-          latestVersion: { ...version, status: 'published', failureReason: null },
-        },
+        value: published,
+      },
+      with_content: {
+        summary: 'Published, with content',
+        value: { ...published, publishedVersion: { ...published.publishedVersion, content: CONTENT } },
       },
       processing: {
         summary: 'Not published yet',
@@ -333,9 +395,82 @@ the refused ones. All items together may take 8 MiB unless the server sets anoth
         value: { supplementaryContext: 'A page about the spring sale' },
       },
       named: { summary: 'With a custom name', value: { customName: 'Spring sale' } },
+      content: { summary: 'With content', value: { customName: 'Spring sale', content: CONTENT } },
       empty: { summary: 'Empty; the same as no body', value: {} },
     },
     answers: { created: { summary: 'Created', value: { ...page, status: 'processing' } } },
+  },
+  updatePage: {
+    description: 'Replaces the custom name of a page, or removes it.',
+    done: 'The page as it is now.',
+    requests: {
+      named: { summary: 'Rename', value: { customName: 'Spring sale' } },
+      removed: { summary: 'Remove the custom name', value: { customName: null } },
+    },
+    answers: {
+      renamed: {
+        summary: 'Renamed',
+        value: { ...published, effectiveName: 'Spring sale', customName: 'Spring sale' },
+      },
+    },
+  },
+  deletePage: {
+    description: 'Deletes a page with all its versions, published or not.',
+    done: 'The page is deleted.',
+  },
+  listVersions: {
+    description: 'Returns the versions of a page without their content, one slice at a time.',
+    done: 'A slice of versions.',
+    answers: {
+      whole: { summary: 'The only slice', value: { items: [listedVersion], hasMore: false } },
+    },
+  },
+  getVersion: {
+    description: 'Returns a version. Its content is byte for byte as it was sent.',
+    done: 'The version.',
+    answers: {
+      with_content: { summary: 'With content', value: { ...listedVersion, content: CONTENT } },
+      without: { summary: 'Without content', value: { ...listedVersion, content: null } },
+    },
+  },
+  createVersion: {
+    description:
+      'Creates a version, which becomes ready in the background and is then published, unless `publish` is false or a newer one is published by then. What is left out is as in the newest version. A version never changes; a page has at most 1,000.',
+    done: 'The version was stored. A retry with the same idempotency key returns the same answer.',
+    requests: {
+      content: { summary: 'With other content', value: { content: CONTENT } },
+      draft: {
+        summary: 'With another context, not to be published yet',
+        value: { supplementaryContext: 'A page about the summer sale', publish: false },
+      },
+      without: { summary: 'Without content', value: { content: null } },
+    },
+    answers: {
+      created: {
+        summary: 'Created',
+        value: {
+          versionId: id('pageversion', 'ha0'),
+          versionNumber: 2,
+          ...page,
+          createdAt: PUBLISHED_AT,
+          status: 'processing',
+        },
+      },
+    },
+  },
+  publishVersion: {
+    description:
+      'Publishes a version that is `ready` or was published before. Publishing an older one than the one now published is the rollback.',
+    done: 'The page as it is now.',
+    answers: { published: { summary: 'Published', value: published } },
+  },
+  unpublishPage: {
+    description:
+      'Withdraws the published version: readers see nothing until one is published again. If nothing is published, nothing changes.',
+    done: 'The page as it is now.',
+    answers: {
+      unpublished: { summary: 'Unpublished', value: { ...published, publishedVersion: null } },
+    },
   },
   eraseProspect: {
     description:
@@ -368,6 +503,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, { description: string; exa
   prospect_log_id: { description: 'The id of the activity.', example: LOG_ID },
   page_group_id: { description: 'The id of the page group.', example: GROUP_ID },
   page_id: { description: 'The id of the page.', example: PAGE_ID },
+  version_id: { description: 'The id of the version.', example: VERSION_ID },
   erasure_id: { description: 'The id of the erasure.', example: ERASURE_ID },
 }
 
@@ -397,27 +533,47 @@ export const problemTexts = (code: ProblemCode, { operationId, scope }: Route): 
     }
   if (code === 'insufficient_scope')
     return { detail: `The API key lacks the scope ${scope}.`, requiredScope: scope }
-  if (code === 'idempotency_key_reused')
-    return operationId === 'logProspectActivity' ? { prospectLogId: LOG_ID } : { pageId: PAGE_ID }
+  if (code === 'idempotency_key_reused') return FIRST_CREATED[operationId] ?? {}
+  if (code === 'precondition_failed')
+    return { detail: 'It has changed: it is at revision 4 now.', revision: 4 }
+  if (code === 'limit_reached') return { detail: 'A page has at most 1000 versions.' }
   if (code === 'email_taken') return { prospectId: id('prospect', 'p17') }
   return {}
 }
 
+const FIRST_CREATED: Readonly<Partial<Record<keyof UseCases, Json>>> = {
+  logProspectActivity: { prospectLogId: LOG_ID },
+  createPageGroup: { pageGroupId: GROUP_ID },
+  createPageWithVersion: { pageId: PAGE_ID },
+  createVersion: { versionId: VERSION_ID },
+}
+const REPEATED = { detail: 'must not be given more than once', parameter: 'content-type' }
 const WRONG_LIMIT = { detail: 'must be a whole number from 1 to 100', parameter: 'limit' }
 const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   logProspectActivity: { detail: 'is required', pointer: '/payload' },
   listProspects: WRONG_LIMIT,
-  getProspect: { detail: 'must not be given more than once', parameter: 'content-type' },
+  getProspect: REPEATED,
   updateProspect: { detail: 'is blank or a placeholder', pointer: '/email' },
   listTimeline: WRONG_LIMIT,
   listProspectLogs: { detail: 'is required with idempotencyKey', parameter: 'source' },
-  getProspectLog: { detail: 'must not be given more than once', parameter: 'content-type' },
+  getProspectLog: REPEATED,
   logProspectActivities: { detail: 'must have 1 to 1,000 items', pointer: '/items' },
   listPageGroups: WRONG_LIMIT,
   listPages: WRONG_LIMIT,
-  getPage: { detail: 'must not be given more than once', parameter: 'content-type' },
+  getPage: REPEATED,
   createPageWithVersion: { detail: 'must be a string', pointer: '/customName' },
+  createPageGroup: { detail: 'is required', pointer: '/title' },
+  getPageGroup: REPEATED,
+  updatePageGroup: { detail: 'must be one of active, archived', pointer: '/status' },
+  deletePageGroup: REPEATED,
+  updatePage: { detail: 'must be a string', pointer: '/customName' },
+  deletePage: REPEATED,
+  listVersions: WRONG_LIMIT,
+  getVersion: REPEATED,
+  createVersion: { detail: 'must be an object', pointer: '/content' },
+  publishVersion: REPEATED,
+  unpublishPage: REPEATED,
   eraseProspect: { detail: 'is required without a prospectId', pointer: '/email' },
   listErasures: WRONG_LIMIT,
-  getErasure: { detail: 'must not be given more than once', parameter: 'content-type' },
+  getErasure: REPEATED,
 }

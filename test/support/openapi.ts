@@ -8,14 +8,20 @@ import { ROUTES } from '../../src/adapters/http/routes.ts'
 import { Erasure, ErasureSlice, NewErasure } from '../../src/shapes/erasure.ts'
 import {
   CreatedPage,
+  CreatedVersion,
   LatestVersion,
   NewPage,
+  NewVersion,
   Page,
+  PageChanges,
   PageSlice,
   PageWithVersion,
   PublishedVersion,
+  Version,
+  VersionSlice,
+  VersionWithContent,
 } from '../../src/shapes/page.ts'
-import { PageGroup, PageGroupSlice } from '../../src/shapes/page-group.ts'
+import { NewPageGroup, PageGroup, PageGroupChanges, PageGroupSlice } from '../../src/shapes/page-group.ts'
 import { Prospect, ProspectChanges, ProspectSlice } from '../../src/shapes/prospect.ts'
 import {
   AcceptedItem,
@@ -53,15 +59,23 @@ const SHAPES = {
   NewErasure,
   Erasure,
   ErasureSlice,
+  NewPageGroup,
   PageGroup,
   PageGroupSlice,
+  PageGroupChanges,
   NewPage,
   CreatedPage,
   Page,
   PageSlice,
+  PageChanges,
   PageWithVersion,
   PublishedVersion,
   LatestVersion,
+  NewVersion,
+  CreatedVersion,
+  Version,
+  VersionSlice,
+  VersionWithContent,
 }
 
 const CONVERSION = {
@@ -205,8 +219,17 @@ const queryParameters = (route: Route): Json[] => {
   }))
 }
 
-const tagOf = (path: string): string =>
-  path.includes('prospect_logs') ? 'Activities' : /prospects|erasures/.test(path) ? 'Prospects' : 'Pages'
+/** The first whose pattern fits the path. */
+const TAGS: readonly (readonly [pattern: RegExp, name: string, description: string])[] = [
+  [/prospect_logs/, 'Activities', 'What prospects did.'],
+  [/prospects|erasures/, 'Prospects', 'People who are not customers yet.'],
+  [/page_groups(\/\{\w+\})?$/, 'Page groups', 'Families of pages.'],
+  [/pages(\/\{page_id\})?(\/unpublish)?$/, 'Pages', 'The pages of a group.'],
+  [/versions|publish/, 'Versions', 'The states of a page, and which one readers see.'],
+]
+const tagOf = (path: string): string => TAGS.find(([pattern]) => pattern.test(path))?.[1] ?? ''
+
+const parameter = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
 
 const operationOf = (route: Route): Json => ({
   operationId: route.operationId,
@@ -216,9 +239,9 @@ const operationOf = (route: Route): Json => ({
   parameters: [
     ...pathParameters(route),
     ...queryParameters(route),
-    ...(route.method === 'POST' && !route.isBatch
-      ? [{ $ref: '#/components/parameters/IdempotencyKey' }]
-      : []),
+    ...(route.method === 'POST' && route.body && !route.isBatch ? [parameter('IdempotencyKey')] : []),
+    ...(route.method === 'GET' ? [parameter('IfNoneMatch')] : []),
+    ...(route.problems.includes('precondition_failed') ? [parameter('IfMatch')] : []),
   ],
   ...(route.body && {
     requestBody: {
@@ -235,22 +258,32 @@ const operationOf = (route: Route): Json => ({
   responses: {
     [route.status]: answerOf(route, TEXTS[route.operationId]),
     ...partlyDone(route),
+    ...(route.method === 'GET' && NOT_MODIFIED),
     ...problemResponses(route),
   },
 })
 
 const answerOf = (
-  { body, isBatch, answer }: Route,
+  { method, body, isBatch, answer }: Route,
   { done, answers }: Pick<Texts, 'done' | 'answers'>,
 ): Json => ({
   description: done,
   headers: headersFor([
     'X-Request-Id',
-    ...(isBatch ? ['Items-Refused'] : body ? ['Idempotent-Replayed'] : []),
+    ...(method === 'GET' ? ['ETag', 'Cache-Control'] : hasRevision(answer) ? ['ETag'] : []),
+    ...(isBatch ? ['Items-Refused'] : body && method === 'POST' ? ['Idempotent-Replayed'] : []),
     ...LIMITS,
   ]),
-  content: { 'application/json': { schema: referenceTo(answer), examples: answers } },
+  ...(answer && { content: { 'application/json': { schema: referenceTo(answer), examples: answers } } }),
 })
+const hasRevision = (answer: v.GenericSchema | undefined): boolean =>
+  answer === PageGroup || answer === PageWithVersion
+const NOT_MODIFIED: Json = {
+  304: {
+    description: 'The caller already has this answer: its tag is among those of `If-None-Match`.',
+    headers: headersFor(['X-Request-Id', 'ETag', 'Cache-Control', ...LIMITS]),
+  },
+}
 const partlyDone = (route: Route): Json => {
   const { partly } = TEXTS[route.operationId]
   return partly === undefined ? {} : { 207: answerOf(route, partly) }
@@ -290,7 +323,20 @@ const PROBLEM: Json = {
       type: 'string',
       description: 'The log entry that was first created with the idempotency key.',
     },
+    pageGroupId: {
+      type: 'string',
+      description: 'The page group that was first created with the idempotency key.',
+    },
     pageId: { type: 'string', description: 'The page that was first created with the idempotency key.' },
+    versionId: {
+      type: 'string',
+      description: 'The version that was first created with the idempotency key.',
+    },
+    revision: {
+      type: 'integer',
+      minimum: 1,
+      description: 'The present revision: that in the ETag of the page or page group.',
+    },
     requiredScope: { type: 'string', description: 'The scope that the API key lacks.' },
   },
 }
@@ -307,11 +353,7 @@ export const createOpenApi = (): Json => ({
   },
   servers: [{ url: '/', description: 'This server.' }],
   security: [{ apiKey: [] }],
-  tags: [
-    { name: 'Activities', description: 'What prospects did.' },
-    { name: 'Prospects', description: 'People who are not customers yet.' },
-    { name: 'Pages', description: 'Page groups, their pages and published versions.' },
-  ],
+  tags: TAGS.map(([, name, description]) => ({ name, description })),
   paths: Object.fromEntries(
     [...Map.groupBy(ROUTES, ({ path }) => path)].map(([path, routes]) => [
       path,
@@ -335,6 +377,21 @@ export const createOpenApi = (): Json => ({
         description: 'Makes the request safe to retry: a retry with the same key returns the first answer.',
         schema: { type: 'string', minLength: 1, maxLength: 255, examples: ['crm-4711'] },
       },
+      IfNoneMatch: {
+        name: 'If-None-Match',
+        in: 'header',
+        required: false,
+        description: 'One or more ETags. If the answer still has one of them, it is 304 without a body.',
+        schema: { type: 'string', examples: ['"r3"'] },
+      },
+      IfMatch: {
+        name: 'If-Match',
+        in: 'header',
+        required: false,
+        description:
+          'One or more ETags of the page or page group. If it has changed and has none of them, the answer is 412 and nothing is changed. Without it, or with `*`, it is changed whatever its ETag is.',
+        schema: { type: 'string', examples: ['"r3"'] },
+      },
     },
     headers: {
       'X-Request-Id': {
@@ -349,6 +406,16 @@ export const createOpenApi = (): Json => ({
       'WWW-Authenticate': {
         description: 'How to authenticate.',
         schema: { type: 'string', examples: ['ApiKey realm="prospect-pages", header="x-api-key"'] },
+      },
+      ETag: {
+        description:
+          'The tag of this answer. That of a single page or page group changes with every visible change of it, and can be sent as `If-Match`.',
+        schema: { type: 'string', examples: ['"r3"'] },
+      },
+      'Cache-Control': {
+        description:
+          'Caches of the caller alone may keep the answer, and must ask each time whether it still holds.',
+        schema: { type: 'string', const: 'private, no-cache' },
       },
       'Idempotent-Replayed': {
         description: 'Present if this is the answer of an earlier request with the same idempotency key.',

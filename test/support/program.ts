@@ -168,7 +168,8 @@ export const seed = async (env: Environment) => {
     await world.store.migrate()
     const { tenantId, brandId } = await createTenant(world)({ name: 'Tenant' })
     const key = await issueApiKey(world)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
-    const { pageGroupId } = await createPageGroup(world)({ tenantId, name: 'offers', title: 'Offers' })
+    const { pageGroup } = await createPageGroup(world)({ tenantId, name: 'offers', title: 'Offers' })
+    const { pageGroupId } = pageGroup
     return { tenantId, brandId, apiKey: key.apiKey, apiKeyId: key.apiKeyId, pageGroupId }
   } finally {
     await world.store.close()

@@ -4,6 +4,7 @@ import { type Caller, requireScope } from '../../core/identify.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import type { Admission, Place } from './admission.ts'
+import { isKnown, measured, tagOfRevision } from './entity-tags.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { parseRequest, requireJson } from './parse-request.ts'
 import { type ProblemCode, problem } from './problems.ts'
@@ -22,7 +23,7 @@ import {
   tooLarge,
   traceIdIn,
 } from './requests.ts'
-import type { Route } from './route.ts'
+import type { Answer, Route } from './route.ts'
 import { createRouter, type Match } from './router.ts'
 import { ROUTES } from './routes.ts'
 
@@ -62,7 +63,7 @@ export const createApi = (deps: Deps): Api => {
   const { useCases, identify, rateLimit, admission, tracing, rawRoutes = [] } = deps
   const hasDocs = rawRoutes.some(({ path }) => path === '/docs')
   const match = createRouter<AnyRoute>([...ROUTES, ...publicRoutes(deps.ready, hasDocs), ...rawRoutes])
-  const textOf = createTextOf()
+  const writeShared = createWriteShared()
 
   /** The steps of a request, in order. From each step on, `headers` are part of the answer, whatever it is. */
   const respond = async (
@@ -100,7 +101,13 @@ export const createApi = (deps: Deps): Api => {
       })
       if (answer.replayed) headers['idempotent-replayed'] = 'true'
       Object.assign(headers, answer.headers)
-      const text = route.method === 'GET' ? textOf(answer.body, route) : lineOf(answer.body, route)
+      const isRead = route.method === 'GET'
+      const { text, etag, length } = isRead ? writeShared(answer, route) : write(answer, route)
+      if (etag !== undefined) headers['etag'] = etag
+      if (isRead) headers['cache-control'] = 'private, no-cache'
+      if (isRead && isKnown(request, etag)) return { status: 304, headers: {}, body: '', tenantId }
+      if (text === '') return { status: 204, headers: {}, body: '', tenantId }
+      if (length !== undefined) headers['content-length'] = length
       return { ...json(answer.status ?? route.status, text), tenantId }
     } finally {
       admission.leave(place)
@@ -162,19 +169,26 @@ export const createApi = (deps: Deps): Api => {
 
 const codeOf = (why: unknown): ProblemCode => (why instanceof DomainFailure ? why.kind : 'internal_error')
 
-/** Callers that asked for the same at the same moment share one answer, one after the other. It is written once. */
-const createTextOf = () => {
+type Written = { readonly text: string; readonly etag?: string; readonly length?: string }
+/** An answer as JSON, and its tag if it has a revision or is that of a read. */
+const write = ({ body, revision }: Answer, { method, write = JSON.stringify }: Route): Written => {
+  const text = body === undefined ? '' : `${write(body)}\n`
+  if (revision !== undefined) return { text, etag: tagOfRevision(revision) }
+  return method === 'GET' ? { text, ...measured(text) } : { text }
+}
+
+/** Callers that read the same at the same moment share one answer, one after the other. It is written and measured once. */
+const createWriteShared = () => {
   let last: object | undefined
-  let text = ''
-  return (answer: object, route: Route): string => {
-    if (answer !== last) {
-      text = lineOf(answer, route)
-      last = answer
+  let written: Written = { text: '' }
+  return (answer: Answer, route: Route): Written => {
+    if (answer.body !== last) {
+      written = write(answer, route)
+      last = answer.body
     }
-    return text
+    return written
   }
 }
-const lineOf = (answer: object, { write = JSON.stringify }: Route): string => `${write(answer)}\n`
 
 const methodsOf = ({ routes }: Match<AnyRoute>): string =>
   [...routes.keys(), 'OPTIONS'].join(', ').replace('GET', 'GET, HEAD')

@@ -5,8 +5,9 @@ import type { NewActivity } from '../../core/new-log.ts'
 import { orNull } from '../../core/or-null.ts'
 import { membersOf, NESTING_MAX } from '../../json/raw-json.ts'
 import { checkShape } from '../../shapes/check.ts'
-import type { RawJson } from '../../shapes/json.ts'
+import { withTexts } from '../../shapes/json.ts'
 import { idempotencyKey, NewProspectLog } from '../../shapes/prospect-log.ts'
+import { revisionsIn } from './entity-tags.ts'
 import { type ApiRequest, headerOf, percentDecoded } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
@@ -33,10 +34,10 @@ export const parseRequest = (
 ): CheckedRequest<never, never> => {
   const faults: Fault[] = []
   const query = (route.query && parseQuery(route.query, rawQuery, faults)) as never
-  const { body, members, idempotencyKey } =
+  const { body, idempotencyKey } =
     route.body === undefined ? NO_BODY : parseBody(route, textOf(bytes, route), request, faults)
   refuseFaults(faults, SEE_ERRORS)
-  return { tenantId, params, query, body: body as never, members, idempotencyKey }
+  return { tenantId, params, query, body: body as never, idempotencyKey, ifRevision: revisionsIn(request) }
 }
 
 /** Refuses `invalid_request` if there are any. */
@@ -44,7 +45,7 @@ export const refuseFaults = (faults: readonly Fault[], detail: string): void => 
   if (faults.length > 0) refuse('invalid_request', detail, { errors: faults.slice(0, FAULTS_MAX) })
 }
 
-const NO_BODY = { body: undefined, members: new Map<string, RawJson>(), idempotencyKey: undefined }
+const NO_BODY = { body: undefined, idempotencyKey: undefined }
 const ONCE = 'must not be given more than once'
 
 /** A known parameter may be given once; unknown ones are ignored. */
@@ -79,7 +80,7 @@ const parseIdempotencyKey = (request: ApiRequest, faults: Fault[]): string | und
   return key
 }
 
-/** The body as a value of its shape, the exact text of each of its members, and the key in the header. */
+/** The body as a value of its shape, and the key in the header. */
 const parseBody = ({ body, isBatch }: Route, text: string, request: ApiRequest, faults: Fault[]) => {
   for (const parameter of request.repeatedHeaders ?? []) faults.push({ detail: ONCE, parameter })
   const idempotencyKey = parseIdempotencyKey(request, faults)
@@ -98,14 +99,14 @@ const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: string, ne
   const { members, depth } = membersOf(text)
   if (depth > nestingMax) refuseDeep(depth)
   const { output, faults } = checkShape(shape, value)
-  return { body: output, members, faults }
+  return { body: faults.length === 0 ? withTexts(output, members) : output, faults }
 }
 
 /** One activity, from a text that is the body of a request, an item of a batch or a line. Refuses as `parseRequest`. */
 export const parseActivity = (text: string): Omit<NewActivity, 'tenantId'> => {
-  const { body, members, faults } = parseText(NewProspectLog, text)
+  const { body, faults } = parseText(NewProspectLog, text)
   refuseFaults(faults, SEE_ERRORS)
-  return { ...body, payload: members.get('payload') as RawJson }
+  return body
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

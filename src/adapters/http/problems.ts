@@ -30,13 +30,18 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
     'Insufficient scope',
     'Use an API key that has the scope named in `requiredScope`.',
   ),
-  not_found: row(404, 'Not found', 'No operation has this path. `/openapi.json` lists all operations.'),
+  not_found: row(
+    404,
+    'Not found',
+    'No operation has this path: `/openapi.json` lists all operations. For a page group: the tenant has no brand with this id.',
+  ),
   page_group_not_found: row(
     404,
     'Page group not found',
     'The tenant of this API key has no page group with this id, or the group was deleted.',
   ),
   page_not_found: row(404, 'Page not found', 'The page group has no page with this id.'),
+  version_not_found: row(404, 'Version not found', 'The page has no version with this id.'),
   prospect_not_found: row(
     404,
     'Prospect not found',
@@ -52,8 +57,14 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   page_group_not_active: row(
     409,
     'Page group not active',
-    'The page group is archived and accepts no new pages. Its existing pages can still be read.',
+    'The page group is archived: it accepts no new pages or versions, and publishes nothing. Its pages can still be read, unpublished and deleted.',
   ),
+  version_not_ready: row(
+    409,
+    'Version not ready',
+    'A version that is `processing` or `failed` cannot be published. Wait until it is `ready`, or create a new version.',
+  ),
+  limit_reached: row(409, 'Limit reached', 'The limit named in `detail` is reached.'),
   email_taken: row(
     409,
     'Email taken',
@@ -63,6 +74,11 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
     410,
     'Prospect erased',
     'The prospect was erased, or its email is blocked after an erasure. Nothing was stored. Do not retry.',
+  ),
+  precondition_failed: row(
+    412,
+    'Precondition failed',
+    'It has changed since it was read: `If-Match` does not match the current `revision`. Nothing was written. Read it again.',
   ),
   payload_too_large: row(
     413,
@@ -77,7 +93,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   idempotency_key_reused: row(
     422,
     'Idempotency key reused',
-    'This key was already used with a different request. Nothing was written. `prospectLogId` or `pageId` identifies the result of the first request. Use a new key for a new request.',
+    'This key was already used with a different request. Nothing was written. `prospectLogId`, `pageGroupId`, `pageId` or `versionId` identifies the result of the first request. Use a new key for a new request.',
   ),
   rate_limited: row(
     429,
@@ -105,11 +121,12 @@ export const problem = (
   basePath = '',
 ): ApiResponse => {
   const { status, title, explanation } = PROBLEMS[code]
-  const { errors, prospectId, prospectLogId, pageId, requiredScope, allow, retryAfterS } =
-    failure?.facts ?? {}
+  const { errors, prospectId, prospectLogId, requiredScope, allow, retryAfterS } = failure?.facts ?? {}
+  const { pageGroupId, pageId, versionId, revision } = failure?.facts ?? {}
   const type = `${basePath}/problems/${code}`
   const detail = failure?.message ?? explanation
-  const facts = { errors, prospectId, prospectLogId, pageId, requiredScope }
+  const ids = { prospectId, prospectLogId, pageGroupId, pageId, versionId }
+  const facts = { errors, ...ids, revision, requiredScope }
   return {
     status,
     headers: {

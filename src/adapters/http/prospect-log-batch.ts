@@ -7,9 +7,11 @@ import { parseActivity } from './parse-request.ts'
 import { tooLarge } from './requests.ts'
 import type { Run } from './route.ts'
 
+type Batch = { readonly items: RawJson }
+
 /** Logs the items in order, each as a single request would be, and parsed when its turn comes. */
-export const logBatch: Run = async ({ logProspectActivities }, { tenantId, members }, steps) => {
-  const texts = elementsOf((members.get('items') as RawJson).rawJson)
+export const logBatch: Run<unknown, Batch> = async ({ logProspectActivities }, { tenantId, body }, steps) => {
+  const texts = elementsOf(body.items.rawJson)
   steps.count(texts.length - 1)
   const prepare = (text: string) => {
     if (Buffer.byteLength(text) > steps.itemBytesMax) throw tooLarge(steps.itemBytesMax)

@@ -91,6 +91,6 @@ export const ALWAYS: Headers = {
 /** The whole answer. `alwaysSent` becomes its headers; those of the answer win. */
 export const responseOf = ({ status, headers, body, tenantId }: ApiResponse, alwaysSent: Headers) => {
   Object.assign(alwaysSent, headers)
-  if (status !== 204 && status !== 304) alwaysSent['content-length'] = String(Buffer.byteLength(body))
+  if (status !== 204 && status !== 304) alwaysSent['content-length'] ??= String(Buffer.byteLength(body))
   return { status, headers: alwaysSent, body, tenantId }
 }

@@ -1,7 +1,6 @@
 import type * as v from 'valibot'
 import type { Scope } from '../../core/ports/api-keys.ts'
 import type { UseCases } from '../../core/use-cases.ts'
-import type { RawJson } from '../../shapes/json.ts'
 import type { QueryShape } from './parse-request.ts'
 import type { ProblemCode } from './problems.ts'
 import type { ApiResponse } from './requests.ts'
@@ -12,15 +11,18 @@ export type CheckedRequest<Query, Body> = {
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   readonly body: Body
-  /** The exact text of each member of the body. */
-  readonly members: ReadonlyMap<string, RawJson>
   /** From the header `Idempotency-Key`. */
   readonly idempotencyKey: string | undefined
+  /** From the header `If-Match`. */
+  readonly ifRevision: readonly number[] | undefined
 }
 /** `status` unless it is that of the route. */
-type Answer = Partial<Pick<ApiResponse, 'status' | 'headers'>> & {
-  readonly body: object
-  readonly replayed?: boolean
+export type Answer = Partial<Pick<ApiResponse, 'status' | 'headers'>> & {
+  /** Undefined with status 204. */
+  readonly body: object | undefined
+  readonly replayed?: boolean | undefined
+  /** Becomes the ETag. */
+  readonly revision?: number | undefined
 }
 /** What a batch needs besides. */
 type BatchSteps = {
@@ -37,7 +39,7 @@ export type Run<Query = unknown, Body = unknown> = (
   request: CheckedRequest<Query, Body>,
   steps: BatchSteps,
 ) => Promise<Answer>
-type Method = 'GET' | 'POST' | 'PATCH'
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 type Spec<Query, Body> = {
   readonly summary: string
@@ -48,12 +50,16 @@ type Spec<Query, Body> = {
   readonly isBatch?: boolean
   /** True if no body means `{}`. */
   readonly bodyOptional?: boolean
-  readonly answer: v.GenericSchema
+  /** Left out with status 204. */
+  readonly answer?: v.GenericSchema
   /** Serializes an answer that contains raw JSON text. */
   readonly write?: (answer: object) => string
   /** By default 200. */
   readonly status?: number
-  /** In addition to the problems of every operation. */
+  /**
+   * In addition to the problems of every operation. With `idempotency_key_reused` the header `Idempotency-Key` is taken,
+   * with `precondition_failed` the header `If-Match`.
+   */
   readonly problems: readonly ProblemCode[]
 }
 /** One operation, as the router, the parser and the OpenAPI document read it. */
@@ -81,11 +87,15 @@ type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}
 type IdsIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [Id in CamelCase<Name>]: string } & IdsIn<Rest>
   : { readonly tenantId: string }
+type Result = Omit<Answer, 'body'> & { readonly [Member in 'page' | 'pageGroup' | 'version']?: object }
 type UseCaseFor<Input> = {
   [Name in keyof UseCases]: Input extends Parameters<UseCases[Name]>[0] ? Name : never
 }[keyof UseCases]
 
-/** A route that gives its use case the tenant, the ids in the path, the query and the body, and answers its result. */
+/**
+ * A route that gives its use case the tenant, the ids in the path, the query and the body, and answers its result, or this
+ * member of its result.
+ */
 export const plainRoute = <
   const Path extends string,
   Query extends QueryShape = Nothing,
@@ -94,16 +104,23 @@ export const plainRoute = <
   method: Method,
   path: Path,
   operationId: UseCaseFor<IdsIn<Path> & v.InferOutput<Query> & v.InferOutput<Body>>,
-  spec: Spec<Query, Body>,
+  { member, ...spec }: Spec<Query, Body> & { readonly member?: 'page' | 'pageGroup' | 'version' },
 ): Route => {
+  const takesKey = spec.problems.includes('idempotency_key_reused')
+  const takesRevision = spec.problems.includes('precondition_failed')
   const ids = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     id: name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
   }))
-  const run: Run<object, object> = async (useCases, { tenantId, params, query, body }) => {
+  const run: Run<object, object> = async (useCases, { tenantId, params, query, body, ...headers }) => {
     const input: Record<string, unknown> = { ...query, ...body, tenantId }
     for (const { name, id } of ids) input[id] = params[name]
-    return { body: await (useCases[operationId] as (input: object) => Promise<object>)(input) }
+    if (takesKey) input['idempotencyKey'] = headers.idempotencyKey
+    if (takesRevision) input['ifRevision'] = headers.ifRevision
+    const result = await (useCases[operationId] as (input: object) => Promise<object>)(input)
+    if (member === undefined) return { body: result }
+    const { [member]: shown, revision, replayed } = result as Result
+    return { body: shown, revision, replayed }
   }
   return { status: 200, ...spec, method, path, operationId, run }
 }

@@ -1,9 +1,24 @@
 import { type Fault, refuse } from '../../core/failures.ts'
 import { writeJson } from '../../json/write-json.ts'
 import { Erasure, ErasureSlice, NewErasure } from '../../shapes/erasure.ts'
-import type { RawJson } from '../../shapes/json.ts'
-import { CreatedPage, NewPage, PageSlice, PageWithVersion } from '../../shapes/page.ts'
-import { PageGroupQuery, PageGroupSlice } from '../../shapes/page-group.ts'
+import {
+  CreatedPage,
+  CreatedVersion,
+  NewPage,
+  NewVersion,
+  PageChanges,
+  PageSlice,
+  PageWithVersion,
+  VersionSlice,
+  VersionWithContent,
+} from '../../shapes/page.ts'
+import {
+  NewPageGroup,
+  PageGroup,
+  PageGroupChanges,
+  PageGroupQuery,
+  PageGroupSlice,
+} from '../../shapes/page-group.ts'
 import { Prospect, ProspectChanges, ProspectQuery, ProspectSlice } from '../../shapes/prospect.ts'
 import {
   NewProspectLog,
@@ -19,6 +34,21 @@ import { SliceQuery } from '../../shapes/slice.ts'
 import { logBatch } from './prospect-log-batch.ts'
 import { plainRoute, type Route, route } from './route.ts'
 
+const GROUP = '/v0/page_groups/{page_group_id}'
+const PAGE = `${GROUP}/pages/{page_id}` as const
+const VERSIONS = `${PAGE}/versions` as const
+const VERSION = `${VERSIONS}/{version_id}` as const
+const NO_PAGE = ['page_group_not_found', 'page_not_found'] as const
+
+/** Only a page with content contains JSON text. */
+const writePage = (page: Pick<PageWithVersion, 'publishedVersion'>): string =>
+  page.publishedVersion?.content ? writeJson(page) : JSON.stringify(page)
+const PAGE_ANSWER = {
+  answer: PageWithVersion,
+  member: 'page',
+  write: writePage as (page: object) => string,
+} as const
+
 /** Every operation. */
 export const ROUTES: readonly Route[] = [
   route('POST', '/v0/prospect_logs', 'logProspectActivity', {
@@ -28,10 +58,9 @@ export const ROUTES: readonly Route[] = [
     answer: ProspectLogReceipt,
     status: 201,
     problems: ['prospect_not_found', 'prospect_erased', 'idempotency_key_reused'],
-    run: async ({ logProspectActivity }, { tenantId, body, members, idempotencyKey }) => {
+    run: async ({ logProspectActivity }, { tenantId, body, idempotencyKey }) => {
       const key = oneKey(body.idempotencyKey, idempotencyKey)
-      const payload = members.get('payload') as RawJson
-      const activity = { ...body, ...(key !== undefined && { idempotencyKey: key }), tenantId, payload }
+      const activity = { ...body, ...(key !== undefined && { idempotencyKey: key }), tenantId }
       const { receipt, replayed } = await logProspectActivity(activity)
       return { body: receipt, replayed }
     },
@@ -119,33 +148,118 @@ export const ROUTES: readonly Route[] = [
     write: writeJson,
     problems: ['invalid_cursor'],
   }),
-  plainRoute('GET', '/v0/page_groups/{page_group_id}/pages', 'listPages', {
+  plainRoute('POST', '/v0/page_groups', 'createPageGroup', {
+    summary: 'Create a page group',
+    scope: 'page_groups:write',
+    body: NewPageGroup,
+    answer: PageGroup,
+    member: 'pageGroup',
+    write: writeJson,
+    status: 201,
+    problems: ['idempotency_key_reused'],
+  }),
+  plainRoute('GET', GROUP, 'getPageGroup', {
+    summary: 'Read a page group',
+    scope: 'page_groups:read',
+    answer: PageGroup,
+    member: 'pageGroup',
+    write: writeJson,
+    problems: ['page_group_not_found'],
+  }),
+  plainRoute('PATCH', GROUP, 'updatePageGroup', {
+    summary: 'Change or archive a page group',
+    scope: 'page_groups:write',
+    body: PageGroupChanges,
+    answer: PageGroup,
+    member: 'pageGroup',
+    write: writeJson,
+    problems: ['page_group_not_found', 'precondition_failed'],
+  }),
+  plainRoute('DELETE', GROUP, 'deletePageGroup', {
+    summary: 'Delete a page group',
+    scope: 'page_groups:write',
+    status: 204,
+    problems: ['page_group_not_found', 'precondition_failed'],
+  }),
+  plainRoute('GET', `${GROUP}/pages`, 'listPages', {
     summary: 'List the pages of a page group, newest first',
     scope: 'pages:read',
     query: SliceQuery,
     answer: PageSlice,
     problems: ['invalid_cursor', 'page_group_not_found'],
   }),
-  plainRoute('GET', '/v0/page_groups/{page_group_id}/pages/{page_id}', 'getPage', {
-    summary: 'Read a page with its published version',
-    scope: 'pages:read',
-    answer: PageWithVersion,
-    problems: ['page_group_not_found', 'page_not_found'],
-  }),
-  route('POST', '/v0/page_groups/{page_group_id}/pages', 'createPageWithVersion', {
+  plainRoute('POST', `${GROUP}/pages`, 'createPageWithVersion', {
     summary: 'Create a page and its first version',
     scope: 'pages:write',
     body: NewPage,
     bodyOptional: true,
     answer: CreatedPage,
+    member: 'page',
     status: 201,
     problems: ['page_group_not_found', 'page_group_not_active', 'idempotency_key_reused'],
-    run: async ({ createPageWithVersion }, { tenantId, params, body, idempotencyKey }) => {
-      const pageGroupId = params['page_group_id'] ?? ''
-      const creation = { ...body, tenantId, pageGroupId, idempotencyKey }
-      const { page, replayed } = await createPageWithVersion(creation)
-      return { body: page, replayed }
-    },
+  }),
+  plainRoute('GET', PAGE, 'getPage', {
+    summary: 'Read a page with its published version',
+    scope: 'pages:read',
+    ...PAGE_ANSWER,
+    problems: NO_PAGE,
+  }),
+  plainRoute('PATCH', PAGE, 'updatePage', {
+    summary: 'Rename a page',
+    scope: 'pages:write',
+    body: PageChanges,
+    ...PAGE_ANSWER,
+    problems: [...NO_PAGE, 'precondition_failed'],
+  }),
+  plainRoute('DELETE', PAGE, 'deletePage', {
+    summary: 'Delete a page with its versions',
+    scope: 'pages:write',
+    status: 204,
+    problems: [...NO_PAGE, 'precondition_failed'],
+  }),
+  plainRoute('GET', VERSIONS, 'listVersions', {
+    summary: 'List the versions of a page, newest first',
+    scope: 'pages:read',
+    query: SliceQuery,
+    answer: VersionSlice,
+    problems: ['invalid_cursor', ...NO_PAGE],
+  }),
+  plainRoute('POST', VERSIONS, 'createVersion', {
+    summary: 'Create a version of a page',
+    scope: 'pages:write',
+    body: NewVersion,
+    bodyOptional: true,
+    answer: CreatedVersion,
+    member: 'version',
+    status: 201,
+    problems: [...NO_PAGE, 'page_group_not_active', 'limit_reached', 'idempotency_key_reused'],
+  }),
+  plainRoute('GET', VERSION, 'getVersion', {
+    summary: 'Read a version with its content',
+    scope: 'pages:read',
+    answer: VersionWithContent,
+    write: writeJson,
+    problems: [...NO_PAGE, 'version_not_found'],
+  }),
+  plainRoute('POST', `${VERSION}/publish`, 'publishVersion', {
+    summary: 'Publish a version, even an older one',
+    scope: 'pages:write',
+    ...PAGE_ANSWER,
+    problems: [
+      ...NO_PAGE,
+      ...([
+        'version_not_found',
+        'version_not_ready',
+        'page_group_not_active',
+        'precondition_failed',
+      ] as const),
+    ],
+  }),
+  plainRoute('POST', `${PAGE}/unpublish`, 'unpublishPage', {
+    summary: 'Withdraw the published version of a page',
+    scope: 'pages:write',
+    ...PAGE_ANSWER,
+    problems: [...NO_PAGE, 'precondition_failed'],
   }),
 ]
 

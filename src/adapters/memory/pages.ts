@@ -1,51 +1,54 @@
-import type { PageGroups, PageGroupsWant, StoredPageGroup } from '../../core/ports/page-groups.ts'
-import type { FoundPage, NewPageRow, Pages, PagesWant, StoredVersion } from '../../core/ports/pages.ts'
-import type { Settlement, Versions } from '../../core/ports/versions.ts'
-import { settledRow, storedPage, storedVersion, takeSlice } from '../rows.ts'
+import type { FoundPage, NewPageRow, PageChange, Pages, PageWant } from '../../core/ports/pages.ts'
+import type { FoundVersion, Settlement, Versions } from '../../core/ports/versions.ts'
+import {
+  firstVersionRow,
+  newPageRow,
+  newVersionRow,
+  settledRow,
+  storedPage,
+  storedVersion,
+  takeSlice,
+} from '../rows.ts'
 import { claimFrom } from './claim.ts'
+import { groupTable, memoryPageGroups } from './page-groups.ts'
 import { indexBy, tableOf } from './table.ts'
 
-/** No operation adds a second version to a page. */
-type KeptPage = NewPageRow & StoredVersion & { readonly attempts: number; readonly claimableAt: string }
+type KeptPage = ReturnType<typeof newPageRow> & { readonly publishedVersionId: string | null }
+type KeptVersion = Omit<ReturnType<typeof newVersionRow>, 'status'> & FoundVersion
 
-/** Calls `added` after pages were recorded. */
+/** Calls `added` after versions were added. */
 export const memoryPages = (added: () => void) => {
-  const groups = tableOf({ byId: indexBy<StoredPageGroup>(['tenantId'], ['pageGroupId']) })
+  const groups = groupTable()
   const pages = tableOf({
     byId: indexBy<KeptPage>(['tenantId', 'pageGroupId'], ['pageId']),
     byKey: indexBy<KeptPage>(['tenantId', 'pageGroupId', 'idempotencyKey']),
-    byStatus: indexBy<KeptPage>(['status'], ['versionId']),
   })
-  const visibleGroup = (want: Pick<PagesWant, 'tenantId' | 'pageGroupId'>) => {
+  const versions = tableOf({
+    byId: indexBy<KeptVersion>(['tenantId', 'pageGroupId', 'pageId'], ['versionId']),
+    byKey: indexBy<KeptVersion>(['tenantId', 'pageId', 'idempotencyKey']),
+    byStatus: indexBy<KeptVersion>(['status'], ['versionId']),
+  })
+  const visibleGroup = (want: Pick<PageWant, 'tenantId' | 'pageGroupId'>) => {
     const group = groups.byId.at(want)
     return group?.status === 'deleted' ? undefined : group
   }
-
-  const listed = function* ({ tenantId, status, beforeId }: PageGroupsWant) {
-    for (const group of groups.byId.backFrom({ tenantId }, beforeId))
-      if (status === null ? group.status !== 'deleted' : group.status === status) yield structuredClone(group)
+  const countPages = (want: PageWant, change: 1 | -1) => {
+    const group = groups.byId.at(want)
+    if (group) groups.change(group, { pagesCount: group.pagesCount + change, revision: group.revision + 1 })
   }
-  const pageGroups: PageGroups = {
-    list: async (wants) => wants.map((want) => takeSlice(listed(want), want.limit)),
-    find: async (id) =>
-      structuredClone(groups.byId.all().find(({ pageGroupId }) => pageGroupId === id) ?? null),
-    add: async (group) => groups.add(structuredClone(group)),
-    change: async (group, lastUpdatedAt) => {
-      const before = groups.byId.at(group)
-      if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
-      groups.change(before, { ...structuredClone(group), pagesCount: before.pagesCount })
-      return 'recorded'
-    },
+  const addVersion = (row: ReturnType<typeof newVersionRow>) =>
+    versions.add({ ...structuredClone(row), publishedAt: null, failureReason: null })
+  const addPage = (page: NewPageRow) => {
+    pages.add({ ...newPageRow(page), publishedVersionId: null })
+    addVersion(firstVersionRow(page))
+    countPages(page, 1)
   }
 
-  const addPage = (row: NewPageRow) => {
-    const version = { status: 'processing', publishedAt: null, failureReason: null } as const
-    pages.add({ ...row, ...version, attempts: 0, claimableAt: row.createdAt })
-    const group = groups.byId.at(row)
-    groups.change(group, { pagesCount: (group?.pagesCount ?? 0) + 1 })
-  }
-  const storedPagesOf = function* ({ beforeId, ...want }: PagesWant) {
+  const storedPagesOf = function* (want: Omit<PageWant, 'pageId'>, beforeId: string | null) {
     for (const page of pages.byId.backFrom(want, beforeId)) yield storedPage(page)
+  }
+  const versionsOf = function* (want: PageWant, beforeId: string | null) {
+    for (const version of versions.byId.backFrom(want, beforeId)) yield storedVersion(version)
   }
   const pagesPort: Pages = {
     recall: async (wants) => ({
@@ -65,58 +68,117 @@ export const memoryPages = (added: () => void) => {
       return 'recorded'
     },
     list: async (wants) =>
-      wants.map((want) => (visibleGroup(want) ? takeSlice(storedPagesOf(want), want.limit) : null)),
+      wants.map((want) =>
+        visibleGroup(want) ? takeSlice(storedPagesOf(want, want.beforeId), want.limit) : null,
+      ),
     find: async (wants) =>
       wants.map((want): FoundPage => {
-        if (!visibleGroup(want)) return 'page_group_not_found'
+        const group = visibleGroup(want)
+        if (!group) return 'page_group_not_found'
         const page = pages.byId.at(want)
         if (page === undefined) return 'page_not_found'
-        const { supplementaryContext } = page
-        const latest = storedVersion(page)
-        const published = page.status === 'published' ? latest : null
-        return { ...storedPage(page), supplementaryContext, published, latest }
+        const { revision, publishedVersionId, latestVersionId } = page
+        const version = (versionId: string) => versions.byId.at({ ...page, versionId }) as KeptVersion
+        const published = publishedVersionId === null ? null : version(publishedVersionId)
+        return {
+          ...storedPage(page),
+          revision,
+          groupStatus: group.status,
+          published: published && {
+            ...storedVersion(published),
+            content: want.withoutContent ? null : published.content,
+          },
+          latest: storedVersion(version(latestVersionId)),
+        }
       }),
+    change: async (change) => {
+      const page = pages.byId.at(change)
+      const group = visibleGroup(change)
+      if (page?.revision !== change.revision || !group) return 'overtaken'
+      if (change.inActiveGroup && group.status !== 'active') return 'overtaken'
+      if (change.added && versions.byKey.at(newVersionRow(change, change.added))) return 'overtaken'
+      save(page, change)
+      return 'recorded'
+    },
+    remove: async (want) => {
+      const page = pages.byId.at(want)
+      if (page?.revision !== want.revision || !visibleGroup(want)) return 'overtaken'
+      for (const version of [...versions.byId.backFrom(want)]) versions.remove(version)
+      pages.remove(page)
+      countPages(want, -1)
+      return 'recorded'
+    },
+  }
+  const save = (page: KeptPage, { added: version, publishes, ...change }: PageChange) => {
+    const { customName, computedName, publishedVersionId, latestVersionId, updatedAt, revision } = change
+    const fields = { customName, computedName, publishedVersionId, latestVersionId, updatedAt }
+    pages.change(page, { ...fields, revision: revision + 1 })
+    if (version) addVersion(newVersionRow(page, version))
+    const published = publishes ? versions.byId.at({ ...page, versionId: publishedVersionId }) : undefined
+    versions.change(published, { status: 'published', publishedAt: updatedAt })
+    if (version) added()
   }
 
-  /** Whether the attempt was still the latest one. */
+  /** Whether it was saved. */
   const settle = (tenantId: string, done: Settlement): boolean => {
-    const page = pages.byStatus.at({ status: 'processing', versionId: done.versionId })
-    if (page?.tenantId !== tenantId || page.attempts !== done.attempt) return false
-    const { status, publishedAt, failureReason, ...row } = settledRow(tenantId, done)
+    const version = versions.byStatus.at({ status: 'processing', versionId: done.versionId })
+    if (version?.tenantId !== tenantId || version.attempts !== done.attempt) return false
+    const page = pages.byId.at(version) as KeptPage
+    const { status, publishedAt, failureReason, finishedAt, ...row } = settledRow(tenantId, done)
+    if (publishedAt && (page.publishedVersionId ?? '') > version.versionId) return false
+    const computedName = row.computedName ?? version.computedName
+    versions.change(version, {
+      ...{ status, publishedAt, failureReason, computedName },
+      claimableAt: row.claimableAt ?? version.claimableAt,
+      attempts: version.attempts - row.uncounted,
+    })
+    if (status === 'processing') return true
+    const isNamedByIt =
+      publishedAt || (page.publishedVersionId === null && page.latestVersionId === version.versionId)
     pages.change(page, {
-      status,
-      publishedAt,
-      failureReason,
-      claimableAt: row.claimableAt ?? page.claimableAt,
-      attempts: page.attempts - row.uncounted,
-      updatedAt: publishedAt ?? page.updatedAt,
-      computedName: row.computedName ?? page.computedName,
+      revision: page.revision + 1,
+      updatedAt: finishedAt ?? page.updatedAt,
+      publishedVersionId: publishedAt ? version.versionId : page.publishedVersionId,
+      computedName: isNamedByIt ? computedName : page.computedName,
     })
     return true
   }
 
-  const versions: Versions = {
+  const versionsPort: Versions = {
+    list: async (wants) =>
+      wants.map((want) => (visibleGroup(want) ? takeSlice(versionsOf(want, want.beforeId), want.limit) : [])),
+    find: async (wants) => wants.map((want) => foundVersion(visibleGroup(want) && versions.byId.at(want))),
+    findByKey: async (want) => foundVersion(visibleGroup(want) && versions.byKey.at(want)),
     claim: async (want) =>
-      claimFrom(pages.byStatus.after({ status: 'processing' }), pages.change, want).map(
-        ({ tenantId, pageGroupId, pageId, versionId, attempts }) => {
-          return { tenantId, pageGroupId, pageId, versionId, attempt: attempts }
+      claimFrom(versions.byStatus.after({ status: 'processing' }), versions.change, want).map(
+        ({ tenantId, pageGroupId, pageId, versionId, attempts, publish }) => {
+          return { tenantId, pageGroupId, pageId, versionId, attempt: attempts, publish }
         },
       ),
     context: async (want) => {
-      const [page, group] = [pages.byId.at(want), groups.byId.at(want)]
-      if (page === undefined || group === undefined) return null
-      const { supplementaryContext } = page
+      const [version, group] = [versions.byId.at(want), groups.byId.at(want)]
+      if (version === undefined || group === undefined) return null
+      const { supplementaryContext } = version
       return { groupTitle: group.title, pageContext: group.pageContext, supplementaryContext }
     },
+    // The newest first: of several of one page only that is published.
     settle: async (tenantId, settlements) =>
-      settlements.filter((done) => settle(tenantId, done)).map(({ versionId }) => versionId),
+      settlements
+        .toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1))
+        .filter((done) => settle(tenantId, done))
+        .map(({ versionId }) => versionId),
   }
 
   /** For the metrics: see postgres/versions.ts. */
   const backlog = async (countMax: number) => {
-    const waiting = [...pages.byStatus.after({ status: 'processing' })].slice(0, countMax)
+    const waiting = [...versions.byStatus.after({ status: 'processing' })].slice(0, countMax)
     const times = waiting.map(({ createdAt }) => createdAt)
     return { count: times.length, oldest: times.toSorted()[0] ?? null }
   }
-  return { pageGroups, pages: pagesPort, versions, backlog }
+  return { pageGroups: memoryPageGroups(groups), pages: pagesPort, versions: versionsPort, backlog }
 }
+
+const foundVersion = (version: KeptVersion | undefined): FoundVersion | null =>
+  version === undefined
+    ? null
+    : { ...storedVersion(version), content: version.content, requestHash: version.requestHash }

@@ -1,7 +1,7 @@
 import type { SliceWant } from '../../core/ports/world.ts'
 import type { Columns } from '../columns.ts'
 import { AFTER_ALL_IDS } from '../rows.ts'
-import { nothing, type Query, sql } from './sql.ts'
+import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 
 // On a cluster each tenant lives on one machine, and only a parameter leads a statement there: it names its one tenant
@@ -84,6 +84,7 @@ export const findBy = <Row extends object, Found>(
   key: string,
   shown: Columns,
   asFound: (row: Row) => Found,
+  ifOwner: (tenantId: string | null) => Fragment = () => nothing,
 ) => {
   const WANTS = columns('want', `number int, tenant_id, ${key}`)
   const SHOWN = columns('l', shown)
@@ -93,7 +94,7 @@ export const findBy = <Row extends object, Found>(
     const found = await rowsOfEach(isTogether, wants, (tenantId, its) => {
       return query(tenantId)<Row & { want: number }>`
         select want.number as want, ${SHOWN.selected}
-        from ${WANTS.from(its)}
+        from ${WANTS.from(its)} ${ifOwner(tenantId)}
           cross join lateral (${wantedRow} ${wantedTenant(tenantId)} ${upTo(1, tenantId)}) l`
     })
     return found.map(([row]) => (row === undefined ? null : asFound(row)))

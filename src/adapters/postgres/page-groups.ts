@@ -1,13 +1,16 @@
-import type { PageGroups } from '../../core/ports/page-groups.ts'
+import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES, type PageGroupRow, storedPageGroup } from '../rows.ts'
 import { slicesByTenant } from './by-tenant.ts'
-import { type Query, sql } from './sql.ts'
-import { columns } from './statements.ts'
+import { nothing, type Query, sql } from './sql.ts'
+import { columns, unlessOvertaken } from './statements.ts'
 import { slice } from './walk.ts'
 
 type ListedRow = PageGroupRow & { readonly want: number }
+type FoundRow = PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>
 
 const GROUPS = columns('l', COLUMNS.page_groups)
+const { revision, idempotency_key, request_hash, ...LISTED } = COLUMNS.page_groups
+const SHOWN = columns('l', LISTED)
 const COUNTS = columns('c', COLUMNS.page_counts)
 const CHANGES = columns('g', PAGE_GROUP_CHANGES)
 const WANTS = columns('want', 'number int, status, before_id, rows_max int')
@@ -18,9 +21,9 @@ export const postgresPageGroups = (query: Query): PageGroups => ({
       const groups = [...Map.groupBy(its, ({ status }) => (status === null ? open : filtered))]
       const asked = groups.map(([along, some]) => {
         const rows = sql`
-          select ${GROUPS.selected} from page_groups l where l.tenant_id = ${tenantId} and ${along.isBefore}`
+          select ${SHOWN.selected} from page_groups l where l.tenant_id = ${tenantId} and ${along.isBefore}`
         return query(tenantId)<ListedRow>`
-          select want.number as want, ${GROUPS.selected}, ${pagesCount(tenantId)}
+          select want.number as want, ${SHOWN.selected}, ${pagesCount(tenantId)}
           from ${WANTS.from(some)}
             cross join lateral ${slice(rows, bytes, along.newest, sql`want.rows_max`)}
           order by want.number, l.page_group_id desc`
@@ -30,28 +33,46 @@ export const postgresPageGroups = (query: Query): PageGroups => ({
     return lists.map((list) => list.map(storedPageGroup))
   },
 
-  find: async (pageGroupId) => {
-    const [row] = await query()<PageGroupRow>`
-      select ${GROUPS.selected}, ${pagesCount()} from page_groups l
-      where l.page_group_id = ${pageGroupId}`
-    return row === undefined ? null : storedPageGroup(row)
+  find: async (want) => {
+    const { tenantId } = want
+    const [column, key] =
+      'pageGroupId' in want ? [ID, want.pageGroupId] : [IDEMPOTENCY_KEY, want.idempotencyKey]
+    const [row] = await query(tenantId)<FoundRow>`
+      select ${SHOWN.selected}, l.request_hash, c.pages_count::int, (l.revision + c.changes)::int as revision
+      from (select * from page_groups l where l.tenant_id = ${tenantId} and ${column} = ${key} limit 1) l
+        cross join lateral (
+          select * from page_counts c
+          where c.tenant_id = ${tenantId} and c.page_group_id = l.page_group_id limit 1
+        ) c`
+    return row === undefined ? null : { ...row, ...storedPageGroup(row) }
   },
 
-  add: async (group) => {
-    await query(group.tenantId)`
-      with counted as (insert into page_counts ${COUNTS.values([group])})
-      insert into page_groups ${GROUPS.values([group])}`
+  tenantOf: async (pageGroupId) => {
+    const [row] = await query()<{ tenantId: string }>`
+      select l.tenant_id from page_groups l where l.page_group_id = ${pageGroupId}`
+    return row?.tenantId ?? null
   },
 
-  change: async (group, lastUpdatedAt) => {
+  add: (group) =>
+    unlessOvertaken(query(group.tenantId)`
+      with counted as (insert into page_counts ${COUNTS.values([{ ...group, changes: 0 }])})
+      insert into page_groups ${GROUPS.values([{ ...group, revision: 1 }])}`),
+
+  change: async (group, lastUpdatedAt, revision) => {
+    const changes = sql`(select c.changes from page_counts c
+      where c.tenant_id = ${group.tenantId} and c.page_group_id = ${group.pageGroupId})`
+    const isThat = revision === undefined ? nothing : sql`and revision + ${changes} = ${revision}::int`
     const changed = await query(group.tenantId)`
-      update page_groups set (${CHANGES.names}) = (select * from ${CHANGES.from([group])})
+      update page_groups set (${CHANGES.names}) = (select * from ${CHANGES.from([group])}), revision = revision + 1
       where tenant_id = ${group.tenantId} and page_group_id = ${group.pageGroupId}
-        and updated_at = ${lastUpdatedAt}
+        and updated_at = ${lastUpdatedAt} ${isThat}
       returning page_group_id`
     return changed.length === 1 ? 'recorded' : 'overtaken'
   },
 })
+
+const ID = sql`l.page_group_id`
+const IDEMPOTENCY_KEY = sql`l.idempotency_key`
 
 // Two statements, because each walks its own index, by the expression that the index holds.
 const ID_IF_OPEN = sql`(case when l.status <> 'deleted' then l.page_group_id end)`

@@ -1,9 +1,9 @@
-import type { KnownPages, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
-import { type PageRow, storedPage, storedVersion } from '../rows.ts'
+import type { FoundPage, KnownPages, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
+import { newVersionRow, rawJsonOf, storedPage, storedVersion } from '../rows.ts'
 import { byTenant, rowsOfEach, slicesByTenant, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
-import { pagesFromArrays, pagesOnCluster } from './new-pages.ts'
+import { pagesFromArrays, pagesOnCluster, VERSIONS } from './new-pages.ts'
 import { pagesCount } from './page-groups.ts'
-import { nothing, type Query, sql } from './sql.ts'
+import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns, unlessOvertaken } from './statements.ts'
 import { slice } from './walk.ts'
 
@@ -12,18 +12,25 @@ type RecallRow =
   | (KnownPages['pages'][number] & { readonly pageId: string })
 type ListedRow = StoredPage & { readonly want: number; readonly pageId: string | null }
 /** A page with one of its versions; `pageId` is null if there is no page. */
-type FoundRow = Omit<PageRow, 'pageId'> &
-  StoredVersion & { readonly want: number; readonly pageId: string | null }
+type FoundRow = ListedRow &
+  Pick<Exclude<FoundPage, string>, 'revision' | 'groupStatus'> &
+  Omit<StoredVersion, 'computedName' | 'createdAt'> & {
+    readonly publishedVersionId: string | null
+    readonly latestVersionId: string
+    readonly versionName: string
+    readonly versionCreatedAt: string
+    readonly content: string | null
+  }
 
 const BY_GROUP = columns('want', 'tenant_id, page_group_id')
 const BY_KEY = columns('want', 'tenant_id, page_group_id, idempotency_key')
 const LISTED = columns('want', 'number int, page_group_id, before_id, rows_max int')
-const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
+const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id, without_content boolean')
 
 /**
  * A page group is looked up by the expression that only the index of those not deleted, or of those with a status,
  * holds. Its id alone would give the planner a choice: each index on page groups begins with the tenant.
- * Calls `added` after pages were recorded.
+ * Calls `added` after versions were added.
  */
 export const postgresPages = (query: Query, added: () => void, isCluster: boolean): Pages => ({
   recall: async (wants) => {
@@ -68,11 +75,15 @@ export const postgresPages = (query: Query, added: () => void, isCluster: boolea
   },
 
   find: async (wants) => {
-    const found = await rowsOfEach(!isCluster, wants, (tenantId, its) => {
+    const asked = wants.map((want) => ({ withoutContent: false, ...want }))
+    const found = await rowsOfEach(!isCluster, asked, (tenantId, its) => {
       return query(tenantId)<FoundRow>`
         select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
-          p.supplementary_context, p.created_at, p.updated_at, p.published_version_id, p.latest_version_id,
-          v.version_id, v.version_number, v.status, v.published_at, v.failure_reason
+          p.revision, p.created_at, p.updated_at, p.published_version_id, p.latest_version_id,
+          g.status as group_status, v.version_id, v.version_number, v.status, v.published_at, v.failure_reason,
+          v.supplementary_context, v.computed_name as version_name, v.created_at as version_created_at,
+          case when v.version_id = p.published_version_id and not want.without_content then v.content::text
+            end as content
         from ${FOUND.from(its)}
           ${ifGroupExists(tenantId)}
           left join lateral (
@@ -81,26 +92,82 @@ export const postgresPages = (query: Query, added: () => void, isCluster: boolea
               and p.page_id = want.page_id ${upTo(1, tenantId)}
           ) p on true
           left join lateral (
-            select v.* from page_versions v
-            where v.tenant_id = ${wantedTenant(tenantId)} and v.page_id = p.page_id
-              and v.version_id = any (array[p.published_version_id, p.latest_version_id]) ${upTo(2, tenantId)}
+            ${versionOf(tenantId, sql`p.latest_version_id`)} union all
+            ${versionOf(tenantId, sql`nullif(p.published_version_id, p.latest_version_id)`)}
           ) v on true`
     })
     return found.map(foundPage)
   },
+
+  change: async (change) => {
+    const { tenantId, pageId, customName, computedName, publishedVersionId, latestVersionId } = change
+    const { updatedAt, added: version } = change
+    const rows = version && VERSIONS.values([newVersionRow(change, version)])
+    const published = sql`, published as (
+      update page_versions v set status = 'published', published_at = ${updatedAt}
+      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${publishedVersionId})`
+    const recorded = await unlessOvertaken(query(tenantId)`
+      with changed as (
+        update pages p set custom_name = ${customName}, computed_name = ${computedName}, updated_at = ${updatedAt},
+          published_version_id = ${publishedVersionId}, latest_version_id = ${latestVersionId},
+          revision = p.revision + 1
+        where ${isUnchanged(change)} returning 1)
+      ${rows ? sql`, added as (insert into page_versions ${rows})` : nothing}
+      ${change.publishes ? published : nothing}
+      select 1 / (select count(*) from changed) as done`)
+    if (version && recorded === 'recorded') added()
+    return recorded
+  },
+
+  remove: (page) => {
+    const { tenantId, pageGroupId, pageId } = page
+    return unlessOvertaken(query(tenantId)`
+      with removed as (
+        delete from pages p where ${isUnchanged(page)} returning 1
+      ), emptied as (
+        delete from page_versions v where v.tenant_id = ${tenantId} and v.page_id = ${pageId}
+      ), counted as (
+        update page_counts c set pages_count = c.pages_count - 1, changes = c.changes + 1
+        where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId}
+      )
+      select 1 / (select count(*) from removed) as done`)
+  },
 })
+
+/**
+ * Every change of a page locks its row before those of its versions, and raises its revision. If the page has changed, the
+ * statement divides by zero: then nothing is saved.
+ */
+const isUnchanged = (page: Parameters<Pages['remove']>[0] & { readonly inActiveGroup?: boolean }) => {
+  const { tenantId, pageGroupId, pageId, revision, inActiveGroup } = page
+  const isIn = inActiveGroup
+    ? sql`(g.status || '/' || g.page_group_id) collate "C" = ${`active/${pageGroupId}`}`
+    : sql`(case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}`
+  return sql`
+    p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
+      and p.revision = ${revision} and exists (select 1 from page_groups g where g.tenant_id = ${tenantId} and ${isIn})`
+}
+
+/** By its whole key: with a list of two ids, a plan made when pages had one version each reads all versions of the page. */
+const versionOf = (tenantId: string | null, id: Fragment) => sql`(
+  select v.* from page_versions v
+  where v.tenant_id = ${wantedTenant(tenantId)} and v.page_id = p.page_id and v.version_id = ${id}
+  ${upTo(1, tenantId)})`
 
 const foundPage = (rows: readonly FoundRow[]) => {
   const [page] = rows
   if (page === undefined) return 'page_group_not_found'
-  const { pageId, supplementaryContext, publishedVersionId, latestVersionId } = page
+  const { pageId, revision, groupStatus, publishedVersionId, latestVersionId } = page
   if (pageId === null) return 'page_not_found'
-  const version = (id: string) => storedVersion(rows.find(({ versionId }) => versionId === id) as FoundRow)
+  const rowOf = (id: string) => rows.find(({ versionId }) => versionId === id) as FoundRow
+  const version = (row: FoundRow) =>
+    storedVersion({ ...row, computedName: row.versionName, createdAt: row.versionCreatedAt })
+  const published = publishedVersionId === null ? null : rowOf(publishedVersionId)
   return {
-    ...storedPage({ ...page, pageId }),
-    supplementaryContext,
-    published: publishedVersionId === null ? null : version(publishedVersionId),
-    latest: version(latestVersionId),
+    ...storedPage(page),
+    ...{ revision, groupStatus },
+    published: published && { ...version(published), content: rawJsonOf(published) },
+    latest: version(rowOf(latestVersionId)),
   }
 }
 
@@ -111,9 +178,9 @@ const olderPages = (tenantId: string | null) => {
   return slice(rows, sql`octet_length(l.custom_name)`, sql`l.page_id desc`, sql`want.rows_max`)
 }
 
-const ifGroupExists = (tenantId: string | null) => sql`
+export const ifGroupExists = (tenantId: string | null) => sql`
   cross join lateral (
-    select 1 from page_groups g
+    select g.status from page_groups g
     where g.tenant_id = ${wantedTenant(tenantId)} and ${IS_WANTED_GROUP} ${upTo(1, tenantId)}
   ) g`
 

@@ -1,58 +1,128 @@
-import type { ClaimedVersion, NamingContext, Versions } from '../../core/ports/versions.ts'
-import { type Backlog, settledRow } from '../rows.ts'
+import type { StoredVersion } from '../../core/ports/pages.ts'
+import type { ClaimedVersion, FoundVersion, NamingContext, Versions } from '../../core/ports/versions.ts'
+import { type Backlog, COLUMNS, rawJsonOf, settledRow, storedVersion } from '../rows.ts'
+import { findBy, slicesByTenant } from './by-tenant.ts'
 import { claimFrom } from './claim.ts'
+import { ifGroupExists } from './pages.ts'
 import { nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
+import { slice } from './walk.ts'
 
+type ListedRow = StoredVersion & { readonly want: number }
+type FoundRow = Omit<FoundVersion, 'content'> & { readonly content: string | null }
+
+const { content: _, ...WITHOUT_CONTENT } = COLUMNS.page_versions
+const LISTED = columns('l', WITHOUT_CONTENT)
+const WANTS = columns('want', 'number int, page_group_id, page_id, before_id, rows_max int')
 const DONE = columns(
   'done',
-  `tenant_id, page_id, version_id, attempt int, status, published_at timestamptz, computed_name,
-    failure_reason, claimable_at timestamptz, uncounted int`,
+  `tenant_id, page_id, version_id, attempt int, status, published_at timestamptz, finished_at timestamptz,
+    computed_name, failure_reason, claimable_at timestamptz, uncounted int`,
 )
 
 const QUEUE = {
   table: sql`page_versions v`,
   key: sql`v.tenant_id, v.page_id, v.version_id`,
   isClaimed: sql`v.page_id = claimed.page_id and v.version_id = claimed.version_id`,
-  answered: sql`v.tenant_id, v.page_id, v.version_id, v.page_group_id`,
+  answered: sql`v.tenant_id, v.page_id, v.version_id, v.page_group_id, v.publish`,
 }
 
 export const postgresVersions = (query: Query, isCluster: boolean): Versions => ({
+  list: async (wants) => {
+    const lists = await slicesByTenant(wants, (tenantId, its) => {
+      const rows = sql`
+        select ${LISTED.selected} from page_versions l
+        where l.tenant_id = ${tenantId} and l.page_id = want.page_id and l.version_id < want.before_id`
+      const older = slice(rows, BYTES, sql`l.version_id desc`, sql`want.rows_max`)
+      return query(tenantId)<ListedRow>`
+        select want.number as want, ${LISTED.selected}
+        from ${WANTS.from(its)} ${ifGroupExists(tenantId)} cross join lateral ${older}
+        where l.page_group_id = want.page_group_id
+        order by want.number, l.version_id desc`
+    })
+    return lists.map((list) => list.map(storedVersion))
+  },
+
+  find: findVersions(query, !isCluster, 'version_id'),
+
+  findByKey: firstOf(findVersions(query, false, 'idempotency_key')),
+
   claim: claimFrom<ClaimedVersion>(query, isCluster, QUEUE),
 
-  context: async ({ tenantId, pageGroupId, pageId }) => {
+  context: async ({ tenantId, pageGroupId, pageId, versionId }) => {
     const [context] = await query(tenantId)<NamingContext>`
-      select g.title as group_title, g.page_context, p.supplementary_context
-      from pages p join page_groups g on g.tenant_id = ${tenantId} and g.page_group_id = p.page_group_id
-      where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}`
+      select g.title as group_title, g.page_context, v.supplementary_context
+      from page_versions v join page_groups g on g.tenant_id = ${tenantId} and g.page_group_id = v.page_group_id
+      where v.tenant_id = ${tenantId} and v.page_group_id = ${pageGroupId} and v.page_id = ${pageId}
+        and v.version_id = ${versionId}`
     return context ?? null
   },
 
+  /**
+   * Locks each page, then its version, and reads both as they are by then: a claim that was lost meanwhile saves nothing.
+   * `ended` has one row for each page: the version that is published, else the newest that is ready. The condition on the
+   * status must not be that of the index of what waits, or all that a tenant has waiting might be read.
+   */
   settle: async (tenantId, settlements) => {
     const rows = settlements.map((done) => settledRow(tenantId, done))
     const settled = await query(tenantId)<{ versionId: string }>`
-      with settled as (
-        update page_versions v set status = done.status, published_at = done.published_at,
-          failure_reason = done.failure_reason, claimable_at = coalesce(done.claimable_at, v.claimable_at),
-          attempts = v.attempts - done.uncounted
+      with held as materialized (
+        select v.tenant_id, v.page_group_id, v.page_id, v.version_id, p.published_version_id,
+          coalesce(done.computed_name, v.computed_name) as name, done.status, done.published_at, done.finished_at,
+          done.failure_reason, done.claimable_at, done.uncounted
         from ${DONE.from(rows)}
-        where v.tenant_id = done.tenant_id and v.page_id = done.page_id and v.version_id = done.version_id
-          and v.status not in ('published', 'failed') and v.attempts = done.attempt
+          join page_versions v using (tenant_id, page_id, version_id)
+          join pages p using (tenant_id, page_group_id, page_id)
+        where v.status not in ('ready', 'published', 'failed') and v.attempts = done.attempt
+          ${isCluster ? sql`and v.tenant_id = ${tenantId} and p.tenant_id = ${tenantId}` : nothing}
+        order by v.page_id, v.version_id for update of p, v
+      ), saved as materialized (
+        select * from (
+          select held.*, max(version_id) filter (where status = 'published') over (partition by page_id) as newest
+          from held
+        ) held
+        where status <> 'published' or version_id = newest and version_id > coalesce(published_version_id, '')
+      ), settled as (
+        update page_versions v set status = saved.status, published_at = saved.published_at,
+          failure_reason = saved.failure_reason, computed_name = saved.name,
+          claimable_at = coalesce(saved.claimable_at, v.claimable_at), attempts = v.attempts - saved.uncounted
+        from saved
+        where v.tenant_id = saved.tenant_id and v.page_id = saved.page_id and v.version_id = saved.version_id
           ${isCluster ? sql`and v.tenant_id = ${tenantId}` : nothing}
-        returning v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.status, done.published_at,
-          done.computed_name
-      ), published as (
-        update pages p set published_version_id = settled.version_id, updated_at = settled.published_at,
-          computed_name = coalesce(settled.computed_name, p.computed_name)
-        from settled
-        where p.tenant_id = settled.tenant_id and p.page_group_id = settled.page_group_id
-          and p.page_id = settled.page_id and settled.status = 'published'
+      ), shown as (
+        update pages p set revision = p.revision + ended.count,
+          updated_at = coalesce(ended.finished_at, p.updated_at), published_version_id = ended.pointer,
+          computed_name = case when ended.version_id = coalesce(ended.pointer, p.latest_version_id)
+            then ended.name else p.computed_name end
+        from (
+          select distinct on (page_id) *, (count(*) over (partition by page_id))::int as count,
+            case when status = 'published' then version_id else published_version_id end as pointer
+          from saved where status <> 'processing'
+          order by page_id, published_at is null, finished_at is null, version_id desc
+        ) ended
+        where p.tenant_id = ended.tenant_id and p.page_group_id = ended.page_group_id
+          and p.page_id = ended.page_id
           ${isCluster ? sql`and p.tenant_id = ${tenantId}` : nothing}
       )
-      select version_id from settled`
+      select version_id from saved`
     return settled.map(({ versionId }) => versionId)
   },
 })
+
+const BYTES = sql`octet_length(l.supplementary_context)`
+
+const foundVersion = (row: FoundRow): FoundVersion => {
+  return { ...storedVersion(row), content: rawJsonOf(row), requestHash: row.requestHash }
+}
+const findVersions = (query: Query, isTogether: boolean, column: string) => {
+  const key = `page_group_id, page_id, ${column}`
+  return findBy(query, isTogether, 'page_versions', key, COLUMNS.page_versions, foundVersion, ifGroupExists)
+}
+
+const firstOf =
+  <Want, Found>(find: (wants: readonly Want[]) => Promise<readonly (Found | null)[]>) =>
+  async (want: Want) =>
+    (await find([want]))[0] ?? null
 
 /** For the metrics. It names no tenant, and reads at most `countMax` entries of the index of what waits. */
 export const postgresBacklog =

@@ -20,6 +20,7 @@ const LONG_JOURNAL = 'pragma wal_autocheckpoint = 4000'
 
 /** What is deleted is overwritten, so that nothing of an erased person stays in the file. */
 const ERASE_DELETED = 'pragma secure_delete = on'
+const LEAVE_DELETED = 'pragma secure_delete = fast'
 
 export const openDatabase = (path: string, busyMsMax: number) => {
   const place = path === ':memory:' ? path : resolve(path)
@@ -44,7 +45,14 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     const { statement, boundTo } = prepared(sql)
     return Number(statement.run(...boundTo(values)).changes)
   }
-
+  const discard = (sql: string, values: Values): void => {
+    file.exec(LEAVE_DELETED)
+    try {
+      run(sql, values)
+    } finally {
+      file.exec(ERASE_DELETED)
+    }
+  }
   const transaction = <Answer>(work: () => Answer): Answer => {
     run(NO_WAIT)
     try {
@@ -63,10 +71,8 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   /**
    * One short transaction: all of `work` is on disk when this resolves, or nothing. It retries while another process
    * writes, without blocking the event loop.
-   *
-   * The look before keeps refused writes out of a file that was moved. The look after makes sure that what is acknowledged
-   * was committed before a move. So the moved file has it, unless the process is killed before the next look, at most
-   * 200 ms later: then the last writes are still in the journal at the old place.
+   * A file that was moved before gets no write, and what is acknowledged was committed before a move. So the moved file has
+   * it, unless the process is killed within 200 ms: then the last writes are still in the journal at the old place.
    */
   const write = async <Answer>(work: () => Answer): Promise<Answer> => {
     const giveUpAt = performance.now() + busyMsMax
@@ -102,12 +108,23 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     /** Those of the rows wanted that exist. */
     getEach: <Row>(sql: string, wants: readonly Values[]): Row[] =>
       wants.flatMap((want) => get<Row>(sql, want) ?? []),
+    // As one read, between two writes of other processes.
+    readEach: <Want, Found>(wants: readonly Want[], read: (want: Want) => Found): Found[] => {
+      run('begin')
+      try {
+        return wants.map(read)
+      } finally {
+        run('commit')
+      }
+    },
     all: <Row>(sql: string, values?: Values): Row[] => from((rows: Iterable<Row>) => [...rows], sql, values),
     slice: <Row extends object>(sql: string, want: Values & { readonly limit: number }): Row[] =>
       from((rows: Iterable<Row>) => takeSlice(rows, want.limit), sql, want),
     from,
     /** Within `write`. Answers the number of rows that changed. */
     run,
+    /** Deletes without overwriting, which can take seconds: nothing that an erasure is about. */
+    discard,
     exec: (sql: string): void => file.exec(sql),
     write,
     /** Saves all of `work`, or nothing if another writer was faster: see the same on PostgreSQL. Calls `saved` if it did. */

@@ -1,21 +1,28 @@
-import type { PageGroups } from '../../core/ports/page-groups.ts'
+import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES, type PageGroupRow, storedPageGroup } from '../rows.ts'
 import { BEFORE_ID, type Database, insertInto, valuesFor } from './open.ts'
 
+const SHOWN = ['tenant_id', 'page_group_id', 'created_at', ...Object.keys(PAGE_GROUP_CHANGES)]
 const GROUP = `
-  select ${Object.keys(COLUMNS.page_groups).map((column) => `g.${column}`)}, c.pages_count
+  select ${SHOWN.map((column) => `g.${column}`)}, g.revision + c.changes as revision, g.request_hash, c.pages_count
   from page_groups g
     join page_counts c on c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id`
 const OLDER = `and g.tenant_id = :tenantId and g.page_group_id < ${BEFORE_ID} order by g.page_group_id desc`
 const LIST_OPEN = `${GROUP} where g.status <> 'deleted' ${OLDER}`
 const LIST_BY_STATUS = `${GROUP} where g.status = :status ${OLDER}`
-const FIND = `${GROUP} where g.page_group_id = :pageGroupId`
+const FIND = `${GROUP} where g.tenant_id = :tenantId`
+const BY_ID = `${FIND} and g.page_group_id = :pageGroupId`
+const BY_KEY = `${FIND} and g.idempotency_key = :idempotencyKey`
+const TENANT = 'select tenant_id from page_groups where page_group_id = :pageGroupId'
 const ADD = insertInto('page_groups', COLUMNS.page_groups)
 const ADD_COUNT = insertInto('page_counts', COLUMNS.page_counts)
 const CHANGING = Object.keys(PAGE_GROUP_CHANGES)
 const CHANGE = `
-  update page_groups set (${CHANGING}) = (${valuesFor(CHANGING)})
-  where tenant_id = :tenantId and page_group_id = :pageGroupId and updated_at = :lastUpdatedAt`
+  update page_groups set (${CHANGING}) = (${valuesFor(CHANGING)}), revision = revision + 1
+  where tenant_id = :tenantId and page_group_id = :pageGroupId and updated_at = :lastUpdatedAt
+    and (:ifRevision is null or revision + (
+      select changes from page_counts where tenant_id = :tenantId and page_group_id = :pageGroupId
+    ) = :ifRevision)`
 
 export const sqlitePageGroups = (database: Database): PageGroups => ({
   list: async (wants) =>
@@ -24,19 +31,25 @@ export const sqlitePageGroups = (database: Database): PageGroups => ({
       return database.slice<PageGroupRow>(list, want).map(storedPageGroup)
     }),
 
-  find: async (pageGroupId) => {
-    const row = database.get<PageGroupRow>(FIND, { pageGroupId })
-    return row && storedPageGroup(row)
+  find: async (want) => {
+    const by = 'pageGroupId' in want ? BY_ID : BY_KEY
+    const row = database.get<PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>>(by, want)
+    return row && { ...storedPageGroup(row), revision: row.revision, requestHash: row.requestHash }
   },
 
+  tenantOf: async (pageGroupId) =>
+    database.get<{ tenantId: string }>(TENANT, { pageGroupId })?.tenantId ?? null,
+
   add: (group) =>
-    database.write(() => {
-      database.run(ADD, group)
-      database.run(ADD_COUNT, group)
+    database.record(() => {
+      database.run(ADD, { ...group, revision: 1 })
+      database.run(ADD_COUNT, { ...group, changes: 0 })
+      return 'recorded'
     }),
 
-  change: async (group, lastUpdatedAt) => {
-    const changed = await database.write(() => database.run(CHANGE, { ...group, lastUpdatedAt }))
+  change: async (group, lastUpdatedAt, revision) => {
+    const values = { ...group, lastUpdatedAt, ifRevision: revision ?? null }
+    const changed = await database.write(() => database.run(CHANGE, values))
     return changed === 1 ? 'recorded' : 'overtaken'
   },
 })

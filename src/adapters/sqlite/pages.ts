@@ -1,9 +1,23 @@
-import type { FoundPage, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
-import { columnsOf } from '../columns.ts'
-import { NEW_PAGE_COLUMNS, newPageRow, type PageRow } from '../rows.ts'
+import type {
+  FoundPage,
+  PageChange,
+  Pages,
+  StoredPage,
+  StoredPageWithVersions,
+} from '../../core/ports/pages.ts'
+import {
+  firstVersionRow,
+  NEW_PAGE_COLUMNS,
+  NEW_VERSION_COLUMNS,
+  newPageRow,
+  newVersionRow,
+  storedVersion,
+} from '../rows.ts'
 import { BEFORE_ID, type Database, insertInto } from './open.ts'
+import { VERSION, type VersionRow, versionWithContent, WITH_CONTENT } from './versions.ts'
 
 const OF_GROUP = 'where tenant_id = :tenantId and page_group_id = :pageGroupId'
+const OF_PAGE = `${OF_GROUP} and page_id = :pageId`
 const GROUP = `
   select g.tenant_id, g.page_group_id, g.status, g.title, c.pages_count
   from page_groups g
@@ -13,23 +27,27 @@ const BY_KEY = `
   select tenant_id, page_group_id, page_id, idempotency_key, request_hash, created_at
   from pages ${OF_GROUP} and idempotency_key = :idempotencyKey`
 const ADD = insertInto('pages', NEW_PAGE_COLUMNS)
-const NEW_VERSION =
-  'tenant_id, page_id, version_id, page_group_id, version_number, status, claimable_at, created_at'
-const ADD_VERSION = insertInto('page_versions', columnsOf(NEW_VERSION))
+const ADD_VERSION = insertInto('page_versions', NEW_VERSION_COLUMNS)
 const GROUP_IS_ACTIVE = `select 1 from page_groups ${OF_GROUP} and status = 'active'`
-const GROUP_EXISTS = `select 1 from page_groups ${OF_GROUP} and status <> 'deleted'`
-const COUNT_ONE = `update page_counts set pages_count = pages_count + 1 ${OF_GROUP}`
+const GROUP_EXISTS = `select status as group_status from page_groups ${OF_GROUP} and status <> 'deleted'`
+const COUNT = `update page_counts set pages_count = pages_count + :more, changes = changes + 1 ${OF_GROUP}`
 const PAGE = 'select tenant_id, page_group_id, page_id, custom_name, computed_name, created_at, updated_at'
 const LIST = `
   ${PAGE} from pages ${OF_GROUP} and page_id < ${BEFORE_ID} order by page_id desc`
-const FIND = `
-  ${PAGE}, supplementary_context, published_version_id, latest_version_id
-  from pages ${OF_GROUP} and page_id = :pageId`
-const VERSION = `
-  select version_id, version_number, status, published_at, failure_reason
-  from page_versions where tenant_id = :tenantId and page_id = :pageId and version_id = :versionId`
+const FIND = `${PAGE}, revision, published_version_id, latest_version_id from pages ${OF_PAGE}`
+const CHANGE = `
+  update pages set custom_name = :customName, computed_name = :computedName, updated_at = :updatedAt,
+    published_version_id = :publishedVersionId, latest_version_id = :latestVersionId, revision = revision + 1
+  ${OF_PAGE} and revision = :revision`
+const PUBLISH = `
+  update page_versions set status = 'published', published_at = :updatedAt
+  where tenant_id = :tenantId and page_id = :pageId and version_id = :publishedVersionId`
+const REMOVE = `delete from pages ${OF_PAGE} and revision = :revision`
+const REMOVE_VERSIONS = 'delete from page_versions where tenant_id = :tenantId and page_id = :pageId'
 
-/** Calls `added` after pages were recorded. */
+type PageRow = StoredPage & Pick<PageChange, 'revision' | 'publishedVersionId' | 'latestVersionId'>
+
+/** Calls `added` after versions were added. */
 export const sqlitePages = (database: Database, added: () => void): Pages => ({
   recall: async ({ groups, keys }) => ({
     groups: database.getEach(GROUP, groups),
@@ -41,8 +59,8 @@ export const sqlitePages = (database: Database, added: () => void): Pages => ({
       if (!pages.every((page) => database.has(GROUP_IS_ACTIVE, page))) return 'overtaken'
       for (const page of pages) {
         database.run(ADD, newPageRow(page))
-        database.run(ADD_VERSION, { ...page, status: 'processing', claimableAt: page.createdAt })
-        database.run(COUNT_ONE, page)
+        database.run(ADD_VERSION, firstVersionRow(page))
+        database.run(COUNT, { ...page, more: 1 })
       }
       return 'recorded'
     }, added),
@@ -51,17 +69,42 @@ export const sqlitePages = (database: Database, added: () => void): Pages => ({
     wants.map((want) => (database.has(GROUP_EXISTS, want) ? database.slice<StoredPage>(LIST, want) : null)),
 
   find: async (wants) =>
-    wants.map((want): FoundPage => {
-      if (!database.has(GROUP_EXISTS, want)) return 'page_group_not_found'
+    database.readEach(wants, (want): FoundPage => {
+      const group = database.get<Pick<StoredPageWithVersions, 'groupStatus'>>(GROUP_EXISTS, want)
+      if (group === null) return 'page_group_not_found'
       const row = database.get<PageRow>(FIND, want)
       if (row === null) return 'page_not_found'
       const { publishedVersionId, latestVersionId, ...page } = row
-      const version = (versionId: string) =>
-        database.get<StoredVersion>(VERSION, { ...want, versionId }) as StoredVersion
+      const version = (sql: string, versionId: string) =>
+        database.get<VersionRow>(sql, { ...want, versionId }) as VersionRow
+      const shown = want.withoutContent ? VERSION : WITH_CONTENT
+      const published = publishedVersionId === null ? null : version(shown, publishedVersionId)
+      const latest = latestVersionId === publishedVersionId ? published : version(VERSION, latestVersionId)
       return {
         ...page,
-        published: publishedVersionId === null ? null : version(publishedVersionId),
-        latest: version(latestVersionId),
+        ...group,
+        published: published && versionWithContent(published),
+        latest: storedVersion(latest as VersionRow),
       }
+    }),
+
+  change: ({ added: version, inActiveGroup, publishes, ...change }) =>
+    database.record(
+      () => {
+        if (!database.has(inActiveGroup ? GROUP_IS_ACTIVE : GROUP_EXISTS, change)) return 'overtaken'
+        if (database.run(CHANGE, change) === 0) return 'overtaken'
+        if (version !== null) database.run(ADD_VERSION, newVersionRow(change, version))
+        if (publishes) database.run(PUBLISH, change)
+        return 'recorded'
+      },
+      version === null ? undefined : added,
+    ),
+
+  remove: (page) =>
+    database.record(() => {
+      if (!database.has(GROUP_EXISTS, page) || database.run(REMOVE, page) === 0) return 'overtaken'
+      database.discard(REMOVE_VERSIONS, page)
+      database.run(COUNT, { ...page, more: -1 })
+      return 'recorded'
     }),
 })

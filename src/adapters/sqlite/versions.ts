@@ -1,22 +1,41 @@
-import type { ClaimedVersion, Versions } from '../../core/ports/versions.ts'
-import { type Backlog, settledRow } from '../rows.ts'
+import type { StoredVersion } from '../../core/ports/pages.ts'
+import type { ClaimedVersion, FoundVersion, Versions } from '../../core/ports/versions.ts'
+import { type Backlog, settledRow, storedVersion } from '../rows.ts'
 import { claimFrom } from './claim.ts'
-import type { Database, Values } from './open.ts'
+import { BEFORE_ID, type Database, type Values } from './open.ts'
 
+const SHOWN = `version_id, version_number, status, published_at, failure_reason, supplementary_context, computed_name,
+  created_at`
+const OF_PAGE = 'from page_versions where tenant_id = :tenantId and page_id = :pageId'
+const PAGE_EXISTS = `
+  select 1 from pages p join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id
+  where p.tenant_id = :tenantId and p.page_group_id = :pageGroupId and p.page_id = :pageId
+    and g.status <> 'deleted'`
+const LIST = `select ${SHOWN} ${OF_PAGE} and version_id < ${BEFORE_ID} order by version_id desc`
+export const VERSION = `select ${SHOWN} ${OF_PAGE} and version_id = :versionId`
+export const WITH_CONTENT = `select ${SHOWN}, content, request_hash ${OF_PAGE} and version_id = :versionId`
+const BY_KEY = `select ${SHOWN}, content, request_hash ${OF_PAGE} and idempotency_key = :idempotencyKey`
 const CONTEXT = `
-  select g.title as group_title, g.page_context, p.supplementary_context
-  from pages p join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id
-  where p.tenant_id = :tenantId and p.page_group_id = :pageGroupId and p.page_id = :pageId`
+  select g.title as group_title, g.page_context, v.supplementary_context
+  from page_versions v join page_groups g on g.tenant_id = v.tenant_id and g.page_group_id = v.page_group_id
+  where v.tenant_id = :tenantId and v.page_id = :pageId and v.version_id = :versionId`
+const CLAIMED = `
+  select page_group_id, coalesce(:computedName, computed_name) as computed_name
+  ${OF_PAGE} and version_id = :versionId and status = 'processing' and attempts = :attempt`
+/** What becomes of the page of a version that ended. No row if a newer one is published. */
+const END = `
+  update pages set revision = revision + 1, updated_at = coalesce(:finishedAt, updated_at),
+    computed_name = iif(
+      :publishedAt is not null or (published_version_id is null and latest_version_id = :versionId),
+      :computedName, computed_name),
+    published_version_id = iif(:publishedAt is null, published_version_id, :versionId)
+  where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId
+    and (:publishedAt is null or coalesce(published_version_id, '') < :versionId)`
 const SETTLE = `
   update page_versions set status = :status, published_at = :publishedAt, failure_reason = :failureReason,
-    claimable_at = coalesce(:claimableAt, claimable_at), attempts = attempts - :uncounted
-  where tenant_id = :tenantId and page_id = :pageId and version_id = :versionId
-    and status = 'processing' and attempts = :attempt
-  returning page_group_id`
-const PUBLISH = `
-  update pages set published_version_id = :versionId, updated_at = :publishedAt,
-    computed_name = coalesce(:computedName, computed_name)
-  where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId`
+    computed_name = :computedName, claimable_at = coalesce(:claimableAt, claimable_at),
+    attempts = attempts - :uncounted
+  where tenant_id = :tenantId and page_id = :pageId and version_id = :versionId`
 
 /** For the metrics: see postgres/versions.ts. */
 const BACKLOG = `
@@ -28,20 +47,47 @@ export const sqliteBacklog =
   async (countMax: number): Promise<Backlog> =>
     database.get(BACKLOG, { countMax }) ?? { count: 0, oldest: null }
 
-const QUEUE = { table: 'page_versions', key: 'page_id, version_id', answered: 'page_group_id' }
-
-export const sqliteVersions = (database: Database): Versions => ({
-  claim: claimFrom<ClaimedVersion>(database, QUEUE),
-
-  context: async (page) => database.get(CONTEXT, page),
-
-  settle: (tenantId, settlements) =>
-    database.write(() =>
-      settlements.flatMap((done) => {
-        const row = settledRow(tenantId, done)
-        const settled = database.get<Values>(SETTLE, row)
-        if (settled !== null && done.status === 'published') database.run(PUBLISH, { ...row, ...settled })
-        return settled === null ? [] : done.versionId
-      }),
-    ),
+export type VersionRow = StoredVersion & {
+  readonly content: string | null
+  readonly requestHash: string | null
+}
+export const versionWithContent = ({ content, ...row }: VersionRow) => ({
+  ...storedVersion(row),
+  content: content === null ? null : { rawJson: content },
 })
+
+const QUEUE = { table: 'page_versions', key: 'page_id, version_id', answered: 'page_group_id, publish' }
+
+export const sqliteVersions = (database: Database): Versions => {
+  const claim = claimFrom<ClaimedVersion>(database, QUEUE)
+  const find = (version: string, want: Values): FoundVersion | null => {
+    const row = database.has(PAGE_EXISTS, want) ? database.get<VersionRow>(version, want) : null
+    return row && { ...versionWithContent(row), requestHash: row.requestHash }
+  }
+  return {
+    list: async (wants) =>
+      wants.map((want) => (database.has(PAGE_EXISTS, want) ? database.slice<StoredVersion>(LIST, want) : [])),
+    find: async (wants) => wants.map((want) => find(WITH_CONTENT, want)),
+    findByKey: async (want) => find(BY_KEY, want),
+
+    claim: async (want) => (await claim(want)).map((row) => ({ ...row, publish: Boolean(row.publish) })),
+
+    context: async (version) => database.get(CONTEXT, version),
+
+    // The newest first: of several of one page only that is published.
+    settle: (tenantId, settlements) =>
+      database.write(() =>
+        settlements
+          .toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1))
+          .flatMap((done) => {
+            const row = settledRow(tenantId, done)
+            const claimed = database.get<Values>(CLAIMED, row)
+            if (claimed === null) return []
+            const settled = { ...row, ...claimed }
+            if (done.status !== 'processing' && database.run(END, settled) === 0) return []
+            database.run(SETTLE, settled)
+            return done.versionId
+          }),
+      ),
+  }
+}

@@ -14,6 +14,7 @@ export const SCOPES = [
   'prospects:write',
   'prospects:erase',
   'prospect_logs:read',
+  'page_groups:write',
 ] as const
 /** One thing that an API key may do, such as `pages:read`. */
 export type Scope = (typeof SCOPES)[number]

@@ -5,13 +5,31 @@ import type { Recorded, SliceWant, Timestamp } from './world.ts'
 export type StoredPageGroup = Readonly<PageGroup>
 /** `status` null: all but the deleted ones. */
 export type PageGroupsWant = SliceWant & { readonly status: PageGroupStatus | null }
+/** A single page group. Its revision is raised by every visible change, also by that of `pagesCount`. */
+export type FoundPageGroup = StoredPageGroup & {
+  readonly revision: number
+  readonly requestHash: string | null
+}
+/** Names one page group: by its id, or by the idempotency key that it was created under. */
+export type PageGroupWant = { readonly tenantId: string } & (
+  | { readonly pageGroupId: string }
+  | { readonly idempotencyKey: string }
+)
+/** A page group to store. */
+export type NewPageGroupRow = StoredPageGroup & {
+  readonly idempotencyKey: string | null
+  readonly requestHash: string | null
+}
 /** The part of a store that keeps page groups. */
 export type PageGroups = {
   /** One list of rows for each want, in order. */
   list(wants: readonly PageGroupsWant[]): Promise<readonly (readonly StoredPageGroup[])[]>
-  /** For the command line: by id alone. */
-  find(pageGroupId: string): Promise<StoredPageGroup | null>
-  add(group: StoredPageGroup): Promise<void>
-  /** Saves every field but `pagesCount`, of a group whose `updatedAt` is still that one. */
-  change(group: StoredPageGroup, lastUpdatedAt: Timestamp): Promise<Recorded>
+  /** Even a deleted one. */
+  find(want: PageGroupWant): Promise<FoundPageGroup | null>
+  /** For the command line: whose page group it is. */
+  tenantOf(pageGroupId: string): Promise<string | null>
+  /** Answers `overtaken` if its idempotency key is taken. */
+  add(group: NewPageGroupRow): Promise<Recorded>
+  /** Saves every field but `pagesCount`, of a group whose `updatedAt` is still that one, and its revision, if it is given. */
+  change(group: StoredPageGroup, lastUpdatedAt: Timestamp, revision?: number): Promise<Recorded>
 }

@@ -1,27 +1,30 @@
-import type { Page, PageWithVersion } from '../../shapes/page.ts'
+import type { Page, Version, VersionWithContent } from '../../shapes/page.ts'
+import type { PageGroupStatus } from '../../shapes/page-group.ts'
 import type { StoredPageGroup } from './page-groups.ts'
-import type { Recorded, SliceWant, Timestamp } from './world.ts'
+import type { Recorded, SliceWant } from './world.ts'
 
 /** A page as lists show it. Its effective name follows from the two others. */
 export type StoredPage = Readonly<Omit<Page, 'effectiveName'>>
-/** One version of a page, and how far its publication has come. */
-export type StoredVersion = Readonly<PageWithVersion['latestVersion']> & {
-  readonly publishedAt: Timestamp | null
-}
+/** One version of a page, and how far its publication has come. Ids of versions rise with their numbers. */
+export type StoredVersion = Readonly<Version>
+/** Its content is kept as its exact text. */
+export type StoredVersionWithContent = Readonly<VersionWithContent>
 /** A page with the version that readers see, if any, and its newest one. */
 export type StoredPageWithVersions = StoredPage & {
-  readonly supplementaryContext: string | null
-  readonly published: StoredVersion | null
+  /** Raised by every visible change. */
+  readonly revision: number
+  readonly groupStatus: PageGroupStatus
+  readonly published: StoredVersionWithContent | null
   readonly latest: StoredVersion
 }
-/** A page to store, with its first version. */
-export type NewPageRow = StoredPage & {
-  readonly supplementaryContext: string | null
+/** A version to store, in `processing`: its publisher publishes it if that is asked for. */
+export type NewVersionRow = Omit<StoredVersionWithContent, 'status' | 'failureReason' | 'publishedAt'> & {
+  readonly publish: boolean
   readonly idempotencyKey: string | null
   readonly requestHash: string | null
-  readonly versionId: string
-  readonly versionNumber: number
 }
+/** A page to store, with its first version, which is to be published. */
+export type NewPageRow = StoredPage & Omit<NewVersionRow, 'publish'>
 /** What was created under an idempotency key. */
 type StoredCreation = Pick<NewPageRow, 'tenantId' | 'pageGroupId' | 'pageId' | 'createdAt'> & {
   readonly idempotencyKey: string
@@ -44,6 +47,19 @@ export type PagesWant = SliceWant & { readonly pageGroupId: string }
 export type PageWant = Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>
 /** A page that was looked for, or which of page and group does not exist. */
 export type FoundPage = StoredPageWithVersions | 'page_group_not_found' | 'page_not_found'
+/** How a page is changed by hand. All of it is saved, or nothing. */
+export type PageChange = PageWant &
+  Pick<StoredPage, 'customName' | 'computedName' | 'updatedAt'> & {
+    /** The page must still have this one; the change raises it. */
+    readonly revision: number
+    readonly publishedVersionId: string | null
+    readonly latestVersionId: string
+    /** Its group must still be active. */
+    readonly inActiveGroup: boolean
+    readonly added: NewVersionRow | null
+    /** Marks the published version as published, at `updatedAt`. */
+    readonly publishes: boolean
+  }
 /** The part of a store that keeps pages. */
 export type Pages = {
   /** Answers those that exist; of the groups, those that are not deleted. */
@@ -52,6 +68,10 @@ export type Pages = {
   record(pages: readonly NewPageRow[]): Promise<Recorded>
   /** For each want, in order: its rows, or null if the group is missing or deleted. */
   list(wants: readonly PagesWant[]): Promise<readonly (readonly StoredPage[] | null)[]>
-  /** For each want, in order: the page, or which of the two is missing. */
-  find(wants: readonly PageWant[]): Promise<readonly FoundPage[]>
+  /** For each want, in order: the page, or which of the two is missing. The content is null if it is not wanted. */
+  find(wants: readonly (PageWant & { readonly withoutContent?: boolean })[]): Promise<readonly FoundPage[]>
+  /** Answers `overtaken`, too, if the idempotency key of the new version is taken. */
+  change(change: PageChange): Promise<Recorded>
+  /** Deletes a page that still has this revision, with its versions, and counts it off in its group. */
+  remove(page: PageWant & Pick<PageChange, 'revision'>): Promise<Recorded>
 }

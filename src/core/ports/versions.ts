@@ -1,8 +1,18 @@
-import type { PageWant } from './pages.ts'
-import type { Timestamp } from './world.ts'
+import type { PageWant, StoredVersion, StoredVersionWithContent } from './pages.ts'
+import type { SliceWant, Timestamp } from './world.ts'
 
+/** Names one version of a page. */
+export type VersionWant = PageWant & { readonly versionId: string }
+/** Which slice of the versions of a page to read. */
+export type VersionsWant = SliceWant & PageWant
+/** A version, and the hash of the request that created it, if that had an idempotency key. */
+export type FoundVersion = StoredVersionWithContent & { readonly requestHash: string | null }
 /** Work that a publisher has taken. `attempt` proves whose it is: each claim counts one up. */
-export type ClaimedVersion = PageWant & { readonly versionId: string; readonly attempt: number }
+export type ClaimedVersion = VersionWant & {
+  readonly attempt: number
+  /** Whether it is to be published once it is ready. */
+  readonly publish: boolean
+}
 /** What a namer needs to know of a page. */
 export type NamingContext = {
   readonly groupTitle: string
@@ -12,7 +22,11 @@ export type NamingContext = {
 /** How an attempt ended. `computedName` null keeps the current name. */
 export type Settlement = Pick<ClaimedVersion, 'pageId' | 'versionId' | 'attempt'> &
   (
-    | { readonly status: 'published'; readonly at: Timestamp; readonly computedName: string | null }
+    | {
+        readonly status: 'ready' | 'published'
+        readonly at: Timestamp
+        readonly computedName: string | null
+      }
     | { readonly status: 'failed'; readonly reason: string }
     /** `counts` is false if a stop ended the attempt: then it is as if it had not been made. */
     | { readonly status: 'processing'; readonly claimableAt: Timestamp; readonly counts: boolean }
@@ -28,19 +42,27 @@ export type ClaimWant = {
   readonly afterTenantId: string
   readonly max: number
 }
-/** The part of a store that hands versions to publishers and saves what became of them. */
+/** The part of a store that shows versions, hands them to publishers and saves what became of them. */
 export type Versions = {
+  /** For each want, in order: the versions of the page, newest first; none if there is no such page. */
+  list(wants: readonly VersionsWant[]): Promise<readonly (readonly StoredVersion[])[]>
+  /** For each want, in order: the version, or null. */
+  find(wants: readonly VersionWant[]): Promise<readonly (FoundVersion | null)[]>
+  /** The version that was created under this idempotency key. */
+  findByKey(want: PageWant & { readonly idempotencyKey: string }): Promise<FoundVersion | null>
   /**
    * Takes up to `max` versions in `processing` that are claimable: tenant by tenant in the order of their ids, and of
    * each tenant those that have waited longest. Nobody else gets them until `until`. Answers none only if there is
    * nothing to claim after that tenant, however many publishers claim at the same moment.
    */
   claim(want: ClaimWant): Promise<readonly ClaimedVersion[]>
-  /** What its namer needs to know; null if the page does not exist. */
-  context(page: PageWant): Promise<NamingContext | null>
+  /** What its namer needs to know; null if the version does not exist. */
+  context(version: VersionWant): Promise<NamingContext | null>
   /**
    * Saves those that are still `processing` under the same attempt; another publisher has claimed the others. Answers
-   * the version ids of those it saved.
+   * the version ids of those it saved. `published` sets the pointer of the page, but only forwards: not if a newer version
+   * is published, which it then does not save. A page without a published version takes the name of its newest one. What
+   * ends raises the revision of its page.
    */
   settle(tenantId: string, settlements: readonly Settlement[]): Promise<readonly string[]>
 }

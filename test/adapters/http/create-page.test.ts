@@ -9,7 +9,8 @@ import { idOf } from '../../support/setting.ts'
 const openSceneOf = async (options = {}) => {
   const scene = await openScene(options)
   const { pageGroupId } = await scene.newGroup()
-  const pagesCount = async () => (await scene.store.pageGroups.find(pageGroupId))?.pagesCount
+  const pagesCount = async () =>
+    (await scene.store.pageGroups.find({ tenantId: scene.owner.tenantId, pageGroupId }))?.pagesCount
   return { ...scene, pageGroupId, pagesCount, CREATE: `POST /v0/page_groups/${pageGroupId}/pages` }
 }
 
@@ -137,10 +138,10 @@ t.test('405: a page is not created by PUT', async (t) => {
 })
 
 t.test('409: an archived group takes no new pages, but answers for those it took', async (t) => {
-  const { call, store, clock, pageGroupId, pagesCount, CREATE } = await openSceneOf()
+  const { owner, call, store, clock, pageGroupId, pagesCount, CREATE } = await openSceneOf()
   const sent = { headers: { 'idempotency-key': 'k1' } }
   const first = await call(CREATE, sent)
-  await updatePageGroup({ store, clock })(pageGroupId, { status: 'archived' })
+  await updatePageGroup({ store, clock })({ tenantId: owner.tenantId, pageGroupId, status: 'archived' })
   const answer = await call(CREATE)
   const detail = 'The page group is archived and accepts no new pages.'
   t.equal(answer.status, 409)

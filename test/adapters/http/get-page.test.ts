@@ -87,8 +87,8 @@ t.test('200: a blank custom name does not hide the computed one', async (t) => {
 })
 
 t.test('200: a page of an archived group can still be read', async (t) => {
-  const { call, store, clock, pageGroupId, READ } = await openSceneOf()
-  await updatePageGroup({ store, clock })(pageGroupId, { status: 'archived' })
+  const { owner, call, store, clock, pageGroupId, READ } = await openSceneOf()
+  await updatePageGroup({ store, clock })({ tenantId: owner.tenantId, pageGroupId, status: 'archived' })
   t.equal((await call(READ)).status, 200)
 })
 
@@ -146,11 +146,11 @@ t.test('404: an unknown page and a page of another group are missing alike', asy
 })
 
 t.test('404: a page is missing with its group: unknown, deleted or foreign', async (t) => {
-  const { call, store, clock, newTenant, pageGroupId, pageId, READ } = await openSceneOf()
+  const { owner, call, store, clock, newTenant, pageGroupId, pageId, READ } = await openSceneOf()
   const stranger = await newTenant()
   const unknown = await call(`GET /v0/page_groups/${idOf('pagegroup', 999)}/pages/${pageId}`)
   const foreign = await call(READ, { key: stranger.apiKey })
-  await updatePageGroup({ store, clock })(pageGroupId, { status: 'deleted' })
+  await updatePageGroup({ store, clock })({ tenantId: owner.tenantId, pageGroupId, status: 'deleted' })
   const deleted = await call(READ)
   for (const answer of [unknown, foreign, deleted]) {
     t.equal(answer.status, 404)
@@ -158,13 +158,13 @@ t.test('404: a page is missing with its group: unknown, deleted or foreign', asy
   }
 })
 
-t.test('405: a page is read, not changed', async (t) => {
+t.test('405: a page is neither put nor posted', async (t) => {
   const { call, READ } = await openSceneOf()
-  for (const method of ['PATCH', 'PUT', 'POST', 'DELETE']) {
+  for (const method of ['PUT', 'POST']) {
     const answer = await call(READ.replace('GET', method), { json: {} })
     t.equal(answer.status, 405)
-    t.equal(answer.headers['allow'], 'GET, HEAD, OPTIONS')
-    const detail = 'Method not allowed. Allowed methods: GET, HEAD, OPTIONS.'
+    t.equal(answer.headers['allow'], 'GET, HEAD, PATCH, DELETE, OPTIONS')
+    const detail = 'Method not allowed. Allowed methods: GET, HEAD, PATCH, DELETE, OPTIONS.'
     t.strictSame(answer.json, problemFor(answer, 'method_not_allowed', 405, detail))
   }
 })

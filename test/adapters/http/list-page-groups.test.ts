@@ -119,10 +119,14 @@ t.test('200: a cursor is safe in an address, and goes on under another limit', a
 })
 
 t.test('200: a cursor works when the group that it names is gone', async (t) => {
-  const { call, store, clock } = await openSceneOf(['a', 'b', 'c'])
+  const { owner, call, store, clock } = await openSceneOf(['a', 'b', 'c'])
   const first = await call(`${LIST}?limit=2`)
   const named = itemsOf(first)[1] as PageGroup
-  await updatePageGroup({ store, clock })(named.pageGroupId, { status: 'deleted' })
+  await updatePageGroup({ store, clock })({
+    tenantId: owner.tenantId,
+    pageGroupId: named.pageGroupId,
+    status: 'deleted',
+  })
   t.strictSame(namesOf(await call(`${LIST}?cursor=${nextOf(first)}`)), ['a'])
 })
 
@@ -216,12 +220,12 @@ t.test('403: the key needs the scope page_groups:read', async (t) => {
   t.equal((await call(LIST, { key: await keyWith('page_groups:read') })).status, 200)
 })
 
-t.test('405: groups are not created over HTTP', async (t) => {
+t.test('405: groups are not deleted all at once', async (t) => {
   const { call } = await openScene()
-  const answer = await call('POST /v0/page_groups', { json: { name: 'a', title: 'A' } })
+  const answer = await call('DELETE /v0/page_groups')
   t.equal(answer.status, 405)
-  t.equal(answer.headers['allow'], 'GET, HEAD, OPTIONS')
-  const detail = 'Method not allowed. Allowed methods: GET, HEAD, OPTIONS.'
+  t.equal(answer.headers['allow'], 'GET, HEAD, POST, OPTIONS')
+  const detail = 'Method not allowed. Allowed methods: GET, HEAD, POST, OPTIONS.'
   t.strictSame(answer.json, problemFor(answer, 'method_not_allowed', 405, detail))
 })
 

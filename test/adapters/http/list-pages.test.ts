@@ -90,8 +90,8 @@ t.test('200: a cursor goes on under another limit, and new pages do not disturb 
 })
 
 t.test('200: the pages of an archived group can still be read', async (t) => {
-  const { call, store, clock, pageGroupId, LIST } = await openSceneOf(['a'])
-  await updatePageGroup({ store, clock })(pageGroupId, { status: 'archived' })
+  const { owner, call, store, clock, pageGroupId, LIST } = await openSceneOf(['a'])
+  await updatePageGroup({ store, clock })({ tenantId: owner.tenantId, pageGroupId, status: 'archived' })
   t.strictSame(namesOf(await call(LIST)), ['a'])
 })
 

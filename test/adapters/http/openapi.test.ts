@@ -51,19 +51,30 @@ t.test('its operations are the routes, and those of the specification', async (t
     ROUTES.map(({ method, path, operationId }) => `${method.toLowerCase()} ${path} ${operationId}`).sort(),
   )
   t.strictSame(operations, [
+    'delete /v0/page_groups/{page_group_id} deletePageGroup',
+    'delete /v0/page_groups/{page_group_id}/pages/{page_id} deletePage',
     'get /v0/erasures listErasures',
     'get /v0/erasures/{erasure_id} getErasure',
     'get /v0/page_groups listPageGroups',
+    'get /v0/page_groups/{page_group_id} getPageGroup',
     'get /v0/page_groups/{page_group_id}/pages listPages',
     'get /v0/page_groups/{page_group_id}/pages/{page_id} getPage',
+    'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions listVersions',
+    'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id} getVersion',
     'get /v0/prospect_logs listProspectLogs',
     'get /v0/prospect_logs/{prospect_log_id} getProspectLog',
     'get /v0/prospects listProspects',
     'get /v0/prospects/{prospect_id} getProspect',
     'get /v0/prospects/{prospect_id}/prospect_logs listTimeline',
+    'patch /v0/page_groups/{page_group_id} updatePageGroup',
+    'patch /v0/page_groups/{page_group_id}/pages/{page_id} updatePage',
     'patch /v0/prospects/{prospect_id} updateProspect',
     'post /v0/erasures eraseProspect',
+    'post /v0/page_groups createPageGroup',
     'post /v0/page_groups/{page_group_id}/pages createPageWithVersion',
+    'post /v0/page_groups/{page_group_id}/pages/{page_id}/unpublish unpublishPage',
+    'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions createVersion',
+    'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish publishVersion',
     'post /v0/prospect_logs logProspectActivity',
     'post /v0/prospect_logs/batch logProspectActivities',
   ])
@@ -130,7 +141,7 @@ t.test('every object in the document has a name, so that clients get readable ty
 })
 
 t.test('what every request and response may carry is described once', async (t) => {
-  t.strictSame(Object.keys(components.parameters), ['IdempotencyKey'])
+  t.strictSame(Object.keys(components.parameters), ['IdempotencyKey', 'IfNoneMatch', 'IfMatch'])
   t.match(openapi.info.description, /`X-Request-Id`.*`traceparent`/s)
   t.match(openapi.info, { contact: { name: /./ }, license: { identifier: 'MIT' } })
 })
@@ -214,10 +225,13 @@ t.test('every operation documents the problems that it can give, each as a probl
     const ofBody = method === 'POST' && path !== '/v0/erasures' ? [isBatch ? '207' : '422'] : []
     for (const expected of [...always, ...(body ? ['413', '415', ...ofBody] : [])])
       t.ok(expected in responses, `${expected} of ${method} ${path}`)
-    for (const [given, { content }] of Object.entries(responses as Record<string, { content: object }>))
+    t.equal('304' in responses, method === 'GET')
+    for (const [given, { content }] of Object.entries(responses as Record<string, { content?: object }>))
       t.strictSame(
-        Object.keys(content),
-        [given === String(status) || given === '207' ? 'application/json' : 'application/problem+json'],
+        Object.keys(content ?? {}),
+        given === '204' || given === '304'
+          ? []
+          : [given === String(status) || given === '207' ? 'application/json' : 'application/problem+json'],
         `${given} of ${method} ${path}`,
       )
     t.ok(problems.length > 0 || isBatch)

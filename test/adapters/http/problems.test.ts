@@ -64,6 +64,11 @@ const serviceNotStarted = () => {
   return { ...service, call: caller(documented(service.api), newApiKeyText()) }
 }
 
+const pathOfPage = async ({ newGroup, newPage }: Scene): Promise<string> => {
+  const { pageGroupId } = await newGroup()
+  return `/v0/page_groups/${pageGroupId}/pages/${(await newPage(pageGroupId)).pageId}`
+}
+
 const TABLE: Row[] = [
   ['the body is not JSON', 400, 'invalid_json', ({ call }) => call(LOG, { body: '{"source":' })],
   [
@@ -78,6 +83,28 @@ const TABLE: Row[] = [
     'invalid_json',
     ({ call }) =>
       call(LOG, { body: `{"source":"crm","payload":{"a":${'['.repeat(512)}${']'.repeat(512)}}}` }),
+  ],
+  [
+    'the version is unknown',
+    404,
+    'version_not_found',
+    async (scene) => scene.call(`GET ${await pathOfPage(scene)}/versions/x`),
+  ],
+  [
+    'the version is still processing',
+    409,
+    'version_not_ready',
+    async (scene) => {
+      const page = await pathOfPage(scene)
+      const { versionId } = (await scene.call(`GET ${page}`)).json.latestVersion as { versionId: string }
+      return scene.call(`POST ${page}/versions/${versionId}/publish`)
+    },
+  ],
+  [
+    'the page has changed',
+    412,
+    'precondition_failed',
+    async (scene) => scene.call(`DELETE ${await pathOfPage(scene)}`, { headers: { 'if-match': '"r2"' } }),
   ],
   ['the shape is wrong', 400, 'invalid_request', ({ call }) => call(LOG, { json: {} })],
   ['the query is wrong', 400, 'invalid_request', ({ call }) => call(`${GROUPS}?limit=0`)],
@@ -338,7 +365,7 @@ for (const [condition, status, code, provoke] of TABLE)
   })
 
 /** Of operations that are still to come. */
-const LATER = ['erasure_not_found', 'prospect_erased']
+const LATER = ['erasure_not_found', 'prospect_erased', 'limit_reached']
 
 t.test('every problem there is stands in the table', async (t) => {
   t.strictSame(new Set([...TABLE.map(([, , code]) => code), ...LATER]), new Set(Object.keys(PROBLEMS)))
@@ -463,9 +490,11 @@ t.test('OPTIONS answers 204 with the methods of the path, and needs no key', asy
   for (const [target, allow] of [
     ['/v0/prospect_logs', 'POST, GET, HEAD, OPTIONS'],
     ['/v0/prospects/x', 'GET, HEAD, PATCH, OPTIONS'],
-    ['/v0/page_groups', 'GET, HEAD, OPTIONS'],
+    ['/v0/page_groups', 'GET, HEAD, POST, OPTIONS'],
+    ['/v0/page_groups/x', 'GET, HEAD, PATCH, DELETE, OPTIONS'],
     ['/v0/page_groups/x/pages', 'GET, HEAD, POST, OPTIONS'],
-    ['/v0/page_groups/x/pages/y', 'GET, HEAD, OPTIONS'],
+    ['/v0/page_groups/x/pages/y', 'GET, HEAD, PATCH, DELETE, OPTIONS'],
+    ['/v0/page_groups/x/pages/y/versions/z/publish', 'POST, OPTIONS'],
     ['/healthz', 'GET, HEAD, OPTIONS'],
     ['/problems/not_found', 'GET, HEAD, OPTIONS'],
   ] as const) {
@@ -491,7 +520,9 @@ t.test('every answer forbids guessing and keeping, and none speaks to browsers o
     'GET /healthz',
   ]) {
     const answer = await call(operation, { headers })
-    t.match(answer.headers, SECURITY_HEADERS, operation)
+    const kept = /page_groups$/.test(operation) && answer.status === 200
+    const cacheControl = kept ? 'private, no-cache' : 'no-store'
+    t.match(answer.headers, { ...SECURITY_HEADERS, 'cache-control': cacheControl }, operation)
     t.notMatch(Object.keys(answer.headers).join(), /access-control/, operation)
     t.ok(answer.headers['x-request-id'])
   }

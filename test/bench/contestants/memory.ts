@@ -43,7 +43,7 @@ const { apiKey } = await issueApiKey(world)({
 
 const groupIds: string[] = []
 for (let number = 1; number <= size.groups; number++) {
-  const { pageGroupId } = await createPageGroup(world)({
+  const { pageGroup } = await createPageGroup(world)({
     tenantId,
     name: `group-${number}`,
     title: `Offers ${number}`,
@@ -53,6 +53,7 @@ for (let number = 1; number <= size.groups; number++) {
     scripts: raw(BODY_TEXT.scripts),
     headerActionId: 'call',
   })
+  const { pageGroupId } = pageGroup
   groupIds.push(pageGroupId)
 }
 
@@ -67,6 +68,7 @@ const addPages = async (pageGroupId: string, count: number): Promise<void> => {
       customName: null,
       computedName: BODY_TEXT.computedName,
       supplementaryContext: BODY_TEXT.supplementaryContext,
+      content: null,
       idempotencyKey: null,
       requestHash: null,
       versionId: newId('pageversion'),

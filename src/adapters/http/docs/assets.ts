@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { isKnown } from '../entity-tags.ts'
 import { type ApiRequest, type ApiResponse, type Headers, headerOf } from '../requests.ts'
 
 /** Answers a file that is kept in memory: 200, or 304 if the caller already has it. */
@@ -18,10 +19,7 @@ export const assetOf = async (ownHeaders: Headers, content: string | Uint8Array)
     const etag = isZipped ? `"${tag}-gzip"` : `"${tag}"`
     // `no-cache`: browsers revalidate each time, so an upgrade is seen at once; a 304 has no body.
     const headers = { ...ownHeaders, 'cache-control': 'no-cache', vary: 'accept-encoding', etag }
-    const known = (headerOf(request, 'if-none-match') ?? '').split(',').map((one) => one.trim())
-    // A proxy that compresses answers makes the tag weak.
-    if (known.some((one) => one === etag || one === `W/${etag}` || one === '*'))
-      return { status: 304, headers, body: '' }
+    if (isKnown(request, etag)) return { status: 304, headers, body: '' }
     if (!isZipped) return { status: 200, headers, body: plain }
     return { status: 200, headers: { ...headers, 'content-encoding': 'gzip' }, body: zipped }
   }

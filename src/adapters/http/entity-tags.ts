@@ -1,0 +1,33 @@
+import { crc32 } from 'node:zlib'
+import { type ApiRequest, headerOf } from './requests.ts'
+
+/** The tag of a page or a page group. */
+export const tagOfRevision = (revision: number): string => `"r${revision}"`
+/** Texts are encoded here just to be measured: a new buffer for each would cost more than the rest. */
+const SCRATCH = Buffer.allocUnsafeSlow(262_144)
+/** The tag of any other answer, and its length in bytes: a checksum takes a fraction of the time of a cryptographic hash. */
+export const measured = (text: string): { readonly etag: string; readonly length: string } => {
+  const fits = text.length * 3 <= SCRATCH.length
+  const encoded = fits ? SCRATCH.subarray(0, SCRATCH.write(text)) : Buffer.from(text)
+  return { etag: `W/"${encoded.length}-${crc32(encoded).toString(36)}"`, length: String(encoded.length) }
+}
+
+/** Without the mark of weak tags, which proxies add. None of the tags that are issued here contains a comma. */
+const tagsIn = (header: string): string[] => header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+
+/** Whether the caller already has the answer with this tag: the header `If-None-Match`. */
+export const isKnown = (request: Pick<ApiRequest, 'headers'>, etag: string | undefined): boolean => {
+  const given = headerOf(request, 'if-none-match')
+  if (given === undefined || etag === undefined) return false
+  return given.trim() === '*' || tagsIn(given).includes(etag.replace(/^W\//, ''))
+}
+
+/** The revisions in the header `If-Match`; undefined if any will do. A tag that is not of a revision matches none. */
+export const revisionsIn = (request: Pick<ApiRequest, 'headers'>): readonly number[] | undefined => {
+  const given = headerOf(request, 'if-match')
+  if (given === undefined || given.trim() === '*') return undefined
+  return tagsIn(given).flatMap((tag) => {
+    const [, revision] = /^"r([1-9]\d{0,14})"$/.exec(tag) ?? []
+    return revision === undefined ? [] : [Number(revision)]
+  })
+}

@@ -1,0 +1,50 @@
+import type {
+  FoundPageGroup,
+  NewPageGroupRow,
+  PageGroups,
+  PageGroupsWant,
+  StoredPageGroup,
+} from '../../core/ports/page-groups.ts'
+import { takeSlice } from '../rows.ts'
+import { indexBy, tableOf } from './table.ts'
+
+type KeptGroup = NewPageGroupRow & { readonly revision: number }
+
+export const groupTable = () =>
+  tableOf({
+    byId: indexBy<KeptGroup>(['tenantId'], ['pageGroupId']),
+    byKey: indexBy<KeptGroup>(['tenantId', 'idempotencyKey']),
+  })
+
+export const memoryPageGroups = (groups: ReturnType<typeof groupTable>): PageGroups => {
+  const listed = function* ({ tenantId, status, beforeId }: PageGroupsWant) {
+    for (const group of groups.byId.backFrom({ tenantId }, beforeId))
+      if (status === null ? group.status !== 'deleted' : group.status === status) yield storedGroup(group)
+  }
+  return {
+    list: async (wants) => wants.map((want) => takeSlice(listed(want), want.limit)),
+    find: async (want) => {
+      const group = 'pageGroupId' in want ? groups.byId.at(want) : groups.byKey.at(want)
+      return group === undefined ? null : foundGroup(group)
+    },
+    tenantOf: async (id) => groups.byId.all().find(({ pageGroupId }) => pageGroupId === id)?.tenantId ?? null,
+    add: async (group) => {
+      if (groups.byKey.at(group)) return 'overtaken'
+      groups.add({ ...structuredClone(group), revision: 1 })
+      return 'recorded'
+    },
+    change: async (group, lastUpdatedAt, revision) => {
+      const before = groups.byId.at(group)
+      if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
+      if (revision !== undefined && before.revision !== revision) return 'overtaken'
+      const { pagesCount, idempotencyKey, requestHash } = before
+      const kept = { pagesCount, idempotencyKey, requestHash, revision: before.revision + 1 }
+      groups.change(before, { ...structuredClone(group), ...kept })
+      return 'recorded'
+    },
+  }
+}
+
+const foundGroup = ({ idempotencyKey, ...group }: KeptGroup): FoundPageGroup => structuredClone(group)
+const storedGroup = ({ revision, idempotencyKey, requestHash, ...group }: KeptGroup): StoredPageGroup =>
+  structuredClone(group)

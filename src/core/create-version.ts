@@ -1,0 +1,77 @@
+import type { RawJson } from '../shapes/json.ts'
+import type { CreatedVersion, NewVersion } from '../shapes/page.ts'
+import { changePage } from './change-page.ts'
+import { refuse } from './failures.ts'
+import { firstWords } from './first-words.ts'
+import { requestHashOf, requireSame } from './idempotency.ts'
+import type { NewVersionRow, PageWant, StoredVersion } from './ports/pages.ts'
+import type { Needs } from './ports/store.ts'
+import { isoTime } from './times.ts'
+import type { Turns } from './turns.ts'
+
+const VERSIONS_MAX = 1_000
+
+/** A version to create. A content left out is that of the newest version; null: none. */
+export type VersionToCreate = PageWant &
+  Omit<NewVersion, 'content'> & {
+    readonly content?: RawJson | null | undefined
+    readonly idempotencyKey?: string | undefined
+  }
+/** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
+export type VersionCreation = { readonly version: CreatedVersion; readonly replayed: boolean }
+
+/**
+ * Creates a version of a page, in `processing` for a publisher to claim. Its texts are not checked.
+ * Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `limit_reached`, `idempotency_key_reused`.
+ */
+export const createVersion =
+  (deps: Needs<'pages' | 'versions'> & Turns) =>
+  async (input: VersionToCreate): Promise<VersionCreation> => {
+    const { store, clock, newId } = deps
+    const { tenantId, pageGroupId, pageId, supplementaryContext, content, publish } = input
+    const { idempotencyKey = null } = input
+    const want = { tenantId, pageGroupId, pageId }
+    const fields = [JSON.stringify(supplementaryContext), String(publish)]
+    const requestHash =
+      idempotencyKey === null ? null : requestHashOf(fields, content ?? { rawJson: String(content) })
+    let created: Pick<StoredVersion, 'versionId' | 'versionNumber' | 'createdAt'> | undefined
+    let replayed = false
+
+    await changePage(deps, want, async ({ latest, published, computedName }) => {
+      const first = idempotencyKey && (await store.versions.findByKey({ ...want, idempotencyKey }))
+      if (first) {
+        requireSame(first, requestHash, { versionId: first.versionId })
+        created = first
+        replayed = true
+        return null
+      }
+      if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
+      const [newest] = content === undefined ? await store.versions.find([{ ...want, ...latest }]) : []
+      const isSame = supplementaryContext === undefined
+      const context = isSame ? latest.supplementaryContext : supplementaryContext
+      const group = isSame ? null : await store.versions.context({ ...want, ...latest })
+      const versionNumber = latest.versionNumber + 1
+      const added: NewVersionRow = {
+        versionId: newId('pageversion', latest.versionId),
+        versionNumber,
+        supplementaryContext: context,
+        computedName: group ? firstWords(context, group.groupTitle, versionNumber) : latest.computedName,
+        content: content === undefined ? (newest?.content ?? null) : content,
+        publish,
+        idempotencyKey,
+        requestHash,
+        createdAt: isoTime(clock()),
+      }
+      created = added
+      return {
+        added,
+        latestVersionId: added.versionId,
+        // The page shows the name of its published version, and that of its newest one before there is any.
+        computedName: published === null ? added.computedName : computedName,
+        inActiveGroup: true,
+      }
+    })
+    const { versionId, versionNumber, createdAt } = created as StoredVersion
+    const ids = { versionId, versionNumber, pageId, pageGroupId, tenantId }
+    return { version: { ...ids, createdAt, status: 'processing' }, replayed }
+  }

@@ -1,0 +1,64 @@
+import type { Version, VersionWithContent } from '../shapes/page.ts'
+import type { SliceQuery } from '../shapes/slice.ts'
+import { versionNotFound } from './failures.ts'
+import { existingPage } from './get-page.ts'
+import { asOutcome, type Outcome } from './outcome.ts'
+import type { PageWant, StoredVersion } from './ports/pages.ts'
+import type { Needs } from './ports/store.ts'
+import type { VersionWant } from './ports/versions.ts'
+import { slicesOf } from './slices.ts'
+
+/** Which slice of the versions of a page to list. */
+export type VersionListing = SliceQuery & PageWant
+type Deps = Pick<Needs<'pages' | 'versions'>, 'store'>
+
+/**
+ * Lists the versions of pages without their content, newest first, many lists at once.
+ * Refuses, per list: `page_group_not_found`, `page_not_found`, `invalid_cursor`.
+ */
+export const listVersions = ({ store }: Deps) =>
+  slicesOf({
+    nameOf: ({ pageId }: VersionListing) => `versions/${pageId}`,
+    find: async (wants) => {
+      const lists = await store.versions.list(wants)
+      return Promise.all(lists.map((list, i) => (list.length > 0 ? list : noneOf(store, wants[i], list))))
+    },
+    positionOf: ({ versionId }) => versionId,
+    itemOf: versionOf,
+  })
+
+/**
+ * Reads versions with their content, many at once.
+ * Refuses, per version: `page_group_not_found`, `page_not_found`, `version_not_found`.
+ */
+export const getVersions =
+  ({ store }: Deps) =>
+  async (wants: readonly VersionWant[]): Promise<readonly Outcome<VersionWithContent>[]> => {
+    const found = await store.versions.find(wants)
+    return Promise.all(
+      found.map((version, i) =>
+        version ? { ...versionOf(version), content: version.content } : noneOf(store, wants[i], null),
+      ),
+    )
+  }
+
+/** Why there is no version: because there is no such page, or it has none. */
+const noneOf = async <None>({ pages }: Deps['store'], want: PageWant | undefined, none: None) => {
+  try {
+    if (want) existingPage((await pages.find([want]))[0])
+    return none ?? versionNotFound()
+  } catch (why) {
+    return asOutcome(why)
+  }
+}
+
+const versionOf = (version: StoredVersion): Version => ({
+  versionId: version.versionId,
+  versionNumber: version.versionNumber,
+  status: version.status,
+  failureReason: version.failureReason,
+  supplementaryContext: version.supplementaryContext,
+  computedName: version.computedName,
+  createdAt: version.createdAt,
+  publishedAt: version.publishedAt,
+})

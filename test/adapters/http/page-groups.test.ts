@@ -1,0 +1,148 @@
+import t from 'tap'
+import { openScene, problemFor } from '../../support/api.ts'
+import { idOf } from '../../support/setting.ts'
+
+const CREATE = 'POST /v0/page_groups'
+const START = Date.UTC(2026, 0, 1)
+const iso = (ms: number) => new Date(START + ms).toISOString()
+
+/** A page group, and the path of it. */
+const setting = async () => {
+  const scene = await openScene()
+  const { pageGroupId, ...group } = (await scene.call(CREATE, { json: { name: 'offers', title: 'Offers' } }))
+    .json
+  const path = `/v0/page_groups/${pageGroupId}`
+  const change = (json: object, headers = {}) => scene.call(`PATCH ${path}`, { json, headers })
+  return { ...scene, pageGroupId: String(pageGroupId), group: { pageGroupId, ...group }, path, change }
+}
+
+t.test('201: a page group is created in the first brand, and reads back', async (t) => {
+  const { call, owner, group, path } = await setting()
+  t.strictSame(group, {
+    ...{ pageGroupId: group.pageGroupId, tenantId: owner.tenantId, brandId: owner.brandId },
+    ...{ name: 'offers', title: 'Offers', pageContext: null, status: 'active', pagesCount: 0 },
+    ...{ actions: [], footerLinks: [], scripts: [], createdAt: iso(0), updatedAt: iso(0), deletedAt: null },
+    headerActionId: null,
+  })
+  const answer = await call(`GET ${path}`)
+  t.strictSame([answer.status, answer.json, answer.headers['etag']], [200, group, '"r1"'])
+})
+
+t.test('201: its arrays are kept byte for byte, and what it has no field for is ignored', async (t) => {
+  const { call, owner } = await openScene()
+  const lists = '"actions":[ 12345678901234567890,{"a":1,"a":2} ],"footerLinks":[1.0],"scripts":["\\u0000"]'
+  const body = `{"name":"a","title":"A","brandId":"${owner.brandId}",${lists},"pagesCount":9,"status":"deleted"}`
+  const created = await call(CREATE, { body })
+  t.ok(created.body.includes(lists), created.body)
+  t.match(created, { status: 201, headers: { etag: '"r1"' }, json: { status: 'active', pagesCount: 0 } })
+  const changed = await call(`PATCH /v0/page_groups/${created.json.pageGroupId}`, {
+    body: '{"actions":[ 2.0 ]}',
+  })
+  t.ok(changed.body.includes(`"actions":[ 2.0 ],${lists.slice(lists.indexOf('"footerLinks'))}`), changed.body)
+})
+
+t.test('201: an idempotency key creates one page group; another request under it is refused', async (t) => {
+  const { call } = await openScene()
+  const headers = { 'idempotency-key': 'one' }
+  const first = await call(CREATE, { headers, body: '{"name":"a","title":"A","scripts":[1]}' })
+  const again = await call(CREATE, { headers, body: '{"title":"A","scripts":[1],"name":"a"}' })
+  t.equal(first.headers['idempotent-replayed'], undefined)
+  t.strictSame([again.status, again.json, again.headers['idempotent-replayed']], [201, first.json, 'true'])
+  const other = await call(CREATE, { headers, body: '{"name":"a","title":"A","scripts":[1.0]}' })
+  const { pageGroupId } = first.json
+  const detail = 'This idempotency key was already used with a different request.'
+  t.strictSame(other.json, problemFor(other, 'idempotency_key_reused', 422, detail, { pageGroupId }))
+  t.match((await call('GET /v0/page_groups')).json, { items: [{ pageGroupId }], hasMore: false })
+})
+
+t.test('200: a change replaces what is given; null clears', async (t) => {
+  const { clock, group, change } = await setting()
+  clock.advance(5)
+  const fields = { title: 'Deals', pageContext: 'Spring', headerActionId: 'buy', scripts: [1, null] }
+  const answer = await change(fields)
+  t.strictSame(answer.json, { ...group, ...fields, updatedAt: iso(5) })
+  t.equal(answer.headers['etag'], '"r2"')
+  t.match((await change({ pageContext: null, headerActionId: null })).json, {
+    ...{ title: 'Deals', pageContext: null, headerActionId: null, scripts: [1, null] },
+  })
+})
+
+t.test('409: an archived page group takes no pages until it is active again', async (t) => {
+  const { call, path, change } = await setting()
+  t.match(await change({ status: 'archived' }), { status: 200, json: { status: 'archived' } })
+  t.match(await call(`POST ${path}/pages`), { status: 409, json: { code: 'page_group_not_active' } })
+  await change({ status: 'active' })
+  t.equal((await call(`POST ${path}/pages`)).status, 201)
+})
+
+t.test(
+  '204: a deleted page group is gone with its pages, and only the list of deleted ones has it',
+  async (t) => {
+    const { call, path, newPage, pageGroupId, change } = await setting()
+    const { pageId } = await newPage(pageGroupId)
+    const answer = await call(`DELETE ${path}`)
+    t.strictSame([answer.status, answer.body], [204, ''])
+    t.notOk('content-type' in answer.headers || 'content-length' in answer.headers)
+    t.equal(answer.headers['cache-control'], 'no-store')
+    for (const gone of [
+      await call(`GET ${path}`),
+      await change({ title: 'B' }),
+      await call(`DELETE ${path}`),
+      await call(`GET ${path}/pages/${pageId}`),
+      await call(`DELETE ${path}/pages/${pageId}`),
+    ])
+      t.strictSame(gone.json, problemFor(gone, 'page_group_not_found', 404, 'Page group not found.'))
+    const deleted = (await call('GET /v0/page_groups?status=deleted')).json
+    t.match(deleted, { items: [{ pageGroupId, status: 'deleted' }] })
+  },
+)
+
+t.test('400: every fault of a page group is named', async (t) => {
+  const { call, change } = await setting()
+  const pointersOf = ({ status, json }: Awaited<ReturnType<typeof call>>) => [
+    status,
+    ...(json.errors as { pointer: string }[]).map(({ pointer }) => pointer),
+  ]
+  const wrong = { name: '', actions: {}, scripts: null, brandId: 'x', pageContext: 'a\0', headerActionId: '' }
+  const pointers = ['/brandId', '/pageContext', '/actions', '/scripts', '/headerActionId']
+  t.strictSame(
+    pointersOf(await call(CREATE, { json: wrong })).sort(),
+    [400, ...pointers, '/name', '/title'].sort(),
+  )
+  t.strictSame(pointersOf(await change(wrong)).sort(), [400, ...pointers, '/name'].sort())
+  for (const json of [{ status: 'deleted' }, { status: null }])
+    t.strictSame(pointersOf(await change(json)), [400, '/status'])
+  t.equal((await call(CREATE)).status, 400, 'no body')
+})
+
+t.test('400, 404: a brand or a page group of another tenant does not exist', async (t) => {
+  const { call, newTenant, path, change } = await setting()
+  const { apiKey: key, brandId } = await newTenant()
+  const json = { name: 'a', title: 'A', brandId }
+  const refused = { status: 400, json: { code: 'invalid_request', errors: [{ pointer: '/brandId' }] } }
+  t.match(await call(CREATE, { json }), refused)
+  t.match(await change({ brandId }), refused)
+  for (const method of ['GET', 'PATCH', 'DELETE'])
+    for (const [target, sent] of [
+      [path, { key }],
+      [`/v0/page_groups/${idOf('pagegroup', 999)}`, {}],
+    ] as const) {
+      const answer = await call(`${method} ${target}`, { json: {}, ...sent })
+      t.match(answer, { status: 404, json: { code: 'page_group_not_found' } })
+    }
+})
+
+t.test('403: reading needs page_groups:read, changing page_groups:write', async (t) => {
+  const { call, keyWith, path } = await setting()
+  const json = { name: 'a', title: 'A' }
+  for (const [scope, operations] of [
+    ['page_groups:read', [`GET ${path}`]],
+    ['page_groups:write', [CREATE, `PATCH ${path}`, `DELETE ${path}`]],
+  ] as const)
+    for (const operation of operations) {
+      const other = scope === 'page_groups:read' ? 'page_groups:write' : 'page_groups:read'
+      const refused = await call(operation, { json, key: await keyWith(other, 'pages:write') })
+      t.match(refused, { status: 403, json: { requiredScope: scope } }, operation)
+      t.ok((await call(operation, { json, key: await keyWith(scope) })).status < 300, operation)
+    }
+})

@@ -1,0 +1,27 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { embeddedDatabase, inherited, newFolder, seed, startProgram } from '../support/program.ts'
+
+t.setTimeout(120_000)
+const hasShell = spawnSync('bash', ['-c', 'command -v curl']).status === 0
+
+t.test(
+  'the life of a page in docs/pages.md works as pasted',
+  { skip: hasShell ? false : 'NO BASH OR CURL HERE' },
+  async (t) => {
+    const { env } = embeddedDatabase(join(newFolder(t), 'test.db'))
+    const { apiKey } = await seed(env)
+    const server = await startProgram(t, env)
+    await server.ready()
+    const page = readFileSync(join(import.meta.dirname, '../../docs/pages.md'), 'utf8')
+    const [, script = ''] = /^```sh\n(.*?)^```$/ms.exec(page) ?? []
+    const bash = spawn('timeout', ['60', 'bash', '-euo', 'pipefail', '-c', script], {
+      env: { ...inherited(), URL: server.url, KEY: apiKey },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const printed = (await bash.stdout.setEncoding('utf8').toArray()).join('')
+    t.equal(printed, '2\n1\nTulips\nnull\narchived\n')
+  },
+)

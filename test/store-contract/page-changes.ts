@@ -1,0 +1,376 @@
+import type {
+  ClaimedVersion,
+  NewPageRow,
+  NewVersionRow,
+  PageChange,
+  Settlement,
+  Store,
+  StoredPageWithVersions,
+} from 'prospect-pages'
+import { equal, like, ok, same } from './assertions.ts'
+import { section } from './contract.ts'
+import {
+  AWKWARD_TEXTS,
+  addTenant,
+  at,
+  keyFields,
+  newId,
+  someClaim,
+  someGroup,
+  somePage,
+  someVersion,
+} from './rows.ts'
+
+const CONTENT = { rawJson: '{ "a":1.0, "b": [ ],"a":"\\u00e9" }' }
+
+export const pageChanges = section(
+  'page changes',
+  async ({ store }) => {
+    const { pages, pageGroups, versions } = store
+    const group = someGroup(await addTenant(store))
+    await pageGroups.add(group)
+    const { tenantId, pageGroupId } = group
+    const added = async (fields: Partial<NewPageRow> = {}) => {
+      const page = somePage(group, fields)
+      await pages.record([page])
+      return { tenantId, pageGroupId, pageId: page.pageId, versionId: page.versionId }
+    }
+    const read = async (want: PageName) => {
+      const [page] = await pages.find([want])
+      return page as StoredPageWithVersions
+    }
+    /** As it is, with these fields changed, at its present revision. */
+    const change = async (want: PageName, fields: Partial<PageChange>) => {
+      const page = await read(want)
+      const { tenantId, pageGroupId, pageId, customName, computedName, revision } = page
+      return pages.change({
+        ...{ tenantId, pageGroupId, pageId, customName, computedName, revision },
+        publishedVersionId: page.published?.versionId ?? null,
+        latestVersionId: page.latest.versionId,
+        updatedAt: at(7),
+        inActiveGroup: false,
+        added: null,
+        publishes: false,
+        ...fields,
+      })
+    }
+    const addVersion = async (want: PageName, fields: Partial<NewVersionRow> = {}) => {
+      const { latest } = await read(want)
+      const version = someVersion({ versionNumber: latest.versionNumber + 1, ...fields })
+      equal(await change(want, { added: version, latestVersionId: version.versionId }), 'recorded')
+      return version
+    }
+    const revise = (fields: Partial<typeof group>, lastUpdatedAt: string) =>
+      pageGroups.change({ ...group, updatedAt: at(50), ...fields }, lastUpdatedAt)
+    const listed = async (want: PageName, { beforeId = null as string | null, limit = 10 } = {}) =>
+      (await versions.list([{ ...want, beforeId, limit }]))[0]
+    return { pages, pageGroups, versions, group, added, read, change, addVersion, revise, listed }
+  },
+  {
+    'a change is saved and raises the revision; one for an older revision saves nothing': async ({
+      added,
+      read,
+      change,
+    }) => {
+      const page = await added()
+      like(await read(page), { revision: 1, customName: null })
+      equal(await change(page, { customName: 'Mine' }), 'recorded')
+      const changed = await read(page)
+      like(changed, { revision: 2, customName: 'Mine', updatedAt: at(7), computedName: 'Offers 1' })
+      equal(await change(page, { customName: 'Late', revision: 1 }), 'overtaken')
+      same(await read(page), changed)
+    },
+
+    'of many concurrent changes of one revision exactly one is saved': async ({ added, change, read }) => {
+      const page = await added()
+      const changes = Array.from({ length: 50 }, (_, i) => change(page, { customName: `${i}`, revision: 1 }))
+      const saved = (await Promise.all(changes)).filter((recorded) => recorded === 'recorded')
+      equal(saved.length, 1)
+      equal((await read(page)).revision, 2)
+    },
+
+    'a change of a page that does not exist, and of another tenant, is overtaken': async ({
+      store,
+      added,
+      change,
+      read,
+    }) => {
+      const page = await added()
+      const before = await read(page)
+      const { tenantId } = await addTenant(store)
+      equal(await change(page, { tenantId }), 'overtaken')
+      equal(await change(page, { pageId: newId('page') }), 'overtaken')
+      same(await read(page), before)
+    },
+
+    'a new version is the latest one, keeps every field, and waits for a publisher': async ({
+      added,
+      addVersion,
+      read,
+      versions,
+    }) => {
+      const page = await added()
+      const fields = {
+        supplementaryContext: 'New',
+        computedName: 'New name',
+        content: CONTENT,
+        publish: false,
+      }
+      const version = await addVersion(page, fields)
+      const { publish, content, idempotencyKey, requestHash, ...shown } = version
+      const stored = { ...shown, status: 'processing', failureReason: null, publishedAt: null }
+      like(await read(page), { published: null, latest: stored })
+      const found = { ...stored, content, requestHash }
+      same(await versions.find([{ ...page, versionId: version.versionId }]), [found])
+      const claimed = await versions.claim(someClaim())
+      const { tenantId, pageGroupId, pageId } = page
+      const claim = {
+        tenantId,
+        pageGroupId,
+        pageId,
+        versionId: version.versionId,
+        attempt: 1,
+        publish: false,
+      }
+      same(
+        claimed.filter(({ versionId }) => versionId === version.versionId),
+        [claim],
+      )
+      like(await versions.context({ ...page, versionId: version.versionId }), { supplementaryContext: 'New' })
+    },
+
+    'content is kept byte for byte, also of the first version': async ({
+      added,
+      read,
+      versions,
+      addVersion,
+    }) => {
+      const page = await added({ content: CONTENT })
+      const texts = AWKWARD_TEXTS.map((text) => ({ rawJson: JSON.stringify({ text }) }))
+      const made = []
+      for (const content of texts) made.push(await addVersion(page, { content }))
+      const found = await versions.find(made.map(({ versionId }) => ({ ...page, versionId })))
+      same(
+        found.map((version) => version?.content),
+        texts,
+      )
+      like(await versions.find([page]), [{ content: CONTENT }])
+      equal((await read(page)).published, null)
+    },
+
+    'versions are listed newest first, slice by slice; an unknown page has none': async ({
+      store,
+      added,
+      addVersion,
+      listed,
+    }) => {
+      const page = await added({ content: CONTENT })
+      await added()
+      const [second, third] = [await addVersion(page), await addVersion(page)]
+      const ids = [third.versionId, second.versionId, page.versionId]
+      same(
+        (await listed(page))?.map(({ versionId }) => versionId),
+        ids,
+      )
+      equal((await listed(page, { limit: 1 }))?.length, 2)
+      same(
+        (await listed(page, { beforeId: second.versionId }))?.map(({ versionId }) => versionId),
+        [page.versionId],
+      )
+      ok((await listed(page))?.every((version) => !('content' in version)))
+      same(await listed({ ...page, pageId: newId('page') }), [])
+      same(await listed({ ...page, pageGroupId: newId('pagegroup') }), [])
+      same(await listed({ ...page, tenantId: (await addTenant(store)).tenantId }), [])
+    },
+
+    'a version is found by its idempotency key, which no other version of the page may have': async ({
+      added,
+      addVersion,
+      change,
+      read,
+      versions,
+    }) => {
+      const [page, other] = [await added(), await added()]
+      const version = await addVersion(page, keyFields('one'))
+      await addVersion(other, keyFields('one'))
+      const before = await read(page)
+      const again = someVersion({ ...keyFields('one'), versionNumber: 3 })
+      equal(await change(page, { added: again, latestVersionId: again.versionId }), 'overtaken')
+      same(await read(page), before)
+      const { versionId, requestHash } = version
+      like(await versions.findByKey({ ...page, idempotencyKey: 'one' }), { versionId, requestHash })
+      equal(await versions.findByKey({ ...page, idempotencyKey: 'two' }), null)
+    },
+
+    'a published version is what readers get; another one, or none, can take its place': async ({
+      added,
+      addVersion,
+      change,
+      read,
+    }) => {
+      const page = await added({ content: CONTENT })
+      const { versionId } = await addVersion(page, { content: null })
+      const publish = (id: string | null, ms: number) =>
+        change(page, { publishedVersionId: id, publishes: id !== null, updatedAt: at(ms) })
+      await publish(versionId, 10)
+      like((await read(page)).published, {
+        versionId,
+        status: 'published',
+        publishedAt: at(10),
+        content: null,
+      })
+      await publish(page.versionId, 20)
+      const rolledBack = await read(page)
+      like(rolledBack.published, { versionId: page.versionId, publishedAt: at(20), content: CONTENT })
+      like(rolledBack.latest, { versionId, status: 'published', publishedAt: at(10) })
+      await publish(null, 30)
+      like(await read(page), { published: null, revision: 5, latest: { status: 'published' } })
+    },
+
+    'what needs an active group is overtaken in an archived one; the rest is not': async ({
+      added,
+      change,
+      group,
+      read,
+      revise,
+    }) => {
+      const page = await added()
+      equal(await revise({ status: 'archived' }, group.updatedAt), 'recorded')
+      equal(await change(page, { customName: 'Mine', inActiveGroup: true }), 'overtaken')
+      equal(await change(page, { customName: 'Mine' }), 'recorded')
+      like(await read(page), { customName: 'Mine', groupStatus: 'archived' })
+    },
+
+    'a removed page is gone with its versions, and its group counts one page less': async ({
+      added,
+      addVersion,
+      group,
+      pageGroups,
+      pages,
+      versions,
+      listed,
+    }) => {
+      const [page, other] = [await added(keyFields('one')), await added()]
+      const version = await addVersion(page)
+      const claimed = await versions.claim(someClaim())
+      equal(await pages.remove({ ...page, revision: 1 }), 'overtaken')
+      equal(await pages.remove({ ...page, revision: 2, tenantId: newId('tenant') }), 'overtaken')
+      equal(await pages.remove({ ...page, revision: 2 }), 'recorded')
+      equal(await pages.remove({ ...page, revision: 2 }), 'overtaken')
+      same(await pages.find([page]), ['page_not_found'])
+      same(await listed(page), [])
+      same(await versions.find([page, { ...page, versionId: version.versionId }]), [null, null])
+      like(await pageGroups.find(group), { pagesCount: 1 })
+      const lost = claimed.filter(({ pageId }) => pageId === page.pageId).map((one) => published(one))
+      same(await versions.settle(group.tenantId, lost), [])
+      equal(await pages.record([somePage(group, keyFields('one'))]), 'recorded')
+      like(await pages.find([other]), [{ revision: 1 }])
+    },
+
+    'the pointer only moves forwards: an older version is not settled as published, but as ready': async ({
+      store,
+      added,
+      addVersion,
+      read,
+    }) => {
+      const page = await added()
+      const { versionId } = await addVersion(page)
+      const [newer, older] = await claimed(store, [versionId, page.versionId])
+      same(await store.versions.settle(page.tenantId, [published(newer, 'Newer')]), [versionId])
+      same(await store.versions.settle(page.tenantId, [published(older, 'Older')]), [])
+      same(await store.versions.settle(page.tenantId, [ready(older, 'Older')]), [page.versionId])
+      like(await read(page), { computedName: 'Newer', revision: 4, published: { versionId } })
+      like(await store.versions.find([page]), [{ status: 'ready', computedName: 'Older', publishedAt: null }])
+    },
+
+    'versions of one page that are settled together end with the newest one published': async ({
+      store,
+      added,
+      addVersion,
+      read,
+    }) => {
+      const page = await added()
+      const { versionId } = await addVersion(page)
+      const both = await claimed(store, [versionId, page.versionId])
+      const saved = await store.versions.settle(
+        page.tenantId,
+        both.map((one) => published(one, 'Name')),
+      )
+      ok(saved.includes(versionId))
+      like(await read(page), { published: { versionId, status: 'published' }, latest: { versionId } })
+    },
+
+    'a ready version publishes nothing; it names its page if it is the newest and none is published': async ({
+      store,
+      added,
+      addVersion,
+      read,
+    }) => {
+      const page = await added()
+      const { versionId } = await addVersion(page)
+      const [newer, older] = await claimed(store, [versionId, page.versionId])
+      await store.versions.settle(page.tenantId, [ready(older, 'Older')])
+      like(await read(page), { computedName: 'Offers 1', published: null })
+      await store.versions.settle(page.tenantId, [ready(newer, 'Newer')])
+      like(await read(page), { computedName: 'Newer', published: null, latest: { status: 'ready' } })
+    },
+
+    'the revision of a group is raised by its changes and by its pages': async ({
+      added,
+      change,
+      group,
+      pageGroups,
+      pages,
+      revise,
+    }) => {
+      const revision = async () => (await pageGroups.find(group))?.revision
+      equal(await revision(), 1)
+      equal(await revise({ title: 'Other' }, group.updatedAt), 'recorded')
+      equal(await revision(), 2)
+      const page = await added()
+      equal(await revision(), 3)
+      await change(page, { customName: 'Mine' })
+      equal(await revision(), 3)
+      await pages.remove({ ...page, revision: 2 })
+      equal(await revision(), 4)
+    },
+
+    'a group is found by its idempotency key, which no other group of the tenant may have': async ({
+      store,
+      group,
+      pageGroups,
+    }) => {
+      const one = { ...someGroup(group), ...keyFields('one') }
+      equal(await pageGroups.add(one), 'recorded')
+      equal(await pageGroups.add({ ...someGroup(group), ...keyFields('one') }), 'overtaken')
+      const { pageGroupId, requestHash } = one
+      like(await pageGroups.find({ tenantId: group.tenantId, idempotencyKey: 'one' }), {
+        pageGroupId,
+        requestHash,
+        pagesCount: 0,
+      })
+      const other = await addTenant(store)
+      equal(await pageGroups.find({ tenantId: other.tenantId, idempotencyKey: 'one' }), null)
+      equal(await pageGroups.add({ ...someGroup(other), ...keyFields('one') }), 'recorded')
+      equal(await pageGroups.tenantOf(pageGroupId), group.tenantId)
+      equal(await pageGroups.tenantOf(newId('pagegroup')), null)
+    },
+  },
+)
+
+type PageName = { readonly tenantId: string; readonly pageGroupId: string; readonly pageId: string }
+
+/** These two versions, claimed by one publisher, in this order. */
+const claimed = async (store: Store, [first, second]: readonly [string, string]) => {
+  const all = await store.versions.claim(someClaim())
+  const one = (id: string) => all.find(({ versionId }) => versionId === id) as ClaimedVersion
+  return [one(first), one(second)] as const
+}
+const settled =
+  (status: 'published' | 'ready') =>
+  ({ pageId, versionId, attempt }: ClaimedVersion, computedName: string | null = null): Settlement => ({
+    ...{ pageId, versionId, attempt, computedName },
+    ...{ status, at: at(500) },
+  })
+const published = settled('published')
+const ready = settled('ready')
