@@ -1,5 +1,10 @@
+/** Whatever JSON escapes: control characters, quotes, backslashes, and halves of characters if they are alone. */
+const TO_ESCAPE = /[^ !#-[\]-\ud7ff\ue000-\uffff]/
+
 /** Writes a value as JSON. Parts that are kept as JSON text are inserted unchanged. */
 export const writeJson = (value: unknown): string => {
+  // Most texts need no more than quotes, which takes half the time.
+  if (typeof value === 'string') return TO_ESCAPE.test(value) ? JSON.stringify(value) : `"${value}"`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if ('rawJson' in value) return value.rawJson as string
   if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`
