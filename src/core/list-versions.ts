@@ -45,7 +45,7 @@ export const getVersions =
 /** Why there is no version: because there is no such page, or it has none. */
 const noneOf = async <None>({ pages }: Deps['store'], want: PageWant | undefined, none: None) => {
   try {
-    if (want) existingPage((await pages.find([want]))[0])
+    if (want) existingPage((await pages.find([{ ...want, withoutContent: true }]))[0])
     return none ?? versionNotFound()
   } catch (why) {
     return asOutcome(why)

@@ -39,10 +39,12 @@ const PAGE = `${GROUP}/pages/{page_id}` as const
 const VERSIONS = `${PAGE}/versions` as const
 const VERSION = `${VERSIONS}/{version_id}` as const
 const NO_PAGE = ['page_group_not_found', 'page_not_found'] as const
+const NO_VERSION = [...NO_PAGE, 'version_not_found'] as const
 
 /** Only a page with content contains JSON text. */
 const writePage = (page: Pick<PageWithVersion, 'publishedVersion'>): string =>
   page.publishedVersion?.content ? writeJson(page) : JSON.stringify(page)
+const GROUP_ANSWER = { answer: PageGroup, member: 'pageGroup', write: writeJson } as const
 const PAGE_ANSWER = {
   answer: PageWithVersion,
   member: 'page',
@@ -152,27 +154,21 @@ export const ROUTES: readonly Route[] = [
     summary: 'Create a page group',
     scope: 'page_groups:write',
     body: NewPageGroup,
-    answer: PageGroup,
-    member: 'pageGroup',
-    write: writeJson,
+    ...GROUP_ANSWER,
     status: 201,
     problems: ['idempotency_key_reused'],
   }),
   plainRoute('GET', GROUP, 'getPageGroup', {
     summary: 'Read a page group',
     scope: 'page_groups:read',
-    answer: PageGroup,
-    member: 'pageGroup',
-    write: writeJson,
+    ...GROUP_ANSWER,
     problems: ['page_group_not_found'],
   }),
   plainRoute('PATCH', GROUP, 'updatePageGroup', {
     summary: 'Change or archive a page group',
     scope: 'page_groups:write',
     body: PageGroupChanges,
-    answer: PageGroup,
-    member: 'pageGroup',
-    write: writeJson,
+    ...GROUP_ANSWER,
     problems: ['page_group_not_found', 'precondition_failed'],
   }),
   plainRoute('DELETE', GROUP, 'deletePageGroup', {
@@ -239,21 +235,13 @@ export const ROUTES: readonly Route[] = [
     scope: 'pages:read',
     answer: VersionWithContent,
     write: writeJson,
-    problems: [...NO_PAGE, 'version_not_found'],
+    problems: NO_VERSION,
   }),
   plainRoute('POST', `${VERSION}/publish`, 'publishVersion', {
     summary: 'Publish a version, even an older one',
     scope: 'pages:write',
     ...PAGE_ANSWER,
-    problems: [
-      ...NO_PAGE,
-      ...([
-        'version_not_found',
-        'version_not_ready',
-        'page_group_not_active',
-        'precondition_failed',
-      ] as const),
-    ],
+    problems: [...NO_VERSION, 'version_not_ready', 'page_group_not_active', 'precondition_failed'],
   }),
   plainRoute('POST', `${PAGE}/unpublish`, 'unpublishPage', {
     summary: 'Withdraw the published version of a page',
