@@ -53,7 +53,7 @@ export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: (
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, row]) => row)
 
-/** The rows of each want, in order, by the number of the want: of all tenants together or of each by itself. */
+/** The rows of each want, in order, by the number of the want: of all tenants together or of each one separately. */
 export const rowsOfEach = async <Want extends OfTenant, Row extends { readonly want: number }>(
   isTogether: boolean,
   wants: readonly Want[],

@@ -20,7 +20,7 @@ type Walk = {
 }
 type Walked<Row> = Row & { readonly tenantId: string | null; readonly resume: string | null }
 
-/** Reads each of these by itself, in order: one may fail alone. */
+/** Reads each of these with its own statement and answers in order. One may fail without the others. */
 export const eachAlone = <Want, Answer>(wants: readonly Want[], read: (want: Want) => Promise<Answer>) =>
   Promise.all(wants.map((want): Promise<Outcome<Answer>> => read(want).catch(asOutcome)))
 
