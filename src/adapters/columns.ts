@@ -22,10 +22,11 @@ export const camelCase = memoized((column: string) =>
 )
 
 type Value = string | number | boolean | null
-/** The values of a row's members, JSON as its text. */
+/** The value of a row's member, JSON as its text. */
+export const memberOf = (row: object, member: string): Value => {
+  const value = (row as Readonly<Record<string, Value | RawJson | undefined>>)[member]
+  if (value === undefined) throw new Error(`A row lacks ${member}.`)
+  return typeof value === 'object' && value !== null ? value.rawJson : value
+}
 export const valuesOf = (row: object, members: readonly string[]): Value[] =>
-  members.map((member) => {
-    const value = (row as Readonly<Record<string, Value | RawJson | undefined>>)[member]
-    if (value === undefined) throw new Error(`A row lacks ${member}.`)
-    return typeof value === 'object' && value !== null ? value.rawJson : value
-  })
+  members.map((member) => memberOf(row, member))

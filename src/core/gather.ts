@@ -91,7 +91,7 @@ export const gather = <Input, Answer>(
       const answered = answer(list).catch((why) => {
         for (const { reject } of list) reject(why)
       })
-      void answered.finally(() => {
+      void answered.then(() => {
         clearTimeout(timer)
         for (const lists of [inFlight, slow]) lists.delete(list)
         startSoon()

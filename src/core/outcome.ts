@@ -29,8 +29,9 @@ export const attemptEach = <One, Answer>(
 export const runValid = async <One, Answer>(
   list: readonly Outcome<One>[],
   run: (valid: readonly One[]) => Promise<readonly Answer[]>,
-): Promise<Outcome<Answer>[]> => {
+): Promise<readonly Outcome<Answer>[]> => {
   const valid = list.filter((one): one is One => !(one instanceof DomainFailure))
+  if (valid.length > 0 && valid.length === list.length) return run(valid)
   const answers = (valid.length === 0 ? [] : await run(valid)).values()
   return list.map((one) => (one instanceof DomainFailure ? one : (answers.next().value as Answer)))
 }

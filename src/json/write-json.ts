@@ -7,9 +7,12 @@ export const writeJson = (value: unknown): string => {
   if (typeof value === 'string') return TO_ESCAPE.test(value) ? JSON.stringify(value) : `"${value}"`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if ('rawJson' in value) return value.rawJson as string
-  if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`
-  // Twice as fast as a list of pairs.
+  // Twice as fast as joining a list of texts.
   let text = ''
+  if (Array.isArray(value)) {
+    for (const item of value) text += `${text && ','}${writeJson(item)}`
+    return `[${text}]`
+  }
   for (const name in value) {
     const member = (value as Record<string, unknown>)[name]
     if (member !== undefined) text += `${text && ','}"${name}":${writeJson(member)}`

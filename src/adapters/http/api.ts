@@ -4,7 +4,7 @@ import { type Caller, requireScope } from '../../core/identify.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import type { Admission, Place } from './admission.ts'
-import { isKnown, measured, tagOfRevision } from './entity-tags.ts'
+import { isKnown, lengthOf, measured, tagOfRevision } from './entity-tags.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { parseRequest, requireJson } from './parse-request.ts'
 import { type ProblemCode, problem } from './problems.ts'
@@ -172,9 +172,10 @@ const codeOf = (why: unknown): ProblemCode => (why instanceof DomainFailure ? wh
 type Written = { readonly text: string; readonly etag?: string; readonly length?: string }
 /** An answer as JSON, and its tag if it has a revision or is that of a read. */
 const write = ({ body, revision }: Answer, { method, write = JSON.stringify }: Route): Written => {
-  const text = body === undefined ? '' : `${write(body)}\n`
-  if (revision !== undefined) return { text, etag: tagOfRevision(revision) }
-  return method === 'GET' ? { text, ...measured(text) } : { text }
+  const json = body === undefined ? '' : write(body)
+  const text = json && `${json}\n`
+  if (revision !== undefined) return { text, etag: tagOfRevision(revision), length: lengthOf(json) }
+  return method === 'GET' ? { text, ...measured(json) } : { text }
 }
 
 /** Callers that read the same at the same moment share one answer, one after the other. It is written and measured once. */

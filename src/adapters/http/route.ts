@@ -112,11 +112,12 @@ export const plainRoute = <
     name,
     id: name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
   }))
-  const run: Run<object, object> = async (useCases, { tenantId, params, query, body, ...headers }) => {
+  const run: Run<object, object> = async (useCases, request) => {
+    const { tenantId, params, query, body } = request
     const input: Record<string, unknown> = { ...query, ...body, tenantId }
     for (const { name, id } of ids) input[id] = params[name]
-    if (takesKey) input['idempotencyKey'] = headers.idempotencyKey
-    if (takesRevision) input['ifRevision'] = headers.ifRevision
+    if (takesKey) input['idempotencyKey'] = request.idempotencyKey
+    if (takesRevision) input['ifRevision'] = request.ifRevision
     const result = await (useCases[operationId] as (input: object) => Promise<object>)(input)
     if (member === undefined) return { body: result }
     const { [member]: shown, revision, replayed } = result as Result

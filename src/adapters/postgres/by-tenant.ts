@@ -17,12 +17,13 @@ export const byTenant = async <Wants extends Lists, Row>(
   rowsOf: (tenantId: string | null, its: Wants) => Promise<readonly Row[]> | readonly Row[],
 ): Promise<readonly Row[]> => {
   if (!isCluster) return rowsOf(null, wants)
-  const lists = Object.entries(wants).map(
-    ([name, list]) => [name, Map.groupBy(list, ({ tenantId }) => tenantId)] as const,
-  )
-  const tenantIds = new Set(lists.flatMap(([, byId]) => [...byId.keys()]))
-  const ofTenant = (id: string) => lists.map(([name, byId]) => [name, byId.get(id) ?? []])
-  const parts = [...tenantIds].map((id) => rowsOf(id, Object.fromEntries(ofTenant(id))))
+  const tenantIds = [...new Set(Object.values(wants).flatMap((list) => list.map(({ tenantId }) => tenantId)))]
+  const [first, ...others] = tenantIds
+  // Nearly always: then nothing is divided just to be put together again.
+  if (first !== undefined && others.length === 0) return rowsOf(first, wants)
+  const ofTenant = (id: string) =>
+    Object.entries(wants).map(([name, list]) => [name, list.filter(({ tenantId }) => tenantId === id)])
+  const parts = tenantIds.map((id) => rowsOf(id, Object.fromEntries(ofTenant(id))))
   return (await Promise.all(parts)).flat()
 }
 
@@ -61,8 +62,9 @@ export const rowsOfEach = async <Want extends OfTenant, Row extends { readonly w
 ): Promise<Row[][]> => {
   const numbered = wants.map((want, number) => ({ ...want, number }))
   const rows = await byTenant(!isTogether, { numbered }, (tenantId, its) => rowsOf(tenantId, its.numbered))
-  const lists = Map.groupBy(rows, ({ want }) => want)
-  return wants.map((_, number) => lists.get(number) ?? [])
+  const lists: Row[][] = wants.map(() => [])
+  for (const row of rows) lists[row.want]?.push(row)
+  return lists
 }
 
 /** Reads a slice for each want, in order. Each tenant has its own statements: no statement leaves its tenant. */

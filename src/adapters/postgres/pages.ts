@@ -69,8 +69,8 @@ export const postgresPages = (query: Query, added: () => void, isCluster: boolea
           left join lateral ${olderPages(tenantId)} on true
         order by want.number, l.page_id desc`
     })
-    const pagesOf = (rows: readonly ListedRow[]) =>
-      rows.flatMap((row) => (row.pageId === null ? [] : storedPage(row)))
+    // A group without pages is one row without a page.
+    const pagesOf = (rows: readonly ListedRow[]) => (rows[0]?.pageId === null ? [] : rows.map(storedPage))
     return lists.map((rows) => (rows.length === 0 ? null : pagesOf(rows)))
   },
 
@@ -165,7 +165,8 @@ const foundPage = (rows: readonly FoundRow[]) => {
   const published = publishedVersionId === null ? null : rowOf(publishedVersionId)
   return {
     ...storedPage(page),
-    ...{ revision, groupStatus },
+    revision,
+    groupStatus,
     published: published && { ...version(published), content: rawJsonOf(published) },
     latest: version(rowOf(latestVersionId)),
   }

@@ -29,9 +29,10 @@ export const queryOver =
 /** Adds the parameters to those of the statement. */
 const textOf = ({ texts, parts }: Fragment, parameters: Value[]): string => {
   let text = texts[0] ?? ''
-  for (const [i, part] of parts.entries()) {
+  let i = 0
+  for (const part of parts) {
     text += typeof part === 'object' && part !== null ? textOf(part, parameters) : `$${parameters.push(part)}`
-    text += texts[i + 1]
+    text += texts[++i]
   }
   return text
 }

@@ -1,5 +1,5 @@
 import type { Recorded } from '../../core/ports/world.ts'
-import { type Columns, camelCase, columnsOf, valuesOf } from '../columns.ts'
+import { type Columns, camelCase, columnsOf, memberOf, valuesOf } from '../columns.ts'
 import { memoized } from '../memoized.ts'
 import { codeOf } from './error-codes.ts'
 import { type Fragment, sql, type Value } from './sql.ts'
@@ -45,10 +45,8 @@ export const columns = (alias: string, list: Columns | string) => {
   )
   const longOf = memoized((rowsCount: number) => template(`(${names}) values ${rowsText(rowsCount)}`))
   const allValues = (rows: readonly object[]) => rows.flatMap((row) => valuesOf(row, members))
-  const from = (rows: readonly object[]) => {
-    const values = rows.map((row) => valuesOf(row, members))
-    return arraysOf(members.map((_, i) => textArray(values.map((row) => row[i] ?? null))))
-  }
+  const from = (rows: readonly object[]) =>
+    arraysOf(members.map((member) => textArray(rows.map((row) => memberOf(row, member)))))
   const fromShortest = (rows: readonly object[]) =>
     rows.length === 0 || rows.length > VALUES_ROWS_MAX ? from(rows) : shortOf(rows.length)(allValues(rows))
   return {

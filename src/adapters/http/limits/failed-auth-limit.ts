@@ -38,8 +38,7 @@ export const limitFailedAuth = ({ identify, isKnown, perMinute, stopwatch }: Dep
     }
   }
 
-  return async (apiKey: string | undefined, address: string | undefined): Promise<Caller> => {
-    if (!apiKey || address === undefined || isKnown(apiKey)) return identify(apiKey)
+  const identifyUnknown = async (apiKey: string, address: string): Promise<Caller> => {
     const network = networkOf(address)
     const release = await acquire(network)
     try {
@@ -54,6 +53,9 @@ export const limitFailedAuth = ({ identify, isKnown, perMinute, stopwatch }: Dep
       release()
     }
   }
+
+  return (apiKey: string | undefined, address: string | undefined): Promise<Caller> =>
+    !apiKey || address === undefined || isKnown(apiKey) ? identify(apiKey) : identifyUnknown(apiKey, address)
 }
 
 /** An IPv6 address counts as its /64 network, which usually belongs to one sender. */
