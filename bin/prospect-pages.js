@@ -6,6 +6,6 @@ import { existsSync } from 'node:fs'
 const program = new URL('../dist/cli/bin.js', import.meta.url)
 if (existsSync(program)) await import(program.href)
 else {
-  process.stderr.write('prospect-pages is not built yet: run npm run build\n')
+  process.stderr.write('prospect-pages is not built yet: run npm ci && npm run build\n')
   process.exitCode = 1
 }

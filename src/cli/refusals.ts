@@ -29,7 +29,7 @@ const REMEDIES: readonly (readonly [RegExp, remedy: string, words?: string])[] =
   [/^unable to open|readonly|disk I/, 'DATABASE_URL must name a file that this user can read and write.'],
   [/ is a folder\.$|^The folder .* not exist/, 'Name a file in a folder that exists.'],
   [/^EEXIST: .* '(.*)'$/, 'Name a file in a folder that exists.', '$1 is not a folder.'],
-  [/^ENOENT: (.*), \w+ '(.*?)(?:\.unfinished.*)?'$/, 'Correct the path, or create its folder.', '$2: $1.'],
+  [/^ENOENT: (.*), \w+ '(.*?)(?:\.unfinished.*)?'$/, 'Correct the path. Its folder must exist.', '$2: $1.'],
   [/^E[A-Z]+: (.*), \w+ '(.*)'$/, 'Check the path and its permissions.', '$2: $1.'],
   [/^The settings/, 'prospect-pages --help lists every setting.'],
   [/^The database/, 'Check that the database is running, then retry.'],

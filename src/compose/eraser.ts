@@ -19,7 +19,7 @@ const WRITE_MARGIN_MS = 20_000
 export type EraserOptions = {
   readonly store: Pick<Store, 'erasures' | 'tenants' | 'watch'>
   readonly clock?: Clock | undefined
-  /** How long activities are kept, unless their tenant has its own time; null: for ever. */
+  /** How long activities are kept, unless their tenant has its own time; 0 or null: for ever. */
   readonly retentionDays?: number | null | undefined
   /** The time limit of one statement in every process on the database. */
   readonly statementMsMax?: number | undefined
@@ -43,7 +43,7 @@ export const createEraser = ({
   onError = console.error,
   onStep,
 }: EraserOptions) => {
-  checkOptions({ statementMsMax })
+  checkOptions({ store, retentionDays, statementMsMax })
   const settleMs = REMEMBERED_MS_MAX + 2 * statementMsMax + WRITE_MARGIN_MS
   const inBackground = (step: (stop: AbortSignal) => Promise<boolean>, pollMs: number) =>
     workInBackground({ publish: step, pollMs, restMs: REST_MS, onError, onStep })

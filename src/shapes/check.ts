@@ -20,8 +20,8 @@ const detailOf = (issue: v.BaseIssue<unknown>): string => {
   if (issue.kind === 'validation' || issue.type === 'custom' || issue.type === 'picklist')
     return issue.message
   if (issue.received === 'undefined') return 'is required'
-  const kind = issue.expected === 'Object' ? 'object' : issue.expected
-  return `must be ${/^[aeio]/i.test(kind ?? '') ? 'an' : 'a'} ${kind}`
+  const kind = issue.expected?.toLowerCase() ?? ''
+  return `must be ${/^[aeio]/.test(kind) ? 'an' : 'a'} ${kind}`
 }
 
 /** A place in a JSON document, as RFC 6901 writes it. */

@@ -9,7 +9,7 @@ import {
   SCOPES,
   type Service,
 } from '../../src/entry/index.ts'
-import { createPublisher } from '../../src/entry/publisher.ts'
+import { createEraser, createPublisher } from '../../src/entry/publisher.ts'
 import { sqliteStore } from '../../src/entry/sqlite.ts'
 import { caller } from '../support/api.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
@@ -326,6 +326,9 @@ t.test('options that would let nothing happen are refused by name', async (t) =>
     () => createApi({ store, requestsWaitingMax: Number.NaN }),
     () => createHandler(createApi({ store }), { unsentBytesMax: 1.5 }),
     () => createPublisher({ store, pollMs: 0 }),
+    // A time in the future would delete every activity.
+    () => createEraser({ store, retentionDays: -1 }),
+    () => createEraser({ store, retentionDays: 0.5 }),
   ]
   for (const create of creating) t.throws(create, /^\w+ must be a whole number from [01] to \d+\.$/)
   createService({ store, prospectsRememberedMax: 0 })
@@ -335,7 +338,7 @@ t.test('options that would let nothing happen are refused by name', async (t) =>
 t.test('options that are nonsense are refused in words', async (t) => {
   const store = memoryStore()
   const none = {} as { store: typeof store }
-  for (const create of [createService, createApi, createPublisher])
+  for (const create of [createService, createApi, createPublisher, createEraser])
     t.throws(() => create(none), { message: 'store is required, such as memoryStore().' })
   t.throws(() => createService(undefined as never), { message: /^store is required/ })
   const tooLong = { message: /^\w+ must be a whole number from [01] to 2147483647\.$/ }

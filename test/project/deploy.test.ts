@@ -78,7 +78,7 @@ t.test(
       cpSync(new URL(part, root), join(folder, part), { recursive: true })
     const env = { PATH: process.env['PATH'], HOME: folder, npm_config_offline: 'true' }
     const npx = () => spawnSync('npx', ['prospect-pages', 'tenants'], { cwd: folder, env, encoding: 'utf8' })
-    t.match(npx(), { status: 1, stderr: /not built yet: run npm run build/ })
+    t.match(npx(), { status: 1, stderr: /not built yet: run npm ci/ })
     for (const built of ['first', 'second']) {
       rmSync(join(folder, 'dist'), { recursive: true, force: true })
       mkdirSync(join(folder, 'dist/cli'), { recursive: true })
@@ -95,6 +95,7 @@ t.test('the files for nginx and Caddy fit the default settings', async (t) => {
   t.ok(seconds(nginx, /^ {2}keepalive_timeout (\d+)s;$/m) * 1_000 < config.keepAliveMs)
   t.ok(seconds(caddy, /^\s+keepalive (\d+)s$/m) * 1_000 < config.keepAliveMs)
   t.ok(seconds(nginx, /client_max_body_size (\d+)m;/) * 1_048_576 > config.bodyBytesMax)
+  t.equal(seconds(nginx, /larger than (\d+) MiB/), seconds(nginx, /client_max_body_size (\d+)m;/))
   t.ok(seconds(caddy, /max_size (\d+)MB/) * 1_000_000 > config.bodyBytesMax)
   t.ok(seconds(nginx, /proxy_read_timeout (\d+)s;/) * 1_000 > 2 * config.statementMsMax)
 })

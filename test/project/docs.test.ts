@@ -1,6 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import t from 'tap'
+import { PROBLEMS } from '../../src/adapters/http/problems.ts'
 import { settingsHelp } from '../../src/config/settings.ts'
+import { SCOPES } from '../../src/core/ports/api-keys.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
@@ -36,4 +38,18 @@ t.test('the settings page lists every setting as the program does', async (t) =>
       `| \`${name}\` | ${fallback ? `\`${fallback}\`` : 'none'} | ${help} |`,
   )
   t.strictSame(read('docs/settings.md').match(/^\| `[A-Z_]+` \|.*$/gm), rows)
+})
+
+t.test('the API page lists every scope and every problem code', async (t) => {
+  const rows = read('docs/api.md').match(/^\| .*$/gm) ?? []
+  for (const scope of SCOPES)
+    t.ok(
+      rows.some((row) => row.startsWith(`| \`${scope}\` |`)),
+      scope,
+    )
+  for (const [code, { status }] of Object.entries(PROBLEMS))
+    t.ok(
+      rows.some((row) => row.startsWith(`| ${status} |`) && row.includes(`\`${code}\``)),
+      code,
+    )
 })

@@ -152,4 +152,5 @@ t.test('a page group takes lists of anything, and names and titles that fit', as
     { status: 'new' },
   ])
     t.equal(checkShape(PageGroupInput, wrong).faults[0]?.['pointer'], `/${Object.keys(wrong)[0]}`)
+  t.equal(checkShape(PageGroupInput, { scripts: 'x' }).faults.at(-1)?.['detail'], 'must be an array')
 })

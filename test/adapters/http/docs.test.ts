@@ -152,5 +152,5 @@ t.test('DOCS=off takes it away', async (t) => {
     return (await api({ method: 'GET', target: '/docs', headers: {} })).status
   }
   t.strictSame(await Promise.all(['', 'on', 'off'].map(statusOf)), [200, 200, 404])
-  t.throws(() => readConfig({ DOCS: 'no' }), /settings are not right/)
+  t.throws(() => readConfig({ DOCS: 'no' }), /settings are invalid/)
 })
