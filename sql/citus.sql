@@ -21,3 +21,7 @@ select create_distributed_table('page_versions', 'tenant_id', colocate_with => '
 select create_distributed_table('prospects', 'tenant_id', colocate_with => 'brands');
 select create_distributed_table('erasures', 'tenant_id', colocate_with => 'brands');
 select create_distributed_table('prospect_logs', 'tenant_id', colocate_with => 'brands');
+select create_distributed_table('events', 'tenant_id', colocate_with => 'brands');
+select create_distributed_table('event_counts', 'tenant_id', colocate_with => 'brands');
+select create_distributed_table('webhook_endpoints', 'tenant_id', colocate_with => 'brands');
+select create_distributed_table('webhook_deliveries', 'tenant_id', colocate_with => 'brands');

@@ -1,4 +1,4 @@
--- The grants of the role that serves: no DDL, no truncate, and delete only for pages, erasures and what has expired. Run this as the owner of the tables after every
+-- The grants of the role that serves: no DDL, no truncate, and delete only for pages, webhook endpoints, erasures and what has expired. Run this as the owner of the tables after every
 -- `prospect-pages migrate`; it can be run again. See "Database roles" in SECURITY.md for creating both roles.
 --
 --   DATABASE_URL=$OWNER_URL prospect-pages migrate && psql "$OWNER_URL" -v ON_ERROR_STOP=1 -1 -f sql/roles.sql
@@ -37,6 +37,15 @@ grant select, insert, delete, update (custom_name, computed_name, published_vers
 -- What a version consists of cannot be changed.
 grant select, insert, delete, update (computed_name, status, published_at, failure_reason, attempts, claimable_at)
   on page_versions to prospect_pages;
+
+-- Events get their numbers once; they are deleted when they have been kept long enough.
+grant select, insert, delete, update (sequence) on events to prospect_pages;
+grant select, insert, update (sequence) on event_counts to prospect_pages;
+grant select, insert, delete, update (url, types, description, status, disabled_reason, secret, previous_secret,
+  previous_secret_until, failures, failing_since, slot, claims, claimable_at, updated_at) on webhook_endpoints
+  to prospect_pages;
+grant select, insert, delete, update (status, attempts, next_attempt_at, last_status, last_error, delivered_at)
+  on webhook_deliveries to prospect_pages;
 
 -- For a new page group: the tenant's brands.
 grant select on brands to prospect_pages;

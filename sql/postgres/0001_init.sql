@@ -182,3 +182,65 @@ create unique index erasures_of_prospect on erasures (tenant_id, prospect_id)
 create unique index erasures_of_email on erasures (tenant_id, email_hash, coalesce(prospect_id, ''))
   where email_hash is not null;
 create index erasures_waiting on erasures (tenant_id, claimable_at) where status = 'processing';
+
+-- What happened: ids only, nothing of a person. A row is written with its change and gets its number later, once it is
+-- committed: writers commit in any order. Only tenants that use events have rows.
+create table events (
+  tenant_id text collate "C" not null,
+  event_id text collate "C" not null,
+  sequence bigint,
+  type text not null,
+  ids json not null,
+  api_key_id text collate "C",
+  created_at timestamptz(3) not null,
+  primary key (tenant_id, event_id)
+);
+create unique index events_by_sequence on events (tenant_id, sequence) where sequence is not null;
+create index events_waiting on events (tenant_id, event_id) where sequence is null;
+
+-- The last number given: whoever gives the next ones changes this row.
+create table event_counts (
+  tenant_id text collate "C" primary key,
+  sequence bigint not null
+);
+
+-- Where events are delivered. The slot bounds the endpoints of a tenant. `claims` proves which sender has an endpoint.
+create table webhook_endpoints (
+  tenant_id text collate "C" not null,
+  webhook_endpoint_id text collate "C" not null,
+  url text not null,
+  types text[],
+  description text,
+  status text not null check (status in ('enabled', 'disabled', 'deleted')),
+  disabled_reason text,
+  secret text not null,
+  previous_secret text,
+  previous_secret_until timestamptz(3),
+  failures integer not null,
+  failing_since timestamptz(3),
+  slot integer check ((slot is null) = (status = 'deleted')),
+  claims integer not null,
+  claimable_at timestamptz(3) not null,
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  primary key (tenant_id, webhook_endpoint_id)
+);
+create unique index webhook_endpoints_slot on webhook_endpoints (tenant_id, slot) where slot is not null;
+create index webhook_endpoints_enabled on webhook_endpoints (tenant_id) where status = 'enabled';
+create index webhook_endpoints_deleted on webhook_endpoints (tenant_id) where status = 'deleted';
+
+create table webhook_deliveries (
+  tenant_id text collate "C" not null,
+  webhook_endpoint_id text collate "C" not null,
+  event_id text collate "C" not null,
+  status text not null check (status in ('pending', 'delivered', 'failed')),
+  attempts integer not null,
+  next_attempt_at timestamptz(3) check ((next_attempt_at is not null) = (status = 'pending')),
+  last_status integer,
+  last_error text,
+  delivered_at timestamptz(3),
+  created_at timestamptz(3) not null,
+  primary key (tenant_id, webhook_endpoint_id, event_id)
+);
+create index webhook_deliveries_pending on webhook_deliveries (tenant_id, webhook_endpoint_id, next_attempt_at)
+  where status = 'pending';

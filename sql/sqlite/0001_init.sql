@@ -172,3 +172,62 @@ create unique index erasures_of_prospect on erasures (tenant_id, prospect_id)
 create unique index erasures_of_email on erasures (tenant_id, email_hash, coalesce(prospect_id, ''))
   where email_hash is not null;
 create index erasures_waiting on erasures (tenant_id, claimable_at) where status = 'processing';
+
+-- What happened, where it is delivered, and how far that has come: see the same on PostgreSQL.
+create table events (
+  tenant_id text not null,
+  event_id text not null,
+  sequence integer,
+  type text not null,
+  ids text not null,
+  api_key_id text,
+  created_at text not null,
+  primary key (tenant_id, event_id)
+) strict, without rowid;
+create unique index events_by_sequence on events (tenant_id, sequence) where sequence is not null;
+create index events_waiting on events (tenant_id, event_id) where sequence is null;
+
+create table event_counts (
+  tenant_id text primary key,
+  sequence integer not null
+) strict, without rowid;
+
+create table webhook_endpoints (
+  tenant_id text not null,
+  webhook_endpoint_id text not null,
+  url text not null,
+  types text,
+  description text,
+  status text not null check (status in ('enabled', 'disabled', 'deleted')),
+  disabled_reason text,
+  secret text not null,
+  previous_secret text,
+  previous_secret_until text,
+  failures integer not null,
+  failing_since text,
+  slot integer check ((slot is null) = (status = 'deleted')),
+  claims integer not null,
+  claimable_at text not null,
+  created_at text not null,
+  updated_at text not null,
+  primary key (tenant_id, webhook_endpoint_id)
+) strict, without rowid;
+create unique index webhook_endpoints_slot on webhook_endpoints (tenant_id, slot) where slot is not null;
+create index webhook_endpoints_enabled on webhook_endpoints (tenant_id) where status = 'enabled';
+create index webhook_endpoints_deleted on webhook_endpoints (tenant_id) where status = 'deleted';
+
+create table webhook_deliveries (
+  tenant_id text not null,
+  webhook_endpoint_id text not null,
+  event_id text not null,
+  status text not null check (status in ('pending', 'delivered', 'failed')),
+  attempts integer not null,
+  next_attempt_at text check ((next_attempt_at is not null) = (status = 'pending')),
+  last_status integer,
+  last_error text,
+  delivered_at text,
+  created_at text not null,
+  primary key (tenant_id, webhook_endpoint_id, event_id)
+) strict, without rowid;
+create index webhook_deliveries_pending on webhook_deliveries (tenant_id, webhook_endpoint_id, next_attempt_at)
+  where status = 'pending';

@@ -17,6 +17,7 @@ export const createListeners = () => {
     emitAll: (): void => {
       emit('keys')
       emit('versions')
+      emit('events')
     },
     clear: (): void => listeners.clear(),
   }

@@ -4,8 +4,7 @@ import type { StoredPageGroup } from '../core/ports/page-groups.ts'
 import type { NewPageRow, NewVersionRow, PageWant, StoredPage, StoredVersion } from '../core/ports/pages.ts'
 import type { StoredLog } from '../core/ports/prospect-logs.ts'
 import type { Settlement } from '../core/ports/versions.ts'
-import type { LookedAt, Timestamp } from '../core/ports/world.ts'
-import { charactersOf, ROWS_LOOKED_AT_MAX, SLICE_BYTES_MAX } from '../core/slices.ts'
+import type { Timestamp } from '../core/ports/world.ts'
 import { type Columns, columnsOf } from './columns.ts'
 
 // What the stores share: the columns of the tables, and how rows are read.
@@ -33,6 +32,17 @@ export const COLUMNS = {
     created_at timestamptz`),
   erasures: columnsOf(`tenant_id, erasure_id, prospect_id, email_hash, status, requested_at timestamptz,
     completed_at timestamptz, logs_erased int, pass int, position, attempts int, claimable_at timestamptz`),
+  events: columnsOf(
+    `tenant_id, event_id, sequence bigint, type, ids json, api_key_id, created_at timestamptz`,
+  ),
+  event_counts: columnsOf('tenant_id, sequence bigint'),
+  webhook_endpoints: columnsOf(`tenant_id, webhook_endpoint_id, url, types text[], description, status,
+    disabled_reason, secret, previous_secret, previous_secret_until timestamptz, failures int,
+    failing_since timestamptz, slot int, claims int, claimable_at timestamptz, created_at timestamptz,
+    updated_at timestamptz`),
+  webhook_deliveries: columnsOf(`tenant_id, webhook_endpoint_id, event_id, status, attempts int,
+    next_attempt_at timestamptz, last_status int, last_error, delivered_at timestamptz,
+    created_at timestamptz`),
 }
 
 const without = (columns: Columns, ...names: readonly string[]): Columns =>
@@ -159,42 +169,3 @@ export const storedApiKey = (row: ApiKeyRow): StoredApiKey => ({
   ...row,
   scopes: (row.scopes.match(/[^ {},]+/g) ?? []) as unknown as StoredApiKey['scopes'],
 })
-
-/** Greater than every id: ids are of lower-case letters, digits and underscores. */
-export const AFTER_ALL_IDS = '~'
-
-/** The rows that one slice needs (see `SliceWant`); the others are not even read. */
-export const takeSlice = <Row extends object>(rows: Iterable<Row>, limit: number): Row[] => {
-  const taken: Row[] = []
-  let characters = 0
-  for (const row of rows) {
-    const last = taken.at(-1)
-    if (last !== undefined) characters += charactersOf(last)
-    taken.push(row)
-    if (taken.length > limit || characters > SLICE_BYTES_MAX) break
-  }
-  return taken
-}
-
-/**
- * The rows that match, until they fill a slice, among the 10,000 newest and those of the same step as the last of them.
- * If those did not suffice, the list resumes at that step.
- */
-export const lookThrough = <Row extends object>(
-  rows: Iterable<Row>,
-  limit: number,
-  matches: (row: Row) => boolean,
-  stepOf: (row: Row) => string,
-): LookedAt<Row> => {
-  let looked = 0
-  let step = ''
-  const matching = function* () {
-    for (const row of rows) {
-      if (looked >= ROWS_LOOKED_AT_MAX && stepOf(row) !== step) return
-      if (++looked <= ROWS_LOOKED_AT_MAX) step = stepOf(row)
-      if (matches(row)) yield row
-    }
-  }
-  const taken = takeSlice(matching(), limit)
-  return { rows: taken, resume: looked >= ROWS_LOOKED_AT_MAX && taken.length <= limit ? step : null }
-}

@@ -36,7 +36,7 @@ export type Command = {
   /** The names of the arguments that must follow the words. */
   readonly operands?: readonly string[]
   readonly options?: Readonly<Record<string, Option>>
-  /** By what they do: shell lines that work as pasted once `TENANT`, `KEY_ID` and `GROUP` are set to ids. */
+  /** By what they do: shell lines that work as pasted once `TENANT`, `KEY_ID`, `GROUP` and `ENDPOINT` are set to ids. */
   readonly examples: Readonly<Record<string, string>>
   readonly format?: TableFormat
   /** Answers one object, several one by one, or null for nothing to print. Check the input before `open`. */

@@ -16,6 +16,7 @@ import { commandIn, groupIn, parse, unknownCommand } from './parse.ts'
 import { prospectLogCommands } from './prospect-logs.ts'
 import { databaseNames, refusalText } from './refusals.ts'
 import { tenantCommands } from './tenants.ts'
+import { webhookCommands } from './webhooks.ts'
 
 export const COMMANDS = [
   operationCommands,
@@ -23,6 +24,7 @@ export const COMMANDS = [
   keyCommands,
   pageGroupCommands,
   prospectLogCommands,
+  webhookCommands,
 ].flat()
 
 /** Answers go to stdout, refusals to stderr. Exit codes: 0, 1 refused, 2 incorrect use. */

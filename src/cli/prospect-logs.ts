@@ -2,6 +2,7 @@ import { accessSync, createReadStream } from 'node:fs'
 import { addAbortSignal } from 'node:stream'
 import { isatty } from 'node:tty'
 import { setFlagsFromString } from 'node:v8'
+import { webhookTools } from '../compose/webhook-tools.ts'
 import { readConfig } from '../config/config.ts'
 import { composeUseCases } from '../core/use-cases.ts'
 import { exportProspectLogs } from '../operations/export-prospect-logs.ts'
@@ -39,7 +40,8 @@ export const prospectLogCommands: readonly Command[] = [
       const world = await open()
       // The prospects of a whole list are hardly ever remembered.
       const settings = { requireIdentity, prospectsRememberedMax: 0, listsInFlightMax: 1 }
-      const useCases = composeUseCases({ ...world, ...settings })
+      const webhooks = webhookTools({}, world.clock)
+      const useCases = composeUseCases({ ...world, ...settings, webhooks })
       setFlagsFromString(SMALL)
       const stop = new AbortController()
       process.once('SIGINT', () => stop.abort())
@@ -83,7 +85,7 @@ export const prospectLogCommands: readonly Command[] = [
   },
 ]
 
-const timeOf = (texts: Texts, option: 'since' | 'until'): string | null => {
+export const timeOf = (texts: Texts, option: 'since' | 'until'): string | null => {
   const given = texts[option]
   const what = 'a date-time with an offset, such as 2026-11-22T09:00:00Z'
   return given === undefined ? null : (utcOf(given) ?? wrongUse(`--${option} must be ${what}`))

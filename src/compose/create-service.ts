@@ -10,23 +10,28 @@ import type { Clock, NewId } from '../core/ports/world.ts'
 import { rememberProspects } from '../core/remember-prospects.ts'
 import { composeUseCases, type Optional, type UseCaseSettings } from '../core/use-cases.ts'
 import { NewErasure } from '../shapes/erasure.ts'
+import { EventQuery } from '../shapes/event.ts'
 import * as inputs from '../shapes/input.ts'
 import { anyId, inTenant } from '../shapes/input.ts'
 import { PageGroupQuery } from '../shapes/page-group.ts'
 import { ProspectChanges, ProspectQuery } from '../shapes/prospect.ts'
 import { ProspectLogQuery, TimelineQuery } from '../shapes/prospect-log.ts'
 import { SliceQuery } from '../shapes/slice.ts'
+import * as shapes from '../shapes/webhook.ts'
 import { checkOptions } from './check-options.ts'
 import { checked, checkedList, type Shape, type SliceOptions, type WithTexts } from './checked-input.ts'
+import { type WebhookOptions, webhookTools } from './webhook-tools.ts'
 
 export type { SliceOptions } from './checked-input.ts'
+export type { WebhookOptions } from './webhook-tools.ts'
 
 const TENANTS_REMEMBERED_MAX = 10_000
+const endpoint = { webhookEndpointId: anyId }
 const GROUP_TEXTS = ['actions', 'footerLinks', 'scripts'] as const
 
 /** What `createService` needs. Only the store is required. */
 export type ServiceOptions = { readonly store: Store } & Optional<
-  { readonly clock: Clock; readonly newId: NewId } & UseCaseSettings
+  { readonly clock: Clock; readonly newId: NewId; readonly webhooks: WebhookOptions } & UseCaseSettings
 >
 /** An activity to log. `payload.rawJson` is the text of a JSON object. The type is `webhook` by default. */
 export type ActivityToLog = Omit<NewActivity, 'type'> & { readonly type?: string | undefined }
@@ -46,9 +51,10 @@ export const createService = (options: ServiceOptions) => {
   const { prospectsRememberedMax = DEFAULTS.prospectsRememberedMax } = options
   const { listsInFlightMax = 1, tenantListsMax } = options
   const deps = { store, clock, newId }
+  const webhooks = webhookTools(options.webhooks ?? {}, clock)
   const settings = { requireIdentity, prospectsRememberedMax, listsInFlightMax, tenantListsMax }
   const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
-  const useCases = composeUseCases({ ...deps, ...settings, remembered })
+  const useCases = composeUseCases({ ...deps, ...settings, remembered, webhooks })
   store.watch((signal) => {
     if (signal === 'prospects') remembered.forget()
   })
@@ -150,6 +156,35 @@ export const createService = (options: ServiceOptions) => {
     publishVersion: operation(inputs.VersionPublication, useCases.publishVersion),
     /** Withdraws the published version. */
     unpublishPage: operation(inputs.PageEnd, useCases.unpublishPage),
+    /** One slice of the feed of a tenant, oldest first. Keep `nextCursor`, and go on from there later. */
+    listEvents: list(inTenant(EventQuery.entries), useCases.listEvents),
+    getEvent: operation(inTenant({ eventId: anyId }), useCases.getEvent),
+    /** Creates a webhook endpoint, and returns its secret for the only time. */
+    createWebhookEndpoint: operation(
+      inTenant(shapes.NewWebhookEndpoint.entries),
+      useCases.createWebhookEndpoint,
+    ),
+    listWebhookEndpoints: operation(inTenant({}), useCases.listWebhookEndpoints),
+    getWebhookEndpoint: operation(inTenant(endpoint), useCases.getWebhookEndpoint),
+    updateWebhookEndpoint: operation(
+      inTenant({ ...endpoint, ...shapes.WebhookEndpointChanges.entries }),
+      useCases.updateWebhookEndpoint,
+    ),
+    deleteWebhookEndpoint: operation(inTenant(endpoint), useCases.deleteWebhookEndpoint),
+    rotateWebhookSecret: operation(
+      inTenant({ ...endpoint, ...shapes.SecretRotation.entries }),
+      useCases.rotateWebhookSecret,
+    ),
+    /** Sends a webhook to an endpoint now, and returns what came of it. */
+    testWebhookEndpoint: operation(inTenant(endpoint), useCases.testWebhookEndpoint),
+    /** One slice of the deliveries of an endpoint, newest event first. */
+    listDeliveries: list(inTenant({ ...endpoint, ...shapes.DeliveryQuery.entries }), useCases.listDeliveries),
+    retryDelivery: operation(inTenant({ ...endpoint, eventId: anyId }), useCases.retryDelivery),
+    /** Delivers the events since a time again. */
+    replayDeliveries: operation(
+      inTenant({ ...endpoint, ...shapes.Replay.entries }),
+      useCases.replayDeliveries,
+    ),
   }
 }
 

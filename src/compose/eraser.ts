@@ -17,10 +17,12 @@ const WRITE_MARGIN_MS = 20_000
 
 /** What an eraser needs. Omitted settings have the defaults of the service. */
 export type EraserOptions = {
-  readonly store: Pick<Store, 'erasures' | 'tenants' | 'watch'>
+  readonly store: Pick<Store, 'erasures' | 'events' | 'tenants' | 'watch'>
   readonly clock?: Clock | undefined
   /** How long activities are kept, unless their tenant has its own time; 0 or null: for ever. */
   readonly retentionDays?: number | null | undefined
+  /** How long events are kept. */
+  readonly eventDaysKept?: number | undefined
   /** The time limit of one statement in every process on the database. */
   readonly statementMsMax?: number | undefined
   /** Called for each error, mostly of the database; erasing goes on. By default prints it to stderr. */
@@ -32,13 +34,14 @@ export type EraserOptions = {
 export type Eraser = ReturnType<typeof createEraser>
 
 /**
- * An eraser over a store: completes erasures, ends blocks of emails, and deletes activities that have been kept long
- * enough. Several erasers, in one process or in many, share the work.
+ * An eraser over a store: completes erasures, ends blocks of emails, and deletes activities and events that have been
+ * kept long enough. Several erasers, in one process or in many, share the work.
  */
 export const createEraser = ({
   store,
   clock = Date.now,
   retentionDays = null,
+  eventDaysKept = DEFAULTS.eventDaysKept,
   statementMsMax = DEFAULTS.statementMsMax,
   onError = console.error,
   onStep,
@@ -48,7 +51,10 @@ export const createEraser = ({
   const inBackground = (step: (stop: AbortSignal) => Promise<boolean>, pollMs: number) =>
     workInBackground({ publish: step, pollMs, restMs: REST_MS, onError, onStep })
   const eraser = inBackground(eraseProspects({ store, clock, settleMs }), POLL_MS)
-  const expirer = inBackground(deleteExpired({ store, clock, retentionDays, onError }), EXPIRED_POLL_MS)
+  const expirer = inBackground(
+    deleteExpired({ store, clock, retentionDays, eventDaysKept, onError }),
+    EXPIRED_POLL_MS,
+  )
   return {
     start: (): void => {
       store.watch((signal) => {

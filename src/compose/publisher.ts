@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { createNewId } from '../adapters/ids.ts'
 import { createPublisher as publishInBackground } from '../adapters/publisher.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { LIST_LENGTH_MAX } from '../core/in-order.ts'
 import { namePatiently } from '../core/name-patiently.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Namer, OnFailedAttempt } from '../core/ports/versions.ts'
-import type { Clock } from '../core/ports/world.ts'
+import type { Clock, NewId } from '../core/ports/world.ts'
 import { publishVersions } from '../core/publish-versions.ts'
 import { checkOptions } from './check-options.ts'
 
@@ -18,6 +19,7 @@ const LEASE_MARGIN_MS = 20_000
 export type PublisherOptions = {
   readonly store: Pick<Store, 'versions' | 'watch'>
   readonly clock?: Clock | undefined
+  readonly newId?: NewId | undefined
   /** Names pages, like that of `prospect-pages/naming`; without one, pages keep their built-in names. */
   readonly namer?: Namer | null | undefined
   /** How long naming may delay a version, retries included; then it keeps its built-in name. */
@@ -43,6 +45,7 @@ export type Publisher = ReturnType<typeof createPublisher>
 export const createPublisher = ({
   store,
   clock = Date.now,
+  newId = createNewId(),
   namer = null,
   namerPatienceMs: patienceMs = DEFAULTS.namerPatienceMs,
   namerCallsMax = DEFAULTS.namerCallsMax,
@@ -57,6 +60,7 @@ export const createPublisher = ({
     publish: publishVersions({
       store,
       clock,
+      newId,
       namer: namer && namePatiently({ namer, patienceMs, sleep, onFailedAttempt }),
       claimMax: namer ? namerCallsMax : LIST_LENGTH_MAX,
       leaseMs: (namer ? patienceMs : 0) + LEASE_MARGIN_MS,

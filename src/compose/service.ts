@@ -18,6 +18,8 @@ import { composeApi } from './api.ts'
 import { createEraser } from './eraser.ts'
 import { createPublisher } from './publisher.ts'
 import { observe, type Telemetry } from './telemetry.ts'
+import { webhookTools } from './webhook-tools.ts'
+import { createWebhooks } from './webhooks.ts'
 
 /** In case the signal that keys have changed is lost. */
 const KEYS_REMEMBERED_MS_MAX = 30_000
@@ -29,9 +31,10 @@ const LISTS_ON_CLUSTER = { listsInFlightMax: 8, tenantListsMax: 2 }
 /** The store that the settings name. Opens the embedded file; connects to nothing yet. */
 const openStore = (config: Config, log: Log, metrics: Metrics | null = null): Store => {
   const { database } = config
-  if (database.kind === 'memory') return memoryStore()
+  const everyEvent = config.events === 'on'
+  if (database.kind === 'memory') return memoryStore({ everyEvent })
   if (database.kind === 'sqlite') {
-    const settings = { path: database.path, busyMsMax: config.statementMsMax }
+    const settings = { path: database.path, busyMsMax: config.statementMsMax, everyEvent }
     const notify = (message: string, isUsable: boolean) => log[isUsable ? 'info' : 'error'](message)
     return sqliteStore(settings, readMigrations('sqlite'), notify)
   }
@@ -42,6 +45,7 @@ const openStore = (config: Config, log: Log, metrics: Metrics | null = null): St
     lockMsMax: 2_000,
     waitingMax: STATEMENTS_WAITING_MAX,
     waitMsMax: 2_000,
+    everyEvent,
     ...(config.databaseCluster && { cluster: config.databaseCluster }),
     ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
     ...(metrics && { observer: metrics.database }),
@@ -59,7 +63,7 @@ export const createRuntime = (config: Config, log: Log, telemetry: Telemetry = {
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
 export const compose = (config: Config, runtime: Runtime) => {
   const { store, clock, newId } = runtime
-  const { requests, publishing, erasing, measuredNamer, scrape, onMalformed } = observe(runtime)
+  const { requests, publishing, erasing, sending, measuredNamer, scrape, onMalformed } = observe(runtime)
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
   /** Identifies nobody before the start: the store may not be migrated yet. */
   const findByHash = async (keyHash: string) => {
@@ -75,11 +79,17 @@ export const compose = (config: Config, runtime: Runtime) => {
     { listLengthMax: 1, listsInFlightMax: 1, dedupeKey: () => 'ready' },
   )
 
+  const webhooks = {
+    secretsKey: config.secretsKey,
+    allowedHosts: config.webhooksAllowedHosts,
+    allowedNetworks: config.webhooksAllowedNetworks,
+  }
   const { api, useCases, onSignal } = composeApi({
     ...requests,
     store: { ...store, apiKeys: { ...store.apiKeys, findByHash } },
     clock,
     newId,
+    webhooks: webhookTools(webhooks, clock),
     settings: config,
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.
@@ -93,20 +103,22 @@ export const compose = (config: Config, runtime: Runtime) => {
     ...publishing,
     store,
     clock,
+    newId,
     namer: config.namer && measuredNamer(chatCompletionsNamer(config.namer)),
     namerPatienceMs: config.namerPatienceMs,
     namerCallsMax: config.namerCallsMax,
     pollMs: config.publisherPollMs,
   })
 
-  const { retentionDays, statementMsMax } = config
-  const eraser = createEraser({ ...erasing, store, clock, retentionDays, statementMsMax })
+  const { retentionDays, eventDaysKept, statementMsMax, publisherPollMs: pollMs } = config
+  const eraser = createEraser({ ...erasing, store, clock, retentionDays, eventDaysKept, statementMsMax })
+  const sender = createWebhooks({ ...sending, store, clock, newId, webhooks, pollMs })
 
   return {
     api,
     useCases,
     listen: () => http.listen(config.host, config.port, config.workers > 1),
-    /** Migrates, then serves, publishes and erases. Refuses `unavailable` while the database is away: try again. */
+    /** Migrates, then serves, publishes, erases and sends webhooks. Refuses `unavailable` while the database is away: try again. */
     start: async (): Promise<void> => {
       await store.migrate()
       await store.ready()
@@ -116,12 +128,13 @@ export const compose = (config: Config, runtime: Runtime) => {
       state = 'serving'
       publisher.start()
       eraser.start()
+      sender.start()
     },
     /** Answers the requests in flight, commits queued writes, and leaves no version half done. */
     close: async (): Promise<void> => {
       state = 'stopping'
       await http.drain(config.drainMsMax)
-      await Promise.all([publisher.stop(), eraser.stop()])
+      await Promise.all([publisher.stop(), eraser.stop(), sender.stop()])
       await store.close()
     },
   }

@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts'
 import { type DomainFailure, isUnavailable } from '../core/failures.ts'
 import { reasonOf } from '../core/name-patiently.ts'
 import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
+import type { OnEndpoint } from '../core/send-webhooks.ts'
 
 /** What observes the service besides the log. */
 export type Telemetry = {
@@ -45,6 +46,17 @@ export const observe = ({ log, metrics, scrape, openTelemetry }: Telemetry & { r
   },
   measuredNamer: (namer: Namer): Namer => metrics?.timedNamer(namer) ?? namer,
   erasing: background(log, 'Erasing'),
+  sending: {
+    onEndpoint: ((endpoint, became, reason) => {
+      const { tenantId, webhookEndpointId, url } = endpoint
+      const { host } = new URL(url)
+      log[became === 'working' ? 'info' : 'warn'](
+        { tenantId, webhookEndpointId, host, reason },
+        BECAME[became],
+      )
+    }) satisfies OnEndpoint,
+    ...background(log, 'Sending webhooks'),
+  },
   publishing: {
     onFailedAttempt: ({ versionId }: ClaimedVersion, why: unknown, retryInMs: number | null) => {
       metrics?.namingFailed()
@@ -55,8 +67,14 @@ export const observe = ({ log, metrics, scrape, openTelemetry }: Telemetry & { r
   },
 })
 
+const BECAME = {
+  resting: 'A webhook endpoint keeps failing; it is probed once a minute.',
+  working: 'A webhook endpoint works again.',
+  disabled: 'A webhook endpoint was disabled.',
+}
+
 /** Work is tried again and again. While the database cannot answer that is one line, and at most one a minute. */
-const background = (log: Log, work: 'Publishing' | 'Erasing', failed?: () => void) => {
+const background = (log: Log, work: 'Publishing' | 'Erasing' | 'Sending webhooks', failed?: () => void) => {
   const takeLine = createTokenBuckets(1, () => performance.now())
   let isWaiting = false
   return {

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { orNull } from '../core/or-null.ts'
 
 const text = (given: string): string => given
@@ -29,6 +30,22 @@ const jsonObject = (given: string): Readonly<Record<string, unknown>> => {
     if (/^\s*\{/.test(given)) return JSON.parse(given)
   } catch {}
   throw new Error('must be a JSON object')
+}
+/** The message does not quote the key. */
+const key = (given: string): Buffer => {
+  if (!/^[\w+/-]{43}=?$/.test(given)) throw new Error('must be 32 bytes in base64')
+  return Buffer.from(given, 'base64')
+}
+const listOf =
+  (fits: (item: string) => boolean, must: string) =>
+  (given: string): readonly string[] => {
+    const items = given === '' ? [] : given.split(',').map((item) => item.trim())
+    if (!items.every(fits)) throw new Error(must)
+    return items
+  }
+const isNetwork = (given: string): boolean => {
+  const [, address = '', prefix] = /^([^/]+)\/(\d{1,3})$/.exec(given) ?? []
+  return isIP(address) > 0 && Number(prefix) <= (isIP(address) === 4 ? 32 : 128)
 }
 const httpUrl = textThat(
   (given) => /^https?:\/\/[^\s/@]+(\/[^\s@]*)?$/.test(given) && URL.canParse(given),
@@ -98,6 +115,27 @@ export const SETTINGS = {
     '',
     nullable(whole(1, 36_500, ', or empty')),
     'days that activities are kept, unless their tenant has its own; empty: for ever',
+  ],
+  EVENTS: [
+    'subscribed',
+    oneOf(['subscribed', 'on']),
+    'which tenants have events: subscribed (those with a webhook endpoint), on (all)',
+  ],
+  EVENT_DAYS_KEPT: ['30', whole(1, 3_650), 'days that events and their deliveries are kept'],
+  SECRETS_KEY: [
+    '',
+    nullable(key),
+    'key that webhook secrets are encrypted with: 32 bytes in base64; empty: they are not encrypted',
+  ],
+  WEBHOOKS_ALLOWED_HOSTS: [
+    '',
+    listOf((host) => /^[\w.:-]+$/.test(host), 'must be host names, separated by commas'),
+    'host names that webhooks may be sent to although they are not public, separated by commas',
+  ],
+  WEBHOOKS_ALLOWED_NETWORKS: [
+    '',
+    listOf(isNetwork, 'must be networks such as 10.0.0.0/8, separated by commas'),
+    'networks that webhooks may be sent to although they are not public, such as 10.0.0.0/8, separated by commas',
   ],
   RATE_LIMIT_PER_MINUTE: [
     '',

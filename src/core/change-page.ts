@@ -1,26 +1,29 @@
+import type { EventType } from '../shapes/event.ts'
 import { untilRecorded } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
 import { existingPage, getPages, type ReadPage } from './get-page.ts'
+import { newEvent } from './new-event.ts'
+import type { Requester } from './ports/events.ts'
 import type { PageChange, PageWant, StoredPageWithVersions } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import { type IfRevision, requireRevision } from './revisions.ts'
 import { isoTime } from './times.ts'
 import { atOnce, type Turns } from './turns.ts'
 
-/** What a person changes of a page; what is left out stays. Null: nothing, as it is so already. */
+/** What a person changes of a page; what is left out stays, and what that is called. Null: nothing, as it is so already. */
 type Decision = Partial<
   Pick<PageChange, 'customName' | 'computedName' | 'publishedVersionId' | 'latestVersionId'> &
-    Pick<PageChange, 'inActiveGroup' | 'added' | 'publishes'>
+    Pick<PageChange, 'inActiveGroup' | 'added' | 'publishes'> & { readonly event: EventType }
 > | null
-type Deps = Omit<Needs<'pages'>, 'newId'> & Turns
+type Deps = Needs<'pages'> & Turns
 
 /**
  * The form of every change of a page by hand: load it, decide, save, and decide again if somebody else changed it
  * meanwhile. Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `precondition_failed`.
  */
 export const changePage = (
-  { store, clock, inTurn = atOnce }: Deps,
-  { tenantId, pageGroupId, pageId, ...want }: PageWant & IfRevision,
+  { store, clock, newId, inTurn = atOnce }: Deps,
+  { tenantId, pageGroupId, pageId, apiKeyId, ...want }: PageWant & IfRevision & Requester,
   decide: (page: StoredPageWithVersions) => Decision | Promise<Decision>,
 ): Promise<'recorded'> =>
   inTurn(pageId, () =>
@@ -31,7 +34,8 @@ export const changePage = (
       const decision = await decide(page)
       if (decision === null) return 'recorded'
       if (decision.inActiveGroup) requireActiveGroup(page)
-      return store.pages.change({
+      const { event, ...changes } = decision
+      const change: PageChange = {
         tenantId,
         pageGroupId,
         pageId,
@@ -43,9 +47,14 @@ export const changePage = (
         inActiveGroup: false,
         added: null,
         publishes: false,
-        ...decision,
+        ...changes,
         updatedAt: isoTime(clock()),
-      })
+      }
+      const versionId = change.publishes ? change.publishedVersionId : null
+      const ids = { pageGroupId, pageId, ...(versionId !== null && { versionId }) }
+      return store.pages.change(change, () =>
+        event ? [newEvent(newId, event, { tenantId, apiKeyId }, ids, change.updatedAt)] : [],
+      )
     }),
   )
 

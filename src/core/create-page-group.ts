@@ -3,6 +3,8 @@ import { untilRecorded } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
 import { type ReadPageGroup, readPageGroupOf } from './get-page-group.ts'
 import { requestHashOf, requireSame } from './idempotency.ts'
+import { newEvent } from './new-event.ts'
+import type { Requester } from './ports/events.ts'
 import type { StoredPageGroup } from './ports/page-groups.ts'
 import type { Needs, Store } from './ports/store.ts'
 import { isoTime } from './times.ts'
@@ -13,7 +15,8 @@ export type PageGroupFields = Partial<
 >
 /** A page group to create. Only its tenant, name and title are required. */
 export type NewPageGroup = PageGroupFields &
-  Pick<StoredPageGroup, 'tenantId' | 'name' | 'title'> & { readonly idempotencyKey?: string | undefined }
+  Pick<StoredPageGroup, 'tenantId' | 'name' | 'title'> &
+  Requester & { readonly idempotencyKey?: string | undefined }
 
 const EMPTY = { rawJson: '[]' }
 
@@ -26,7 +29,7 @@ export type PageGroupCreation = ReadPageGroup & { readonly replayed: boolean }
  */
 export const createPageGroup =
   ({ store, clock, newId }: Needs<'pageGroups' | 'tenants'>) =>
-  ({ idempotencyKey, ...wanted }: NewPageGroup): Promise<PageGroupCreation> =>
+  ({ idempotencyKey, apiKeyId, ...wanted }: NewPageGroup): Promise<PageGroupCreation> =>
     untilRecorded(async () => {
       const { tenantId, actions = EMPTY, footerLinks = EMPTY, scripts = EMPTY } = wanted
       const requestHash = idempotencyKey === undefined ? null : hashOf(wanted)
@@ -54,11 +57,11 @@ export const createPageGroup =
         updatedAt: now,
         deletedAt: status === 'deleted' ? now : null,
       }
-      const recorded = await store.pageGroups.add({
-        ...group,
-        idempotencyKey: idempotencyKey ?? null,
-        requestHash,
-      })
+      const { pageGroupId } = group
+      const recorded = await store.pageGroups.add(
+        { ...group, idempotencyKey: idempotencyKey ?? null, requestHash },
+        () => [newEvent(newId, 'page_group.created', { tenantId, apiKeyId }, { pageGroupId }, now)],
+      )
       if (recorded === 'overtaken') return recorded
       return { ...readPageGroupOf({ ...group, revision: 1, requestHash }), replayed: false }
     })

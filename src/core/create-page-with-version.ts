@@ -5,7 +5,9 @@ import { pageGroupNotFound, refuse } from './failures.ts'
 import { firstWords } from './first-words.ts'
 import { earlierRequests, requestHashOf } from './idempotency.ts'
 import { keyOf } from './keys.ts'
+import { newEvent } from './new-event.ts'
 import { attemptEach, type Outcome } from './outcome.ts'
+import type { Requester } from './ports/events.ts'
 import type { KnownPages, NewPageRow, PageWants } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import type { NewId } from './ports/world.ts'
@@ -13,6 +15,7 @@ import { isoTime } from './times.ts'
 
 /** A page to create in a group. */
 export type PageToCreate = Omit<NewPage, 'content'> &
+  Requester &
   Pick<NewPageRow, 'tenantId' | 'pageGroupId'> & {
     /** The text of a JSON object. */
     readonly content?: RawJson | undefined
@@ -40,7 +43,7 @@ export const createPagesWithVersion =
           ),
         }),
       decide: (inputs, known) => decide(inputs, known, now, newId),
-      record: (pages) => store.pages.record(pages),
+      record: (pages) => store.pages.record(pages, () => pages.map((page) => eventOfPage(newId, page))),
     })
   }
 
@@ -58,7 +61,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
     known.pages.map((page) => [keyOf(page.tenantId, page.pageGroupId, page.idempotencyKey), page]),
     ({ pageId }) => ({ pageId }),
   )
-  const rows: NewPageRow[] = []
+  const rows: CreatedRow[] = []
 
   const createOne = (input: PageToCreate): PageCreation => {
     const { tenantId, pageGroupId, customName = null, supplementaryContext = null } = input
@@ -74,8 +77,9 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
     if (group.status !== 'active')
       refuse('page_group_not_active', 'The page group is archived and accepts no new pages.')
     group.pagesCount++
-    const row: NewPageRow = {
+    const row: CreatedRow = {
       tenantId,
+      apiKeyId: input.apiKeyId,
       pageGroupId,
       pageId: newId('page'),
       customName,
@@ -96,6 +100,12 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
 
   const outcomes = attemptEach(inputs, createOne)
   return { outcomes, changes: rows.length === 0 ? null : rows }
+}
+
+type CreatedRow = NewPageRow & Requester
+const eventOfPage = (newId: NewId, row: CreatedRow) => {
+  const { pageGroupId, pageId, createdAt } = row
+  return newEvent(newId, 'page.created', row, { pageGroupId, pageId }, createdAt)
 }
 
 /** What the answer is made of, new or recalled. */

@@ -4,6 +4,7 @@ import { changePage } from './change-page.ts'
 import { refuse } from './failures.ts'
 import { firstWords } from './first-words.ts'
 import { requestHashOf, requireSame } from './idempotency.ts'
+import type { Requester } from './ports/events.ts'
 import type { NewVersionRow, PageWant, StoredVersion } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import { isoTime } from './times.ts'
@@ -13,7 +14,8 @@ const VERSIONS_MAX = 1_000
 
 /** A version to create. A content left out is that of the newest version; null: none. */
 export type VersionToCreate = PageWant &
-  Omit<NewVersion, 'content'> & {
+  Omit<NewVersion, 'content'> &
+  Requester & {
     readonly content?: RawJson | null | undefined
     readonly idempotencyKey?: string | undefined
   }

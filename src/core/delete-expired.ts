@@ -6,28 +6,33 @@ import { DAY_MS, idsSince, isoTime } from './times.ts'
 const TENANTS_MAX = 100
 const DELETE_MAX = 500
 
-type Deps = Omit<Needs<'erasures' | 'tenants'>, 'newId'> & {
+type Deps = Omit<Needs<'erasures' | 'events' | 'tenants'>, 'newId'> & {
   /** How long logs are kept, unless their tenant has its own time; null: for ever. */
   readonly retentionDays: number | null
+  /** How long events and their deliveries are kept. */
+  readonly eventDaysKept: number
   /** Called for each tenant whose turn failed: its next one is in the next round. */
   readonly onError: (error: unknown) => void
 }
 
 /**
- * Deletes what has expired: blocks of emails, and logs that were stored longer ago than they are to be kept. A round visits
- * all tenants, deletes a short list of each, and goes on with those that have more until nothing is left. Each call takes
+ * Deletes what has expired: blocks of emails, and logs and events that are older than they are to be kept. A round visits all
+ * tenants, deletes a short list of each, and goes on with those that have more until nothing is left. Each call takes
  * one step of it, and answers whether there are more: if not, the next call begins a round.
  */
-export const deleteExpired = ({ store, clock, retentionDays, onError }: Deps) => {
+export const deleteExpired = ({ store, clock, retentionDays, eventDaysKept, onError }: Deps) => {
   /** Tenants to visit, by whom they follow in the list: each is read anew, as its retention may have changed. */
   const waiting: { readonly afterId: string; readonly limit: number }[] = []
 
-  const deleteOf = ({ tenantId, retentionDays: own }: Tenant): Promise<boolean> => {
+  const deleteOf = async ({ tenantId, retentionDays: own }: Tenant): Promise<boolean> => {
     const nowMs = clock()
     const days = own ?? retentionDays ?? 0
-    const keptSince = isoTime(Math.max(0, nowMs - days * DAY_MS))
-    const beforeLogId = days === 0 ? null : idsSince('prospectlog', keptSince)
-    return store.erasures.expire({ tenantId, now: isoTime(nowMs), beforeLogId, max: DELETE_MAX })
+    const keptSince = (days: number) => isoTime(Math.max(0, nowMs - days * DAY_MS))
+    const beforeLogId = days === 0 ? null : idsSince('prospectlog', keptSince(days))
+    const beforeEventId = idsSince('event', keptSince(eventDaysKept))
+    const { erasures, events } = store
+    const isMoreLeft = await erasures.expire({ tenantId, now: isoTime(nowMs), beforeLogId, max: DELETE_MAX })
+    return (await events.expire({ tenantId, beforeEventId, max: DELETE_MAX })) || isMoreLeft
   }
 
   return async (stop: AbortSignal): Promise<boolean> => {

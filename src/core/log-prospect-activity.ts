@@ -1,6 +1,7 @@
 import type { ProspectLogReceipt } from '../shapes/prospect-log.ts'
 import { decideAndSave, decideAndSaveRest } from './decide-and-save.ts'
 import { matchableEmail } from './emails.ts'
+import { eventOfLog, eventsOfLogs } from './events-of-logs.ts'
 import { DomainFailure, prospectErased, prospectNotFound, refuse } from './failures.ts'
 import { earlierRequests } from './idempotency.ts'
 import { keyOf } from './keys.ts'
@@ -38,6 +39,7 @@ type Deps = Needs<'activities'> & {
  */
 export const logProspectActivities = (deps: Deps) => {
   const { store, clock, newId, remembered } = deps
+  const eventOf = eventOfLog(newId)
 
   /**
    * The long way: looks prospects and keys up. On PostgreSQL, one statement that adds prospects and logs, and skips
@@ -48,7 +50,7 @@ export const logProspectActivities = (deps: Deps) => {
     recall: (activities: readonly Activity[]) => store.activities.recall(wantsOf(activities)),
     decide: (activities: readonly Activity[], known: KnownActivities) => decide(activities, known, now, deps),
     record: async ({ seen, ...changes }: Decision) => {
-      const recorded = await store.activities.record(changes)
+      const recorded = await store.activities.record(changes, () => eventsOfLogs(newId, changes))
       if (recorded === 'recorded')
         for (const [activity, prospect] of seen) remembered?.add(activity, prospect, seenMs)
       return recorded
@@ -61,7 +63,7 @@ export const logProspectActivities = (deps: Deps) => {
     const logs = logsOfRemembered(activities, now, newId)
     if (logs === undefined) return decideAndSave(activities.map(withEmail), storyAt(now))
 
-    const added = new Set(await store.activities.recordLogs(logs))
+    const added = new Set(await store.activities.recordLogs(logs, eventOf))
     const skipped = activities.filter((_, i) => !added.has(logs[i]?.prospectLogId ?? ''))
     const decided = (await decideAndSaveRest(skipped.map(withEmail), storyAt(now))).values()
     return logs.map((log) =>

@@ -4,14 +4,13 @@ import { refuse } from './failures.ts'
 import { requestHashOf } from './idempotency.ts'
 import { keyOf } from './keys.ts'
 import type { NewLog } from './ports/activities.ts'
+import type { Requester } from './ports/events.ts'
 import type { NewId, Timestamp } from './ports/world.ts'
 import { DAY_MS } from './times.ts'
 
 /** What a prospect did, to be logged. `payload.rawJson` is the text of a JSON object. */
-export type NewActivity = Omit<NewProspectLog, 'payload'> & {
-  readonly tenantId: string
-  readonly payload: RawJson
-}
+export type NewActivity = Omit<NewProspectLog, 'payload'> &
+  Requester & { readonly tenantId: string; readonly payload: RawJson }
 /** `rememberedId`: its prospect as found by `rememberProspects`. Such a prospect is not looked up. */
 export type LocatedActivity = NewActivity & { readonly rememberedId?: string | undefined }
 
@@ -34,6 +33,7 @@ export const newLog = (
   newId: NewId,
 ): NewLog => ({
   tenantId: activity.tenantId,
+  apiKeyId: activity.apiKeyId,
   prospectLogId: newId('prospectlog'),
   prospectId,
   source: activity.source,

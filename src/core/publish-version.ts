@@ -1,6 +1,7 @@
 import { changePage, readPage, requireActiveGroup } from './change-page.ts'
 import { refuse, versionNotFound } from './failures.ts'
 import type { ReadPage } from './get-page.ts'
+import type { Requester } from './ports/events.ts'
 import type { PageWant } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import type { VersionWant } from './ports/versions.ts'
@@ -8,7 +9,7 @@ import type { IfRevision } from './revisions.ts'
 import type { Turns } from './turns.ts'
 import { statusAfter } from './version-states.ts'
 
-type Deps = Omit<Needs<'pages' | 'versions'>, 'newId'> & Turns
+type Deps = Needs<'pages' | 'versions'> & Turns
 
 /**
  * Publishes a version by hand. Publishing one that is older than the published one is the rollback.
@@ -17,7 +18,7 @@ type Deps = Omit<Needs<'pages' | 'versions'>, 'newId'> & Turns
  */
 export const publishVersion =
   (deps: Deps) =>
-  async ({ versionId, ...want }: VersionWant & IfRevision): Promise<ReadPage> => {
+  async ({ versionId, ...want }: VersionWant & IfRevision & Requester): Promise<ReadPage> => {
     await changePage(deps, want, async (page) => {
       const { published, tenantId, pageGroupId, pageId } = page
       requireActiveGroup(page)
@@ -26,7 +27,8 @@ export const publishVersion =
       if (statusAfter(status, 'publish') === null)
         refuse('version_not_ready', `The version is \`${status}\` and cannot be published.`)
       if (published?.versionId === versionId) return null
-      return { publishedVersionId: versionId, computedName, publishes: true, inActiveGroup: true }
+      const event = 'page_version.published'
+      return { publishedVersionId: versionId, computedName, publishes: true, inActiveGroup: true, event }
     })
     return readPage(deps, want)
   }
@@ -37,9 +39,9 @@ export const publishVersion =
  */
 export const unpublishPage =
   (deps: Deps) =>
-  async (want: PageWant & IfRevision): Promise<ReadPage> => {
+  async (want: PageWant & IfRevision & Requester): Promise<ReadPage> => {
     await changePage(deps, want, ({ published, latest: { computedName } }) =>
-      published === null ? null : { publishedVersionId: null, computedName },
+      published === null ? null : { publishedVersionId: null, computedName, event: 'page.unpublished' },
     )
     return readPage(deps, want)
   }

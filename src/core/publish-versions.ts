@@ -1,5 +1,6 @@
 import { claimInTurns } from './claim-in-turns.ts'
 import type { PatientNamer } from './name-patiently.ts'
+import { newEvent } from './new-event.ts'
 import type { Needs } from './ports/store.ts'
 import type { ClaimedVersion, Settlement } from './ports/versions.ts'
 import { isoTime } from './times.ts'
@@ -9,7 +10,7 @@ export const ATTEMPTS_MAX = 5
 /** How long a version rests if the store could not answer what its namer needs to know. */
 const REST_MS = 1_000
 
-type Deps = Omit<Needs<'versions'>, 'newId'> & {
+type Deps = Needs<'versions'> & {
   /** Without one the name that the page was created with stays. */
   readonly namer: PatientNamer | null
   /** Versions in progress at a time. */
@@ -18,6 +19,7 @@ type Deps = Omit<Needs<'versions'>, 'newId'> & {
   readonly leaseMs: number
 }
 
+type EventStatus = Exclude<Settlement['status'], 'processing'>
 type Ended = ClaimedVersion & Settlement
 
 const failed = statusAfter('processing', 'fail')
@@ -35,7 +37,7 @@ const finished = (publish: boolean) => statusAfter('processing', publish ? 'fini
  * publishers died, is `failed`. Nothing is published twice: a publisher that was too slow has lost its claim, and what it
  * saves is ignored.
  */
-export const publishVersions = ({ store, clock, namer, claimMax, leaseMs }: Deps) => {
+export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs }: Deps) => {
   const inProgress = new Set<Promise<void>>()
   const ended: Ended[] = []
   /** Of the store; thrown once the others have been saved. */
@@ -75,15 +77,21 @@ export const publishVersions = ({ store, clock, namer, claimMax, leaseMs }: Deps
     await Promise.all([...byTenant].map((ofTenant) => settle(...ofTenant).catch(keepError)))
   }
 
+  const eventOf = (done: Settlement) => {
+    const { tenantId, pageGroupId, pageId, versionId, status } = done as Ended
+    const ids = { pageGroupId, pageId, versionId }
+    return newEvent(newId, `page_version.${status as EventStatus}`, { tenantId }, ids, isoTime(clock()))
+  }
+
   /** A version that is not published, because a newer one is by now, is ready. */
   const settle = async (tenantId: string, those: readonly Ended[]): Promise<void> => {
-    const saved = new Set(await store.versions.settle(tenantId, those))
+    const saved = new Set(await store.versions.settle(tenantId, those, eventOf))
     const overtaken = those.flatMap((one) =>
       one.status === 'published' && !saved.has(one.versionId)
         ? [{ ...one, status: finished(false) } as const]
         : [],
     )
-    if (overtaken.length > 0) await store.versions.settle(tenantId, overtaken)
+    if (overtaken.length > 0) await store.versions.settle(tenantId, overtaken, eventOf)
   }
 
   return async (stop: AbortSignal, woken?: Promise<void>): Promise<boolean> => {

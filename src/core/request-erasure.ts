@@ -3,7 +3,9 @@ import { untilRecorded } from './decide-and-save.ts'
 import { matchableEmail } from './emails.ts'
 import { prospectErased, prospectNotFound, refuse } from './failures.ts'
 import { erasureOf } from './list-erasures.ts'
+import { newEvent } from './new-event.ts'
 import type { StoredErasure } from './ports/erasures.ts'
+import type { Requester } from './ports/events.ts'
 import type { Needs } from './ports/store.ts'
 import { DAY_MS, isoTime } from './times.ts'
 
@@ -14,7 +16,7 @@ import { DAY_MS, isoTime } from './times.ts'
 const BLOCK_MS_MIN = 60 * 60_000
 
 /** Whom to erase: exactly one of prospect id and email. */
-export type ErasureRequest = NewErasure & { readonly tenantId: string }
+export type ErasureRequest = NewErasure & Requester & { readonly tenantId: string }
 
 /**
  * Erases a person, by prospect id or by email. The prospect is a tombstone and the email is blocked when this resolves;
@@ -25,7 +27,7 @@ export type ErasureRequest = NewErasure & { readonly tenantId: string }
 export const requestErasure =
   ({ store, clock, newId }: Needs<'activities' | 'erasures'>) =>
   async (request: ErasureRequest): Promise<Erasure> => {
-    const { tenantId, blockDays } = request
+    const { tenantId, blockDays, apiKeyId } = request
     const whom = whomOf(request)
     const nowMs = clock()
     const now = isoTime(nowMs)
@@ -52,12 +54,13 @@ export const requestErasure =
       }
       const block = emailHash === null ? null : { prospectId: newId('prospect'), emailHash, until }
       if (running && !block) return erasureOf(running)
-      const recorded = await store.erasures.record({
-        tenantId,
-        now,
-        erasure: running ? null : erasure,
-        block,
-      })
+      const { prospectId } = erasure
+      const isErased = !running && prospectId !== null
+      const by = { tenantId, apiKeyId }
+      const recorded = await store.erasures.record(
+        { tenantId, now, erasure: running ? null : erasure, block },
+        () => (isErased ? [newEvent(newId, 'prospect.erased', by, { prospectId }, now)] : []),
+      )
       return recorded === 'recorded' ? erasureOf(erasure) : recorded
     })
   }

@@ -47,7 +47,7 @@ export const slicesOf = <Query extends Listing, Row, Item extends object>(list: 
     const isAll = last === undefined || items.length === rows.length
     const next = isAll ? resume : positionOf(last)
     if (next === null) return { items, hasMore: false }
-    return { items, hasMore: true, nextCursor: encode(`1:${nameOf(want)}:${next}`) }
+    return { items, hasMore: true, nextCursor: cursorAt(nameOf(want), next) }
   }
 
   return (queries: readonly Query[]): Promise<readonly Outcome<Slice<Item>>[]> =>
@@ -96,11 +96,13 @@ export const afterCursor = (
   const text = Buffer.from(cursor, 'base64url').toString()
   const mark = `1:${list}:`
   const last = text.slice(mark.length)
-  if (encode(text) !== cursor || !text.startsWith(mark) || !position.test(last))
-    refuse('invalid_cursor', 'This cursor was not issued by this list with this filter.', {
-      errors: [{ detail: 'must be the nextCursor of this list with this filter', parameter: 'cursor' }],
-    })
-  return last
+  return encode(text) === cursor && text.startsWith(mark) && position.test(last) ? last : invalidCursor()
 }
 
+export const invalidCursor = (): never =>
+  refuse('invalid_cursor', 'This cursor was not issued by this list with this filter.', {
+    errors: [{ detail: 'must be the nextCursor of this list with this filter', parameter: 'cursor' }],
+  })
+
+export const cursorAt = (list: string, position: string): string => encode(`1:${list}:${position}`)
 const encode = (text: string): string => Buffer.from(text).toString('base64url')

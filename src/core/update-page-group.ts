@@ -8,14 +8,16 @@ import {
   type PageGroupRead,
   type ReadPageGroup,
 } from './get-page-group.ts'
+import { newEvent } from './new-event.ts'
+import type { Requester } from './ports/events.ts'
 import type { Needs } from './ports/store.ts'
 import { type IfRevision, requireRevision } from './revisions.ts'
 import { isoTime } from './times.ts'
 import { atOnce, type Turns } from './turns.ts'
 
 /** Which fields of which page group to change. */
-export type PageGroupUpdate = PageGroupRead & PageGroupFields & IfRevision
-type Deps = Omit<Needs<'pageGroups' | 'tenants'>, 'newId'> & Pick<PageGroupDeps, 'seesDeleted'> & Turns
+export type PageGroupUpdate = PageGroupRead & PageGroupFields & IfRevision & Requester
+type Deps = Needs<'pageGroups' | 'tenants'> & Pick<PageGroupDeps, 'seesDeleted'> & Turns
 
 /**
  * Changes the given fields of a page group. An archived group accepts no new pages; a deleted one is gone for callers. The
@@ -24,8 +26,14 @@ type Deps = Omit<Needs<'pageGroups' | 'tenants'>, 'newId'> & Pick<PageGroupDeps,
  */
 export const updatePageGroup =
   (deps: Deps) =>
-  async ({ ifRevision, tenantId, pageGroupId, ...fields }: PageGroupUpdate): Promise<ReadPageGroup> => {
-    const { store, clock, inTurn = atOnce } = deps
+  async ({
+    ifRevision,
+    tenantId,
+    pageGroupId,
+    apiKeyId,
+    ...fields
+  }: PageGroupUpdate): Promise<ReadPageGroup> => {
+    const { store, clock, newId, inTurn = atOnce } = deps
     const want = { tenantId, pageGroupId }
     await inTurn(pageGroupId, () =>
       untilRecorded(async () => {
@@ -38,7 +46,9 @@ export const updatePageGroup =
         const status = fields.status ?? group.status
         const deletedAt = status === 'deleted' ? (group.deletedAt ?? now) : null
         const after = { ...group, ...fields, status, updatedAt: now, deletedAt }
-        return store.pageGroups.change(after, group.updatedAt, ifRevision && group.revision)
+        return store.pageGroups.change(after, group.updatedAt, ifRevision && group.revision, () => [
+          newEvent(newId, 'page_group.updated', { tenantId, apiKeyId }, { pageGroupId }, now),
+        ])
       }),
     )
     return getPageGroup({ store, seesDeleted: true })(want)
@@ -47,6 +57,6 @@ export const updatePageGroup =
 /** Deletes a page group: callers find neither it nor its pages. Refuses `page_group_not_found`, `precondition_failed`. */
 export const deletePageGroup =
   (deps: Deps) =>
-  async (want: PageGroupRead & IfRevision): Promise<void> => {
+  async (want: PageGroupRead & IfRevision & Requester): Promise<void> => {
     await updatePageGroup(deps)({ ...want, status: 'deleted' })
   }

@@ -3,14 +3,16 @@ import { untilRecorded } from './decide-and-save.ts'
 import { matchableEmail } from './emails.ts'
 import { refuse } from './failures.ts'
 import { prospectOf, shownProspect } from './get-prospect.ts'
+import { newEvent } from './new-event.ts'
+import type { Requester } from './ports/events.ts'
 import type { ProspectWant } from './ports/prospects.ts'
 import type { Needs } from './ports/store.ts'
 import type { RememberedProspects } from './remember-prospects.ts'
 import { isoTime } from './times.ts'
 
 /** What to correct of which prospect. */
-export type ProspectCorrection = ProspectWant & ProspectChanges
-type Deps = Omit<Needs<'prospects' | 'activities'>, 'newId'> & {
+export type ProspectCorrection = ProspectWant & ProspectChanges & Requester
+type Deps = Needs<'prospects' | 'activities'> & {
   readonly remembered?: RememberedProspects | undefined
 }
 
@@ -20,15 +22,17 @@ type Deps = Omit<Needs<'prospects' | 'activities'>, 'newId'> & {
  * Refuses `prospect_not_found`, `prospect_erased`, `email_taken`, and `invalid_request`: an email that identifies nobody.
  */
 export const updateProspect =
-  ({ store, clock, remembered }: Deps) =>
-  async ({ tenantId, prospectId, ...changes }: ProspectCorrection): Promise<Prospect> => {
+  ({ store, clock, newId, remembered }: Deps) =>
+  async ({ tenantId, prospectId, apiKeyId, ...changes }: ProspectCorrection): Promise<Prospect> => {
     const want = { tenantId, prospectId }
     const email = correctedEmail(changes.email)
     const name = changes.name?.trim() === '' ? null : changes.name
     const update = { ...want, email, name, updatedAt: isoTime(clock()) }
+    const by = { tenantId, apiKeyId }
+    const events = () => [newEvent(newId, 'prospect.updated', by, { prospectId }, update.updatedAt)]
     const isChange = email !== undefined || name !== undefined
     return untilRecorded(async () => {
-      const updated = isChange ? await store.prospects.update(update) : null
+      const updated = isChange ? await store.prospects.update(update, events) : null
       if (updated === null) return shownProspect((await store.prospects.find([want]))[0])
       remembered?.forget()
       if (updated !== 'overtaken') return prospectOf(updated)

@@ -2,6 +2,8 @@ import { createPageGroup } from './create-page-group.ts'
 import { createPagesWithVersion } from './create-page-with-version.ts'
 import { createVersion } from './create-version.ts'
 import { deletePage } from './delete-page.ts'
+import { listDeliveries, replayDeliveries, retryDelivery, testWebhookEndpoint } from './deliveries.ts'
+import { eventData } from './event-data.ts'
 import { type GatherObserver, gather } from './gather.ts'
 import { getPages } from './get-page.ts'
 import { getPageGroup } from './get-page-group.ts'
@@ -9,6 +11,7 @@ import { getProspects } from './get-prospect.ts'
 import { getProspectLogs } from './get-prospect-log.ts'
 import { LIST_LENGTH_MAX } from './in-order.ts'
 import { getErasure, listErasures } from './list-erasures.ts'
+import { getEvent, listEvents } from './list-events.ts'
 import { listPageGroups } from './list-page-groups.ts'
 import { listPages } from './list-pages.ts'
 import { listProspectLogs } from './list-prospect-logs.ts'
@@ -25,6 +28,7 @@ import { createTurns } from './turns.ts'
 import { updatePage } from './update-page.ts'
 import { deletePageGroup, updatePageGroup } from './update-page-group.ts'
 import { updateProspect } from './update-prospect.ts'
+import * as endpoints from './webhook-endpoints.ts'
 
 /**
  * Pages and slices may each be as large as a body. Only so many are answered in one turn of the event loop: writing 1 MiB
@@ -49,6 +53,7 @@ type Deps = Needs<keyof Store> &
   UseCaseSettings & {
     /** The memory of prospects, if somebody else also makes it forget. */
     readonly remembered?: RememberedProspects
+    readonly webhooks: endpoints.WebhookTools
     readonly observerOf?: ((operation: string) => GatherObserver | undefined) | undefined
   }
 
@@ -81,7 +86,16 @@ export const composeUseCases = (deps: Deps) => {
   }
   // Apart, so that no activity of a remembered prospect waits for the look-up of another one.
   const [logAtOnce, logWithLookup] = [gatherLogs(), gatherLogs()]
+  const readers = {
+    getProspect: gather(getProspects(deps), readOne('getProspect')),
+    getProspectLog: gather(getProspectLogs(deps), readOne('getProspectLog')),
+    getPage: gather(getPages(deps), readOne('getPage')),
+    getVersion: gather(getVersions(deps), readOne('getVersion')),
+    getWebhookEndpoint: endpoints.getWebhookEndpoint(deps),
+  }
+  const dataOf = eventData({ ...readers, getPageGroup: getPageGroup({ ...deps, seesDeleted: true }) })
   return {
+    ...readers,
     logProspectActivity: (activity: NewActivity): Promise<LoggedActivity> => {
       const found = located(activity)
       return found.rememberedId ? logAtOnce(found) : logWithLookup(found)
@@ -89,18 +103,15 @@ export const composeUseCases = (deps: Deps) => {
     /** A list of them: an activity finds what those before it created. */
     logProspectActivities: (activities: readonly NewActivity[]) => logAll(activities.map(located)),
     listProspects: gather(listProspects(deps), readSlices('listProspects')),
-    getProspect: gather(getProspects(deps), readOne('getProspect')),
     updateProspect: updateProspect({ ...deps, remembered }),
     listTimeline: gather(listTimelines(deps), readSlices('listTimeline')),
     listProspectLogs: gather(listProspectLogs(deps), readSlices('listProspectLogs')),
-    getProspectLog: gather(getProspectLogs(deps), readOne('getProspectLog')),
     listPageGroups: gather(listPageGroups(deps), readSlices('listPageGroups')),
     createPageGroup: createPageGroup(deps),
     getPageGroup: getPageGroup(deps),
     updatePageGroup: updatePageGroup(turning),
     deletePageGroup: deletePageGroup(turning),
     listPages: gather(listPages(deps), readSlices('listPages')),
-    getPage: gather(getPages(deps), readOne('getPage')),
     createPageWithVersion: gather(createPagesWithVersion(deps), {
       ...options('createPageWithVersion'),
       weightOf: ({ supplementaryContext, customName, content }) =>
@@ -109,13 +120,23 @@ export const composeUseCases = (deps: Deps) => {
     updatePage: updatePage(turning),
     deletePage: deletePage(turning),
     listVersions: gather(listVersions(deps), readSlices('listVersions')),
-    getVersion: gather(getVersions(deps), readOne('getVersion')),
     createVersion: createVersion(turning),
     publishVersion: publishVersion(turning),
     unpublishPage: unpublishPage(turning),
     eraseProspect: requestErasure(deps),
     listErasures: gather(listErasures(deps), readSlices('listErasures')),
     getErasure: getErasure(deps),
+    listEvents: listEvents({ ...deps, dataOf }),
+    getEvent: getEvent({ ...deps, dataOf }),
+    createWebhookEndpoint: endpoints.createWebhookEndpoint(deps),
+    listWebhookEndpoints: endpoints.listWebhookEndpoints(deps),
+    updateWebhookEndpoint: endpoints.updateWebhookEndpoint(deps),
+    deleteWebhookEndpoint: endpoints.deleteWebhookEndpoint(deps),
+    rotateWebhookSecret: endpoints.rotateWebhookSecret(deps),
+    testWebhookEndpoint: testWebhookEndpoint(deps),
+    listDeliveries: gather(listDeliveries(deps), readSlices('listDeliveries')),
+    retryDelivery: retryDelivery(deps),
+    replayDeliveries: replayDeliveries(deps),
   }
 }
 

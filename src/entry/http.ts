@@ -9,6 +9,7 @@ import { createNewId } from '../adapters/ids.ts'
 import { type ApiSettings, composeApi } from '../compose/api.ts'
 import { checkOptions } from '../compose/check-options.ts'
 import type { ServiceOptions } from '../compose/create-service.ts'
+import { webhookTools } from '../compose/webhook-tools.ts'
 import { DEFAULTS } from '../config/config.ts'
 import type { Optional } from '../core/use-cases.ts'
 
@@ -41,6 +42,7 @@ export const createApi = ({
   docs = false,
   listsInFlightMax = 1,
   tenantListsMax,
+  webhooks = {},
   onAnswered = () => {},
   onError = (error, requestId) => console.error(requestId, error),
   ...settings
@@ -48,6 +50,7 @@ export const createApi = ({
   const { api, onSignal } = composeApi({
     ...checkOptions({ store, clock, newId, listsInFlightMax, tenantListsMax }),
     settings: withDefaults(checkOptions(settings)),
+    webhooks: webhookTools(webhooks, clock),
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     ready: () => store.ready(),
     rawRoutes: docs ? docsRoutes() : [],

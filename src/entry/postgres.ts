@@ -17,12 +17,13 @@ export type { PostgresInstance } from '../adapters/postgres/instance.ts'
  * The instance's own limits of connections and time apply; `close` leaves it open. `watch` emits what this store does,
  * not what other processes do: a publisher finds their pages at its next poll.
  *
- * With `cluster: 'citus'` the tables are distributed with sql/citus.sql. The instance must not prepare statements.
+ * With `cluster: 'citus'` the tables are distributed with sql/citus.sql. The instance must not prepare statements. With
+ * `everyEvent` tenants without webhook endpoints have events too.
  */
 export const postgresStore = <Types extends Record<string, unknown>>(
   sql: PostgresInstance<Types>,
-  options: { readonly cluster?: 'citus' } = {},
-): Store => storeOver(sql as unknown as PostgresInstance, readMigrations('postgres'), options.cluster)
+  { cluster, everyEvent }: { readonly cluster?: 'citus'; readonly everyEvent?: boolean } = {},
+): Store => storeOver(sql as unknown as PostgresInstance, readMigrations('postgres'), cluster, everyEvent)
 
 /** Creates or updates the tables, in one transaction under a lock; the same as `migrate` of a store. */
 export const migrate = <Types extends Record<string, unknown>>(sql: PostgresInstance<Types>) =>

@@ -11,8 +11,10 @@ export type SqliteOptions = {
   readonly path: string
   /** How long a write waits for another process that writes. */
   readonly busyMsMax?: number | undefined
+  /** Tenants without webhook endpoints have events too, for the feed. */
+  readonly everyEvent?: boolean | undefined
 }
 
 /** A store on one file, by the SQLite inside Node. Call `migrate` before anything else, and `close` at the end. */
-export const sqliteStore = ({ path, busyMsMax = 5_000 }: SqliteOptions): Store =>
-  storeOver(checkOptions({ path, busyMsMax }), readMigrations('sqlite'))
+export const sqliteStore = ({ path, busyMsMax = 5_000, everyEvent = false }: SqliteOptions): Store =>
+  storeOver({ ...checkOptions({ path, busyMsMax }), everyEvent }, readMigrations('sqlite'))

@@ -36,7 +36,7 @@ const checkDatabase = async (config: Config, thorough: boolean): Promise<readonl
     return [passed('database', 'memory: everything is lost when the service stops')]
   const known = readMigrations(database.kind).length
   return database.kind === 'sqlite'
-    ? examineSqlite(database.path, known, thorough)
+    ? examineSqlite(database.path, known, thorough, config.secretsKey)
     : examinePostgres(database.url, known, config)
 }
 

@@ -5,12 +5,12 @@ import { endPool, ONE_PLAN, openPostgres, PLAN_EACH, type Sql } from '../adapter
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/ports/world.ts'
-import { type Check, checkMigrations, failed, inWords, passed } from './check.ts'
+import { type Check, checkMigrations, failed, inWords, passed, webhookSecrets } from './check.ts'
 
 const MS_MAX = 15_000
 const DRIFT_MS_MAX = 5_000
 
-type Settings = Pick<Config, 'databasePooler' | 'databaseCluster' | 'statementMsMax'>
+type Settings = Pick<Config, 'databasePooler' | 'databaseCluster' | 'statementMsMax' | 'secretsKey'>
 
 /** What can be wrong with PostgreSQL. Connects as the service does. */
 export const examinePostgres = async (
@@ -52,7 +52,10 @@ const examine = async (sql: Sql, migrationsKnown: number, settings: Settings, cl
           ('prospects', '{select, insert, update, delete}'), ('prospect_logs', '{select, insert, update, delete}'),
           ('tenants', '{select}'), ('erasures', '{select, insert, update}'),
           ('page_groups', '{select, insert, update}'), ('page_counts', '{select, insert, update}'),
-          ('pages', '{select, insert, update, delete}'), ('page_versions', '{select, insert, update, delete}')
+          ('pages', '{select, insert, update, delete}'), ('page_versions', '{select, insert, update, delete}'),
+          ('events', '{select, insert, update, delete}'), ('event_counts', '{select, insert, update}'),
+          ('webhook_endpoints', '{select, insert, update, delete}'),
+          ('webhook_deliveries', '{select, insert, update, delete}')
         ) as needed ("table", privileges), unnest(privileges) as privilege
         where not case privilege
           when 'delete' then has_table_privilege(to_regclass("table"), privilege)
@@ -65,7 +68,12 @@ const examine = async (sql: Sql, migrationsKnown: number, settings: Settings, cl
   if (found.missing?.includes('schema_migrations')) return [...checks, role(found)]
   const applied = await lastMigration(askOn(sql))
   const migrations = checkMigrations(applied, migrationsKnown)
-  return applied === 0 ? [...checks, migrations] : [...checks, role(found), migrations]
+  if (applied === 0) return [...checks, migrations]
+  const isReadable = migrations.ok && found.missing === null
+  const endpoints = isReadable
+    ? await sql`select from webhook_endpoints where status <> 'deleted' limit 1`
+    : []
+  return [...checks, role(found), migrations, ...webhookSecrets(endpoints.length > 0, settings.secretsKey)]
 }
 
 /** What the service would refuse with: a sentence, and its remedy. */

@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/open.ts'
 import { isLost, LOST_REMEDY, lostDetail } from '../adapters/sqlite/place.ts'
 import { orNull } from '../core/or-null.ts'
-import { type Check, checkMigrations, failed, passed } from './check.ts'
+import { type Check, checkMigrations, failed, passed, webhookSecrets } from './check.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 
 const FREE_BYTES_MIN = 268_435_456
@@ -12,7 +12,12 @@ const FREE_BYTES_MIN = 268_435_456
 const QUICK_BYTES_MAX = 1_073_741_824
 
 /** What can be wrong with the embedded database. `thorough` also reads every page of a large file. */
-export const examineSqlite = (configuredPath: string, migrationsKnown: number, thorough: boolean) => {
+export const examineSqlite = (
+  configuredPath: string,
+  migrationsKnown: number,
+  thorough: boolean,
+  secretsKey: Buffer | null,
+) => {
   const path = resolve(configuredPath)
   const folder = nearestFolder(path)
   const places = [writeAccess(path, folder), disk(folder)]
@@ -26,7 +31,8 @@ export const examineSqlite = (configuredPath: string, migrationsKnown: number, t
       const { size } = statSync(path)
       const database = passed('database', `SQLite ${version}, ${path}, ${size} bytes`)
       const isRead = thorough || size <= QUICK_BYTES_MAX
-      return [database, ...places, privacy(path), integrity(file, isRead), migrations]
+      const secrets = migrations.ok ? webhookSecrets(hasEndpoints(file), secretsKey) : []
+      return [database, ...places, privacy(path), integrity(file, isRead), migrations, ...secrets]
     })
   } catch (error) {
     const detail = `${path} could not be read: ${(error as Error).message}`
@@ -35,6 +41,9 @@ export const examineSqlite = (configuredPath: string, migrationsKnown: number, t
     return [failed('database', detail, remedy), ...places]
   }
 }
+
+const hasEndpoints = (file: DatabaseSync): boolean =>
+  file.prepare("select 1 from webhook_endpoints where status <> 'deleted' limit 1").get() !== undefined
 
 /** The folder of the file, or the nearest one above it that exists. */
 const nearestFolder = (path: string): string => {

@@ -1,4 +1,4 @@
-import { AFTER_ALL_IDS } from '../adapters/rows.ts'
+import { AFTER_ALL_IDS } from '../adapters/take-slice.ts'
 import { brandsOf } from '../core/create-tenant.ts'
 import { prospectLogOf } from '../core/get-prospect-log.ts'
 import type { Store } from '../core/ports/store.ts'

@@ -10,16 +10,17 @@ export const checkShape = <Shape extends v.GenericSchema>(
   const { output, issues = [] } = v.safeParse(shape, Array.isArray(given) ? null : given)
   const faults = issues.map((issue) => {
     const path = (issue.path ?? []).map(({ key }) => String(key))
-    return { detail: detailOf(issue), [place]: place === 'pointer' ? pointerTo(path) : path.join() }
+    return { detail: detailOf(issue), [place]: place === 'pointer' ? pointerTo(path) : (path[0] ?? '') }
   })
   return { output: output as v.InferOutput<Shape>, faults }
 }
 
 /** valibot's own messages quote the value, which may be somebody's email. */
 const detailOf = (issue: v.BaseIssue<unknown>): string => {
-  if (issue.kind === 'validation' || issue.type === 'custom' || issue.type === 'picklist')
-    return issue.message
+  if (issue.kind === 'validation' || issue.type === 'custom') return issue.message
   if (issue.received === 'undefined') return 'is required'
+  if (issue.type === 'picklist')
+    return `must be one of ${issue.expected?.replaceAll(/[()"]/g, '').replaceAll(' |', ',')}`
   const kind = issue.expected?.toLowerCase() ?? ''
   return `must be ${/^[aeio]/.test(kind) ? 'an' : 'a'} ${kind}`
 }

@@ -4,7 +4,7 @@ import { SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, described, id, optional, text, timestamp, whole } from './text.ts'
 
 export const PAGE_GROUP_STATUSES = ['active', 'archived', 'deleted'] as const
-const status = () => v.picklist(PAGE_GROUP_STATUSES, `must be one of ${PAGE_GROUP_STATUSES.join(', ')}`)
+const status = () => v.picklist(PAGE_GROUP_STATUSES)
 export type PageGroupStatus = (typeof PAGE_GROUP_STATUSES)[number]
 
 /** A page group as callers see it. Every field is always present; `headerActionId` comes last. */
@@ -66,7 +66,7 @@ export const PageGroupChanges = v.object({
   ...PageGroupInput.entries,
   status: v.exactOptional(
     described(
-      v.picklist(['active', 'archived'], 'must be one of active, archived'),
+      v.picklist(['active', 'archived']),
       'An archived group accepts no new pages or versions, and no version can be published by hand.',
     ),
   ),

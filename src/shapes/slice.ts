@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import { described, documented, optional } from './text.ts'
 
-const ITEMS_MAX = 100
+export const ITEMS_MAX = 100
 const isLimit = (given: string): boolean =>
   /^[0-9]+$/.test(given) && Number(given) >= 1 && Number(given) <= ITEMS_MAX
-const limit = () =>
+export const limit = () =>
   v.pipe(
     v.string(),
     documented(v.check(isLimit, 'must be a whole number from 1 to 100'), {

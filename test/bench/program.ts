@@ -16,13 +16,13 @@ export const prepare = async (): Promise<void> => {
 }
 
 /** A tenant with its brand and a key, made by the command line in a database that it migrates. */
-export const createOwner = async (databaseUrl: string): Promise<Owner> => {
+export const createOwner = async (databaseUrl: string, bin = BIN): Promise<Owner> => {
   const ask = async (...args: string[]) =>
     JSON.parse(
-      await run(process.execPath, [BIN, ...args], { env: { DATABASE_URL: databaseUrl }, msMax: 60_000 }),
+      await run(process.execPath, [bin, ...args], { env: { DATABASE_URL: databaseUrl }, msMax: 60_000 }),
     )
   await ask('migrate')
   const { tenantId, brandId } = await ask('tenants', 'create', '--name', 'Bench')
-  const { apiKey } = await ask('keys', 'create', '--tenant', tenantId)
+  const { apiKey } = await ask('keys', 'create', '--tenant', tenantId, '--scope', 'all')
   return { tenantId, brandId, apiKey }
 }

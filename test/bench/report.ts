@@ -1,4 +1,5 @@
 import { CASES } from './cases.ts'
+import { eventsText } from './events-report.ts'
 import type { Footprint } from './footprint.ts'
 import { growthText } from './growth-report.ts'
 import { hourText } from './hour-report.ts'
@@ -16,6 +17,7 @@ export const reportOf = (results: Results): string =>
     ...(results.growth ? growthText(results.growth) : []),
     ...(results.publishers ? publishersText(results.publishers) : []),
     ...(results.reads ? readsText(results.reads) : []),
+    ...(results.events ? eventsText(results.events) : []),
     ...(results.hour ? hourText(results.hour) : []),
     verdictText(verdictsOf(results)),
     ...(results.cases ? [shortForm(results.cases)] : []),

@@ -59,6 +59,14 @@ export type PublishersFound = {
   readonly publishers: readonly { readonly count: number; readonly isNamed: boolean; readonly rate: number }[]
 }
 
+export type DeliveriesFound = { readonly kind: Kind; readonly endpoints: number; readonly rate: number }
+export type LatencyFound = { readonly kind: Kind; readonly p50Ms: number; readonly p99Ms: number }
+export type EventsFound = {
+  readonly events: readonly Cell[]
+  readonly deliveries: readonly DeliveriesFound[]
+  readonly latencies: readonly LatencyFound[]
+}
+
 export type ReadsFound = { readonly reads: readonly Cell[] }
 
 export type Results = {
@@ -66,6 +74,7 @@ export type Results = {
   readonly growth?: Measured & GrowthFound
   readonly publishers?: Measured & PublishersFound
   readonly reads?: Measured & ReadsFound
+  readonly events?: Measured & EventsFound
   readonly hour?: Measured & HourFound
 }
 

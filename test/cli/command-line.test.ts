@@ -80,6 +80,13 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'prospect-logs export --tenant t --until 2026-11-22T09:00:00':
       '--until must be a date-time with an offset, such as 2026-11-22T09:00:00Z',
     'prospect-logs export --tenant t --until 2026-11-22T09:00:00+01:00': 'accepted',
+    'events list': '--tenant is required',
+    'webhooks list --tenant t --status failed': 'unknown option --status',
+    'webhooks deliveries --tenant t': 'ID is required',
+    'webhooks replay e --tenant t': '--since is required',
+    'webhooks replay e --tenant t --since yesterday':
+      '--since must be a date-time with an offset, such as 2026-11-22T09:00:00Z',
+    'webhooks replay e --tenant t --since 2026-11-22T09:00:00Z --all': 'accepted',
     'page-groups create --tenant t --name n': 'page group 1 needs a name and a title',
     'page-groups update a': 'nothing to change: no field is given',
     [`tenants create --name ${'x'.repeat(256)}`]: '--name must be text of at most 255 characters',

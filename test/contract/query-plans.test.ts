@@ -69,6 +69,10 @@ overStores(
   ['postgres'],
 )
 
+/** Some versions make a Bloom filter of a list as they read it: no step over a table. What is counted has a limit. */
+const HARMLESS =
+  /^(SEARCH|LIST SUBQUERY|SCALAR SUBQUERY|CREATE BLOOM FILTER$|CO-ROUTINE|SCAN \(subquery|SCAN \w+ USING INDEX \w+_pending$)/
+
 overStores(
   async (t, kind) => {
     t.test('every statement of a list, a read or a look-up walks an index and sorts nothing', async (t) => {
@@ -97,9 +101,8 @@ overStores(
           .all<{ detail: string }>(`explain query plan ${sql}`)
           .map(({ detail }) => detail)
         t.ok(steps.length > 0)
-        // Some versions make a Bloom filter of a list as they read it: no step over a table.
         t.strictSame(
-          steps.filter((step) => !/^(SEARCH|LIST SUBQUERY|SCALAR SUBQUERY|CREATE BLOOM FILTER$)/.test(step)),
+          steps.filter((step) => !HARMLESS.test(step)),
           [],
           sql,
         )

@@ -103,6 +103,8 @@ t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t
     const things = await fillTenant(store)
     /** What is not permitted now, of all that serves callers and the publisher, or of what serves commands. */
     const refused = async (forCommands: boolean): Promise<string[]> => {
+      // The first number of a tenant takes another statement than those after it.
+      await run(owner, ['delete from events', 'delete from event_counts'])
       const asked = verbs
         .filter(({ serves }) => (serves === 'commands') === forCommands)
         .map(({ name, ask }) => ({ name, ask: () => ask(store, things.tenant, things) }))

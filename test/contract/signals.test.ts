@@ -167,10 +167,10 @@ overStores(async (t, kind) => {
       const signals: Signal[] = []
       const assumed = new Promise<Signal[]>((resolve) => {
         store.watch((signal) => {
-          if (signals.push(signal) === 4) resolve(signals)
+          if (signals.push(signal) === 6) resolve(signals)
         })
       })
-      const expected = ['keys', 'versions', 'keys', 'versions']
+      const expected = ['keys', 'versions', 'events', 'keys', 'versions', 'events']
       t.strictSame(await Promise.race([assumed, gaveUp.promise]), expected)
     },
   )

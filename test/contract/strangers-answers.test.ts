@@ -21,6 +21,9 @@ type Named = {
   readonly log: string
   readonly email: string
   readonly erasure: string
+  readonly event: string
+  readonly sequence: string
+  readonly endpoint: string
   /** Two for activities, two for pages of the group, one for a group and one for a version; each is good for one request. */
   readonly keys: readonly [string, string, string, string, string, string]
 }
@@ -28,6 +31,7 @@ type Request = readonly [operation: string, sent?: Sent]
 type Case = (named: Named, own: Named) => Request
 
 const ACTIVITY = { source: 'crm', payload: {} }
+const ENDPOINTS = '/v0/webhook_endpoints'
 const PAGE = { customName: 'Sale' }
 const at = (list: string, lastId: string) =>
   `cursor=${Buffer.from(`1:${list}:${lastId}`).toString('base64url')}`
@@ -138,9 +142,34 @@ const CASES: Readonly<Record<string, Case>> = {
   'unpublishing a page': (named) => [`POST ${pageAt(named)}/unpublish`],
   'an erasure': ({ erasure }) => [`GET /v0/erasures/${erasure}`],
   'erasures after one': ({ erasure }) => [`GET /v0/erasures?${at('erasures', erasure)}`],
+  'an event': ({ event }) => [`GET /v0/events/${event}`],
+  'events after one': ({ sequence }) => [`GET /v0/events?${at('events', sequence)}`],
+  'a webhook endpoint': ({ endpoint }) => [`GET ${ENDPOINTS}/${endpoint}`],
+  'a change of a webhook endpoint': ({ endpoint }) => [
+    `PATCH ${ENDPOINTS}/${endpoint}`,
+    { json: { description: 'Mine' } },
+  ],
+  'another secret for a webhook endpoint': ({ endpoint }) => [`POST ${ENDPOINTS}/${endpoint}/rotate_secret`],
+  'a test of a webhook endpoint': ({ endpoint }) => [`POST ${ENDPOINTS}/${endpoint}/test`],
+  'the deliveries of a webhook endpoint': ({ endpoint }) => [`GET ${ENDPOINTS}/${endpoint}/deliveries`],
+  'the deliveries of a webhook endpoint after one': ({ endpoint, event }) => [
+    `GET ${ENDPOINTS}/${endpoint}/deliveries?${at(`deliveries/${endpoint}?`, event)}`,
+  ],
+  'the own deliveries after one of somebody else': ({ endpoint, event }, own) => [
+    `GET ${ENDPOINTS}/${own.endpoint}/deliveries?${at(`deliveries/${endpoint}?`, event)}`,
+  ],
+  'a retry of an event': ({ endpoint, event }) => [`POST ${ENDPOINTS}/${endpoint}/deliveries/${event}/retry`],
+  'a retry of an event at the own webhook endpoint': ({ event }, own) => [
+    `POST ${ENDPOINTS}/${own.endpoint}/deliveries/${event}/retry`,
+  ],
+  'a replay at a webhook endpoint': ({ endpoint }) => [
+    `POST ${ENDPOINTS}/${endpoint}/replay`,
+    { json: { since: '1970-01-01T00:00:00Z' } },
+  ],
   'erasing a prospect': ({ prospect }) => ['POST /v0/erasures', { json: { prospectId: prospect } }],
   'erasing an email': ({ email }) => ['POST /v0/erasures', { json: { email, blockDays: 1 } }],
   'deleting a page': (named) => [`DELETE ${pageAt(named)}`],
+  'deleting a webhook endpoint': ({ endpoint }) => [`DELETE ${ENDPOINTS}/${endpoint}`],
   'deleting a page group': ({ archived }) => [`DELETE /v0/page_groups/${archived}`],
 }
 /** Where the owner too is answered as if there were nothing, is told before anything is looked for, or both have such an email by then. */
@@ -157,7 +186,9 @@ const openService = async (t: Test, kind: StoreKind) => {
   const scene = await openScene({ storeAs: () => noting(store, called) })
   const deps = { store, clock: scene.clock, newId: scene.newId }
 
+  let tenants = 0
   const newTenant = async (name: string) => {
+    tenants++
     const { tenantId, brandId } = await createTenant(deps)({ name })
     const { apiKey } = await issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
     const call = (...[operation, sent = {}]: Request) => scene.call(operation, { ...sent, key: apiKey })
@@ -179,7 +210,21 @@ const openService = async (t: Test, kind: StoreKind) => {
     ).json
     const gone = { email: `gone from ${tenantId}` }
     const { erasureId } = (await call('POST /v0/erasures', { json: gone })).json
+    const json = { url: 'https://example.com' }
+    const { webhookEndpointId } = (await call(`POST ${ENDPOINTS}`, { json })).json
+    // Every tenant has another number of events, so that a number tells whose it is.
+    for (let i = 0; i < 3 * tenants; i++) await call(...logged({ email }))
+    await store.events.number({ tenantId, now: new Date(scene.clock()).toISOString(), max: 100 })
+    const { items } = (await call('GET /v0/events')).json as {
+      items: { eventId: string; sequence: number }[]
+    }
+    const last = items.at(-1)
     const own: Named = {
+      ...{
+        endpoint: String(webhookEndpointId),
+        event: String(last?.eventId),
+        sequence: String(last?.sequence),
+      },
       ...{ group, archived, deleted, email, keys },
       erasure: String(erasureId),
       brand: brandId,
@@ -254,6 +299,9 @@ overStores(async (t, kind) => {
     prospect: newId('prospect'),
     log: newId('prospectlog'),
     erasure: newId('erasure'),
+    event: newId('event'),
+    sequence: '999',
+    endpoint: newId('webhookendpoint'),
     email: `${newId('tenant')}@example.com`,
     keys: keysOf(newId('tenant')),
   }
@@ -266,7 +314,10 @@ overStores(async (t, kind) => {
       t.ok(kind.name !== 'postgres' || theirs.texts.length > 0, 'statements were counted')
       const given = JSON.stringify(request(owner.own, stranger.own))
       for (const [what, text] of Object.entries({ ...owner.own, keys: owner.own.keys.join() }))
-        t.notOk(told.includes(text) && !given.includes(text), `the answer does not tell the ${what}`)
+        t.notOk(
+          what !== 'sequence' && told.includes(text) && !given.includes(text),
+          `the answer does not tell the ${what}`,
+        )
       const { told: __, ...own } = await asked(owner.call, request(owner.own, owner.own))
       if (!ALIKE_FOR_OWNER.includes(name)) t.notSame(own, theirs, 'its owner is answered otherwise')
     })

@@ -13,6 +13,10 @@ const DISTRIBUTED = [
   'prospects',
   'erasures',
   'prospect_logs',
+  'events',
+  'event_counts',
+  'webhook_endpoints',
+  'webhook_deliveries',
 ]
 
 type Plan = {
@@ -50,7 +54,10 @@ overStores(
           return !conditions.includes(`tenant_id = '${tenantId}'`)
         })
         .map((node) => `${node['Node Type']} on ${node['Relation Name']} without the tenant`)
-      const inserts = text.replaceAll(/\s+/g, ' ').match(/insert into \w+( as \w+)? \([^)]*\) (?!values )/g)
+      // Values, or rows of the same tenant as a row of a table beside theirs.
+      const inserts = text
+        .replaceAll(/\s+/g, ' ')
+        .match(/insert into \w+( as \w+)? \([^)]*\) (?!values |select [vw]\.tenant_id)/g)
       return [...unbound, ...(inserts ?? []).map((insert) => `${insert}… of rows that are not values`)]
     }
 

@@ -2,13 +2,15 @@ import t from 'tap'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { deleteExpired } from '../../src/core/delete-expired.ts'
 import type { Erasures } from '../../src/core/ports/erasures.ts'
+import type { Events } from '../../src/core/ports/events.ts'
+import { idsSince } from '../../src/core/times.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'
 const ON = new AbortController().signal
 
 /** Tenants `t000`, `t001` …, and what expires of each: so many lists, or an error. */
-const setting = async (lists: readonly (number | Error)[]) => {
-  const { tenants, erasures } = memoryStore()
+const setting = async (lists: readonly (number | Error)[], eventLists = 0) => {
+  const { tenants, erasures, events } = memoryStore()
   const idOf = (i: number) => `t${String(i).padStart(3, '0')}`
   for (const i of lists.keys())
     await tenants.add({ tenantId: idOf(i), brandId: `b${i}`, name: 'Acme', createdAt: NOW })
@@ -23,18 +25,24 @@ const setting = async (lists: readonly (number | Error)[]) => {
     left.set(tenantId, Math.max(0, list - 1))
     return list > 1
   }
+  const eventCuts: string[] = []
+  const expireEvents: Events['expire'] = async ({ beforeEventId }) => {
+    eventCuts.push(beforeEventId)
+    return eventLists-- > 1
+  }
   const errors: unknown[] = []
   const step = deleteExpired({
-    store: { tenants, erasures: { ...erasures, expire } },
+    store: { tenants, erasures: { ...erasures, expire }, events: { ...events, expire: expireEvents } },
     clock: () => Date.parse(NOW),
     retentionDays: 1,
+    eventDaysKept: 30,
     onError: (error) => errors.push(error),
   })
   const round = async () => {
     while (await step(ON));
     return asked.splice(0)
   }
-  return { tenants, step, round, asked, cuts, errors }
+  return { tenants, step, round, asked, cuts, eventCuts, errors }
 }
 
 t.test('a tenant whose turn fails keeps nobody else waiting, and has a turn in the next round', async (t) => {
@@ -79,4 +87,10 @@ t.test('if the tenants cannot be listed, the next call goes on at the same place
   Object.assign(tenants, { list })
   t.equal(await step(ON), false)
   t.strictSame(asked, ['t000', 't001', 't001'])
+})
+
+t.test('events expire after their own time, as many lists as it takes', async (t) => {
+  const { round, eventCuts } = await setting([1], 3)
+  await round()
+  t.strictSame(eventCuts, Array(3).fill(idsSince('event', '2025-12-02T00:00:00.000Z')))
 })

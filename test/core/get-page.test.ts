@@ -1,7 +1,7 @@
 import t from 'tap'
 import { getPages } from '../../src/core/get-page.ts'
 import { publishVersions } from '../../src/core/publish-versions.ts'
-import { idOf } from '../support/setting.ts'
+import { countedIds, idOf } from '../support/setting.ts'
 import { noOf, one, scene } from './scene.ts'
 
 t.test('a page that is not published yet is read all the same', async (t) => {
@@ -31,7 +31,7 @@ t.test('a published page shows its published version', async (t) => {
   const { clock, createPage, newGroup, readPage, store } = await scene()
   const { page } = await createPage(await newGroup())
   clock.advance(1_500)
-  await publishVersions({ store, clock, namer: null, claimMax: 1, leaseMs: 1_000 })(
+  await publishVersions({ store, clock, newId: countedIds(), namer: null, claimMax: 1, leaseMs: 1_000 })(
     new AbortController().signal,
   )
   const { publishedVersion, latestVersion } = await readPage(page)

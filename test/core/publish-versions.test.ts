@@ -3,6 +3,7 @@ import type { PatientNamer } from '../../src/core/name-patiently.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { ATTEMPTS_MAX, publishVersions } from '../../src/core/publish-versions.ts'
 import { someClaim } from '../support/rows.ts'
+import { countedIds } from '../support/setting.ts'
 import { scene } from './scene.ts'
 
 const LEASE_MS = 30_000
@@ -264,7 +265,14 @@ t.test('an error of the store ends no other attempt, and is thrown', async (t) =
     return store.versions.settle(owner, settlements)
   }
   const broken = { versions: { ...store.versions, settle: away } }
-  const step = publishVersions({ store: broken, clock, namer: null, claimMax: 10, leaseMs: LEASE_MS })
+  const step = publishVersions({
+    store: broken,
+    clock,
+    newId: countedIds(),
+    namer: null,
+    claimMax: 10,
+    leaseMs: LEASE_MS,
+  })
   await t.rejects(step(GOING_ON), { message: 'away' })
   t.equal((await read()).latestVersion.status, 'processing')
   t.equal((await readPage(page)).latestVersion.status, 'published')
@@ -283,6 +291,7 @@ t.test('a version whose context cannot be read is tried again, and the others ar
   const step = publishVersions({
     store: broken,
     clock,
+    newId: countedIds(),
     namer: naming('Name'),
     claimMax: 9,
     leaseMs: LEASE_MS,

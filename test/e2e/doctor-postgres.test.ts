@@ -91,7 +91,7 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
 
   t.test('a clock that differs and settings that can lose writes are reported', async (t) => {
     const { url, env, run } = await newDatabase(postgres)
-    const settings = { databasePooler: false, databaseCluster: null, statementMsMax: 5_000 }
+    const settings = { databasePooler: false, databaseCluster: null, statementMsMax: 5_000, secretsKey: null }
     const known = readMigrations('postgres').length
     const checks = await examinePostgres(url, known, settings, () => Date.now() + 60_000)
     t.match(

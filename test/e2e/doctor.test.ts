@@ -32,7 +32,8 @@ t.test('a sound embedded database passes every check, and doctor does not change
   const before = readFileSync(path)
   const { names, failed } = await diagnosed(t, env)
   t.strictSame(failed, [])
-  t.strictSame(names, ['settings', 'database', 'write access', 'disk', 'privacy', 'integrity', 'migrations'])
+  const checks = ['settings', 'database', 'write access', 'disk', 'privacy', 'integrity', 'migrations']
+  t.strictSame(names, [...checks, 'webhook secrets'])
   t.ok(before.equals(readFileSync(path)))
   t.strictSame((await diagnosed(t, env, '--thorough')).failed, [])
 })

@@ -3,7 +3,12 @@ import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createLog } from '../../src/adapters/log.ts'
 import { COMMANDS } from '../../src/cli/main.ts'
+import { createRuntime } from '../../src/compose/service.ts'
+import { webhookTools } from '../../src/compose/webhook-tools.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { createWebhookEndpoint } from '../../src/core/webhook-endpoints.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import {
   type Environment,
@@ -45,6 +50,17 @@ const newDatabaseFor = async (t: Test, line: string): Promise<Environment> => {
   t.teardown(postgres.stop)
   return { NEW_DATABASE_URL: await postgres.newDatabase() }
 }
+/** Endpoints are created over HTTP. */
+const newEndpoint = async (env: Environment, tenantId: string): Promise<string> => {
+  const world = createRuntime(readConfig(env), createLog('silent'))
+  const endpoint = { tenantId, url: 'https://example.com', types: null, description: null }
+  const { webhookEndpointId } = await createWebhookEndpoint({
+    ...world,
+    webhooks: webhookTools({}, world.clock),
+  })(endpoint)
+  await world.store.close()
+  return webhookEndpointId
+}
 const noWhereTo = ({ words }: { words: string }) => (words === 'move' ? whyNoPostgres() : null)
 
 for (const { words, examples } of COMMANDS.filter(({ words }) => words !== 'serve'))
@@ -56,7 +72,8 @@ for (const { words, examples } of COMMANDS.filter(({ words }) => words !== 'serv
         const folder = newFolder(t)
         const env = { DATABASE_URL: `sqlite:${join(folder, 'test.db')}`, ...(await newDatabaseFor(t, line)) }
         const { tenantId, apiKeyId, pageGroupId } = await seed(env)
-        const ids = { TENANT: tenantId, KEY_ID: apiKeyId, GROUP: pageGroupId }
+        const ENDPOINT = line.includes('$ENDPOINT') ? await newEndpoint(env, tenantId) : ''
+        const ids = { TENANT: tenantId, KEY_ID: apiKeyId, GROUP: pageGroupId, ENDPOINT }
         const pasted = await paste(line, { ...env, ...ids }, folder)
         // A move reports its progress on stderr.
         t.match(pasted, { code: 0, ...(words !== 'move' && { stderr: '' }) }, line)

@@ -81,8 +81,8 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
     t.strictSame(JSON.parse(stdout), { moved: true, rows, tables })
     t.match(linesOf(stderr).at(-1), {
       step: 'checking',
-      table: 'erasures',
-      rows: tables['erasures'],
+      table: 'webhook_deliveries',
+      rows: tables['webhook_deliveries'],
     })
     t.strictSame(await sqliteRows(path), before, 'the source did not change')
 

@@ -67,7 +67,14 @@ t.test('the JSON of a page group is kept as its text', async (t) => {
 
 t.test('a page group, a page and its versions are changed by hand, for a revision if given', async (t) => {
   const { service, store, clock, tenantId } = await opened()
-  const publisher = publishVersions({ store, clock, namer: null, claimMax: 10, leaseMs: 1_000 })
+  const publisher = publishVersions({
+    store,
+    clock,
+    newId: countedIds(),
+    namer: null,
+    claimMax: 10,
+    leaseMs: 1_000,
+  })
   const creation = { tenantId, name: 'a', title: 'A', idempotencyKey: 'k' }
   const { pageGroup } = await service.createPageGroup(creation)
   t.match(await service.createPageGroup(creation), { pageGroup, revision: 1, replayed: true })

@@ -92,6 +92,44 @@ overStores(async (t, kind) => {
       t.equal(seen.length, target.startsWith(`${GROUPS}?`) ? groups.length : 4)
     }
   })
+
+  t.test('the feed goes on after the number in its cursor, and takes nothing else', async (t) => {
+    const json = (value: object) => ({ body: Buffer.from(JSON.stringify(value)) })
+    const url = 'https://example.com'
+    assert.equal((await world.ask('POST', '/v0/webhook_endpoints', json({ url }))).status, 201)
+    for (let i = 0; i < 5; i++)
+      await world.ask('POST', '/v0/prospect_logs', json({ source: 'crm', payload: {} }))
+    const [tenantId = ''] = await world.store.events.waiting('', 1)
+    const last = await world.store.events.number({ tenantId, now: '2026-01-01T00:00:00.000Z', max: 100 })
+    t.equal(last, 10)
+    const position = fc.oneof(
+      { weight: 2, arbitrary: fc.integer({ min: -2, max: 2 * last }).map(String) },
+      { weight: 1, arbitrary: fc.bigInt().map(String) },
+      { weight: 1, arbitrary: fc.constantFrom('', '00', '01', '1.0', '1e0', ' 1', '٣', '9'.repeat(400)) },
+    )
+    const plain = position.map((position) => `1:events:${position}`)
+    const some = fc.oneof(plain, nearly(plain)).map(encoded)
+    const given = fc.oneof(some, nearly(some), fc.constantFrom('latest', 'LATEST', ''))
+    const counts = { taken: 0, refused: 0 }
+    const property = fc.asyncProperty(given, async (given) => {
+      const cursor = given.toWellFormed()
+      const { code, json } = await world.ask('GET', `/v0/events?cursor=${encodeURIComponent(cursor)}`)
+      const [, number] = /^1:events:(0|[1-9][0-9]?)$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
+      const isReal = encoded(`1:events:${number}`) === cursor && Number(number) <= last
+      assert.equal(code, isReal || cursor === 'latest' ? null : 'invalid_cursor')
+      counts[code === null ? 'taken' : 'refused']++
+      if (!isReal) return
+      const { items } = json as { items: { sequence: number }[] }
+      const sequences = items.map(({ sequence }) => sequence)
+      assert.deepEqual(
+        sequences,
+        Array.from({ length: last - Number(number) }, (_, i) => Number(number) + 1 + i),
+      )
+    })
+    await always(t, property, 300)
+    t.comment(JSON.stringify(counts))
+    t.ok(counts.taken > 30 && counts.refused > 50, 'all of it came about')
+  })
 })
 
 const decodeOnce = (cursor: string) => Buffer.from(cursor, 'base64url').toString()

@@ -23,11 +23,13 @@ overStores(async (t, kind) => {
     if (method === 'OPTIONS') return null
     if (!methods.includes(method)) return 'method_not_allowed'
     const ids = (shape.exec(path) ?? []).slice(1).map(decoded)
-    const needsBody = method === 'PATCH' || (method === 'POST' && !path.startsWith('/v0/page_groups/'))
+    const needsBody = method === 'PATCH' || (method === 'POST' && !TAKES_NO_BODY.test(path))
     if (needsBody) return 'invalid_json'
     if (path.startsWith('/v0/prospect_logs/')) return 'prospect_log_not_found'
     if (path.startsWith('/v0/prospects/')) return 'prospect_not_found'
     if (path.startsWith('/v0/erasures/')) return 'erasure_not_found'
+    if (path.startsWith('/v0/events/')) return 'event_not_found'
+    if (path.startsWith('/v0/webhook_endpoints/')) return 'webhook_endpoint_not_found'
     if (path.startsWith('/problems/')) return ids[0] === 'invalid_json' ? null : 'not_found'
     if (ids.length > 0 && ids[0] !== pageGroupId) return 'page_group_not_found'
     if (ids.length > 1 && ids[1] !== pageId) return 'page_not_found'
@@ -100,6 +102,8 @@ overStores(async (t, kind) => {
 /** Nothing has this one, so that nothing is deleted or unpublished. */
 const OF_NO_REVISION = { 'if-match': '"r0"' }
 
+const TAKES_NO_BODY = /^\/v0\/(page_groups\/|webhook_endpoints\/.*\/(test|rotate_secret|retry)$)/
+
 const PATHS: readonly (readonly [shape: RegExp, methods: readonly string[]])[] = [
   [/^\/v0\/prospect_logs$/, ['GET', 'HEAD', 'POST']],
   [/^\/v0\/prospect_logs\/batch$/, ['POST']],
@@ -109,6 +113,13 @@ const PATHS: readonly (readonly [shape: RegExp, methods: readonly string[]])[] =
   [/^\/v0\/prospects\/([^/]+)\/prospect_logs$/, ['GET', 'HEAD']],
   [/^\/v0\/erasures$/, ['GET', 'HEAD', 'POST']],
   [/^\/v0\/erasures\/([^/]+)$/, ['GET', 'HEAD']],
+  [/^\/v0\/events$/, ['GET', 'HEAD']],
+  [/^\/v0\/events\/([^/]+)$/, ['GET', 'HEAD']],
+  [/^\/v0\/webhook_endpoints$/, ['GET', 'HEAD', 'POST']],
+  [/^\/v0\/webhook_endpoints\/([^/]+)$/, ['GET', 'HEAD', 'PATCH', 'DELETE']],
+  [/^\/v0\/webhook_endpoints\/([^/]+)\/(?:test|rotate_secret|replay)$/, ['POST']],
+  [/^\/v0\/webhook_endpoints\/([^/]+)\/deliveries$/, ['GET', 'HEAD']],
+  [/^\/v0\/webhook_endpoints\/([^/]+)\/deliveries\/([^/]+)\/retry$/, ['POST']],
   [/^\/v0\/page_groups$/, ['GET', 'HEAD', 'POST']],
   [/^\/v0\/page_groups\/([^/]+)$/, ['GET', 'HEAD', 'PATCH', 'DELETE']],
   [/^\/v0\/page_groups\/([^/]+)\/pages$/, ['GET', 'HEAD', 'POST']],

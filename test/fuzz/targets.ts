@@ -75,6 +75,14 @@ export const pathOf = (ids: readonly string[]): fc.Arbitrary<string> => {
       .map(
         ([group, page, version, part]) => `/v0/page_groups/${group}/pages/${page}/versions/${version}${part}`,
       ),
+    fc.constantFrom('/v0/events', '/v0/webhook_endpoints'),
+    segment.map((id) => `/v0/events/${id}`),
+    fc
+      .tuple(segment, fc.constantFrom('', '/test', '/rotate_secret', '/replay', '/deliveries'))
+      .map(([endpoint, part]) => `/v0/webhook_endpoints/${endpoint}${part}`),
+    fc
+      .tuple(segment, segment)
+      .map(([endpoint, event]) => `/v0/webhook_endpoints/${endpoint}/deliveries/${event}/retry`),
     fc.oneof(segment, fc.constantFrom('invalid_json')).map((code) => `/problems/${code}`),
   )
   return fc.oneof({ weight: 3, arbitrary: path }, { weight: 1, arbitrary: nearly(path) })

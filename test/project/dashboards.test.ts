@@ -68,6 +68,7 @@ const JOB = 'job="prospect-pages", instance="a"'
 const COUNT = 'prospect_pages_http_request_duration_seconds_count'
 const BUCKET = 'prospect_pages_http_request_duration_seconds_bucket'
 const NAMINGS = 'prospect_pages_naming_duration_seconds_count'
+const ATTEMPTS = 'prospect_pages_webhook_attempts_total'
 const FREE = 'node_filesystem_avail_bytes'
 const CALM = {
   up: '1x60',
@@ -81,6 +82,8 @@ const CALM = {
   nodejs_eventloop_lag_p99_seconds: '0.012x60',
   prospect_pages_naming_failures_total: '0+3x60',
   [NAMINGS]: '0+10x60',
+  [`${ATTEMPTS}{DELIVERED}`]: '0+10x60',
+  [`${ATTEMPTS}{AGAIN}`]: '0+4x60',
   [FREE]: '20x60',
   node_filesystem_size_bytes: '100x60',
 }
@@ -89,6 +92,7 @@ const CASES: readonly (readonly [alert: string | null, series: Readonly<Record<s
   ['ProspectPagesDown', {}],
   ['ProspectPagesDown', { ...CALM, 'up{OTHER}': '1x20 0x40' }],
   ['ProspectPagesNamingFails', { ...CALM, prospect_pages_naming_failures_total: '0+6x60' }],
+  ['ProspectPagesWebhooksFail', { ...CALM, [`${ATTEMPTS}{AGAIN}`]: '0+11x60' }],
   ['ProspectPagesDiskLow', { ...CALM, [FREE]: '9x60' }],
   ['ProspectPagesErrors', { ...CALM, [`${COUNT}{ROUTE, status="503"}`]: '0+20x60' }],
   [
@@ -104,6 +108,8 @@ const seriesOf = (name: string, values: string) => {
   const series = name.includes('{')
     ? name
         .replace('{ROUTE', `{${JOB}, method="GET", route="/v0/page_groups"`)
+        .replace('{DELIVERED', `{${JOB}, outcome="delivered"`)
+        .replace('{AGAIN', `{${JOB}, outcome="again"`)
         .replace('{OTHER', '{job="prospect-pages", instance="b"')
     : `${name}{${JOB}}`
   return { series, values }

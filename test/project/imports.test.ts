@@ -29,7 +29,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   pino: /^adapters\/(readable-)?log\.ts$/,
   ulid: /^adapters\/ids\.ts$/,
   '@opentelemetry/api': /^adapters\/open-telemetry\.ts$/,
-  'node:http': /^adapters\/http\/node\//,
+  'node:http': /^adapters\/(http\/node|webhooks)\//,
   'node:sqlite': /^(adapters\/sqlite|operations)\//,
 }
 
@@ -77,7 +77,8 @@ t.test('an entry of the package brings only the packages that it needs', async (
   t.strictSame(packages('entry/index.ts'), ['ulid', 'valibot'])
   t.strictSame(packages('entry/http.ts'), ['ulid', 'valibot'])
   t.strictSame(packages('entry/postgres.ts'), ['postgres'])
-  for (const file of ['entry/sqlite.ts', 'entry/memory.ts', 'entry/naming.ts', 'entry/publisher.ts'])
+  t.strictSame(packages('entry/publisher.ts'), ['ulid'])
+  for (const file of ['entry/sqlite.ts', 'entry/memory.ts', 'entry/naming.ts'])
     t.strictSame(packages(file), [], file)
 })
 

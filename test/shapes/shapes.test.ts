@@ -131,8 +131,8 @@ t.test(
       t.equal(v.parse(PageGroupQuery, { status }).status, status)
     for (const status of ['', 'Active', 'all', 'active,deleted', 'constructor'])
       t.strictSame(
-        faultsOf(PageGroupQuery, { status }),
-        ['status: must be one of active, archived, deleted'],
+        checkShape(PageGroupQuery, { status }, 'parameter').faults,
+        [{ detail: 'must be one of active, archived, deleted', parameter: 'status' }],
         status,
       )
   },

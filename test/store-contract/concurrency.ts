@@ -173,8 +173,9 @@ export const concurrency = section('concurrency', settingOf, {
     const total = 200
     const named: string[] = []
     const settled: Settlement[] = []
-    const publishers = processes.map(({ store }) =>
+    const publishers = processes.map(({ store, newId }) =>
       core.publishVersions({
+        newId,
         store: { versions: countingSettlements(store, settled) },
         clock,
         namer: async ({ supplementaryContext }) => {

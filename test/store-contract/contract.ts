@@ -31,6 +31,8 @@ export type StoreContractOptions = {
   readonly test: TestRunner
   /** Called once for each test. */
   readonly openStore: () => Promise<OpenedStore>
+  /** The same for a store that keeps the events of every tenant, if yours can. */
+  readonly openStoreOfEveryEvent?: (() => Promise<OpenedStore>) | undefined
 }
 
 /** What a test gets. */
@@ -44,8 +46,10 @@ export const section =
     name: string,
     settingOf: (subject: Subject) => Setting | Promise<Setting>,
     tests: Readonly<Record<string, (given: Subject & Setting) => Promise<void>>>,
+    open: 'openStore' | 'openStoreOfEveryEvent' = 'openStore',
   ): Section =>
-  (core, { test, openStore }) => {
+  (core, { test, [open]: openStore }) => {
+    if (openStore === undefined) return
     for (const [title, body] of Object.entries(tests))
       test(`${name}: ${title}`, async () => {
         const opened = await openStore()

@@ -62,7 +62,7 @@ export const erasures = section(
         expire: async (retentionDays: number | null = null) => {
           const errors: unknown[] = []
           const onError = (error: unknown) => errors.push(error)
-          const step = core.deleteExpired({ store: on, clock, retentionDays, onError })
+          const step = core.deleteExpired({ store: on, clock, retentionDays, eventDaysKept: 30, onError })
           while (await step(ON));
           same(errors, [])
         },

@@ -1,6 +1,7 @@
 import type { PageGroupsWant } from 'prospect-pages'
 import { ok, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
+import { namesOf } from './outbox.ts'
 import { addTenant, type SomeTenant } from './rows.ts'
 import { fillTenant, type Things, verbs } from './verbs.ts'
 
@@ -22,7 +23,7 @@ const SLICE = { beforeId: null, limit: 100 }
 const STATUSES: readonly PageGroupsWant['status'][] = [null, 'active', 'archived', 'deleted']
 
 /** All that there is of the tenant of these things. */
-const allOf = async ({ store, kept }: Subject, { tenant, group, page }: Things) => {
+const allOf = async ({ store, kept }: Subject, { tenant, group, page, endpoint, disabled }: Things) => {
   const { tenantId } = tenant
   const { prospects, logs } = await kept()
   const isOurs = (row: { readonly tenantId: string }) => row.tenantId === tenantId
@@ -35,6 +36,11 @@ const allOf = async ({ store, kept }: Subject, { tenant, group, page }: Things) 
     page: await store.pages.find([page]),
     versions: await store.versions.list([{ ...page, ...SLICE }]),
     erasures: await store.erasures.list([{ tenantId, ...SLICE }]),
+    events: await store.events.list({ tenantId, afterSequence: 0, limit: 100 }),
+    endpoints: await store.webhooks.list(tenantId),
+    deliveries: await Promise.all(
+      [endpoint, disabled].map((of) => store.webhooks.deliveries({ ...namesOf(of), status: null, ...SLICE })),
+    ),
     keys: await store.apiKeys.list(tenantId),
     brands: await store.tenants.brands(tenantId),
   }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type {
   ClaimWant,
   IdPrefix,
+  NewEvent,
   NewLog,
   NewPageGroupRow,
   NewPageRow,
@@ -9,6 +10,7 @@ import type {
   ProspectChange,
   Store,
   StoredApiKey,
+  StoredEndpoint,
   StoredErasure,
 } from 'prospect-pages'
 import { countedIds, START_MS } from './setting.ts'
@@ -165,6 +167,35 @@ export const someKey = (tenantId: string, fields: Partial<StoredApiKey> = {}): S
     ...fields,
   }
 }
+
+export const someEvent = (tenantId: string, fields: Partial<NewEvent> = {}): NewEvent => ({
+  tenantId,
+  eventId: newId('event'),
+  type: 'page_group.created',
+  ids: { pageGroupId: newId('pagegroup') },
+  apiKeyId: null,
+  createdAt: at(0),
+  ...fields,
+})
+
+export const someEndpoint = (tenantId: string, fields: Partial<StoredEndpoint> = {}): StoredEndpoint => ({
+  tenantId,
+  webhookEndpointId: newId('webhookendpoint'),
+  url: 'https://example.com/hooks',
+  types: null,
+  description: null,
+  status: 'enabled',
+  disabledReason: null,
+  secret: 'sealed',
+  previousSecret: null,
+  previousSecretUntil: null,
+  failures: 0,
+  failingSince: null,
+  slot: 1,
+  createdAt: at(0),
+  updatedAt: at(0),
+  ...fields,
+})
 
 /** Texts that a careless writer of arrays, quotes or encodings would spoil. */
 export const AWKWARD_TEXTS = [

@@ -3,7 +3,10 @@ import { apiKeys } from './api-keys.ts'
 import { changesAtOnce } from './changes-at-once.ts'
 import { concurrency } from './concurrency.ts'
 import type { Section } from './contract.ts'
+import { deliveries } from './deliveries.ts'
 import { erasures } from './erasures.ts'
+import { eventWrites } from './event-writes.ts'
+import { events, everyEvent } from './events.ts'
 import { isolation } from './isolation.ts'
 import { oldestLogs } from './oldest-logs.ts'
 import { pageChanges } from './page-changes.ts'
@@ -17,6 +20,7 @@ import { simulation } from './simulation.ts'
 import { tenants } from './tenants.ts'
 import { versions } from './versions.ts'
 import { walks } from './walks.ts'
+import { webhooks } from './webhooks.ts'
 
 export const sections: readonly Section[] = [
   tenants,
@@ -31,6 +35,11 @@ export const sections: readonly Section[] = [
   pageChanges,
   versions,
   erasures,
+  events,
+  eventWrites,
+  everyEvent,
+  webhooks,
+  deliveries,
   signals,
   isolation,
   walks,

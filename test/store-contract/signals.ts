@@ -61,7 +61,7 @@ export const endSomeKey = async ({ apiKeys }: Store, tenantId: string): Promise<
 
 /** Watches a store, counts its signals, and waits for them. */
 export const watching = (store: Store) => {
-  const counts: Record<Signal, number> = { keys: 0, versions: 0, prospects: 0 }
+  const counts: Record<Signal, number> = { keys: 0, versions: 0, prospects: 0, events: 0 }
   const waiting = new Set<{ readonly signal: Signal; readonly resolve: () => void }>()
   store.watch((signal) => {
     counts[signal]++

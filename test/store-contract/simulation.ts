@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
-import type { PageWant, Store, VersionWant } from 'prospect-pages'
+import type { NewEvent, PageWant, Store, VersionWant } from 'prospect-pages'
 import { same } from './assertions.ts'
 import { type Core, type Kept, type Subject, section } from './contract.ts'
 import { operationsOver } from './processes.ts'
 import { type Random, randomBy } from './random.ts'
-import { AWKWARD_TEXTS, at, someClaim } from './rows.ts'
+import { AWKWARD_TEXTS, at, someClaim, someEndpoint } from './rows.ts'
 import { countedIds, idOf, START_MS, stoppedClock } from './setting.ts'
 
 const STEPS = 900
@@ -44,7 +44,11 @@ const simulate = async ({ core, store, kept }: Subject, seed: number): Promise<v
     learn?.(expected)
     for (const answer of expected) outcomes.add(`${name}: ${outcomeOf(answer)}`)
   }
-  same(await everythingIn(store, kept, seen), await everythingIn(memory, keptInMemory, seen))
+  const everything = await everythingIn(store, kept, seen)
+  same(everything, await everythingIn(memory, keptInMemory, seen))
+  const events = await eventsIn(store, seen)
+  same(events, await eventsIn(memory, seen))
+  same(createdBy(events), createdIn(everything, seen))
   same(missing(), [])
 }
 
@@ -100,7 +104,10 @@ const EXPECTED = [
 type World = ReturnType<typeof worldOf>
 const worldOf = (core: Core, store: Store) => {
   const clock = stoppedClock()
-  const world = { store, clock, newId: countedIds() }
+  const [newId, newEventId] = [countedIds(), countedIds()]
+  // How often a store asks for the events of a change must not change other ids.
+  const idOfAny: typeof newId = (prefix) => (prefix === 'event' ? newEventId : newId)(prefix)
+  const world = { store, clock, newId: idOfAny }
   // All names come at once, so that all versions are saved in one list, however fast the store is.
   let [unnamed, named] = [0, Promise.withResolvers<void>()]
   const claim: Store['versions']['claim'] = async (want) => {
@@ -176,6 +183,7 @@ const prepared = async (core: Core, worlds: readonly World[]): Promise<Seen> => 
   for (const name of ['one', 'two', 'three'])
     for (const world of worlds) {
       const { tenantId } = await core.createTenant(world)({ name })
+      if (name !== OTHER) await world.store.webhooks.add(someEndpoint(tenantId))
       const { pageGroup } = await world.calls.createPageGroup({ tenantId, name, title: `Title ${name}` })
       if (world !== worlds[0]) continue
       tenants.push(tenantId)
@@ -183,6 +191,9 @@ const prepared = async (core: Core, worlds: readonly World[]): Promise<Seen> => 
     }
   return { tenants, prospects: [], groups, pages: [], versions: [], inputs: new Map(), cursors: new Map() }
 }
+
+/** A tenant without webhooks. */
+const OTHER = 'three'
 
 type Step = {
   readonly name: string
@@ -512,3 +523,36 @@ const everythingIn = async (store: Store, kept: () => Promise<Kept>, { tenants, 
     versions: await store.versions.list(pages.map((page) => ({ ...page, ...all }))),
   }
 }
+
+type Happened = readonly [tenantId: string, type: NewEvent['type'], ids: NewEvent['ids']]
+
+/** Every event, in an order that does not depend on chance. */
+const eventsIn = async ({ events }: Store, { tenants }: Seen): Promise<Happened[]> => {
+  const all: Happened[] = []
+  for (const tenantId of tenants) {
+    while ((await events.number({ tenantId, now: at(0), max: 500 })) > 0);
+    const { rows, last } = await events.list({ tenantId, afterSequence: 0, limit: 1e6 })
+    same([rows.length, rows.at(-1)?.sequence ?? 0], [last, last])
+    all.push(...rows.map(({ type, ids }): Happened => [tenantId, type, ids]))
+  }
+  return sorted(all)
+}
+
+/** The creations among the events. */
+const createdBy = (events: readonly Happened[]) => events.filter(([, type]) => CREATIONS.includes(type))
+const CREATIONS = ['prospect.created', 'prospect_log.created', 'page_group.created', 'page.created']
+
+/** The events that there must be of what was created. */
+const createdIn = ({ prospects, logs }: Kept, { tenants, groups, pages }: Seen) => {
+  const all: Happened[] = [
+    ...prospects.map(({ tenantId, prospectId }): Happened => [tenantId, 'prospect.created', { prospectId }]),
+    ...logs.map(({ tenantId, prospectId, prospectLogId }): Happened => {
+      return [tenantId, 'prospect_log.created', { prospectId, prospectLogId }]
+    }),
+    ...groups.map(({ tenantId, pageGroupId }): Happened => [tenantId, 'page_group.created', { pageGroupId }]),
+    ...pages.map(({ tenantId, ...ids }): Happened => [tenantId, 'page.created', ids]),
+  ]
+  return sorted(all.filter(([tenantId]) => tenants.indexOf(tenantId) < 2))
+}
+const sorted = (events: readonly Happened[]): Happened[] =>
+  events.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))

@@ -1,4 +1,5 @@
-import type { ClaimedErasure, PageGroupsWant, Store } from 'prospect-pages'
+import type { ClaimedEndpoint, ClaimedErasure, PageGroupsWant, Store, StoredEndpoint } from 'prospect-pages'
+import { namesOf } from './outbox.ts'
 import {
   addTenant,
   at,
@@ -8,7 +9,9 @@ import {
   type SomeTenant,
   sha256,
   someClaim,
+  someEndpoint,
   someErasure,
+  someEvent,
   someGroup,
   someKey,
   someLog,
@@ -16,6 +19,7 @@ import {
   someProspect,
   someVersion,
 } from './rows.ts'
+import { delivered } from './webhooks.ts'
 
 /** Everything that a store keeps rows behind; the rest of it opens, closes and watches. */
 export type Ports = Omit<Store, 'migrate' | 'ready' | 'watch' | 'close'>
@@ -154,7 +158,9 @@ export const VERBS = {
     change: {
       serves: 'callers',
       ask: ({ pageGroups }, as, { group }) =>
-        pageGroups.change({ ...group, ...as, title: 'Theirs' }, group.updatedAt),
+        pageGroups.change({ ...group, ...as, title: 'Theirs' }, group.updatedAt, undefined, () => [
+          someEvent(as.tenantId),
+        ]),
       toStrangers: 'overtaken',
     },
   },
@@ -296,6 +302,106 @@ export const VERBS = {
       toStrangers: false,
     },
   },
+  events: {
+    waiting: {
+      serves: 'publisher',
+      ask: ({ events }) => events.waiting('', 100),
+      noTenant: 'the dispatcher works for all tenants in turn',
+    },
+    number: {
+      serves: 'publisher',
+      ask: ({ events }, { tenantId }) => events.number({ tenantId, now: at(5), max: 10 }),
+      toStrangers: 0,
+    },
+    list: {
+      serves: 'callers',
+      ask: ({ events }, { tenantId }) => events.list({ tenantId, afterSequence: 0, limit: 100 }),
+      toStrangers: { rows: [], last: 0 },
+    },
+    find: {
+      serves: 'callers',
+      ask: ({ events }, { tenantId }, { event: { eventId } }) => events.find({ tenantId, eventId }),
+      toStrangers: null,
+    },
+    expire: {
+      serves: 'publisher',
+      ask: ({ events }, { tenantId }) => events.expire({ tenantId, beforeEventId: newId('event'), max: 10 }),
+      toStrangers: false,
+    },
+  },
+  webhooks: {
+    list: {
+      serves: 'callers',
+      ask: ({ webhooks }, { tenantId }) => webhooks.list(tenantId),
+      toStrangers: [],
+    },
+    find: {
+      serves: 'callers',
+      ask: ({ webhooks }, { tenantId }, { endpoint }) => webhooks.find({ ...namesOf(endpoint), tenantId }),
+      toStrangers: null,
+    },
+    add: {
+      serves: 'callers',
+      ask: ({ webhooks }, { tenantId }) => webhooks.add(someEndpoint(tenantId)),
+      toStrangers: 'recorded',
+    },
+    change: {
+      serves: 'callers',
+      ask: ({ webhooks }, { tenantId }, { endpoint }) =>
+        webhooks.change({ ...endpoint, tenantId, url: 'https://theirs', updatedAt: at(9) }, at(0)),
+      toStrangers: 'overtaken',
+    },
+    claim: {
+      serves: 'publisher',
+      ask: ({ webhooks }) => webhooks.claim(someClaim({ until: at(0), max: 1 })),
+      noTenant: 'the sender works for all tenants; each claim names its tenant',
+    },
+    due: {
+      serves: 'publisher',
+      ask: ({ webhooks }, { tenantId }, { endpoint }) =>
+        webhooks.due({ ...namesOf(endpoint), tenantId, now: at(9), max: 10 }),
+      toStrangers: [],
+    },
+    settle: {
+      serves: 'publisher',
+      ask: ({ webhooks }, { tenantId }, { endpoint, event: { eventId } }) => {
+        const state = { failures: 7, failingSince: at(1), claimableAt: null, disable: null }
+        return webhooks.settle({ ...endpoint, tenantId }, [delivered(eventId)], state)
+      },
+      toStrangers: false,
+    },
+    sweep: {
+      serves: 'publisher',
+      ask: ({ webhooks }, { tenantId }, { disabled }) =>
+        webhooks.sweep({ ...disabled, tenantId }, 'theirs', 1),
+      toStrangers: false,
+    },
+    deliveries: {
+      serves: 'callers',
+      ask: ({ webhooks }, { tenantId }, { endpoint }) =>
+        webhooks.deliveries({ ...namesOf(endpoint), tenantId, status: null, ...SLICE }),
+      toStrangers: NOTHING,
+    },
+    retry: {
+      serves: 'callers',
+      ask: ({ webhooks }, { tenantId }, { endpoint, event: { eventId } }) =>
+        webhooks.retry({ ...namesOf(endpoint), tenantId, eventId, now: at(9) }),
+      toStrangers: null,
+    },
+    replay: {
+      serves: 'callers',
+      ask: ({ webhooks }, { tenantId }, { endpoint }) => {
+        const want = { afterEventId: '', delivered: true, now: at(9), max: 1 }
+        return webhooks.replay({ ...namesOf(endpoint), tenantId, ...want })
+      },
+      toStrangers: { made: 0, lastEventId: null },
+    },
+    backlog: {
+      serves: 'publisher',
+      ask: ({ webhooks }) => webhooks.backlog(100),
+      noTenant: 'it counts for the metrics',
+    },
+  },
   apiKeys: {
     findByHash: {
       serves: 'callers',
@@ -388,5 +494,21 @@ export const fillTenant = async (store: Ports) => {
   await store.erasures.record({ tenantId: tenant.tenantId, now: at(0), erasure: erasing, block })
   const taken = await store.erasures.claim(someClaim({ until: at(1_000) }))
   const erasure = taken.find(({ erasureId }) => erasureId === erasing.erasureId) as ClaimedErasure
-  return { tenant, prospect, log, group, page, key, attempt, erasure }
+  return { tenant, prospect, log, group, page, key, attempt, erasure, ...(await fillOutbox(store, tenant)) }
+}
+
+/** A claimed endpoint and a disabled one, with a delivery each, and one more event that waits. */
+const fillOutbox = async (store: Ports, tenant: SomeTenant) => {
+  const { tenantId } = tenant
+  const endpoints = [someEndpoint(tenantId), someEndpoint(tenantId, { slot: 2 })]
+  for (const endpoint of endpoints) await store.webhooks.add(endpoint)
+  const [event, waiting] = [someEvent(tenantId), someEvent(tenantId)]
+  await store.pageGroups.add(someGroup(tenant), () => [event, waiting])
+  await store.events.number({ tenantId, now: at(0), max: 1 })
+  const claimed = await store.webhooks.claim(someClaim({ until: at(1_000) }))
+  const [endpoint, disabled] = endpoints.map(({ webhookEndpointId: id }) =>
+    claimed.find(({ webhookEndpointId }) => webhookEndpointId === id),
+  ) as [ClaimedEndpoint, ClaimedEndpoint]
+  await store.webhooks.change({ ...(endpoints[1] as StoredEndpoint), status: 'disabled' }, at(0))
+  return { event, endpoint, disabled: { ...disabled, status: 'disabled' as const } }
 }

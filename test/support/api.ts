@@ -9,6 +9,8 @@ import type { ApiRequest, ApiResponse, RequestBody } from '../../src/adapters/ht
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
 import type { OpenTelemetry } from '../../src/adapters/open-telemetry.ts'
+import { createAddresses } from '../../src/adapters/webhooks/addresses.ts'
+import { createSecrets } from '../../src/adapters/webhooks/secrets.ts'
 import { createPageGroup, type PageGroupFields } from '../../src/core/create-page-group.ts'
 import { createTenant } from '../../src/core/create-tenant.ts'
 import { DomainFailure } from '../../src/core/failures.ts'
@@ -16,6 +18,7 @@ import { identify } from '../../src/core/identify.ts'
 import { issueApiKey } from '../../src/core/issue-api-key.ts'
 import { SCOPES, type Scope } from '../../src/core/ports/api-keys.ts'
 import type { Store } from '../../src/core/ports/store.ts'
+import type { SendWebhook } from '../../src/core/ports/webhooks.ts'
 import { publishVersions } from '../../src/core/publish-versions.ts'
 import { rememberProspects } from '../../src/core/remember-prospects.ts'
 import { composeUseCases } from '../../src/core/use-cases.ts'
@@ -54,6 +57,9 @@ type Options = {
   readonly rawRoutes: readonly RawRoute[]
   readonly metrics: Metrics
   readonly tracing: OpenTelemetry
+  /** Events of every tenant, not only of those with webhooks. */
+  readonly everyEvent: boolean
+  readonly send: SendWebhook
   readonly onError: Parameters<typeof createApi>[0]['onError']
   /** The store that the API sees instead of the one that the scene is set in. */
   readonly storeAs: (store: Store) => Store
@@ -71,11 +77,13 @@ export const openScene = async ({
   metrics,
   tracing,
   onError,
+  everyEvent = false,
+  send = async () => ({ status: 204, error: null, retryAfterMs: null }),
   storeAs = (store) => store,
 }: Partial<Options> = {}) => {
   const clock = stoppedClock()
   const newId = countedIds()
-  const store = memoryStore()
+  const store = memoryStore({ everyEvent })
   const deps = { store, clock, newId }
   const seen = storeAs(store)
   const answered: Answered[] = []
@@ -94,6 +102,7 @@ export const openScene = async ({
         requireIdentity,
         prospectsRememberedMax: 100,
         remembered,
+        webhooks: { secrets: createSecrets(null), checkUrl: createAddresses({}).checkUrl, send },
         listsInFlightMax: 1,
         observerOf: metrics?.gathering,
       }),
@@ -144,7 +153,9 @@ export const openScene = async ({
     newPage: async (pageGroupId: string, json: NewPage = {}) =>
       (await call(`POST /v0/page_groups/${pageGroupId}/pages`, { json })).json as CreatedPage,
     publish: () =>
-      publishVersions({ store, clock, namer: null, claimMax: 100, leaseMs: 1_000 })(AbortSignal.any([])),
+      publishVersions({ store, clock, newId, namer: null, claimMax: 100, leaseMs: 1_000 })(
+        AbortSignal.any([]),
+      ),
   }
 }
 

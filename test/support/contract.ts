@@ -15,8 +15,8 @@ export const testContractOn = (name: StoreKind['name']): void =>
           t.pass('no assertion failed')
         })
       let address: string | null = null
-      const openStore = async () => {
-        const tested = await kind.open(address)
+      const openStore = async (everyEvent = false) => {
+        const tested = await kind.open(address, everyEvent)
         address = tested.address
         return tested
       }
@@ -26,7 +26,11 @@ export const testContractOn = (name: StoreKind['name']): void =>
         return tested
       }
       for (const section of sections)
-        section(core, { test, openStore: section === signals ? openListening : openStore })
+        section(core, {
+          test,
+          openStore: section === signals ? openListening : () => openStore(),
+          openStoreOfEveryEvent: () => openStore(true),
+        })
     },
     [name],
   )

@@ -17,6 +17,8 @@ export const GROWING = [
   'pages',
   'page_versions',
   'erasures',
+  'events',
+  'webhook_deliveries',
 ]
 
 type Wanted = {
@@ -162,6 +164,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     { name: 'an activity recalled', act: () => recall(1), rowsMax: 1 },
     { name: 'a page recalled', act: () => recallPages(1), rowsMax: 1 },
     ...readingBack(store, wanted),
+    ...eventsAndWebhooks(store, wanted),
     {
       name: 'a group found by its id',
       act: () => pageGroups.find({ tenantId, pageGroupId: big }),
@@ -272,6 +275,60 @@ const readingBack = (
   ]
 }
 
+const ENDPOINT = idAt('webhookendpoint', 1)
+/** Events that wait for their numbers. */
+const UNNUMBERED = 500
+const LAST_EVENT = 20_000
+
+const eventsAndWebhooks = ({ events, webhooks }: Store, { tenantId }: Wanted): readonly Act[] => {
+  const endpoint = { tenantId, webhookEndpointId: ENDPOINT }
+  const claimed = { now: at(0), until: at(0), horizon: at(1e9), afterTenantId: '', max: 4 }
+  const eventId = idAt('event', 300)
+  return [
+    { name: 'tenants with events that wait', act: () => events.waiting('', 8), rowsMax: 8 },
+    {
+      name: 'events numbered',
+      act: () => events.number({ tenantId, now: at(0), max: MANY }),
+      rowsMax: MANY * 3,
+    },
+    {
+      name: 'the feed',
+      act: () => events.list({ tenantId, afterSequence: 300, limit: SLICE_ROWS }),
+      rowsMax: SLICE_ROWS,
+    },
+    { name: 'an event', act: () => events.find({ tenantId, eventId }), rowsMax: 1 },
+    {
+      name: 'events that expire',
+      act: () => events.expire({ tenantId, beforeEventId: idAt('event', 3), max: MANY }),
+      rowsMax: MANY,
+    },
+    { name: 'endpoints', act: () => webhooks.list(tenantId), rowsMax: MANY },
+    { name: 'endpoints claimed', act: () => webhooks.claim(claimed), rowsMax: 8 },
+    {
+      name: 'what is due',
+      act: () => webhooks.due({ ...endpoint, now: at(0), max: MANY }),
+      rowsMax: MANY,
+    },
+    ...([null, 'pending', 'failed'] as const).map((status) => ({
+      name: `deliveries with the status ${status}`,
+      act: () => webhooks.deliveries({ ...endpoint, status, beforeId: null, limit: SLICE_ROWS - 1 }),
+      rowsMax: status === null ? FEW : 10_005,
+    })),
+    {
+      name: 'a delivery retried',
+      act: () => webhooks.retry({ ...endpoint, eventId, now: at(0) }),
+      rowsMax: 1,
+    },
+    {
+      name: 'a replay',
+      act: () =>
+        webhooks.replay({ ...endpoint, afterEventId: eventId, delivered: true, now: at(0), max: MANY }),
+      rowsMax: MANY,
+    },
+    { name: 'the backlog', act: () => webhooks.backlog(MANY), rowsMax: MANY },
+  ]
+}
+
 const emailHashOf = (number: number): string => `${number}`.padStart(43, '0')
 
 const OURS = 'tenant_ours'
@@ -317,6 +374,7 @@ export const fill = async (sql: Sql, early: string): Promise<void> => {
         case when n % 10 = 0 then 'processing' else 'completed' end, now(), case when n % 10 > 0 then now() end, 0, 1, '',
         0, timestamptz '2025-01-01Z' + n * interval '1 ms'
       from generate_series(${from}, ${to}) n`)
+  for (const tenant of [OURS, THEIRS]) await eventsOf(sql, tenant)
 }
 
 /** No autovacuum: only the test changes what the planner knows. */
@@ -367,6 +425,25 @@ const pagesOf = async (
       'Name', '${status}', ${publishes ? 'now()' : 'null'}, true, 0, timestamptz '2025-01-01Z' + n * interval '1 ms',
       'key ' || n, 'hash', now()
     from generate_series(${from}, ${to}) n`)
+}
+
+/** Events, the last of them without numbers, and their deliveries to three endpoints, some of which are pending. */
+const eventsOf = async (sql: Sql, tenant: string) => {
+  const last = LAST_EVENT - UNNUMBERED
+  await sql.unsafe(`
+    insert into events
+    select '${tenant}', ${ID('event')}, case when n <= ${last} then n end, 'page.created', '{"pageId":"page"}', null, now()
+    from generate_series(1, ${LAST_EVENT}) n;
+    insert into event_counts values ('${tenant}', ${last})
+    on conflict (tenant_id) do update set sequence = excluded.sequence;
+    insert into webhook_endpoints
+    select '${tenant}', ${ID('webhookendpoint')}, 'https://example.com', null, null, 'enabled', null, 'sealed', null,
+      null, 0, null, n, 0, now(), now(), now()
+    from generate_series(1, 3) n;
+    insert into webhook_deliveries
+    select '${tenant}', w.webhook_endpoint_id, ${ID('event')}, case when n % 10 = 0 then 'pending' else 'delivered' end,
+      0, case when n % 10 = 0 then timestamptz '2025-01-01Z' + n * interval '1 ms' end, null, null, null, now()
+    from generate_series(1, ${last}) n, webhook_endpoints w where w.tenant_id = '${tenant}'`)
 }
 
 /** Activities of one prospect, two in each step of its timeline; the newer the later. */

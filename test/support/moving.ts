@@ -12,7 +12,9 @@ import {
   newId,
   sha256,
   someClaim,
+  someEndpoint,
   someErasure,
+  someEvent,
   someGroup,
   someKey,
   someLog,
@@ -31,7 +33,7 @@ const EXACT_PAYLOADS = [
 export const fillSource = async (path: string, logs = 0): Promise<void> => {
   const store = sqliteStore({ path, busyMsMax: 5_000 }, readMigrations('sqlite'))
   await store.migrate()
-  await addTenant(store)
+  const other = await addTenant(store)
   const tenant = await addTenant(store)
   const { tenantId } = tenant
   await fillKeys(store, tenantId)
@@ -56,6 +58,7 @@ export const fillSource = async (path: string, logs = 0): Promise<void> => {
   if (more.length > 0) await store.activities.record({ prospects: [], logs: more })
   await fillPages(store, tenant)
   await fillErasures(store, tenantId)
+  for (const one of [tenant, other]) await fillEvents(store, one)
   await store.close()
 }
 
@@ -78,6 +81,55 @@ const fillErasures = async (store: Store, tenantId: string): Promise<void> => {
   if (claimed) await store.erasures.settle(claimed, { status: 'completed', at: at(700) })
   const erasure = someErasure(tenantId, { prospectId, emailHash })
   await store.erasures.record({ tenantId, now: at(600), erasure, block })
+}
+
+/** Events with a number and without, and deliveries of each status. */
+const fillEvents = async (store: Store, tenant: { tenantId: string; brandId: string }): Promise<void> => {
+  const { tenantId } = tenant
+  const endpoints = [
+    someEndpoint(tenantId, {
+      ...{
+        types: ['page.created', 'page_group.created'],
+        description: '{"a b", NULL}',
+        disabledReason: 'why',
+      },
+      ...{ previousSecret: 'older', previousSecretUntil: at(80), failures: 3, failingSince: at(60) },
+    }),
+    someEndpoint(tenantId, { slot: 2 }),
+  ]
+  for (const endpoint of endpoints) await store.webhooks.add(endpoint)
+  const events = [1, 2, 3].map(() => someEvent(tenantId, { apiKeyId: newId('apikey') }))
+  await store.pageGroups.add(someGroup(tenant), () => events)
+  await store.events.number({ tenantId, now: at(0), max: 2 })
+  const [delivered = '', failed = ''] = events.map(({ eventId }) => eventId)
+  const ended = { attempts: 2, nextAttemptAt: null }
+  const results = [
+    {
+      ...ended,
+      eventId: delivered,
+      status: 'delivered',
+      lastStatus: 200,
+      lastError: null,
+      deliveredAt: at(9),
+    },
+    {
+      ...ended,
+      eventId: failed,
+      status: 'failed',
+      lastStatus: 500,
+      lastError: "it's {down}",
+      deliveredAt: null,
+    },
+  ] as const
+  const [claimed] = await store.webhooks.claim({
+    now: at(0),
+    until: at(1),
+    horizon: at(99),
+    afterTenantId: '',
+    max: 1,
+  })
+  const state = { failures: 3, failingSince: at(60), claimableAt: at(2), disable: null }
+  if (claimed) await store.webhooks.settle(claimed, results, state)
 }
 
 const fillPages = async (store: Store, tenant: { tenantId: string; brandId: string }): Promise<void> => {

@@ -2,6 +2,7 @@
 import type { ProblemCode } from '../../src/adapters/http/problems.ts'
 import type { Route } from '../../src/adapters/http/route.ts'
 import type { UseCases } from '../../src/core/use-cases.ts'
+import { EVENT_TYPES } from '../../src/shapes/event.ts'
 
 type Json = Record<string, unknown>
 type Examples = Readonly<Record<string, { readonly summary: string; readonly value: object }>>
@@ -27,8 +28,12 @@ not have happened: retry it with the same key.
 (304). The \`ETag\` of a page or page group is its revision: sent back as \`If-Match\` with a change, it guards against overwriting
 somebody else's (412).
 
-**Pagination.** Lists are sorted newest first and stay consistent while others write. While \`hasMore\` is true, pass
+**Pagination.** Lists are sorted newest first, unless they say otherwise, and stay consistent while others write. While \`hasMore\` is true, pass
 \`nextCursor\` as \`cursor\`. A slice holds at most 1 MiB of JSON, so it may be shorter than \`limit\` while \`hasMore\` is true.
+
+**Webhooks** follow [Standard Webhooks](https://www.standardwebhooks.com) 1.0. Verify each with its secret, answer it with any
+2xx within 15 seconds, and skip what you have seen by its \`webhook-id\`: each event is delivered at least once, and not always
+in order. Other answers are retried for about three days. Without webhooks, poll the feed.
 
 **Errors** are RFC 9457 problem documents (\`application/problem+json\`). Programs should branch on \`code\`;
 \`/problems/{code}\` explains each one.
@@ -135,6 +140,66 @@ const RECEIPT = {
   source: 'crm',
   type: 'form_submitted',
 }
+
+const ENDPOINT_ID = id('webhookendpoint', 'w01')
+const EVENT_ID = id('event', 'e01')
+const HAPPENED_AT = '2026-11-21T07:48:09.525Z'
+const EVENT = {
+  eventId: EVENT_ID,
+  sequence: 4711,
+  type: 'prospect.created',
+  createdAt: HAPPENED_AT,
+  data: prospect,
+}
+const erasedEvent = {
+  eventId: id('event', 'e02'),
+  sequence: 4712,
+  type: 'prospect.erased',
+  createdAt: erasure.requestedAt,
+  data: { prospectId: PROSPECT_ID },
+}
+const FEED_CURSOR = Buffer.from('1:events:4712').toString('base64url')
+const endpoint = {
+  webhookEndpointId: ENDPOINT_ID,
+  url: 'https://example.com/webhooks',
+  types: ['prospect.created', 'prospect.erased'],
+  description: 'The CRM',
+  status: 'enabled',
+  disabledReason: null,
+  failures: 0,
+  failingSince: null,
+  createdAt: CREATED_AT,
+  updatedAt: CREATED_AT,
+}
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='
+const delivery = {
+  eventId: EVENT_ID,
+  type: 'prospect.created',
+  status: 'pending',
+  attempts: 2,
+  nextAttemptAt: '2026-11-21T07:53:12.000Z',
+  lastStatusCode: 503,
+  lastError: 'The receiver answered 503.',
+  deliveredAt: null,
+  createdAt: HAPPENED_AT,
+}
+
+/** What the body of a webhook has as an example, by the resource that its event is about. */
+export const EVENT_DATA: Readonly<Record<string, object>> = {
+  prospect,
+  prospect_log: log,
+  page_group: group,
+  page: published,
+  page_version: { pageGroupId: GROUP_ID, pageId: PAGE_ID, ...listedVersion, content: CONTENT },
+  webhook_endpoint: {
+    ...endpoint,
+    status: 'disabled',
+    disabledReason: 'No delivery succeeded for 5 days.',
+    failures: 21,
+    failingSince: CREATED_AT,
+  },
+}
+export const EVENT_EXAMPLE = EVENT
 
 export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
   logProspectActivity: {
@@ -495,6 +560,135 @@ the refused ones. All items together may take 8 MiB unless the server sets anoth
       processing: { summary: 'In progress', value: erasure },
     },
   },
+  listEvents: {
+    description: `Returns events in the order of their numbers, one slice at a time. \`data\` is the resource as it is now. Keep \`nextCursor\` and ask again with it later: nothing is skipped, also while
+others write. Events are recorded while the tenant has an enabled webhook endpoint, or always if the server is set so (\`EVENTS=on\`), and kept for 30 days unless the server sets another time. With \`types\`, a slice looks at no more than 10,000 events: it may be short or empty while \`hasMore\` is true.`,
+    done: 'A slice of events.',
+    answers: {
+      some: {
+        summary: 'All that there is now',
+        value: { items: [EVENT, erasedEvent], hasMore: false, nextCursor: FEED_CURSOR },
+      },
+      none: { summary: 'Nothing new', value: { items: [], hasMore: false, nextCursor: FEED_CURSOR } },
+    },
+  },
+  getEvent: {
+    description: 'Returns an event with its data as it is now.',
+    done: 'The event.',
+    answers: {
+      created: { summary: 'A prospect was created', value: EVENT },
+      erased: { summary: 'A prospect was erased', value: erasedEvent },
+    },
+  },
+  createWebhookEndpoint: {
+    description: `Events are delivered to its URL from now on, as described under **Webhooks**. Only this answer and that of a rotation show the secret. A tenant has at most 20 endpoints.`,
+    done: 'The endpoint, with its secret.',
+    requests: {
+      all: { summary: 'For events of all types', value: { url: 'https://example.com/webhooks' } },
+      some: {
+        summary: 'For two types, with a note',
+        value: {
+          url: 'https://example.com/webhooks',
+          types: ['prospect.created', 'prospect.erased'],
+          description: 'The CRM',
+        },
+      },
+    },
+    answers: { created: { summary: 'Created', value: { ...endpoint, secret: SECRET } } },
+  },
+  listWebhookEndpoints: {
+    description: 'Returns all webhook endpoints of the tenant, at most 20.',
+    done: 'The endpoints.',
+    answers: { one: { summary: 'The only endpoint', value: { items: [endpoint] } } },
+  },
+  getWebhookEndpoint: {
+    description: 'Returns a webhook endpoint, without its secret.',
+    done: 'The endpoint.',
+    answers: { enabled: { summary: 'An enabled endpoint', value: endpoint } },
+  },
+  updateWebhookEndpoint: {
+    description:
+      'Replaces the given fields; the others keep their values. Enabling an endpoint forgets its failures. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.',
+    done: 'The endpoint as it is now.',
+    requests: {
+      moved: { summary: 'Another URL', value: { url: 'https://example.com/v2/webhooks' } },
+      enabled: { summary: 'Enable it again', value: { status: 'enabled' } },
+    },
+    answers: {
+      moved: {
+        summary: 'With another URL',
+        value: { ...endpoint, url: 'https://example.com/v2/webhooks', updatedAt: PUBLISHED_AT },
+      },
+    },
+  },
+  deleteWebhookEndpoint: {
+    description:
+      'Deletes a webhook endpoint with its deliveries. A request that is in flight is not stopped.',
+    done: 'The endpoint is deleted.',
+  },
+  rotateWebhookSecret: {
+    description:
+      'Gives the endpoint a new secret. For `overlapHours` each webhook has two signatures, one with either secret, so receivers can change to the new one at any time.',
+    done: 'The endpoint, with its new secret.',
+    requests: {
+      day: { summary: 'The old secret signs for a day; the same as no body', value: { overlapHours: 24 } },
+      now: { summary: 'The old secret is compromised', value: { overlapHours: 0 } },
+    },
+    answers: {
+      rotated: { summary: 'Rotated', value: { ...endpoint, updatedAt: PUBLISHED_AT, secret: SECRET } },
+    },
+  },
+  testWebhookEndpoint: {
+    description:
+      'Sends a webhook of the type `webhook_endpoint.test`, signed like every other, and returns what happened, after 15 seconds at most. It works for disabled endpoints too. It is not repeated, and no delivery is kept.',
+    done: 'What happened.',
+    answers: {
+      delivered: {
+        summary: 'Delivered',
+        value: { delivered: true, statusCode: 204, durationMs: 62, error: null },
+      },
+      refused: {
+        summary: 'Answered with an error',
+        value: { delivered: false, statusCode: 401, durationMs: 48, error: 'The receiver answered 401.' },
+      },
+    },
+  },
+  listDeliveries: {
+    description:
+      'Returns the deliveries of an endpoint, one slice at a time. A slice looks at no more than 10,000 deliveries: with a rare `status` it may be short or empty while `hasMore` is true.',
+    done: 'A slice of deliveries.',
+    answers: { whole: { summary: 'The only slice', value: { items: [delivery], hasMore: false } } },
+  },
+  retryDelivery: {
+    description:
+      'Delivers an event again, now, with the same `webhook-id` and all attempts, whatever became of it before.',
+    done: 'The delivery is pending.',
+    answers: {
+      pending: {
+        summary: 'Pending',
+        value: { ...delivery, attempts: 0, nextAttemptAt: '2026-11-21T08:00:00.000Z' },
+      },
+    },
+  },
+  replayDeliveries: {
+    description:
+      'Delivers the events since a time again, with the same `webhook-id` each: those that were not delivered, even if they happened before the endpoint existed, or all. One request looks at no more than 10,000 events; `nextSince` is where to go on.',
+    done: 'The deliveries are pending.',
+    requests: {
+      undelivered: { summary: 'What was not delivered', value: { since: '2026-11-20T00:00:00Z' } },
+      all: {
+        summary: 'Everything',
+        value: { since: '2026-11-20T00:00:00Z', onlyUndelivered: false },
+      },
+    },
+    answers: {
+      done: { summary: 'All of them', value: { deliveries: 17, nextSince: null } },
+      some: {
+        summary: 'More than one request can take',
+        value: { deliveries: 9_998, nextSince: '2026-11-20T16:20:33.021Z' },
+      },
+    },
+  },
 }
 
 /** Path parameters, each with an example that is shown but never filled in. */
@@ -505,6 +699,8 @@ export const PATH_PARAMETERS: Readonly<Record<string, { description: string; exa
   page_id: { description: 'The id of the page.', example: PAGE_ID },
   version_id: { description: 'The id of the version.', example: VERSION_ID },
   erasure_id: { description: 'The id of the erasure.', example: ERASURE_ID },
+  event_id: { description: 'The id of the event.', example: EVENT_ID },
+  webhook_endpoint_id: { description: 'The id of the webhook endpoint.', example: ENDPOINT_ID },
 }
 
 export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
@@ -517,6 +713,7 @@ export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
   since: '2026-11-01T00:00:00Z',
   until: '2026-12-01T00:00:00+01:00',
   idempotencyKey: 'crm-4711',
+  types: 'prospect.created,prospect.erased',
 }
 
 /** What the example of a problem contains in this operation beyond its explanation. */
@@ -536,7 +733,7 @@ export const problemTexts = (code: ProblemCode, { operationId, scope }: Route): 
   if (code === 'idempotency_key_reused') return FIRST_CREATED[operationId] ?? {}
   if (code === 'precondition_failed')
     return { detail: 'It has changed: it is at revision 4 now.', revision: 4 }
-  if (code === 'limit_reached') return { detail: 'A page has at most 1000 versions.' }
+  if (code === 'limit_reached') return { detail: LIMITS[operationId] }
   if (code === 'email_taken') return { prospectId: id('prospect', 'p17') }
   return {}
 }
@@ -546,6 +743,10 @@ const FIRST_CREATED: Readonly<Partial<Record<keyof UseCases, Json>>> = {
   createPageGroup: { pageGroupId: GROUP_ID },
   createPageWithVersion: { pageId: PAGE_ID },
   createVersion: { versionId: VERSION_ID },
+}
+const LIMITS: Readonly<Partial<Record<keyof UseCases, string>>> = {
+  createVersion: 'A page has at most 1,000 versions.',
+  createWebhookEndpoint: 'A tenant has at most 20 webhook endpoints.',
 }
 const REPEATED = { detail: 'must not be given more than once', parameter: 'content-type' }
 const WRONG_LIMIT = { detail: 'must be a whole number from 1 to 100', parameter: 'limit' }
@@ -576,4 +777,20 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   eraseProspect: { detail: 'is required without a prospectId', pointer: '/email' },
   listErasures: WRONG_LIMIT,
   getErasure: REPEATED,
+  listEvents: { detail: `must be one of ${EVENT_TYPES.join(', ')}`, parameter: 'types' },
+  getEvent: REPEATED,
+  createWebhookEndpoint: {
+    detail:
+      'must have a public address, unless WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS allows it',
+    pointer: '/url',
+  },
+  listWebhookEndpoints: REPEATED,
+  getWebhookEndpoint: REPEATED,
+  updateWebhookEndpoint: { detail: 'must be an https: URL', pointer: '/url' },
+  deleteWebhookEndpoint: REPEATED,
+  rotateWebhookSecret: { detail: 'must be at most 168', pointer: '/overlapHours' },
+  testWebhookEndpoint: REPEATED,
+  listDeliveries: WRONG_LIMIT,
+  retryDelivery: REPEATED,
+  replayDeliveries: { detail: 'is required', pointer: '/since' },
 }

@@ -418,8 +418,1066 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the feed of events, oldest first
+         * @description Returns events in the order of their numbers, one slice at a time. `data` is the resource as it is now. Keep `nextCursor` and ask again with it later: nothing is skipped, also while
+         *     others write. Events are recorded while the tenant has an enabled webhook endpoint, or always if the server is set so (`EVENTS=on`), and kept for 30 days unless the server sets another time. With `types`, a slice looks at no more than 10,000 events: it may be short or empty while `hasMore` is true.
+         *
+         *     Required scope: `events:read`.
+         */
+        get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/events/{event_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an event
+         * @description Returns an event with its data as it is now.
+         *
+         *     Required scope: `events:read`.
+         */
+        get: operations["getEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/webhook_endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the webhook endpoints, oldest first
+         * @description Returns all webhook endpoints of the tenant, at most 20.
+         *
+         *     Required scope: `webhooks:write`.
+         */
+        get: operations["listWebhookEndpoints"];
+        put?: never;
+        /**
+         * Create a webhook endpoint
+         * @description Events are delivered to its URL from now on, as described under **Webhooks**. Only this answer and that of a rotation show the secret. A tenant has at most 20 endpoints.
+         *
+         *     Required scope: `webhooks:write`.
+         */
+        post: operations["createWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/webhook_endpoints/{webhook_endpoint_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a webhook endpoint
+         * @description Returns a webhook endpoint, without its secret.
+         *
+         *     Required scope: `webhooks:write`.
+         */
+        get: operations["getWebhookEndpoint"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook endpoint
+         * @description Deletes a webhook endpoint with its deliveries. A request that is in flight is not stopped.
+         *
+         *     Required scope: `webhooks:write`.
+         */
+        delete: operations["deleteWebhookEndpoint"];
+        options?: never;
+        head?: never;
+        /**
+         * Change, disable or enable a webhook endpoint
+         * @description Replaces the given fields; the others keep their values. Enabling an endpoint forgets its failures. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.
+         *
+         *     Required scope: `webhooks:write`.
+         */
+        patch: operations["updateWebhookEndpoint"];
+        trace?: never;
+    };
+    "/v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the secret of a webhook endpoint
+         * @description Gives the endpoint a new secret. For `overlapHours` each webhook has two signatures, one with either secret, so receivers can change to the new one at any time.
+         *
+         *     Required scope: `webhooks:write`.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/webhook_endpoints/{webhook_endpoint_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a webhook to an endpoint now
+         * @description Sends a webhook of the type `webhook_endpoint.test`, signed like every other, and returns what happened, after 15 seconds at most. It works for disabled endpoints too. It is not repeated, and no delivery is kept.
+         *
+         *     Required scope: `webhooks:write`.
+         */
+        post: operations["testWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/webhook_endpoints/{webhook_endpoint_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the deliveries of a webhook endpoint, newest event first
+         * @description Returns the deliveries of an endpoint, one slice at a time. A slice looks at no more than 10,000 deliveries: with a rare `status` it may be short or empty while `hasMore` is true.
+         *
+         *     Required scope: `webhooks:write`.
+         */
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver an event again
+         * @description Delivers an event again, now, with the same `webhook-id` and all attempts, whatever became of it before.
+         *
+         *     Required scope: `webhooks:write`.
+         */
+        post: operations["retryDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/webhook_endpoints/{webhook_endpoint_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver the events since a time again
+         * @description Delivers the events since a time again, with the same `webhook-id` each: those that were not delivered, even if they happened before the endpoint existed, or all. One request looks at no more than 10,000 events; `nextSince` is where to go on.
+         *
+         *     Required scope: `webhooks:write`.
+         */
+        post: operations["replayDeliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    "prospect.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A prospect was created
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ProspectCreatedWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "prospect.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The email or the name of a prospect changed
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ProspectUpdatedWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "prospect.erased": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A prospect was erased
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ProspectErasedWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "prospect_log.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An activity was logged
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ProspectLogCreatedWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "page_group.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A page group was created
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PageGroupCreatedWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "page_group.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A page group was changed, archived or deleted
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PageGroupUpdatedWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "page.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A page was created
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PageCreatedWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "page.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A page was renamed
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PageUpdatedWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "page.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A page was deleted
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PageDeletedWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "page_version.ready": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A version is ready, and not published
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PageVersionReadyWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "page_version.published": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A version was published
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PageVersionPublishedWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "page_version.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A version failed
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PageVersionFailedWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "page.unpublished": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The published version of a page was withdrawn
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PageUnpublishedWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook_endpoint.disabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The service disabled a webhook endpoint
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointDisabledWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook_endpoint.test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A test was requested
+         * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description The id of the event, the same with every attempt. */
+                    "webhook-id": string;
+                    /** @description When this attempt was made, in seconds since 1970. */
+                    "webhook-timestamp": number;
+                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                    "webhook-signature": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            /** @description A JSON object in UTF-8. */
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointTestWebhook"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled: nothing more is sent. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. Any other answer is a failure: the webhook is sent again. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         NewProspectLog: {
@@ -911,6 +1969,446 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        Event: {
+            /** @description The id of the event; the `webhook-id` of its deliveries. */
+            eventId: string;
+            /** @description The number of the event within the tenant: 1, 2, 3 and so on, without gaps. */
+            sequence: number;
+            /**
+             * @description What happened.
+             * @enum {string}
+             */
+            type: "prospect.created" | "prospect.updated" | "prospect.erased" | "prospect_log.created" | "page_group.created" | "page_group.updated" | "page.created" | "page.updated" | "page.deleted" | "page_version.ready" | "page_version.published" | "page_version.failed" | "page.unpublished" | "webhook_endpoint.disabled";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            createdAt: string;
+            /** @description The resource as a GET of it shows it now, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true. */
+            data: {
+                [key: string]: unknown;
+            };
+        };
+        EventSlice: {
+            /** @description Oldest first. */
+            items: components["schemas"]["Event"][];
+            /** @description Whether more events follow now. */
+            hasMore: boolean;
+            /** @description Always present: pass it as `cursor` to continue here, now or later. */
+            nextCursor: string;
+        };
+        NewWebhookEndpoint: {
+            /** @description Where to deliver: an `https:` URL without a user name or password, with a public address. */
+            url: string;
+            /**
+             * @description The types of events to deliver; null: all.
+             * @default null
+             */
+            types?: ("prospect.created" | "prospect.updated" | "prospect.erased" | "prospect_log.created" | "page_group.created" | "page_group.updated" | "page.created" | "page.updated" | "page.deleted" | "page_version.ready" | "page_version.published" | "page_version.failed" | "page.unpublished" | "webhook_endpoint.disabled")[] | null;
+            /**
+             * @description A note for people.
+             * @default null
+             */
+            description?: string | null;
+        };
+        WebhookEndpoint: {
+            /** @description The id of the endpoint. */
+            webhookEndpointId: string;
+            /** @description Where to deliver: an `https:` URL without a user name or password, with a public address. */
+            url: string;
+            /** @description The types of events to deliver; null: all. */
+            types: ("prospect.created" | "prospect.updated" | "prospect.erased" | "prospect_log.created" | "page_group.created" | "page_group.updated" | "page.created" | "page.updated" | "page.deleted" | "page_version.ready" | "page_version.published" | "page_version.failed" | "page.unpublished" | "webhook_endpoint.disabled")[] | null;
+            /** @description A note for people. */
+            description: string | null;
+            /**
+             * @description A disabled endpoint gets nothing.
+             * @enum {string}
+             */
+            status: "enabled" | "disabled";
+            /** @description Why the service disabled it; null unless it did. */
+            disabledReason: string | null;
+            /** @description Failed attempts since the last successful one. */
+            failures: number;
+            /** @description When the first of them was, in UTC. */
+            failingSince: string | null;
+            /**
+             * Format: date-time
+             * @description When the endpoint was created, in UTC.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed, in UTC.
+             */
+            updatedAt: string;
+        };
+        WebhookEndpointWithSecret: {
+            /** @description The id of the endpoint. */
+            webhookEndpointId: string;
+            /** @description Where to deliver: an `https:` URL without a user name or password, with a public address. */
+            url: string;
+            /** @description The types of events to deliver; null: all. */
+            types: ("prospect.created" | "prospect.updated" | "prospect.erased" | "prospect_log.created" | "page_group.created" | "page_group.updated" | "page.created" | "page.updated" | "page.deleted" | "page_version.ready" | "page_version.published" | "page_version.failed" | "page.unpublished" | "webhook_endpoint.disabled")[] | null;
+            /** @description A note for people. */
+            description: string | null;
+            /**
+             * @description A disabled endpoint gets nothing.
+             * @enum {string}
+             */
+            status: "enabled" | "disabled";
+            /** @description Why the service disabled it; null unless it did. */
+            disabledReason: string | null;
+            /** @description Failed attempts since the last successful one. */
+            failures: number;
+            /** @description When the first of them was, in UTC. */
+            failingSince: string | null;
+            /**
+             * Format: date-time
+             * @description When the endpoint was created, in UTC.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed, in UTC.
+             */
+            updatedAt: string;
+            /** @description Verifies signatures: `whsec_` and base64. Shown only in this answer. */
+            secret: string;
+        };
+        WebhookEndpointList: {
+            /** @description Oldest first. */
+            items: components["schemas"]["WebhookEndpoint"][];
+        };
+        WebhookEndpointChanges: {
+            /** @description Where to deliver: an `https:` URL without a user name or password, with a public address. */
+            url?: string;
+            /** @description The types of events to deliver; null: all. */
+            types?: ("prospect.created" | "prospect.updated" | "prospect.erased" | "prospect_log.created" | "page_group.created" | "page_group.updated" | "page.created" | "page.updated" | "page.deleted" | "page_version.ready" | "page_version.published" | "page_version.failed" | "page.unpublished" | "webhook_endpoint.disabled")[] | null;
+            /** @description A note for people. */
+            description?: string | null;
+            /**
+             * @description A disabled endpoint gets nothing.
+             * @enum {string}
+             */
+            status?: "enabled" | "disabled";
+        };
+        SecretRotation: {
+            /**
+             * @description For how many hours the old secret signs too.
+             * @default 24
+             */
+            overlapHours?: number;
+        };
+        WebhookTest: {
+            /** @description Whether the endpoint answered with a status from 200 to 299. */
+            delivered: boolean;
+            /** @description The status that it answered with; null if it did not answer. */
+            statusCode: number | null;
+            /** @description How long that took. */
+            durationMs: number;
+            /** @description What went wrong; null if it was delivered. */
+            error: string | null;
+        };
+        WebhookDelivery: {
+            /** @description The event. It also names the delivery, within the endpoint. */
+            eventId: string;
+            /**
+             * @description The type of the event.
+             * @enum {string}
+             */
+            type: "prospect.created" | "prospect.updated" | "prospect.erased" | "prospect_log.created" | "page_group.created" | "page_group.updated" | "page.created" | "page.updated" | "page.deleted" | "page_version.ready" | "page_version.published" | "page_version.failed" | "page.unpublished" | "webhook_endpoint.disabled";
+            /**
+             * @description `failed` once no attempt is left.
+             * @enum {string}
+             */
+            status: "pending" | "delivered" | "failed";
+            /** @description How many attempts were made. */
+            attempts: number;
+            /** @description When the next one is due, in UTC; null unless pending. */
+            nextAttemptAt: string | null;
+            /** @description The status of the last answer; null if there was none. */
+            lastStatusCode: number | null;
+            /** @description What went wrong in the last attempt. */
+            lastError: string | null;
+            /** @description When it was delivered, in UTC; null until then. */
+            deliveredAt: string | null;
+            /**
+             * Format: date-time
+             * @description When the delivery was created, in UTC.
+             */
+            createdAt: string;
+        };
+        DeliverySlice: {
+            /** @description Newest first. */
+            items: components["schemas"]["WebhookDelivery"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Present if `hasMore` is true. Pass it as `cursor` to get the next slice. */
+            nextCursor?: string;
+        };
+        Replay: {
+            /**
+             * Format: date-time
+             * @description Deliver the events since then again.
+             */
+            since: string;
+            /**
+             * @description False: also those that were delivered before.
+             * @default true
+             */
+            onlyUndelivered?: boolean;
+        };
+        ReplayResult: {
+            /** @description How many deliveries are pending because of it. */
+            deliveries: number;
+            /** @description Not null if there were too many events for one request: repeat it with this time as `since`. */
+            nextSince: string | null;
+        };
+        /** @description The ids of the resource that an event is about, and of what it belongs to. */
+        EventIds: {
+            /** @description The id of the prospect. */
+            prospectId?: string;
+            /** @description The id of the activity. */
+            prospectLogId?: string;
+            /** @description The id of the page group. */
+            pageGroupId?: string;
+            /** @description The id of the page. */
+            pageId?: string;
+            /** @description The id of the version. */
+            versionId?: string;
+            /** @description The id of the webhook endpoint. */
+            webhookEndpointId?: string;
+            /**
+             * @description Present if `data` would be larger than 20 KiB with its payload or content.
+             * @constant
+             */
+            payloadOmitted?: true;
+        };
+        /** @description A prospect was created. */
+        ProspectCreatedWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "prospect.created";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: components["schemas"]["Prospect"] | components["schemas"]["EventIds"];
+        };
+        /** @description The email or the name of a prospect changed. */
+        ProspectUpdatedWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "prospect.updated";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: components["schemas"]["Prospect"] | components["schemas"]["EventIds"];
+        };
+        /** @description A prospect was erased. */
+        ProspectErasedWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "prospect.erased";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: components["schemas"]["EventIds"];
+        };
+        /** @description An activity was logged. */
+        ProspectLogCreatedWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "prospect_log.created";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: components["schemas"]["ProspectLog"] | components["schemas"]["EventIds"];
+        };
+        /** @description A page group was created. */
+        PageGroupCreatedWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "page_group.created";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: components["schemas"]["PageGroup"] | components["schemas"]["EventIds"];
+        };
+        /** @description A page group was changed, archived or deleted. */
+        PageGroupUpdatedWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "page_group.updated";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: components["schemas"]["PageGroup"] | components["schemas"]["EventIds"];
+        };
+        /** @description A page was created. */
+        PageCreatedWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "page.created";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: components["schemas"]["PageWithVersion"] | components["schemas"]["EventIds"];
+        };
+        /** @description A page was renamed. */
+        PageUpdatedWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "page.updated";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: components["schemas"]["PageWithVersion"] | components["schemas"]["EventIds"];
+        };
+        /** @description A page was deleted. */
+        PageDeletedWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "page.deleted";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: components["schemas"]["EventIds"];
+        };
+        /** @description A version is ready, and not published. */
+        PageVersionReadyWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "page_version.ready";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: (components["schemas"]["VersionWithContent"] & components["schemas"]["EventIds"]) | components["schemas"]["EventIds"];
+        };
+        /** @description A version was published. */
+        PageVersionPublishedWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "page_version.published";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: (components["schemas"]["VersionWithContent"] & components["schemas"]["EventIds"]) | components["schemas"]["EventIds"];
+        };
+        /** @description A version failed. */
+        PageVersionFailedWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "page_version.failed";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: (components["schemas"]["VersionWithContent"] & components["schemas"]["EventIds"]) | components["schemas"]["EventIds"];
+        };
+        /** @description The published version of a page was withdrawn. */
+        PageUnpublishedWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "page.unpublished";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: components["schemas"]["PageWithVersion"] | components["schemas"]["EventIds"];
+        };
+        /** @description The service disabled a webhook endpoint. */
+        WebhookEndpointDisabledWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "webhook_endpoint.disabled";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: components["schemas"]["WebhookEndpoint"] | components["schemas"]["EventIds"];
+        };
+        /** @description A test was requested. */
+        WebhookEndpointTestWebhook: {
+            /**
+             * @description What happened.
+             * @constant
+             */
+            type: "webhook_endpoint.test";
+            /**
+             * Format: date-time
+             * @description When it happened, in UTC.
+             */
+            timestamp: string;
+            /** @description The resource, or its ids and what is left of it. */
+            data: components["schemas"]["EventIds"];
+        };
         /** @description A problem document (RFC 9457). Clients must ignore unknown members. */
         Problem: {
             /** @description A URL on this server that explains the problem. */
@@ -1125,6 +2623,34 @@ export interface components {
             status?: 409;
             /** @constant */
             code?: "version_not_ready";
+        };
+        /** @description The events after this cursor are no longer kept. Read the current state of what you need, then start again without a cursor or with `latest`. */
+        CursorExpiredProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 410;
+            /** @constant */
+            code?: "cursor_expired";
+        };
+        /** @description The tenant of this API key has no event with this id. Events are kept for a limited time. */
+        EventNotFoundProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 404;
+            /** @constant */
+            code?: "event_not_found";
+        };
+        /** @description The tenant of this API key has no webhook endpoint with this id. */
+        WebhookEndpointNotFoundProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 404;
+            /** @constant */
+            code?: "webhook_endpoint_not_found";
+        };
+        /** @description The webhook endpoint has no delivery of this event. */
+        DeliveryNotFoundProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 404;
+            /** @constant */
+            code?: "delivery_not_found";
         };
     };
     responses: never;
@@ -2509,10 +4035,7 @@ export interface operations {
     eraseProspect: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description Makes the request safe to retry: a retry with the same key returns the first answer. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2527,7 +4050,6 @@ export interface operations {
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
@@ -4999,6 +6521,1652 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["PreconditionFailedProblem"];
+                };
+            };
+            /** @description Too many requests (`rate_limited`). */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
+                };
+            };
+            /** @description Internal error (`internal_error`). */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                };
+            };
+            /** @description Service unavailable (`unavailable`). */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
+                };
+            };
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: {
+                /** @description The `nextCursor` of the previous slice, or `latest` to start with the next event. Without it the feed starts with the oldest event kept. */
+                cursor?: string;
+                /** @description The maximum number of items to return. A slice may hold fewer while `hasMore` is true. */
+                limit?: number;
+                /** @description Only events of these types, separated by commas. */
+                types?: string;
+            };
+            header?: {
+                /** @description One or more ETags. If the answer still has one of them, it is 304 without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A slice of events. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventSlice"];
+                };
+            };
+            /** @description The caller already has this answer: its tag is among those of `If-None-Match`. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid request (`invalid_request`). Invalid cursor (`invalid_cursor`). */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
+                };
+            };
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
+                };
+            };
+            /** @description Insufficient scope (`insufficient_scope`). */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+                };
+            };
+            /** @description Cursor expired (`cursor_expired`). */
+            410: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["CursorExpiredProblem"];
+                };
+            };
+            /** @description Too many requests (`rate_limited`). */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
+                };
+            };
+            /** @description Internal error (`internal_error`). */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                };
+            };
+            /** @description Service unavailable (`unavailable`). */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
+                };
+            };
+        };
+    };
+    getEvent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description One or more ETags. If the answer still has one of them, it is 304 without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /** @description The id of the event. */
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Event"];
+                };
+            };
+            /** @description The caller already has this answer: its tag is among those of `If-None-Match`. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid request (`invalid_request`). */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
+                };
+            };
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
+                };
+            };
+            /** @description Insufficient scope (`insufficient_scope`). */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+                };
+            };
+            /** @description Event not found (`event_not_found`). */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["EventNotFoundProblem"];
+                };
+            };
+            /** @description Too many requests (`rate_limited`). */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
+                };
+            };
+            /** @description Internal error (`internal_error`). */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                };
+            };
+            /** @description Service unavailable (`unavailable`). */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
+                };
+            };
+        };
+    };
+    listWebhookEndpoints: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description One or more ETags. If the answer still has one of them, it is 304 without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoints. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointList"];
+                };
+            };
+            /** @description The caller already has this answer: its tag is among those of `If-None-Match`. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid request (`invalid_request`). */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
+                };
+            };
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
+                };
+            };
+            /** @description Insufficient scope (`insufficient_scope`). */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+                };
+            };
+            /** @description Too many requests (`rate_limited`). */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
+                };
+            };
+            /** @description Internal error (`internal_error`). */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                };
+            };
+            /** @description Service unavailable (`unavailable`). */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
+                };
+            };
+        };
+    };
+    createWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewWebhookEndpoint"];
+            };
+        };
+        responses: {
+            /** @description The endpoint, with its secret. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointWithSecret"];
+                };
+            };
+            /** @description Invalid request (`invalid_request`). Invalid JSON (`invalid_json`). */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
+                };
+            };
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
+                };
+            };
+            /** @description Insufficient scope (`insufficient_scope`). */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+                };
+            };
+            /** @description Limit reached (`limit_reached`). */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["LimitReachedProblem"];
+                };
+            };
+            /** @description Payload too large (`payload_too_large`). */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
+                };
+            };
+            /** @description Unsupported content type (`unsupported_media_type`). */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
+                };
+            };
+            /** @description Too many requests (`rate_limited`). */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
+                };
+            };
+            /** @description Internal error (`internal_error`). */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                };
+            };
+            /** @description Service unavailable (`unavailable`). */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
+                };
+            };
+        };
+    };
+    getWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description One or more ETags. If the answer still has one of them, it is 304 without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /** @description The id of the webhook endpoint. */
+                webhook_endpoint_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /** @description The caller already has this answer: its tag is among those of `If-None-Match`. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid request (`invalid_request`). */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
+                };
+            };
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
+                };
+            };
+            /** @description Insufficient scope (`insufficient_scope`). */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+                };
+            };
+            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
+                };
+            };
+            /** @description Too many requests (`rate_limited`). */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
+                };
+            };
+            /** @description Internal error (`internal_error`). */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                };
+            };
+            /** @description Service unavailable (`unavailable`). */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
+                };
+            };
+        };
+    };
+    deleteWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the webhook endpoint. */
+                webhook_endpoint_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid request (`invalid_request`). */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
+                };
+            };
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
+                };
+            };
+            /** @description Insufficient scope (`insufficient_scope`). */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+                };
+            };
+            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
+                };
+            };
+            /** @description Too many requests (`rate_limited`). */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
+                };
+            };
+            /** @description Internal error (`internal_error`). */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                };
+            };
+            /** @description Service unavailable (`unavailable`). */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
+                };
+            };
+        };
+    };
+    updateWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the webhook endpoint. */
+                webhook_endpoint_id: string;
+            };
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookEndpointChanges"];
+            };
+        };
+        responses: {
+            /** @description The endpoint as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /** @description Invalid request (`invalid_request`). Invalid JSON (`invalid_json`). */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
+                };
+            };
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
+                };
+            };
+            /** @description Insufficient scope (`insufficient_scope`). */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+                };
+            };
+            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
+                };
+            };
+            /** @description Payload too large (`payload_too_large`). */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
+                };
+            };
+            /** @description Unsupported content type (`unsupported_media_type`). */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
+                };
+            };
+            /** @description Too many requests (`rate_limited`). */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
+                };
+            };
+            /** @description Internal error (`internal_error`). */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                };
+            };
+            /** @description Service unavailable (`unavailable`). */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
+                };
+            };
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the webhook endpoint. */
+                webhook_endpoint_id: string;
+            };
+            cookie?: never;
+        };
+        /** @description Optional. No body means `{}`. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SecretRotation"];
+            };
+        };
+        responses: {
+            /** @description The endpoint, with its new secret. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointWithSecret"];
+                };
+            };
+            /** @description Invalid request (`invalid_request`). Invalid JSON (`invalid_json`). */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
+                };
+            };
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
+                };
+            };
+            /** @description Insufficient scope (`insufficient_scope`). */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+                };
+            };
+            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
+                };
+            };
+            /** @description Payload too large (`payload_too_large`). */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
+                };
+            };
+            /** @description Unsupported content type (`unsupported_media_type`). */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
+                };
+            };
+            /** @description Too many requests (`rate_limited`). */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
+                };
+            };
+            /** @description Internal error (`internal_error`). */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                };
+            };
+            /** @description Service unavailable (`unavailable`). */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
+                };
+            };
+        };
+    };
+    testWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the webhook endpoint. */
+                webhook_endpoint_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What happened. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookTest"];
+                };
+            };
+            /** @description Invalid request (`invalid_request`). */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
+                };
+            };
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
+                };
+            };
+            /** @description Insufficient scope (`insufficient_scope`). */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+                };
+            };
+            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
+                };
+            };
+            /** @description Too many requests (`rate_limited`). */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
+                };
+            };
+            /** @description Internal error (`internal_error`). */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                };
+            };
+            /** @description Service unavailable (`unavailable`). */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
+                };
+            };
+        };
+    };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                /** @description The `nextCursor` of the previous slice, unchanged and with the same filter. */
+                cursor?: string;
+                /** @description The maximum number of items to return. A slice may hold fewer while `hasMore` is true. */
+                limit?: number;
+                /** @description Only deliveries with this status. */
+                status?: "pending" | "delivered" | "failed";
+            };
+            header?: {
+                /** @description One or more ETags. If the answer still has one of them, it is 304 without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /** @description The id of the webhook endpoint. */
+                webhook_endpoint_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A slice of deliveries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliverySlice"];
+                };
+            };
+            /** @description The caller already has this answer: its tag is among those of `If-None-Match`. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid request (`invalid_request`). Invalid cursor (`invalid_cursor`). */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
+                };
+            };
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
+                };
+            };
+            /** @description Insufficient scope (`insufficient_scope`). */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+                };
+            };
+            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
+                };
+            };
+            /** @description Too many requests (`rate_limited`). */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
+                };
+            };
+            /** @description Internal error (`internal_error`). */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                };
+            };
+            /** @description Service unavailable (`unavailable`). */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
+                };
+            };
+        };
+    };
+    retryDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the webhook endpoint. */
+                webhook_endpoint_id: string;
+                /** @description The id of the event. */
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery is pending. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            /** @description Invalid request (`invalid_request`). */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
+                };
+            };
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
+                };
+            };
+            /** @description Insufficient scope (`insufficient_scope`). */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+                };
+            };
+            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). Delivery not found (`delivery_not_found`). */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"] | components["schemas"]["DeliveryNotFoundProblem"];
+                };
+            };
+            /** @description Too many requests (`rate_limited`). */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
+                };
+            };
+            /** @description Headers too large (`headers_too_large`). */
+            431: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
+                };
+            };
+            /** @description Internal error (`internal_error`). */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                };
+            };
+            /** @description Service unavailable (`unavailable`). */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnavailableProblem"];
+                };
+            };
+        };
+    };
+    replayDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the webhook endpoint. */
+                webhook_endpoint_id: string;
+            };
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Replay"];
+            };
+        };
+        responses: {
+            /** @description The deliveries are pending. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayResult"];
+                };
+            };
+            /** @description Invalid request (`invalid_request`). Invalid JSON (`invalid_json`). */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
+                };
+            };
+            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
+                };
+            };
+            /** @description Insufficient scope (`insufficient_scope`). */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+                };
+            };
+            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
+                };
+            };
+            /** @description Payload too large (`payload_too_large`). */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
+                };
+            };
+            /** @description Unsupported content type (`unsupported_media_type`). */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
                 };
             };
             /** @description Too many requests (`rate_limited`). */

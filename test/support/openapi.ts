@@ -6,6 +6,7 @@ import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import type { Route } from '../../src/adapters/http/route.ts'
 import { ROUTES } from '../../src/adapters/http/routes.ts'
 import { Erasure, ErasureSlice, NewErasure } from '../../src/shapes/erasure.ts'
+import { Event, EventSlice } from '../../src/shapes/event.ts'
 import {
   CreatedPage,
   CreatedVersion,
@@ -34,7 +35,21 @@ import {
   RefusedItem,
 } from '../../src/shapes/prospect-log.ts'
 import type { Documented } from '../../src/shapes/text.ts'
+import {
+  DeliverySlice,
+  NewWebhookEndpoint,
+  Replay,
+  ReplayResult,
+  SecretRotation,
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookEndpointChanges,
+  WebhookEndpointList,
+  WebhookEndpointWithSecret,
+  WebhookTest,
+} from '../../src/shapes/webhook.ts'
 import { ABOUT, PATH_PARAMETERS, problemTexts, QUERY_EXAMPLES, TEXTS, type Texts } from './openapi-texts.ts'
+import { webhookSchemas, webhooks } from './openapi-webhooks.ts'
 
 const FILE = new URL('../../src/adapters/http/openapi.json', import.meta.url)
 const PACKAGE = new URL('../../package.json', import.meta.url)
@@ -76,6 +91,19 @@ const SHAPES = {
   Version,
   VersionSlice,
   VersionWithContent,
+  Event,
+  EventSlice,
+  NewWebhookEndpoint,
+  WebhookEndpoint,
+  WebhookEndpointWithSecret,
+  WebhookEndpointList,
+  WebhookEndpointChanges,
+  SecretRotation,
+  WebhookTest,
+  WebhookDelivery,
+  DeliverySlice,
+  Replay,
+  ReplayResult,
 }
 
 const CONVERSION = {
@@ -215,9 +243,12 @@ const queryParameters = (route: Route): Json[] => {
     in: 'query',
     required: false,
     description,
-    schema: withExample(name === 'limit' ? { ...schema, default: 20 } : schema, QUERY_EXAMPLES[name]),
+    schema: withExample(name === 'limit' ? { ...schema, default: 20 } : schema, exampleFor(name, schema)),
   }))
 }
+
+const exampleFor = (name: string, { enum: values = [] }: { readonly enum?: readonly unknown[] }): unknown =>
+  values.length === 0 || values.includes(QUERY_EXAMPLES[name]) ? QUERY_EXAMPLES[name] : values[0]
 
 /** The first whose pattern fits the path. */
 const TAGS: readonly (readonly [pattern: RegExp, name: string, description: string])[] = [
@@ -226,9 +257,13 @@ const TAGS: readonly (readonly [pattern: RegExp, name: string, description: stri
   [/page_groups(\/\{\w+\})?$/, 'Page groups', 'Families of pages.'],
   [/pages(\/\{page_id\})?(\/unpublish)?$/, 'Pages', 'The pages of a group.'],
   [/versions|publish/, 'Versions', 'The states of a page, and which one readers see.'],
+  [/v0\/events/, 'Events', 'What happened, in order.'],
+  [/webhook_endpoints(?!.*(deliveries|replay))/, 'Webhook endpoints', 'Where events are sent.'],
+  [/webhook_endpoints/, 'Webhook deliveries', 'What was and will be sent to an endpoint.'],
 ]
 const tagOf = (path: string): string => TAGS.find(([pattern]) => pattern.test(path))?.[1] ?? ''
 
+const takesKey = ({ problems }: Route): boolean => problems.includes('idempotency_key_reused')
 const parameter = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
 
 const operationOf = (route: Route): Json => ({
@@ -239,7 +274,7 @@ const operationOf = (route: Route): Json => ({
   parameters: [
     ...pathParameters(route),
     ...queryParameters(route),
-    ...(route.method === 'POST' && route.body && !route.isBatch ? [parameter('IdempotencyKey')] : []),
+    ...(takesKey(route) ? [parameter('IdempotencyKey')] : []),
     ...(route.method === 'GET' ? [parameter('IfNoneMatch')] : []),
     ...(route.problems.includes('precondition_failed') ? [parameter('IfMatch')] : []),
   ],
@@ -263,19 +298,19 @@ const operationOf = (route: Route): Json => ({
   },
 })
 
-const answerOf = (
-  { method, body, isBatch, answer }: Route,
-  { done, answers }: Pick<Texts, 'done' | 'answers'>,
-): Json => ({
-  description: done,
-  headers: headersFor([
-    'X-Request-Id',
-    ...(method === 'GET' ? ['ETag', 'Cache-Control'] : hasRevision(answer) ? ['ETag'] : []),
-    ...(isBatch ? ['Items-Refused'] : body && method === 'POST' ? ['Idempotent-Replayed'] : []),
-    ...LIMITS,
-  ]),
-  ...(answer && { content: { 'application/json': { schema: referenceTo(answer), examples: answers } } }),
-})
+const answerOf = (route: Route, { done, answers }: Pick<Texts, 'done' | 'answers'>): Json => {
+  const { method, isBatch, answer } = route
+  return {
+    description: done,
+    headers: headersFor([
+      'X-Request-Id',
+      ...(method === 'GET' ? ['ETag', 'Cache-Control'] : hasRevision(answer) ? ['ETag'] : []),
+      ...(isBatch ? ['Items-Refused'] : takesKey(route) ? ['Idempotent-Replayed'] : []),
+      ...LIMITS,
+    ]),
+    ...(answer && { content: { 'application/json': { schema: referenceTo(answer), examples: answers } } }),
+  }
+}
 const hasRevision = (answer: v.GenericSchema | undefined): boolean =>
   answer === PageGroup || answer === PageWithVersion
 const NOT_MODIFIED: Json = {
@@ -360,6 +395,7 @@ export const createOpenApi = (): Json => ({
       Object.fromEntries(routes.map((route) => [route.method.toLowerCase(), operationOf(route)])),
     ]),
   ),
+  webhooks: webhooks(),
   components: {
     securitySchemes: {
       apiKey: {
@@ -436,7 +472,7 @@ export const createOpenApi = (): Json => ({
         schema: { type: 'string', examples: ['"per-minute";r=599;t=0'] },
       },
     },
-    schemas: { ...namedSchemas(), Problem: PROBLEM, Fault: FAULT, ...kindsOfProblem() },
+    schemas: { ...namedSchemas(), ...webhookSchemas(), Problem: PROBLEM, Fault: FAULT, ...kindsOfProblem() },
   },
 })
 

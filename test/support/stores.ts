@@ -40,7 +40,7 @@ export type StoreKind = {
   readonly name: 'memory' | 'sqlite' | 'postgres' | 'instance' | 'tenant-routed' | 'citus'
   /** Why it cannot be tested here, or null. */
   readonly skip: string | null
-  readonly open: (emptied?: string | null) => Promise<TestedStore>
+  readonly open: (emptied?: string | null, everyEvent?: boolean) => Promise<TestedStore>
   /** Ends what the kind itself started. */
   readonly end: () => Promise<void>
 }
@@ -92,8 +92,8 @@ export const sentBy = async (
 const memoryKind = (): StoreKind => ({
   name: 'memory',
   skip: null,
-  open: async () => {
-    const store = memoryStore()
+  open: async (_emptied, everyEvent) => {
+    const store = memoryStore({ everyEvent })
     return {
       store,
       another: async () => store,
@@ -123,12 +123,12 @@ const logOf = (row: LogRow): NewLog => ({
 export const sqliteKind = (): StoreKind => ({
   name: 'sqlite',
   skip: null,
-  open: async () => {
+  open: async (_emptied, everyEvent = false) => {
     const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
     const path = join(folder, 'test.db')
     const stores: Store[] = []
     const another = async () => {
-      const store = sqliteStore({ path, busyMsMax: 5_000 }, readMigrations('sqlite'))
+      const store = sqliteStore({ path, busyMsMax: 5_000, everyEvent }, readMigrations('sqlite'))
       stores.push(store)
       return store
     }
@@ -170,7 +170,7 @@ const postgresKind = (
   return {
     name,
     skip,
-    open: async (emptied = null) => {
+    open: async (emptied = null, everyEvent = false) => {
       server ??= start()
       const url = emptied ?? (await (await server).newDatabase())
       if (emptied !== null) await empty(emptied)
@@ -179,13 +179,14 @@ const postgresKind = (
       const another = async () => {
         if (name === 'instance') {
           const sql = strangeInstance(url)
-          const store = storeOverInstance(sql)
+          const store = storeOverInstance(sql, { everyEvent })
           stores.push({ ...store, close: () => sql.end({ timeout: 1 }) })
           return store
         }
         const settings: PostgresSettings = {
           ...POSTGRES_SETTINGS,
           ...(name === 'citus' && { cluster: name }),
+          everyEvent,
           url,
           onStatement: (text, parameters) => sent.push({ text, parameters }),
         }
@@ -235,7 +236,7 @@ const routedStore = (settings: PostgresSettings): Store => {
   const { ask, close } = connect(settings)
   const { watch, notify, close: closeSignals } = postgresSignals(settings.url, ask)
   return {
-    ...portsOver(ask, migrations, notify, 'citus'),
+    ...portsOver(ask, migrations, notify, 'citus', settings.everyEvent),
     migrate: () => migratePostgres(settings.url, migrations, () => {}),
     watch,
     close: () => closeSignals().then(close),

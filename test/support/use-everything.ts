@@ -41,6 +41,32 @@ export const useEverything = async (t: Test, env: Environment): Promise<void> =>
     name: 'Ada',
   })
   const pages = `/v0/page_groups/${pageGroupId}/pages`
+  const endpoints = '/v0/webhook_endpoints'
+  const endpoint = await call('POST', endpoints, { url: 'https://example.invalid' })
+  const { webhookEndpointId } = endpoint.body
+  t.match(endpoint, { status: 201, body: { secret: /^whsec_/ } })
+  await call('POST', '/v0/prospect_logs', { source: 'crm', payload: {}, prospectId })
+  const readFeed = async () => (await call('GET', '/v0/events')).body.items
+  const [event] = await until('the event has a number', async () => {
+    const items = await readFeed()
+    return items.length > 0 && items
+  })
+  t.match(event, { type: 'prospect_log.created', data: { prospectId } })
+  t.strictSame((await call('GET', `/v0/events/${event.eventId}`)).body, event)
+  const own = `${endpoints}/${webhookEndpointId}`
+  t.equal((await call('PATCH', own, { types: ['page.created'] })).status, 200)
+  t.match((await call('POST', `${own}/test`)).body, { delivered: false, statusCode: null })
+  t.match((await call('GET', `${own}/deliveries`)).body.items, [{ eventId: event.eventId }])
+  t.equal((await call('POST', `${own}/deliveries/${event.eventId}/retry`)).status, 202)
+  t.equal((await call('POST', `${own}/replay`, { since: event.createdAt })).status, 202)
+  t.equal((await call('POST', `${own}/rotate_secret`)).status, 200)
+  t.match((await call('GET', endpoints)).body.items, [{ webhookEndpointId }])
+  t.match(await tell(`webhooks list --tenant ${tenantId}`), { webhookEndpointId })
+  t.match(await tell(`webhooks deliveries ${webhookEndpointId} --tenant ${tenantId}`), {
+    eventId: event.eventId,
+  })
+  t.match(await tell(`events list --tenant ${tenantId}`), event)
+  t.equal((await call('DELETE', own)).status, 204)
   const { pageId } = (await call('POST', pages, {}, { 'idempotency-key': 'one' })).body
   t.match((await call('GET', '/v0/page_groups')).body.items, [{ pageGroupId, title: 'B', pagesCount: 1 }])
   t.match((await call('GET', pages)).body.items, [{ pageId }])

@@ -4,7 +4,7 @@ import { type Caller, requireScope } from '../../core/identify.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import type { Admission, Place } from './admission.ts'
-import { isKnown, lengthOf, measured, tagOfRevision } from './entity-tags.ts'
+import { isKnown } from './entity-tags.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { parseRequest, requireJson } from './parse-request.ts'
 import { type ProblemCode, problem } from './problems.ts'
@@ -23,9 +23,10 @@ import {
   tooLarge,
   traceIdIn,
 } from './requests.ts'
-import type { Answer, Route } from './route.ts'
+import type { Route } from './route.ts'
 import { createRouter, type Match } from './router.ts'
 import { ROUTES } from './routes.ts'
+import { createWriteShared, write } from './write-answer.ts'
 
 /** Describes a request once it is answered. Contains nothing that identifies a prospect or a key. */
 export type Answered = {
@@ -86,13 +87,19 @@ export const createApi = (deps: Deps): Api => {
     const caller = await identify(apiKey, request.address)
     rateLimit(caller, headers)
     requireScope(caller, route.scope)
-    const { tenantId } = caller
+    const { tenantId, apiKeyId } = caller
     const place = admission.arrive(tenantId)
     try {
       const bytes = route.body && (await readBody(request, route, place))
       const turn = admission.turn(place)
       if (turn !== undefined) await turn
-      const checked = parseRequest(route, request, { tenantId, params: matched.params, query, bytes })
+      const checked = parseRequest(route, request, {
+        tenantId,
+        apiKeyId,
+        params: matched.params,
+        query,
+        bytes,
+      })
       const answer = await route.run(useCases, checked, {
         itemBytesMax: request.body?.bytesMax ?? 0,
         count: (requests) => rateLimit(caller, headers, requests),
@@ -168,28 +175,6 @@ export const createApi = (deps: Deps): Api => {
 }
 
 const codeOf = (why: unknown): ProblemCode => (why instanceof DomainFailure ? why.kind : 'internal_error')
-
-type Written = { readonly text: string; readonly etag?: string; readonly length?: string }
-/** An answer as JSON, and its tag if it has a revision or is that of a read. */
-const write = ({ body, revision }: Answer, { method, write = JSON.stringify }: Route): Written => {
-  const json = body === undefined ? '' : write(body)
-  const text = json && `${json}\n`
-  if (revision !== undefined) return { text, etag: tagOfRevision(revision), length: lengthOf(json) }
-  return method === 'GET' ? { text, ...measured(json) } : { text }
-}
-
-/** Callers that read the same at the same moment share one answer, one after the other. It is written and measured once. */
-const createWriteShared = () => {
-  let last: object | undefined
-  let written: Written = { text: '' }
-  return (answer: Answer, route: Route): Written => {
-    if (answer.body !== last) {
-      written = write(answer, route)
-      last = answer.body
-    }
-    return written
-  }
-}
 
 const methodsOf = ({ routes }: Match<AnyRoute>): string =>
   [...routes.keys(), 'OPTIONS'].join(', ').replace('GET', 'GET, HEAD')

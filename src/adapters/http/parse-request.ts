@@ -12,7 +12,7 @@ import { type ApiRequest, headerOf, percentDecoded } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
 /** What is known once the body is read. */
-type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'params'> & {
+type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'apiKeyId' | 'params'> & {
   /** Not decoded. */
   readonly query: string
   /** Undefined when no body was sent. */
@@ -30,14 +30,15 @@ const SEE_ERRORS = 'The request is invalid. See `errors`.'
 export const parseRequest = (
   route: Route,
   request: ApiRequest,
-  { tenantId, params, query: rawQuery, bytes }: Received,
+  { tenantId, apiKeyId, params, query: rawQuery, bytes }: Received,
 ): CheckedRequest<never, never> => {
   const faults: Fault[] = []
   const query = (route.query && parseQuery(route.query, rawQuery, faults)) as never
   const { body, idempotencyKey } =
     route.body === undefined ? NO_BODY : parseBody(route, textOf(bytes, route), request, faults)
   refuseFaults(faults, SEE_ERRORS)
-  return { tenantId, params, query, body: body as never, idempotencyKey, ifRevision: revisionsIn(request) }
+  const ifRevision = revisionsIn(request)
+  return { tenantId, apiKeyId, params, query, body: body as never, idempotencyKey, ifRevision }
 }
 
 /** Refuses `invalid_request` if there are any. */

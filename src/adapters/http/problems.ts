@@ -53,6 +53,17 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
     'The tenant of this API key has no logged activity with this id. It may have been erased, or its retention time is over.',
   ),
   erasure_not_found: row(404, 'Erasure not found', 'The tenant of this API key has no erasure with this id.'),
+  event_not_found: row(
+    404,
+    'Event not found',
+    'The tenant of this API key has no event with this id. Events are kept for a limited time.',
+  ),
+  webhook_endpoint_not_found: row(
+    404,
+    'Webhook endpoint not found',
+    'The tenant of this API key has no webhook endpoint with this id.',
+  ),
+  delivery_not_found: row(404, 'Delivery not found', 'The webhook endpoint has no delivery of this event.'),
   method_not_allowed: row(405, 'Method not allowed', 'The `Allow` header lists the allowed methods.'),
   page_group_not_active: row(
     409,
@@ -74,6 +85,11 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
     410,
     'Prospect erased',
     'The prospect was erased, or its email is blocked after an erasure. Nothing was stored. Do not retry.',
+  ),
+  cursor_expired: row(
+    410,
+    'Cursor expired',
+    'The events after this cursor are no longer kept. Read the current state of what you need, then start again without a cursor or with `latest`.',
   ),
   precondition_failed: row(
     412,

@@ -10,12 +10,16 @@ import type { Run } from './route.ts'
 type Batch = { readonly items: RawJson }
 
 /** Logs the items in order, each as a single request would be, and parsed when its turn comes. */
-export const logBatch: Run<unknown, Batch> = async ({ logProspectActivities }, { tenantId, body }, steps) => {
+export const logBatch: Run<unknown, Batch> = async (
+  { logProspectActivities },
+  { tenantId, apiKeyId, body },
+  steps,
+) => {
   const texts = elementsOf(body.items.rawJson)
   steps.count(texts.length - 1)
   const prepare = (text: string) => {
     if (Buffer.byteLength(text) > steps.itemBytesMax) throw tooLarge(steps.itemBytesMax)
-    return { ...parseActivity(text), tenantId }
+    return { ...parseActivity(text), tenantId, apiKeyId }
   }
   const answers = await inOrder(texts, { prepare, run: logProspectActivities, beforeList: steps.nextTurn })
   // When the database is away, all items have the same reason, which is reported once.

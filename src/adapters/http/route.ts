@@ -8,6 +8,7 @@ import type { ApiResponse } from './requests.ts'
 /** A request with a valid key, scope, query, header and body. */
 export type CheckedRequest<Query, Body> = {
   readonly tenantId: string
+  readonly apiKeyId: string
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   readonly body: Body
@@ -115,6 +116,7 @@ export const plainRoute = <
   const run: Run<object, object> = async (useCases, request) => {
     const { tenantId, params, query, body } = request
     const input: Record<string, unknown> = { ...query, ...body, tenantId }
+    if (method !== 'GET') input['apiKeyId'] = request.apiKeyId
     for (const { name, id } of ids) input[id] = params[name]
     if (takesKey) input['idempotencyKey'] = request.idempotencyKey
     if (takesRevision) input['ifRevision'] = request.ifRevision

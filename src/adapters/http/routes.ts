@@ -33,6 +33,7 @@ import {
 import { SliceQuery } from '../../shapes/slice.ts'
 import { logBatch } from './prospect-log-batch.ts'
 import { plainRoute, type Route, route } from './route.ts'
+import { WEBHOOK_ROUTES } from './webhook-routes.ts'
 
 const GROUP = '/v0/page_groups/{page_group_id}'
 const PAGE = `${GROUP}/pages/{page_id}` as const
@@ -60,9 +61,9 @@ export const ROUTES: readonly Route[] = [
     answer: ProspectLogReceipt,
     status: 201,
     problems: ['prospect_not_found', 'prospect_erased', 'idempotency_key_reused'],
-    run: async ({ logProspectActivity }, { tenantId, body, idempotencyKey }) => {
+    run: async ({ logProspectActivity }, { tenantId, apiKeyId, body, idempotencyKey }) => {
       const key = oneKey(body.idempotencyKey, idempotencyKey)
-      const activity = { ...body, ...(key !== undefined && { idempotencyKey: key }), tenantId }
+      const activity = { ...body, ...(key !== undefined && { idempotencyKey: key }), tenantId, apiKeyId }
       const { receipt, replayed } = await logProspectActivity(activity)
       return { body: receipt, replayed }
     },
@@ -249,6 +250,7 @@ export const ROUTES: readonly Route[] = [
     ...PAGE_ANSWER,
     problems: [...NO_PAGE, 'precondition_failed'],
   }),
+  ...WEBHOOK_ROUTES,
 ]
 
 /** The key may be in the body, the header, or both if they are equal. */

@@ -1,7 +1,7 @@
 import type { Activities, NewLog, ProspectChange, StoredReceipt } from '../../core/ports/activities.ts'
 import type { KeptProspect, People } from './people.ts'
 
-export const memoryActivities = ({ prospects, logs }: People): Activities => {
+export const memoryActivities = ({ prospects, logs, outbox }: People): Activities => {
   const isOvertaken = (change: ProspectChange): boolean => {
     const before = prospects.byId.at(change)
     if (before?.erasedAt) return true
@@ -23,7 +23,7 @@ export const memoryActivities = ({ prospects, logs }: People): Activities => {
       })
   }
 
-  const add = ({ payload, ...log }: NewLog) => logs.add({ ...log, payload: { ...payload } })
+  const add = ({ payload, apiKeyId, ...log }: NewLog) => logs.add({ ...log, payload: { ...payload } })
 
   return {
     recall: async (wants) => ({
@@ -35,14 +35,16 @@ export const memoryActivities = ({ prospects, logs }: People): Activities => {
         .filter((log) => log !== undefined)
         .map(storedReceipt),
     }),
-    record: async (changes) => {
+    record: async (changes, events) => {
       if (changes.prospects.some(isOvertaken) || !changes.logs.every(isNew)) return 'overtaken'
+      outbox.save([...changes.prospects, ...changes.logs], events)
       changes.prospects.forEach(save)
       changes.logs.forEach(add)
       return 'recorded'
     },
-    recordLogs: async (wanted) => {
+    recordLogs: async (wanted, eventOf) => {
       const added = wanted.filter(isNew)
+      outbox.save(added, eventOf && (() => added.map(eventOf)))
       added.forEach(add)
       return added.map(({ prospectLogId }) => prospectLogId)
     },

@@ -1,6 +1,7 @@
 import type { NewLog } from '../../core/ports/activities.ts'
 import type { Erasures, StoredErasure } from '../../core/ports/erasures.ts'
-import { newErasureRow, takeSlice } from '../rows.ts'
+import { newErasureRow } from '../rows.ts'
+import { takeSlice } from '../take-slice.ts'
 import { claimFrom } from './claim.ts'
 import type { KeptProspect, People } from './people.ts'
 import { indexBy, tableOf } from './table.ts'
@@ -8,7 +9,7 @@ import { indexBy, tableOf } from './table.ts'
 type Row = ReturnType<typeof newErasureRow>
 
 /** Calls `erased` after a person was erased. */
-export const memoryErasures = ({ prospects, logs }: People, erased: () => void): Erasures => {
+export const memoryErasures = ({ prospects, logs, outbox }: People, erased: () => void): Erasures => {
   const erasures = tableOf({
     byId: indexBy<Row>(['tenantId'], ['erasureId']),
     byStatus: indexBy<Row>(['status'], ['erasureId']),
@@ -29,7 +30,7 @@ export const memoryErasures = ({ prospects, logs }: People, erased: () => void):
         takeSlice(erasures.byId.backFrom(want, want.beforeId), want.limit).map(storedErasure),
       ),
 
-    record: async ({ tenantId, now, erasure, block }) => {
+    record: async ({ tenantId, now, erasure, block }, events) => {
       const ownerOfEmail = () => prospects.byEmail.at({ tenantId, emailHash: block?.emailHash ?? null })
       const owner = ownerOfEmail()
       const prospect = prospects.byId.at({ tenantId, prospectId: erasure?.prospectId ?? null })
@@ -39,8 +40,9 @@ export const memoryErasures = ({ prospects, logs }: People, erased: () => void):
         if (prospectId !== null && (prospect?.erasedAt !== null || prospect.emailHash !== emailHash))
           return 'overtaken'
         if (isOwned || running({ tenantId, prospectId, emailHash })) return 'overtaken'
-        erasures.add(newErasureRow(erasure))
       }
+      outbox.save([{ tenantId }], events)
+      if (erasure !== null) erasures.add(newErasureRow(erasure))
       const erasedNow = { email: null, emailHash: null, name: null, updatedAt: now, erasedAt: now }
       prospects.change(prospect, erasedNow)
       if (block !== null && !isOwned) {

@@ -5,7 +5,8 @@ import type {
   PageGroupsWant,
   StoredPageGroup,
 } from '../../core/ports/page-groups.ts'
-import { takeSlice } from '../rows.ts'
+import { takeSlice } from '../take-slice.ts'
+import type { Outbox } from './events.ts'
 import { indexBy, tableOf } from './table.ts'
 
 type KeptGroup = NewPageGroupRow & { readonly revision: number }
@@ -16,7 +17,7 @@ export const groupTable = () =>
     byKey: indexBy<KeptGroup>(['tenantId', 'idempotencyKey']),
   })
 
-export const memoryPageGroups = (groups: ReturnType<typeof groupTable>): PageGroups => {
+export const memoryPageGroups = (groups: ReturnType<typeof groupTable>, outbox: Outbox): PageGroups => {
   const listed = function* ({ tenantId, status, beforeId }: PageGroupsWant) {
     for (const group of groups.byId.backFrom({ tenantId }, beforeId))
       if (status === null ? group.status !== 'deleted' : group.status === status) yield storedGroup(group)
@@ -28,15 +29,17 @@ export const memoryPageGroups = (groups: ReturnType<typeof groupTable>): PageGro
       return group === undefined ? null : foundGroup(group)
     },
     tenantOf: async (id) => groups.byId.all().find(({ pageGroupId }) => pageGroupId === id)?.tenantId ?? null,
-    add: async (group) => {
+    add: async (group, events) => {
       if (groups.byKey.at(group)) return 'overtaken'
+      outbox.save([group], events)
       groups.add({ ...structuredClone(group), revision: 1 })
       return 'recorded'
     },
-    change: async (group, lastUpdatedAt, revision) => {
+    change: async (group, lastUpdatedAt, revision, events) => {
       const before = groups.byId.at(group)
       if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
       if (revision !== undefined && before.revision !== revision) return 'overtaken'
+      outbox.save([group], events)
       const { pagesCount, idempotencyKey, requestHash } = before
       const kept = { pagesCount, idempotencyKey, requestHash, revision: before.revision + 1 }
       groups.change(before, { ...structuredClone(group), ...kept })

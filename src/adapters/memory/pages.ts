@@ -1,15 +1,9 @@
 import type { FoundPage, NewPageRow, PageChange, Pages, PageWant } from '../../core/ports/pages.ts'
 import type { FoundVersion, Settlement, Versions } from '../../core/ports/versions.ts'
-import {
-  firstVersionRow,
-  newPageRow,
-  newVersionRow,
-  settledRow,
-  storedPage,
-  storedVersion,
-  takeSlice,
-} from '../rows.ts'
+import { firstVersionRow, newPageRow, newVersionRow, settledRow, storedPage, storedVersion } from '../rows.ts'
+import { takeSlice } from '../take-slice.ts'
 import { claimFrom } from './claim.ts'
+import type { Outbox } from './events.ts'
 import { groupTable, memoryPageGroups } from './page-groups.ts'
 import { indexBy, tableOf } from './table.ts'
 
@@ -17,7 +11,7 @@ type KeptPage = ReturnType<typeof newPageRow> & { readonly publishedVersionId: s
 type KeptVersion = Omit<ReturnType<typeof newVersionRow>, 'status'> & FoundVersion
 
 /** Calls `added` after versions were added. */
-export const memoryPages = (added: () => void) => {
+export const memoryPages = (outbox: Outbox, added: () => void) => {
   const groups = groupTable()
   const pages = tableOf({
     byId: indexBy<KeptPage>(['tenantId', 'pageGroupId'], ['pageId']),
@@ -59,10 +53,11 @@ export const memoryPages = (added: () => void) => {
         return [{ ...want, pageId: page.pageId, createdAt: page.createdAt, requestHash: page.requestHash }]
       }),
     }),
-    record: async (rows) => {
+    record: async (rows, events) => {
       const isOvertaken = (row: NewPageRow) =>
         groups.byId.at(row)?.status !== 'active' || pages.byKey.at(row) !== undefined
       if (rows.some(isOvertaken)) return 'overtaken'
+      outbox.save(rows, events)
       rows.forEach(addPage)
       added()
       return 'recorded'
@@ -91,18 +86,20 @@ export const memoryPages = (added: () => void) => {
           latest: storedVersion(version(latestVersionId)),
         }
       }),
-    change: async (change) => {
+    change: async (change, events) => {
       const page = pages.byId.at(change)
       const group = visibleGroup(change)
       if (page?.revision !== change.revision || !group) return 'overtaken'
       if (change.inActiveGroup && group.status !== 'active') return 'overtaken'
       if (change.added && versions.byKey.at(newVersionRow(change, change.added))) return 'overtaken'
+      outbox.save([change], events)
       save(page, change)
       return 'recorded'
     },
-    remove: async (want) => {
+    remove: async (want, events) => {
       const page = pages.byId.at(want)
       if (page?.revision !== want.revision || !visibleGroup(want)) return 'overtaken'
+      outbox.save([want], events)
       for (const version of [...versions.byId.backFrom(want)]) versions.remove(version)
       pages.remove(page)
       countPages(want, -1)
@@ -162,11 +159,14 @@ export const memoryPages = (added: () => void) => {
       return { groupTitle: group.title, pageContext: group.pageContext, supplementaryContext }
     },
     // The newest first: of several of one page only that is published.
-    settle: async (tenantId, settlements) =>
-      settlements
+    settle: async (tenantId, settlements, eventOf) => {
+      const saved = settlements
         .toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1))
         .filter((done) => settle(tenantId, done))
-        .map(({ versionId }) => versionId),
+      const ended = saved.filter(({ status }) => status !== 'processing')
+      outbox.save([{ tenantId }], eventOf && (() => ended.map(eventOf)))
+      return saved.map(({ versionId }) => versionId)
+    },
   }
 
   /** For the metrics: see postgres/versions.ts. */
@@ -175,7 +175,7 @@ export const memoryPages = (added: () => void) => {
     const times = waiting.map(({ createdAt }) => createdAt)
     return { count: times.length, oldest: times.toSorted()[0] ?? null }
   }
-  return { pageGroups: memoryPageGroups(groups), pages: pagesPort, versions: versionsPort, backlog }
+  return { pageGroups: memoryPageGroups(groups, outbox), pages: pagesPort, versions: versionsPort, backlog }
 }
 
 const foundVersion = (version: KeptVersion | undefined): FoundVersion | null =>

@@ -1,5 +1,6 @@
 import type { NewLog, ProspectChange } from '../../core/ports/activities.ts'
 import type { Timestamp } from '../../core/ports/world.ts'
+import type { Outbox } from './events.ts'
 import { indexBy, tableOf } from './table.ts'
 
 /** A prospect or a tombstone. */
@@ -11,7 +12,8 @@ export type KeptProspect = ProspectChange & {
 export type People = ReturnType<typeof memoryPeople>
 
 /** Prospects and their logs. */
-export const memoryPeople = () => ({
+export const memoryPeople = (outbox: Outbox) => ({
+  outbox,
   prospects: tableOf({
     byId: indexBy<KeptProspect>(['tenantId'], ['prospectId']),
     byEmail: indexBy<KeptProspect>(['tenantId', 'emailHash']),

@@ -2,7 +2,7 @@ import { keyOf } from '../../core/keys.ts'
 import type { NewLog } from '../../core/ports/activities.ts'
 import type { ProspectLogs, StoredLog, TimelineWant } from '../../core/ports/prospect-logs.ts'
 import type { LookedAt } from '../../core/ports/world.ts'
-import { lookThrough, takeSlice } from '../rows.ts'
+import { lookThrough, takeSlice } from '../take-slice.ts'
 import { timelineKey, timeOfKey } from '../timeline-key.ts'
 import type { People } from './people.ts'
 
@@ -32,7 +32,7 @@ export const memoryProspectLogs = ({ prospects, logs }: People): ProspectLogs =>
       return shown(lookThrough(rows, limit, passes(want), stepOf))
     }),
   listOldest: async (want) =>
-    takeSlice(logs.byId.after(want, want.afterId, want.beforeId), want.limit - 1).map(storedLog),
+    takeSlice(logs.byId.after(want, want.afterId, want.beforeId, want.limit), want.limit - 1).map(storedLog),
 })
 
 const passes =

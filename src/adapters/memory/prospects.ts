@@ -1,12 +1,9 @@
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
-import { lookThrough } from '../rows.ts'
+import { lookThrough } from '../take-slice.ts'
 import type { KeptProspect, People } from './people.ts'
 
 /** Calls `changed` after a prospect was updated. */
-export const memoryProspects = (
-  { prospects }: Pick<People, 'prospects'>,
-  changed: () => void,
-): Prospects => ({
+export const memoryProspects = ({ prospects, outbox }: People, changed: () => void): Prospects => ({
   find: async (wants) =>
     wants.map((want) => {
       const prospect = prospects.byId.at(want)
@@ -20,12 +17,13 @@ export const memoryProspects = (
       const { rows, resume } = lookThrough(all, want.limit, isListed, ({ prospectId }) => prospectId)
       return { rows: rows.map(foundProspect), resume }
     }),
-  update: async ({ email, name, updatedAt, ...want }) => {
+  update: async ({ email, name, updatedAt, ...want }, events) => {
     const before = prospects.byId.at(want)
     if (before === undefined || before.erasedAt !== null) return null
     const after = { ...before, ...email, ...(name !== undefined && { name }), updatedAt }
     const owner = prospects.byEmail.at(after)
     if (owner !== undefined && owner !== before) return 'overtaken'
+    outbox.save([want], events)
     prospects.change(before, after)
     changed()
     return foundProspect(after)

@@ -5,11 +5,13 @@ import type { NewTenant, Tenant } from '../../core/ports/tenants.ts'
 import { createListeners } from '../listeners.ts'
 import { memoryActivities } from './activities.ts'
 import { memoryErasures } from './erasures.ts'
+import { memoryEvents, memoryOutbox } from './events.ts'
 import { memoryPages } from './pages.ts'
 import { memoryPeople } from './people.ts'
 import { memoryProspectLogs } from './prospect-logs.ts'
 import { memoryProspects } from './prospects.ts'
 import { indexBy, tableOf } from './table.ts'
+import { memoryWebhooks } from './webhooks.ts'
 
 /** A store that keeps nothing beyond the process. Tests read in `kept` what the ports do not show. */
 export type MemoryStore = Store & {
@@ -17,11 +19,12 @@ export type MemoryStore = Store & {
   readonly kept: { readonly prospects: () => ProspectChange[]; readonly logs: () => NewLog[] }
 }
 
-/** A new, empty store in memory. It needs no `migrate`. */
-export const memoryStore = (): MemoryStore => {
+/** A new, empty store in memory. It needs no `migrate`. `everyEvent`: also of tenants without webhooks. */
+export const memoryStore = ({ everyEvent = false } = {}): MemoryStore => {
   const listeners = createListeners()
   const onChange = () => listeners.emit('prospects')
-  const people = memoryPeople()
+  const outbox = memoryOutbox(everyEvent, () => listeners.emit('events'))
+  const people = memoryPeople(outbox)
   const tenants = tableOf({ byId: indexBy<NewTenant & Tenant>([], ['tenantId']) })
   const keys = tableOf({
     byId: indexBy<StoredApiKey>(['apiKeyId']),
@@ -34,7 +37,9 @@ export const memoryStore = (): MemoryStore => {
     prospects: memoryProspects(people, onChange),
     prospectLogs: memoryProspectLogs(people),
     erasures: memoryErasures(people, onChange),
-    ...memoryPages(() => listeners.emit('versions')),
+    ...memoryPages(outbox, () => listeners.emit('versions')),
+    events: memoryEvents(outbox),
+    webhooks: memoryWebhooks(outbox),
     apiKeys: {
       findByHash: async (keyHash) => structuredClone(keys.byHash.at({ keyHash }) ?? null),
       find: async (apiKeyId) => structuredClone(keys.byId.at({ apiKeyId }) ?? null),

@@ -1,10 +1,13 @@
 import { keyOf } from '../../core/keys.ts'
-import { AFTER_ALL_IDS } from '../rows.ts'
+import { AFTER_ALL_IDS } from '../take-slice.ts'
 
 type Wanted<Row> = { readonly [Name in keyof Row]?: Row[Name] | null }
 type Index<Row> = ReturnType<typeof indexBy<Row>>
 
-/** Rows in lists: one list for all that have the same texts under these names, sorted by those under the others. */
+/**
+ * Rows in lists: one list for all that have the same texts under these names, sorted by those under the others. A row
+ * with null under one of them is in no list.
+ */
 export const indexBy = <Row>(listedBy: readonly (keyof Row)[], sortedBy: readonly (keyof Row)[] = []) => {
   const lists = new Map<string, Row[]>()
   const listOf = textOf<Row>(listedBy)
@@ -23,13 +26,14 @@ export const indexBy = <Row>(listedBy: readonly (keyof Row)[], sortedBy: readonl
   }
   return {
     add: (row: Row): void => {
-      const list = listOf(row)
+      const list = placeOf(row) && listOf(row)
       if (list === '') return
       const rows = lists.get(list)
       if (rows === undefined) lists.set(list, [row])
       else rows.splice(rankIn(rows, placeOf(row)), 0, row)
     },
     remove: (row: Row): void => {
+      if (placeOf(row) === '') return
       const rows = rowsOf(row)
       rows.splice(rankIn(rows, placeOf(row)), 1)
       if (rows.length === 0) lists.delete(listOf(row))
@@ -46,11 +50,11 @@ export const indexBy = <Row>(listedBy: readonly (keyof Row)[], sortedBy: readonl
       const end = rankIn(rows, from ?? '')
       for (let i = rankIn(rows, before ?? AFTER_ALL_IDS) - 1; i >= end; i--) yield rows[i] as Row
     },
-    /** Oldest first: those after an id and before another. */
-    *after(want: Wanted<Row>, afterId = '', beforeId = AFTER_ALL_IDS): Generator<Row> {
+    /** Oldest first: so many of those after an id and before another. */
+    after(want: Wanted<Row>, afterId = '', beforeId = AFTER_ALL_IDS, max = Infinity): Row[] {
       const rows = rowsOf(want)
-      const end = rankIn(rows, beforeId)
-      for (let i = rankIn(rows, `${afterId}!`); i < end; i++) yield rows[i] as Row
+      const start = rankIn(rows, `${afterId}!`)
+      return rows.slice(start, Math.min(start + max, rankIn(rows, beforeId)))
     },
     all: (): Row[] => [...lists.values()].flat(),
   }

@@ -5,6 +5,7 @@ import { memoized } from '../memoized.ts'
 import type { MetricsReport } from './aggregate.ts'
 import { createInstruments, type Instruments, timed } from './instruments.ts'
 import { publisherMetrics } from './publisher-metrics.ts'
+import { webhookMetrics } from './webhook-metrics.ts'
 
 /** An answered request. `route` is the template of its path, null if no route matched. */
 type Answered = Readonly<{ method: string; route: string | null; status: number; ms: number }>
@@ -27,6 +28,7 @@ export const createMetrics = () => {
   const instruments = createInstruments(register)
   const { timedStore, ...store } = storeMetrics(instruments)
   const { countedStore, ...publisher } = publisherMetrics(instruments)
+  const countedWebhooks = webhookMetrics(instruments)
   instruments.gauge('processes', 'Processes that these metrics cover.', (gauge) => gauge.set(1))
   collectDefaultMetrics({ register })
   for (const { name } of register.getMetricsAsArray())
@@ -37,7 +39,7 @@ export const createMetrics = () => {
     ...requestMetrics(instruments),
     ...store,
     ...publisher,
-    measured: <Kept extends Store>(kept: Kept): Kept => timedStore(countedStore(kept)),
+    measured: <Kept extends Store>(kept: Kept): Kept => timedStore(countedWebhooks(countedStore(kept))),
     /** To be aggregated with those of other processes. */
     report: (): Promise<MetricsReport> => register.getMetricsAsJSON() as Promise<MetricsReport>,
     /** In Prometheus's text format, version 0.0.4. Concurrent scrapes share one text. */

@@ -35,38 +35,23 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
     'Calls to the naming server. Empty with the built-in namer.',
     NAMING_SECONDS,
   )()
-  let backlog: ReturnType<typeof cachedBacklog> = async () => null
-  const backlogGauge = (name: string, help: string, member: 'count' | 'oldestAgeS') => {
-    const collect = async (gauge: Gauge) => {
-      const known = await backlog()
-      if (known === null) gauge.remove()
-      else gauge.set(known[member])
-    }
-    gauge(name, help, collect, { aggregator: 'max' })
-  }
-  backlogGauge(
-    'versions_processing',
-    `Versions in processing in the whole database; ${BACKLOG_MAX} means that many or more. Missing while the database cannot answer.`,
-    'count',
-  )
-  backlogGauge(
-    'versions_oldest_processing_age_seconds',
-    'Age of the oldest of those; 0 if there are none.',
-    'oldestAgeS',
-  )
+  const backlog = backlogGauges(gauge, {
+    count: ['versions_processing', 'Versions in processing'],
+    oldestAgeS: 'versions_oldest_processing_age_seconds',
+  })
 
   return {
     /** The same store, which counts the versions that are created and settled. */
     countedStore: <Kept extends Store & { readonly backlog?: ReadBacklog }>(store: Kept): Kept => {
       const { pages, versions } = store
-      if (store.backlog !== undefined) backlog = cachedBacklog(store.backlog)
-      const record: typeof pages.record = async (rows) => {
-        const recorded = await pages.record(rows)
+      if (store.backlog !== undefined) backlog.of(store.backlog)
+      const record: typeof pages.record = async (rows, events) => {
+        const recorded = await pages.record(rows, events)
         if (recorded === 'recorded') created.inc(rows.length)
         return recorded
       }
-      const settle: typeof versions.settle = async (tenantId, settlements) => {
-        const settled = await versions.settle(tenantId, settlements)
+      const settle: typeof versions.settle = async (tenantId, settlements, eventOf) => {
+        const settled = await versions.settle(tenantId, settlements, eventOf)
         for (const done of settlements.filter(({ versionId }) => settled.includes(versionId))) {
           const outcome = done.status !== 'processing' ? done.status : done.counts ? 'again' : 'stopped'
           attempts.inc({ outcome })
@@ -78,6 +63,34 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
     timedNamer: (namer: Namer): Namer => timed(namer, naming),
     namingFailed: (): void => failures.inc(),
     publishingFailed: (): void => errors.inc(),
+  }
+}
+
+/** Two gauges of what waits in the whole database. */
+export const backlogGauges = (
+  gauge: Instruments['gauge'],
+  {
+    count,
+    oldestAgeS,
+  }: { readonly count: readonly [name: string, what: string]; readonly oldestAgeS: string },
+) => {
+  let backlog: ReturnType<typeof cachedBacklog> = async () => null
+  const add = (name: string, help: string, member: 'count' | 'oldestAgeS') => {
+    const collect = async (gauge: Gauge) => {
+      const known = await backlog()
+      if (known === null) gauge.remove()
+      else gauge.set(known[member])
+    }
+    gauge(name, help, collect, { aggregator: 'max' })
+  }
+  const [name, what] = count
+  const bound = `${BACKLOG_MAX} means that many or more. Missing while the database cannot answer.`
+  add(name, `${what} in the whole database; ${bound}`, 'count')
+  add(oldestAgeS, 'Age of the oldest of those; 0 if there are none.', 'oldestAgeS')
+  return {
+    of: (read: ReadBacklog): void => {
+      backlog = cachedBacklog(read)
+    },
   }
 }
 

@@ -2,8 +2,9 @@ import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../..
 import { COLUMNS, PROSPECT_CHANGES } from '../rows.ts'
 import { logRow } from '../timeline-key.ts'
 import { byTenant, sortedBy, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
+import type { Outbox } from './outbox.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
-import { columns, ifOvertaken, unlessOvertaken } from './statements.ts'
+import { columns, ifOvertaken } from './statements.ts'
 
 type RecallRow =
   | (KnownActivities['prospects'][number] & { readonly prospectLogId: null })
@@ -15,7 +16,7 @@ const BY_KEY = columns('want', 'tenant_id, source, idempotency_key')
 const PROSPECTS = columns('change', PROSPECT_CHANGES)
 const LOGS = columns('log', COLUMNS.prospect_logs)
 
-export const postgresActivities = (query: Query, isCluster: boolean): Activities => ({
+export const postgresActivities = (query: Query, isCluster: boolean, outbox: Outbox): Activities => ({
   recall: async (wants) => {
     const from = isCluster ? 'from' : 'fromShortest'
     const rows = await byTenant(isCluster, wants, (tenantId, { prospects, emails, keys }) => {
@@ -32,21 +33,36 @@ export const postgresActivities = (query: Query, isCluster: boolean): Activities
     }
   },
 
-  record: (changes) => {
+  record: (changes, events) => {
     const prospects = prospectsInLockOrder(changes)
     const tenantId = tenantOf(isCluster, changes.logs)
     const saved = PROSPECTS[tenantId === null ? 'into' : 'values']
-    return unlessOvertaken(query(tenantId)`
-      ${prospects.length === 0 ? nothing : withSaved(saved(prospects))}
-      insert into prospect_logs ${logsInLockOrder(changes.logs, tenantId)}`)
+    const parts = prospects.length === 0 ? [] : [savedPart(saved(prospects))]
+    const insert = insertLogs(changes.logs, tenantId)
+    const all = [...changes.prospects, ...changes.logs]
+    return tenantId === null
+      ? outbox.record(all, events, parts, insert, IN_LOCK_ORDER)
+      : outbox.record(all, events, [...parts, sql`logged as (${insert})`], sql`select 1`)
   },
 
-  recordLogs: async (logs) => {
+  /** A tenant's list with events is saved as a whole or not at all on a cluster, where only `values` go to one machine. */
+  recordLogs: async (logs, eventOf) => {
     const tenantId = tenantOf(isCluster, logs)
-    const added = await query(tenantId)<{ prospectLogId: string }>`
-      insert into prospect_logs ${logsInLockOrder(logs, tenantId)}
-      ${logs.some(({ idempotencyKey }) => idempotencyKey !== null) ? UNLESS_KNOWN : nothing}
-      returning prospect_log_id`.catch(ifOvertaken([]))
+    const mayBeKnown = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
+    const insert = insertLogs(logs, tenantId)
+    const write = (noted: readonly Fragment[], isRight: Fragment) => {
+      const skips = mayBeKnown && (tenantId === null || noted.length === 0)
+      const tail = sql`${skips ? UNLESS_KNOWN : nothing} returning prospect_log_id`
+      const where = sql`where ${isRight}`
+      const all =
+        tenantId === null ? sql`${insert} ${where} ${IN_LOCK_ORDER} ${tail}` : sql`${insert} ${tail}`
+      const logged = joined([sql`logged as (${all})`, ...noted], sql`, `)
+      return query(tenantId)<{ prospectLogId: string }>`
+        ${tenantId === null && noted.length === 0 ? all : sql`with ${logged} select prospect_log_id from logged ${where}`}`
+    }
+    const events = eventOf && (() => logs.map(eventOf))
+    const saved = mayBeKnown && tenantId === null ? LOGGED : undefined
+    const added = await outbox.noting(logs, events, write, saved).catch(ifOvertaken([]))
     return added.map(({ prospectLogId }) => prospectLogId)
   },
 })
@@ -55,10 +71,17 @@ export const postgresActivities = (query: Query, isCluster: boolean): Activities
 const UNLESS_KNOWN = sql`
   on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
 
-const logsInLockOrder = (logs: readonly NewLog[], tenantId: string | null) =>
-  tenantId === null
-    ? sql`${LOGS.into(logs.map(logRow))} order by tenant_id, source, idempotency_key, prospect_log_id`
-    : LOGS.values(sortedBy(logs, 'source', 'idempotencyKey', 'prospectLogId').map(logRow))
+const insertLogs = (logs: readonly NewLog[], tenantId: string | null) => {
+  const its = tenantId === null ? logs : sortedBy(logs, 'source', 'idempotencyKey', 'prospectLogId')
+  return sql`insert into prospect_logs ${LOGS[tenantId === null ? 'into' : 'values'](its.map(logRow))}`
+}
+const IN_LOCK_ORDER = sql`order by tenant_id, source, idempotency_key, prospect_log_id`
+
+/** Not as a join, which would compare each event with each log. */
+const LOGGED = {
+  tenantId: sql`event.tenant_id`,
+  which: sql`where (event.ids ->> 'prospectLogId' in (select prospect_log_id from logged)) is true`,
+}
 
 const IS_WANTED_ID = sql`p.prospect_id = want.prospect_id`
 const IS_WANTED_EMAIL = sql`p.email_hash = want.email_hash`
@@ -89,8 +112,8 @@ const logsByKey = (wants: Fragment, tenantId: string | null) => sql`
  *
  * PostgreSQL does not define which of the two inserts runs first, and neither depends on it: no foreign key joins them.
  */
-const withSaved = (prospects: Fragment) => sql`
-  with saved as (
+const savedPart = (prospects: Fragment) => sql`
+  saved as (
     insert into prospects as p ${prospects}
     on conflict (tenant_id, prospect_id) do update set
       email = coalesce(p.email, excluded.email),

@@ -14,12 +14,17 @@ const APART_MS = 10_000
 /** Tenants that are asked for by name. */
 const NAMED_MAX = 1_000
 
+type Look = Pick<ClaimWant, 'afterTenantId' | 'max'>
+
 /**
- * The claim where tenants live on several machines: one look over all of them shows who waits, then each tenant's
- * work is claimed on its own machine. While a machine is away, the others are asked one by one, so that their
- * tenants are served; nobody waits for the one that is away more than once in a while.
+ * Who waits, where tenants live on several machines, by one look over all of them. While a machine is away, the others are
+ * asked one by one, so that their tenants are served; nobody waits for the one that is away more than once in a while.
  */
-export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queue) => {
+export const waitingOnCluster = <Want extends Look>(
+  query: Query,
+  table: Fragment,
+  isWaiting: (want: Want) => Fragment,
+) => {
   let apartUntil = 0
   const away = new Set<number>()
   const isApart = () => performance.now() < apartUntil
@@ -30,17 +35,17 @@ export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queu
     apartUntil = performance.now() + APART_MS
     return null
   }
-  const look = (want: ClaimWant, isAsked: Fragment) =>
+  const lookAt = (want: Want, isAsked: Fragment) =>
     withTimeout(
       query()<{ tenantId: string; count: number }>`
-        select v.tenant_id, count(*)::int as count from ${queue.table}
-        where ${isClaimable(want)} and v.tenant_id > ${want.afterTenantId} ${isAsked}
+        select v.tenant_id, count(*)::int as count from ${table}
+        where ${isWaiting(want)} and v.tenant_id > ${want.afterTenantId} ${isAsked}
         group by v.tenant_id order by v.tenant_id limit ${want.max}`,
       LOOK_MS_MAX,
     )
 
   /** The first tenants that wait. Not all of those named need to be answered: nobody of a machine that is away is. */
-  const lookApart = async (want: ClaimWant) => {
+  const lookApart = async (want: Want) => {
     let { afterTenantId } = want
     for (;;) {
       // The coordinator itself knows on which group of machines each tenant lives.
@@ -55,7 +60,7 @@ export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queu
       const lists = nodes.map(([node, its]) => {
         const tenantIds = textArray(its.map(({ tenantId }) => tenantId))
         const isAsked = sql`and v.tenant_id = any (${tenantIds}::text[])`
-        return look({ ...want, afterTenantId }, isAsked).catch((why) => {
+        return lookAt({ ...want, afterTenantId }, isAsked).catch((why) => {
           askApart(why)
           away.add(node)
           return []
@@ -67,13 +72,20 @@ export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queu
     }
   }
 
+  const look = async (want: Want) =>
+    (isApart() ? null : await lookAt(want, nothing).catch(askApart)) ?? (await lookApart(want))
+  return { look, askApart }
+}
+
+/** The claim where tenants live on several machines: the work of each one that waits is claimed on its own machine. */
+export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queue) => {
+  const isWaiting = (want: ClaimWant) => queue.isClaimable(want, null)
+  const { look, askApart } = waitingOnCluster(query, queue.table, isWaiting)
   return async (want: ClaimWant): Promise<readonly Claimed[]> => {
     const claimed: Claimed[] = []
     let { afterTenantId } = want
     for (;;) {
-      const rest = { ...want, afterTenantId, max: want.max - claimed.length }
-      const seen = isApart() ? null : await look(rest, nothing).catch(askApart)
-      const waiting = [...(seen ?? (await lookApart(rest)))]
+      const waiting = [...(await look({ ...want, afterTenantId, max: want.max - claimed.length }))]
       if (waiting.length === 0) return claimed
       while (waiting.length > 0) {
         const claims: Promise<readonly Claimed[]>[] = []
@@ -94,17 +106,14 @@ export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queu
   }
 }
 
-const isClaimable = ({ now, horizon }: ClaimWant) => sql`
-  v.status = 'processing' and (v.claimable_at <= ${now} or v.claimable_at > ${horizon})`
-
 /** Those that another claim has locked are skipped. Materialized, or a join would look again and take more. */
 const claimOf = <Claimed extends object>(query: Query, queue: Queue, tenantId: string, want: ClaimWant) =>
   query(tenantId)<Claimed>`
     with claimed as materialized (
       select ${queue.key} from ${queue.table}
-      where v.tenant_id = ${tenantId} and ${isClaimable(want)}
+      where v.tenant_id = ${tenantId} and ${queue.isClaimable(want, tenantId)}
       order by v.claimable_at limit ${want.max} for update skip locked
     )
-    update ${queue.table} set claimable_at = ${want.until}, attempts = v.attempts + 1 from claimed
+    update ${queue.table} set claimable_at = ${want.until}, ${queue.counted} from claimed
     where v.tenant_id = ${tenantId} and v.tenant_id = claimed.tenant_id and ${queue.isClaimed}
-    returning ${queue.answered}, v.attempts as attempt`
+    returning ${queue.answered}`

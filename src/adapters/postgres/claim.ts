@@ -1,17 +1,23 @@
 import type { ClaimWant } from '../../core/ports/versions.ts'
 import { claimOnCluster } from './claim-on-cluster.ts'
-import type { Fragment, Query } from './sql.ts'
+import { type Fragment, type Query, sql } from './sql.ts'
 
-/** A table `v` whose rows wait, in `processing`, to be claimed: the parts of a statement that name what is in it. */
-export type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'answered', Fragment>>
+/** A table `v` whose rows wait to be claimed: the parts of a statement that name what is in it. */
+export type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'counted' | 'answered', Fragment>> & {
+  /** On a cluster: of all tenants or of one. */
+  readonly isClaimable: (want: ClaimWant, tenantId: string | null) => Fragment
+}
+type Processing = Pick<Queue, 'table' | 'key' | 'isClaimed' | 'answered'>
 
 /**
  * A claim goes from tenant to tenant along the index of what waits, and stops at `max`: it reads no more than it takes,
  * however long the backlog. Rows that another claim has locked are skipped, so that workers never wait for each other nor
  * come back empty-handed beside a backlog. It serves no caller: the one statement that names no tenant.
  */
-export const claimFrom = <Claimed extends object>(query: Query, isCluster: boolean, queue: Queue) => {
-  if (isCluster) return claimOnCluster<Claimed>(query, queue)
+export const claimFrom = <Claimed extends object>(query: Query, isCluster: boolean, queue: Processing) => {
+  const counted = sql`attempts = v.attempts + 1`
+  const answered = sql`${queue.answered}, v.attempts as attempt`
+  if (isCluster) return claimOnCluster<Claimed>(query, { ...queue, counted, answered, isClaimable })
   return ({ now, until, horizon, afterTenantId, max }: ClaimWant): Promise<readonly Claimed[]> =>
     query()<Claimed>`
       with recursive waiting (tenant_id) as (
@@ -34,8 +40,11 @@ export const claimFrom = <Claimed extends object>(query: Query, isCluster: boole
           ) as due
         limit ${max}
       )
-      update ${queue.table} set claimable_at = ${until}, attempts = v.attempts + 1
+      update ${queue.table} set claimable_at = ${until}, ${counted}
       from claimed
       where v.tenant_id = claimed.tenant_id and ${queue.isClaimed}
-      returning ${queue.answered}, v.attempts as attempt`
+      returning ${answered}`
 }
+
+const isClaimable = ({ now, horizon }: ClaimWant) => sql`
+  v.status = 'processing' and (v.claimable_at <= ${now} or v.claimable_at > ${horizon})`

@@ -17,6 +17,8 @@ export type PostgresSettings = {
   readonly pooler?: { readonly directUrl: string | null }
   /** Given if the tables are distributed by Citus. */
   readonly cluster?: 'citus'
+  /** Whether every tenant uses events, with webhook endpoints or without. */
+  readonly everyEvent?: boolean
   /** Sees every statement with its parameters before it is sent. For tests. */
   readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
   /** For the metrics. */

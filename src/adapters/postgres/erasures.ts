@@ -3,8 +3,9 @@ import { COLUMNS, ERASURE_SHOWN, newErasureRow } from '../rows.ts'
 import { timelineOf } from '../timeline-key.ts'
 import { slicesByTenant } from './by-tenant.ts'
 import { claimFrom } from './claim.ts'
+import type { Outbox } from './outbox.ts'
 import { joined, type Query, sql } from './sql.ts'
-import { columns, textArray, unlessOvertaken } from './statements.ts'
+import { columns, textArray } from './statements.ts'
 import { slice } from './walk.ts'
 
 const ROW = columns('erasure', COLUMNS.erasures)
@@ -17,7 +18,12 @@ const QUEUE = {
   answered: sql`v.tenant_id, v.erasure_id, v.prospect_id, v.email_hash, v.requested_at, v.pass, v.position`,
 }
 
-export const postgresErasures = (query: Query, isCluster: boolean, erased: () => void): Erasures => ({
+export const postgresErasures = (
+  query: Query,
+  isCluster: boolean,
+  erased: () => void,
+  outbox: Outbox,
+): Erasures => ({
   find: async (want) => {
     const { tenantId } = want
     const [found] = await query(tenantId)<StoredErasure>`
@@ -45,9 +51,9 @@ export const postgresErasures = (query: Query, isCluster: boolean, erased: () =>
    * a part when it is read: the checks at the end read one after the other. If they ran in another order, or a part changed
    * nothing because somebody was faster, a division by zero would take everything back.
    */
-  record: async ({ tenantId, now, erasure, block }) => {
+  record: async ({ tenantId, now, erasure, block }, events) => {
     const parts = []
-    const checks = [sql`select 1 as part`]
+    const checks = []
     if (erasure?.prospectId != null) {
       parts.push(sql`erased as (
         update prospects set email = null, email_hash = null, name = null, erased_at = ${now}, updated_at = ${now}
@@ -67,9 +73,8 @@ export const postgresErasures = (query: Query, isCluster: boolean, erased: () =>
     }
     if (erasure !== null)
       parts.push(sql`added as (insert into erasures ${ROW.values([newErasureRow(erasure)])})`)
-    const recorded = await unlessOvertaken(
-      query(tenantId)`with ${joined(parts, sql`, `)} ${joined(checks, sql` union all `)}`,
-    )
+    const done = joined([...checks, sql`select 1`], sql` union all `)
+    const recorded = await outbox.record([{ tenantId }], events, parts, done)
     if (recorded === 'recorded') erased()
     return recorded
   },

@@ -19,10 +19,11 @@ export const postgresStore = (
   sql: PostgresInstance,
   migrations: readonly Migration[],
   cluster?: 'citus',
+  everyEvent = false,
 ): Store => {
   const listeners = createListeners()
   const ask = askOver(sql)
-  const ports = portsOver(ask, migrations, listeners.emit, cluster)
+  const ports = portsOver(ask, migrations, listeners.emit, cluster, everyEvent)
   return {
     ...ports,
     ready: () => refuseOtherCluster(ask, cluster).then(ports.ready),

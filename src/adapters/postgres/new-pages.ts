@@ -1,7 +1,7 @@
 import type { NewPageRow } from '../../core/ports/pages.ts'
 import { COLUMNS, firstVersionRow, NEW_PAGE_COLUMNS, NEW_VERSION_COLUMNS, newPageRow } from '../rows.ts'
 import { sortedBy } from './by-tenant.ts'
-import { joined, sql } from './sql.ts'
+import { type Fragment, joined, sql } from './sql.ts'
 import { columns, textArray } from './statements.ts'
 
 const PAGES = columns('page', NEW_PAGE_COLUMNS)
@@ -27,11 +27,13 @@ const rowsOf = (pages: readonly NewPageRow[]) => {
   }
 }
 
+type Write = { readonly parts: readonly Fragment[]; readonly done: Fragment }
+
 /** The count of a group that is no longer active is null, which the table refuses: then nothing is saved. */
-export const pagesFromArrays = (created: readonly NewPageRow[]) => {
+export const pagesFromArrays = (created: readonly NewPageRow[]): Write => {
   const { pages, versions, counts } = rowsOf(created)
-  return sql`
-    with counted as (
+  const parts = sql`
+    counted as (
       insert into page_counts as c (${COUNTS.names})
       select tenant_id, page_group_id, (
         select added.pages_count from page_groups g
@@ -41,15 +43,15 @@ export const pagesFromArrays = (created: readonly NewPageRow[]) => {
       from ${COUNTS.fromShortest(counts)} ${COUNT_UP}
     ), versioned as (
       insert into page_versions ${VERSIONS.into(versions)}
-    )
-    insert into pages ${PAGES.into(pages)}`
+    )`
+  return { parts: [parts], done: sql`insert into pages ${PAGES.into(pages)}` }
 }
 
 /**
  * Pages as Citus inserts them: a table after the other. If a group of a tenant is no longer active, the count of those
  * that are is divided by zero: then nothing is saved.
  */
-export const pagesOnCluster = (created: readonly NewPageRow[]) => {
+export const pagesOnCluster = (created: readonly NewPageRow[]): Write => {
   const { pages, versions, counts } = rowsOf(created)
   const checks = [...Map.groupBy(counts, ({ tenantId }) => tenantId)].map(
     ([tenantId, its]) => sql`
@@ -57,13 +59,13 @@ export const pagesOnCluster = (created: readonly NewPageRow[]) => {
       where g.tenant_id = ${tenantId} and (g.status || '/' || g.page_group_id) collate "C"
         = any (${textArray(its.map(({ pageGroupId }) => `active/${pageGroupId}`))}::text[])`,
   )
-  return sql`
-    with added as (
+  const parts = sql`
+    added as (
       insert into pages ${PAGES.values(pages)}
     ), versioned as (
       insert into page_versions ${VERSIONS.values(versions)}
     ), counted as (
       insert into page_counts as c ${COUNTS.values(counts)} ${COUNT_UP}
-    )
-    ${joined(checks, sql` union all `)}`
+    )`
+  return { parts: [parts], done: joined([...checks, sql`select 1`], sql` union all `) }
 }

@@ -1,8 +1,9 @@
 import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES, type PageGroupRow, storedPageGroup } from '../rows.ts'
 import { slicesByTenant } from './by-tenant.ts'
+import type { Outbox } from './outbox.ts'
 import { nothing, type Query, sql } from './sql.ts'
-import { columns, unlessOvertaken } from './statements.ts'
+import { columns } from './statements.ts'
 import { slice } from './walk.ts'
 
 type ListedRow = PageGroupRow & { readonly want: number }
@@ -15,7 +16,7 @@ const COUNTS = columns('c', COLUMNS.page_counts)
 const CHANGES = columns('g', PAGE_GROUP_CHANGES)
 const WANTS = columns('want', 'number int, status, before_id, rows_max int')
 
-export const postgresPageGroups = (query: Query): PageGroups => ({
+export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => ({
   list: async (wants) => {
     const lists = await slicesByTenant(wants, async (tenantId, its) => {
       const groups = [...Map.groupBy(its, ({ status }) => (status === null ? open : filtered))]
@@ -53,23 +54,28 @@ export const postgresPageGroups = (query: Query): PageGroups => ({
     return row?.tenantId ?? null
   },
 
-  add: (group) =>
-    unlessOvertaken(query(group.tenantId)`
-      with counted as (insert into page_counts ${COUNTS.values([{ ...group, changes: 0 }])})
-      insert into page_groups ${GROUPS.values([{ ...group, revision: 1 }])}`),
+  add: (group, events) => {
+    const parts = sql`
+      counted as (insert into page_counts ${COUNTS.values([{ ...group, changes: 0 }])}),
+      added as (insert into page_groups ${GROUPS.values([{ ...group, revision: 1 }])})`
+    return outbox.record([group], events, [parts], sql`select 1`)
+  },
 
-  change: async (group, lastUpdatedAt, revision) => {
+  change: (group, lastUpdatedAt, revision, events) => {
     const changes = sql`(select c.changes from page_counts c
       where c.tenant_id = ${group.tenantId} and c.page_group_id = ${group.pageGroupId})`
     const isThat = revision === undefined ? nothing : sql`and revision + ${changes} = ${revision}::int`
-    const changed = await query(group.tenantId)`
+    const parts = sql`changed as (
       update page_groups set (${CHANGES.names}) = (select * from ${CHANGES.from([group])}), revision = revision + 1
       where tenant_id = ${group.tenantId} and page_group_id = ${group.pageGroupId}
         and updated_at = ${lastUpdatedAt} ${isThat}
-      returning page_group_id`
-    return changed.length === 1 ? 'recorded' : 'overtaken'
+      returning 1)`
+    return outbox.record([group], events, [parts], IF_CHANGED)
   },
 })
+
+/** If somebody was faster, it divides by zero: then nothing is saved. */
+export const IF_CHANGED = sql`select 1 / (select count(*) from changed) as done`
 
 const ID = sql`l.page_group_id`
 const IDEMPOTENCY_KEY = sql`l.idempotency_key`

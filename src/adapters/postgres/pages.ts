@@ -1,27 +1,18 @@
-import type { FoundPage, KnownPages, Pages, StoredPage, StoredVersion } from '../../core/ports/pages.ts'
-import { newVersionRow, rawJsonOf, storedPage, storedVersion } from '../rows.ts'
-import { byTenant, rowsOfEach, slicesByTenant, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
+import type { KnownPages, Pages, StoredPage } from '../../core/ports/pages.ts'
+import { newVersionRow, storedPage } from '../rows.ts'
+import { byTenant, rowsOfEach, slicesByTenant, upTo, wantedTenant } from './by-tenant.ts'
+import { type FoundRow, foundPage } from './found-page.ts'
 import { pagesFromArrays, pagesOnCluster, VERSIONS } from './new-pages.ts'
-import { pagesCount } from './page-groups.ts'
+import type { Outbox } from './outbox.ts'
+import { IF_CHANGED, pagesCount } from './page-groups.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
-import { columns, unlessOvertaken } from './statements.ts'
+import { columns } from './statements.ts'
 import { slice } from './walk.ts'
 
 type RecallRow =
   | (KnownPages['groups'][number] & { readonly pageId: null })
   | (KnownPages['pages'][number] & { readonly pageId: string })
 type ListedRow = StoredPage & { readonly want: number; readonly pageId: string | null }
-/** A page with one of its versions; `pageId` is null if there is no page. */
-type FoundRow = ListedRow &
-  Pick<Exclude<FoundPage, string>, 'revision' | 'groupStatus'> &
-  Omit<StoredVersion, 'computedName' | 'createdAt'> & {
-    readonly publishedVersionId: string | null
-    readonly latestVersionId: string
-    readonly versionName: string
-    readonly versionCreatedAt: string
-    readonly content: string | null
-  }
-
 const BY_GROUP = columns('want', 'tenant_id, page_group_id')
 const BY_KEY = columns('want', 'tenant_id, page_group_id, idempotency_key')
 const LISTED = columns('want', 'number int, page_group_id, before_id, rows_max int')
@@ -32,7 +23,12 @@ const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id, wi
  * holds. Its id alone would give the planner a choice: each index on page groups begins with the tenant.
  * Calls `added` after versions were added.
  */
-export const postgresPages = (query: Query, added: () => void, isCluster: boolean): Pages => ({
+export const postgresPages = (
+  query: Query,
+  added: () => void,
+  isCluster: boolean,
+  outbox: Outbox,
+): Pages => ({
   recall: async (wants) => {
     const rows = await byTenant(isCluster, wants, (tenantId, { groups, keys }) => {
       return query(tenantId)<RecallRow>`
@@ -51,10 +47,9 @@ export const postgresPages = (query: Query, added: () => void, isCluster: boolea
     }
   },
 
-  record: async (pages) => {
-    const write = isCluster ? pagesOnCluster : pagesFromArrays
-    const tenantId = tenantOf(isCluster, pages)
-    const recorded = await unlessOvertaken(query(tenantId)`${write(pages)}`)
+  record: async (pages, events) => {
+    const { parts, done } = (isCluster ? pagesOnCluster : pagesFromArrays)(pages)
+    const recorded = await outbox.record(pages, events, parts, done)
     if (recorded === 'recorded') added()
     return recorded
   },
@@ -99,38 +94,41 @@ export const postgresPages = (query: Query, added: () => void, isCluster: boolea
     return found.map(foundPage)
   },
 
-  change: async (change) => {
+  change: async (change, events) => {
     const { tenantId, pageId, customName, computedName, publishedVersionId, latestVersionId } = change
     const { updatedAt, added: version } = change
     const rows = version && VERSIONS.values([newVersionRow(change, version)])
-    const published = sql`, published as (
+    const published = sql`published as (
       update page_versions v set status = 'published', published_at = ${updatedAt}
       where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${publishedVersionId})`
-    const recorded = await unlessOvertaken(query(tenantId)`
-      with changed as (
+    const changed = sql`
+      changed as (
         update pages p set custom_name = ${customName}, computed_name = ${computedName}, updated_at = ${updatedAt},
           published_version_id = ${publishedVersionId}, latest_version_id = ${latestVersionId},
           revision = p.revision + 1
-        where ${isUnchanged(change)} returning 1)
-      ${rows ? sql`, added as (insert into page_versions ${rows})` : nothing}
-      ${change.publishes ? published : nothing}
-      select 1 / (select count(*) from changed) as done`)
+        where ${isUnchanged(change)} returning 1)`
+    const parts = [
+      changed,
+      ...(rows ? [sql`added as (insert into page_versions ${rows})`] : []),
+      ...(change.publishes ? [published] : []),
+    ]
+    const recorded = await outbox.record([change], events, parts, IF_CHANGED)
     if (version && recorded === 'recorded') added()
     return recorded
   },
 
-  remove: (page) => {
+  remove: (page, events) => {
     const { tenantId, pageGroupId, pageId } = page
-    return unlessOvertaken(query(tenantId)`
-      with removed as (
+    const parts = sql`
+      changed as (
         delete from pages p where ${isUnchanged(page)} returning 1
       ), emptied as (
         delete from page_versions v where v.tenant_id = ${tenantId} and v.page_id = ${pageId}
       ), counted as (
         update page_counts c set pages_count = c.pages_count - 1, changes = c.changes + 1
         where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId}
-      )
-      select 1 / (select count(*) from removed) as done`)
+      )`
+    return outbox.record([page], events, [parts], IF_CHANGED)
   },
 })
 
@@ -153,24 +151,6 @@ const versionOf = (tenantId: string | null, id: Fragment) => sql`(
   select v.* from page_versions v
   where v.tenant_id = ${wantedTenant(tenantId)} and v.page_id = p.page_id and v.version_id = ${id}
   ${upTo(1, tenantId)})`
-
-const foundPage = (rows: readonly FoundRow[]) => {
-  const [page] = rows
-  if (page === undefined) return 'page_group_not_found'
-  const { pageId, revision, groupStatus, publishedVersionId, latestVersionId } = page
-  if (pageId === null) return 'page_not_found'
-  const rowOf = (id: string) => rows.find(({ versionId }) => versionId === id) as FoundRow
-  const version = (row: FoundRow) =>
-    storedVersion({ ...row, computedName: row.versionName, createdAt: row.versionCreatedAt })
-  const published = publishedVersionId === null ? null : rowOf(publishedVersionId)
-  return {
-    ...storedPage(page),
-    revision,
-    groupStatus,
-    published: published && { ...version(published), content: rawJsonOf(published) },
-    latest: version(rowOf(latestVersionId)),
-  }
-}
 
 const olderPages = (tenantId: string | null) => {
   const rows = sql`

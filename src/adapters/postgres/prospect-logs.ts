@@ -1,5 +1,6 @@
 import type { ProspectLogs, ProspectLogsWant, TimelineWant } from '../../core/ports/prospect-logs.ts'
-import { AFTER_ALL_IDS, type LogRow, SHOWN_LOG, storedLog } from '../rows.ts'
+import { type LogRow, SHOWN_LOG, storedLog } from '../rows.ts'
+import { AFTER_ALL_IDS } from '../take-slice.ts'
 import { timelineKey, timeOfKey } from '../timeline-key.ts'
 import { findBy } from './by-tenant.ts'
 import { nothing, type Query, sql } from './sql.ts'

@@ -1,7 +1,10 @@
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
-import { AFTER_ALL_IDS, SHOWN_PROSPECT } from '../rows.ts'
+import { SHOWN_PROSPECT } from '../rows.ts'
+import { AFTER_ALL_IDS } from '../take-slice.ts'
 import { findBy } from './by-tenant.ts'
-import { nothing, type Query, sql } from './sql.ts'
+import { codeOf } from './error-codes.ts'
+import type { Outbox } from './outbox.ts'
+import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
 import { columns, ifOvertaken } from './statements.ts'
 import { eachAlone, walk } from './walk.ts'
 
@@ -10,7 +13,12 @@ type Row = FoundProspect & { readonly want?: number; readonly resume?: string | 
 const SHOWN = columns('l', SHOWN_PROSPECT)
 
 /** Calls `changed` after a prospect was updated. */
-export const postgresProspects = (query: Query, changed: () => void, isCluster: boolean): Prospects => {
+export const postgresProspects = (
+  query: Query,
+  changed: () => void,
+  isCluster: boolean,
+  outbox: Outbox,
+): Prospects => {
   const findByEmail = findBy(query, false, 'prospects', 'email_hash', SHOWN_PROSPECT, prospectOf)
   return {
     find: findBy(query, !isCluster, 'prospects', 'prospect_id', SHOWN_PROSPECT, prospectOf),
@@ -36,14 +44,25 @@ export const postgresProspects = (query: Query, changed: () => void, isCluster: 
         return { rows: rows.map(prospectOf), resume }
       }),
 
-    update: async ({ tenantId, prospectId, email, name, updatedAt }) => {
-      const updated = await query(tenantId)<FoundProspect>`
+    /** With events it divides by zero if there is no such prospect. */
+    update: async (update, events) => {
+      const { tenantId, prospectId, email, name, updatedAt } = update
+      const changes = sql`
         update prospects l set
           ${email === undefined ? nothing : sql`email = ${email.email}, email_hash = ${email.emailHash},`}
           ${name === undefined ? nothing : sql`name = ${name},`}
           updated_at = ${updatedAt}
         where l.tenant_id = ${tenantId} and l.prospect_id = ${prospectId} and l.erased_at is null
-        returning ${SHOWN.selected}`.catch(ifOvertaken('overtaken' as const))
+        returning ${SHOWN.selected}`
+      const write = (noted: readonly Fragment[], isRight: Fragment) => {
+        const ifUpdated = noted.length === 0 ? nothing : sql`and 1 / (select count(*) from updated) = 1`
+        return query(tenantId)<FoundProspect>`
+          with ${joined([sql`updated as (${changes})`, ...noted], sql`, `)}
+          select * from updated where ${isRight} ${ifUpdated}`
+      }
+      const updated = await outbox.noting([update], events, write).catch((why) => {
+        return codeOf(why) === '22012' ? [] : ifOvertaken('overtaken' as const)(why)
+      })
       if (updated === 'overtaken') return updated
       const [prospect = null] = updated
       if (prospect !== null) changed()

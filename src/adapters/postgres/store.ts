@@ -3,8 +3,10 @@ import { type Migration, refuseUnmigrated } from '../migrations.ts'
 import { postgresActivities } from './activities.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { postgresErasures } from './erasures.ts'
+import { postgresEvents } from './events.ts'
 import { lastMigration, migratePostgres, type Warn } from './migrate.ts'
 import { findObstacle, refuseOtherCluster } from './obstacle.ts'
+import { createOutbox } from './outbox.ts'
 import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
 import { postgresProspectLogs } from './prospect-logs.ts'
@@ -13,6 +15,7 @@ import { postgresSignals } from './signals.ts'
 import { queryOver } from './sql.ts'
 import { postgresApiKeys, postgresTenants } from './tenants.ts'
 import { postgresBacklog, postgresVersions } from './versions.ts'
+import { postgresWebhooks } from './webhooks.ts'
 
 /** Everything kept in PostgreSQL 14 or newer. Connects with its first statement. */
 export const postgresStore = (
@@ -21,11 +24,11 @@ export const postgresStore = (
   warn: Warn = () => {},
 ): Store & { readonly backlog: ReturnType<typeof postgresBacklog> } => {
   const { ask, close } = connect(settings)
-  const { url, pooler, cluster } = settings
+  const { url, pooler, cluster, everyEvent } = settings
   const directUrl = pooler === undefined ? url : pooler.directUrl
   const { watch, notify, close: closeSignals } = postgresSignals(directUrl, ask)
 
-  const ports = portsOver(ask, migrations, notify, cluster)
+  const ports = portsOver(ask, migrations, notify, cluster, everyEvent)
   let isUsable = false
   /** Looks until it finds nothing. */
   const refuseUnusable = async (migrates = false): Promise<void> => {
@@ -52,17 +55,22 @@ export const portsOver = (
   migrations: readonly Migration[],
   notify: (signal: Signal) => void,
   cluster?: 'citus',
+  everyEvent = false,
 ): Omit<Store, 'migrate' | 'watch' | 'close'> => {
   const query = queryOver(ask)
   const isCluster = cluster !== undefined
+  const notifyEvents = () => notify('events')
+  const outbox = createOutbox(query, isCluster, everyEvent, notifyEvents)
   return {
-    activities: postgresActivities(query, isCluster),
-    prospects: postgresProspects(query, () => notify('prospects'), isCluster),
+    activities: postgresActivities(query, isCluster, outbox),
+    prospects: postgresProspects(query, () => notify('prospects'), isCluster, outbox),
     prospectLogs: postgresProspectLogs(query, isCluster),
-    pageGroups: postgresPageGroups(query),
-    pages: postgresPages(query, () => notify('versions'), isCluster),
-    versions: postgresVersions(query, isCluster),
-    erasures: postgresErasures(query, isCluster, () => notify('prospects')),
+    pageGroups: postgresPageGroups(query, outbox),
+    pages: postgresPages(query, () => notify('versions'), isCluster, outbox),
+    versions: postgresVersions(query, isCluster, outbox),
+    erasures: postgresErasures(query, isCluster, () => notify('prospects'), outbox),
+    events: postgresEvents(query, isCluster, notifyEvents),
+    webhooks: postgresWebhooks(query, isCluster, notifyEvents),
     apiKeys: postgresApiKeys(query, () => notify('keys')),
     tenants: postgresTenants(query),
     ready: async () => refuseUnmigrated(migrations, await lastMigration(ask)),

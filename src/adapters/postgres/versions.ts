@@ -1,10 +1,19 @@
+import type { EventOf } from '../../core/ports/events.ts'
 import type { StoredVersion } from '../../core/ports/pages.ts'
-import type { ClaimedVersion, FoundVersion, NamingContext, Versions } from '../../core/ports/versions.ts'
+import type {
+  ClaimedVersion,
+  FoundVersion,
+  NamingContext,
+  Settlement,
+  Versions,
+} from '../../core/ports/versions.ts'
 import { type Backlog, COLUMNS, rawJsonOf, settledRow, storedVersion } from '../rows.ts'
 import { findBy, slicesByTenant } from './by-tenant.ts'
 import { claimFrom } from './claim.ts'
+import { codeOf } from './error-codes.ts'
+import type { Outbox } from './outbox.ts'
 import { ifGroupExists } from './pages.ts'
-import { nothing, type Query, sql } from './sql.ts'
+import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 import { slice } from './walk.ts'
 
@@ -27,7 +36,7 @@ const QUEUE = {
   answered: sql`v.tenant_id, v.page_id, v.version_id, v.page_group_id, v.publish`,
 }
 
-export const postgresVersions = (query: Query, isCluster: boolean): Versions => ({
+export const postgresVersions = (query: Query, isCluster: boolean, outbox: Outbox): Versions => ({
   list: async (wants) => {
     const lists = await slicesByTenant(wants, (tenantId, its) => {
       const rows = sql`
@@ -58,55 +67,7 @@ export const postgresVersions = (query: Query, isCluster: boolean): Versions => 
     return context ?? null
   },
 
-  /**
-   * Locks each page, then its version, and reads both as they are by then: a claim that was lost meanwhile saves nothing.
-   * `ended` has one row for each page: the version that is published, else the newest that is ready. The condition on the
-   * status must not be that of the index of what waits, or all that a tenant has waiting might be read.
-   */
-  settle: async (tenantId, settlements) => {
-    const rows = settlements.map((done) => settledRow(tenantId, done))
-    const settled = await query(tenantId)<{ versionId: string }>`
-      with held as materialized (
-        select v.tenant_id, v.page_group_id, v.page_id, v.version_id, p.published_version_id,
-          coalesce(done.computed_name, v.computed_name) as name, done.status, done.published_at, done.finished_at,
-          done.failure_reason, done.claimable_at, done.uncounted
-        from ${DONE.from(rows)}
-          join page_versions v using (tenant_id, page_id, version_id)
-          join pages p using (tenant_id, page_group_id, page_id)
-        where v.status not in ('ready', 'published', 'failed') and v.attempts = done.attempt
-          ${isCluster ? sql`and v.tenant_id = ${tenantId} and p.tenant_id = ${tenantId}` : nothing}
-        order by v.page_id, v.version_id for update of p, v
-      ), saved as materialized (
-        select * from (
-          select held.*, max(version_id) filter (where status = 'published') over (partition by page_id) as newest
-          from held
-        ) held
-        where status <> 'published' or version_id = newest and version_id > coalesce(published_version_id, '')
-      ), settled as (
-        update page_versions v set status = saved.status, published_at = saved.published_at,
-          failure_reason = saved.failure_reason, computed_name = saved.name,
-          claimable_at = coalesce(saved.claimable_at, v.claimable_at), attempts = v.attempts - saved.uncounted
-        from saved
-        where v.tenant_id = saved.tenant_id and v.page_id = saved.page_id and v.version_id = saved.version_id
-          ${isCluster ? sql`and v.tenant_id = ${tenantId}` : nothing}
-      ), shown as (
-        update pages p set revision = p.revision + ended.count,
-          updated_at = coalesce(ended.finished_at, p.updated_at), published_version_id = ended.pointer,
-          computed_name = case when ended.version_id = coalesce(ended.pointer, p.latest_version_id)
-            then ended.name else p.computed_name end
-        from (
-          select distinct on (page_id) *, (count(*) over (partition by page_id))::int as count,
-            case when status = 'published' then version_id else published_version_id end as pointer
-          from saved where status <> 'processing'
-          order by page_id, published_at is null, finished_at is null, version_id desc
-        ) ended
-        where p.tenant_id = ended.tenant_id and p.page_group_id = ended.page_group_id
-          and p.page_id = ended.page_id
-          ${isCluster ? sql`and p.tenant_id = ${tenantId}` : nothing}
-      )
-      select version_id from saved`
-    return settled.map(({ versionId }) => versionId)
-  },
+  settle: settleOver(query, isCluster, outbox),
 })
 
 const BYTES = sql`octet_length(l.supplementary_context)`
@@ -135,3 +96,91 @@ export const postgresBacklog =
       ) as waiting`
     return backlog ?? { count: 0, oldest: null }
   }
+
+/**
+ * Locks each page, then its version, and reads both as they are by then: a claim that was lost meanwhile saves nothing.
+ * `ended` has one row for each page: the version that is published, else the newest that is ready. The condition on the
+ * status must not be that of the index of what waits, or all that a tenant has waiting might be read.
+ *
+ * On a cluster events go to one machine only as `values`, beside which Citus locks no rows: with events all that was read is
+ * as it was and saved or, by a division by zero, nothing. Then they are settled one by one, newest first. What was locked is
+ * not compared again: the update starts from the rows as they were before this statement waited for their locks.
+ */
+const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
+  const isStrict = (noted: readonly Fragment[]) => isCluster && noted.length > 0
+  const settle = async (
+    tenantId: string,
+    settlements: readonly Settlement[],
+    eventOf?: EventOf<Settlement>,
+    tries = 1,
+  ): Promise<readonly string[]> => {
+    const rows = settlements.map((done) => settledRow(tenantId, done))
+    const ended = settlements.filter(({ status }) => status !== 'processing')
+    const pages = new Set(ended.map(({ pageId }) => pageId)).size
+    const events = eventOf && (() => ended.map(eventOf))
+    const write = (noted: readonly Fragment[], isRight: Fragment) => query(tenantId)<{ versionId: string }>`
+      with held as materialized (
+        select v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.attempts, p.revision, p.published_version_id,
+          coalesce(done.computed_name, v.computed_name) as name, done.status, done.published_at, done.finished_at,
+          done.failure_reason, done.claimable_at, done.uncounted
+        from ${DONE.from(rows)}
+          join page_versions v using (tenant_id, page_id, version_id)
+          join pages p using (tenant_id, page_group_id, page_id)
+        where v.status not in ('ready', 'published', 'failed') and v.attempts = done.attempt
+          ${isCluster ? sql`and v.tenant_id = ${tenantId} and p.tenant_id = ${tenantId}` : nothing}
+        order by v.page_id, v.version_id ${isStrict(noted) ? nothing : sql`for update of p, v`}
+      ), saved as materialized (
+        select * from (
+          select held.*, max(version_id) filter (where status = 'published') over (partition by page_id) as newest
+          from held
+        ) held
+        where status <> 'published' or version_id = newest and version_id > coalesce(published_version_id, '')
+      ), settled as (
+        update page_versions v set status = saved.status, published_at = saved.published_at,
+          failure_reason = saved.failure_reason, computed_name = saved.name,
+          claimable_at = coalesce(saved.claimable_at, v.claimable_at), attempts = v.attempts - saved.uncounted
+        from saved
+        where v.tenant_id = saved.tenant_id and v.page_id = saved.page_id and v.version_id = saved.version_id
+          ${isStrict(noted) ? sql`and v.attempts = saved.attempts` : nothing}
+          ${isCluster ? sql`and v.tenant_id = ${tenantId}` : nothing}
+        returning 1
+      ), shown as (
+        update pages p set revision = p.revision + ended.count,
+          updated_at = coalesce(ended.finished_at, p.updated_at), published_version_id = ended.pointer,
+          computed_name = case when ended.version_id = coalesce(ended.pointer, p.latest_version_id)
+            then ended.name else p.computed_name end
+        from (
+          select distinct on (page_id) *, (count(*) over (partition by page_id))::int as count,
+            case when status = 'published' then version_id else published_version_id end as pointer
+          from saved where status <> 'processing'
+          order by page_id, published_at is null, finished_at is null, version_id desc
+        ) ended
+        where p.tenant_id = ended.tenant_id and p.page_group_id = ended.page_group_id
+          and p.page_id = ended.page_id ${isStrict(noted) ? sql`and p.revision = ended.revision` : nothing}
+          ${isCluster ? sql`and p.tenant_id = ${tenantId}` : nothing}
+        returning 1
+      )
+      ${noted[0] ? sql`, ${noted[0]}` : nothing}
+      select version_id from saved where ${isRight} ${isStrict(noted) ? areSaved(rows.length, pages) : nothing}`
+    try {
+      const settled = await outbox.noting([{ tenantId }], events, write, isCluster ? undefined : SAVED)
+      return settled.map(({ versionId }) => versionId)
+    } catch (error) {
+      if (codeOf(error) !== '22012') throw error
+      const saved: string[] = []
+      if (settlements.length > 1 || tries < TRIES_MAX)
+        for (const one of settlements.toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1)))
+          saved.push(...(await settle(tenantId, [one], eventOf, tries + 1)))
+      return saved
+    }
+  }
+  return settle
+}
+
+const TRIES_MAX = 4
+const areSaved = (versions: number, pages: number) => sql`
+  and 1 / ((select count(*) from settled) = ${versions}::int and (select count(*) from shown) = ${pages}::int)::int = 1`
+const SAVED = {
+  tenantId: sql`event.tenant_id`,
+  which: sql`where (event.ids ->> 'versionId' in (select version_id from saved)) is true`,
+}

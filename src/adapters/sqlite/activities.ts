@@ -1,6 +1,7 @@
 import type { Activities, StoredProspect, StoredReceipt } from '../../core/ports/activities.ts'
 import { COLUMNS, PROSPECT_CHANGES } from '../rows.ts'
 import { logRow } from '../timeline-key.ts'
+import type { Outbox } from './events.ts'
 import { type Database, insertInto } from './open.ts'
 
 const PROSPECT = 'select tenant_id, prospect_id, email_hash, name, erased_at from prospects'
@@ -23,7 +24,7 @@ const ADD_LOG = insertInto('prospect_logs', COLUMNS.prospect_logs)
 const ADD_LOG_UNLESS_KNOWN = `
   ${ADD_LOG} on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
 
-export const sqliteActivities = (database: Database): Activities => ({
+export const sqliteActivities = (database: Database, outbox: Outbox): Activities => ({
   recall: async ({ prospects, emails, keys }) => ({
     prospects: [
       ...database.getEach<StoredProspect>(PROSPECT_BY_ID, prospects),
@@ -34,15 +35,18 @@ export const sqliteActivities = (database: Database): Activities => ({
       .map((receipt) => ({ ...receipt, createdProspect: Boolean(receipt.createdProspect) })),
   }),
 
-  record: ({ prospects, logs }) =>
+  record: ({ prospects, logs }, events) =>
     database.record(() => {
       for (const prospect of prospects) database.run(SAVE_PROSPECT, prospect)
       for (const log of logs) database.run(ADD_LOG, logRow(log))
+      outbox([...prospects, ...logs], events)
       return 'recorded'
     }),
 
-  recordLogs: (logs) =>
-    database.write(() =>
-      logs.flatMap((log) => (database.run(ADD_LOG_UNLESS_KNOWN, logRow(log)) === 0 ? [] : log.prospectLogId)),
-    ),
+  recordLogs: (logs, eventOf) =>
+    database.write(() => {
+      const added = logs.filter((log) => database.run(ADD_LOG_UNLESS_KNOWN, logRow(log)) === 1)
+      outbox(added, eventOf && (() => added.map(eventOf)))
+      return added.map(({ prospectLogId }) => prospectLogId)
+    }),
 })

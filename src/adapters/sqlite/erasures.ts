@@ -4,6 +4,7 @@ import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { COLUMNS, ERASURE_SHOWN, newErasureRow } from '../rows.ts'
 import { timelineOf } from '../timeline-key.ts'
 import { claimFrom } from './claim.ts'
+import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, type Values } from './open.ts'
 
 const ERASURE = `select ${Object.keys(ERASURE_SHOWN)} from erasures where tenant_id = :tenantId`
@@ -57,7 +58,7 @@ const UNBLOCK = `
     select tenant_id, prospect_id from prospects where tenant_id = :tenantId and blocked_until <= :now limit :max)`
 
 /** Calls `erased` after a person was erased. */
-export const sqliteErasures = (database: Database, erased: () => void): Erasures => ({
+export const sqliteErasures = (database: Database, outbox: Outbox, erased: () => void): Erasures => ({
   find: async (want) => {
     const by = 'erasureId' in want ? BY_ID : 'prospectId' in want ? BY_PROSPECT : BY_EMAIL
     return database.get<StoredErasure>(by, want)
@@ -65,13 +66,14 @@ export const sqliteErasures = (database: Database, erased: () => void): Erasures
 
   list: async (wants) => wants.map((want) => database.slice<StoredErasure>(LIST, want)),
 
-  record: ({ tenantId, now, erasure, block }) =>
+  record: ({ tenantId, now, erasure, block }, events) =>
     database.record(() => {
       if (erasure && block && database.has(OWNER, { ...block, tenantId, erasedId: erasure.prospectId }))
         return 'overtaken'
       if (erasure?.prospectId != null && database.run(ERASE, { ...erasure, now }) === 0) return 'overtaken'
       if (block !== null) database.run(BLOCK, { ...block, tenantId, now })
       if (erasure !== null) database.run(ADD, newErasureRow(erasure))
+      outbox([{ tenantId }], events)
       return 'recorded'
     }, erased),
 

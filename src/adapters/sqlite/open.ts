@@ -4,7 +4,7 @@ import { setTimeout as pauseFor } from 'node:timers/promises'
 import { orNull } from '../../core/or-null.ts'
 import { type Columns, camelCase, valuesOf } from '../columns.ts'
 import { memoized } from '../memoized.ts'
-import { AFTER_ALL_IDS, takeSlice } from '../rows.ts'
+import { AFTER_ALL_IDS, takeSlice } from '../take-slice.ts'
 import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
 import { emptyJournal, prepareFile, watchPlace } from './place.ts'
 

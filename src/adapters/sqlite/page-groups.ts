@@ -1,5 +1,6 @@
 import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES, type PageGroupRow, storedPageGroup } from '../rows.ts'
+import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, valuesFor } from './open.ts'
 
 const SHOWN = ['tenant_id', 'page_group_id', 'created_at', ...Object.keys(PAGE_GROUP_CHANGES)]
@@ -24,7 +25,7 @@ const CHANGE = `
       select changes from page_counts where tenant_id = :tenantId and page_group_id = :pageGroupId
     ) = :ifRevision)`
 
-export const sqlitePageGroups = (database: Database): PageGroups => ({
+export const sqlitePageGroups = (database: Database, outbox: Outbox): PageGroups => ({
   list: async (wants) =>
     wants.map((want) => {
       const list = want.status === null ? LIST_OPEN : LIST_BY_STATUS
@@ -40,16 +41,19 @@ export const sqlitePageGroups = (database: Database): PageGroups => ({
   tenantOf: async (pageGroupId) =>
     database.get<{ tenantId: string }>(TENANT, { pageGroupId })?.tenantId ?? null,
 
-  add: (group) =>
+  add: (group, events) =>
     database.record(() => {
       database.run(ADD, { ...group, revision: 1 })
       database.run(ADD_COUNT, { ...group, changes: 0 })
+      outbox([group], events)
       return 'recorded'
     }),
 
-  change: async (group, lastUpdatedAt, revision) => {
-    const values = { ...group, lastUpdatedAt, ifRevision: revision ?? null }
-    const changed = await database.write(() => database.run(CHANGE, values))
-    return changed === 1 ? 'recorded' : 'overtaken'
-  },
+  change: (group, lastUpdatedAt, revision, events) =>
+    database.record(() => {
+      const values = { ...group, lastUpdatedAt, ifRevision: revision ?? null }
+      if (database.run(CHANGE, values) === 0) return 'overtaken'
+      outbox([group], events)
+      return 'recorded'
+    }),
 })

@@ -13,6 +13,7 @@ import {
   newVersionRow,
   storedVersion,
 } from '../rows.ts'
+import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, insertInto } from './open.ts'
 import { VERSION, type VersionRow, versionWithContent, WITH_CONTENT } from './versions.ts'
 
@@ -48,13 +49,13 @@ const REMOVE_VERSIONS = 'delete from page_versions where tenant_id = :tenantId a
 type PageRow = StoredPage & Pick<PageChange, 'revision' | 'publishedVersionId' | 'latestVersionId'>
 
 /** Calls `added` after versions were added. */
-export const sqlitePages = (database: Database, added: () => void): Pages => ({
+export const sqlitePages = (database: Database, outbox: Outbox, added: () => void): Pages => ({
   recall: async ({ groups, keys }) => ({
     groups: database.getEach(GROUP, groups),
     pages: database.getEach(BY_KEY, keys),
   }),
 
-  record: (pages) =>
+  record: (pages, events) =>
     database.record(() => {
       if (!pages.every((page) => database.has(GROUP_IS_ACTIVE, page))) return 'overtaken'
       for (const page of pages) {
@@ -62,6 +63,7 @@ export const sqlitePages = (database: Database, added: () => void): Pages => ({
         database.run(ADD_VERSION, firstVersionRow(page))
         database.run(COUNT, { ...page, more: 1 })
       }
+      outbox(pages, events)
       return 'recorded'
     }, added),
 
@@ -88,23 +90,25 @@ export const sqlitePages = (database: Database, added: () => void): Pages => ({
       }
     }),
 
-  change: ({ added: version, inActiveGroup, publishes, ...change }) =>
+  change: ({ added: version, inActiveGroup, publishes, ...change }, events) =>
     database.record(
       () => {
         if (!database.has(inActiveGroup ? GROUP_IS_ACTIVE : GROUP_EXISTS, change)) return 'overtaken'
         if (database.run(CHANGE, change) === 0) return 'overtaken'
         if (version !== null) database.run(ADD_VERSION, newVersionRow(change, version))
         if (publishes) database.run(PUBLISH, change)
+        outbox([change], events)
         return 'recorded'
       },
       version === null ? undefined : added,
     ),
 
-  remove: (page) =>
+  remove: (page, events) =>
     database.record(() => {
       if (!database.has(GROUP_EXISTS, page) || database.run(REMOVE, page) === 0) return 'overtaken'
       database.discard(REMOVE_VERSIONS, page)
       database.run(COUNT, { ...page, more: -1 })
+      outbox([page], events)
       return 'recorded'
     }),
 })

@@ -1,5 +1,7 @@
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
-import { lookThrough, SHOWN_PROSPECT } from '../rows.ts'
+import { SHOWN_PROSPECT } from '../rows.ts'
+import { lookThrough } from '../take-slice.ts'
+import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database } from './open.ts'
 
 const SHOWN = Object.keys(SHOWN_PROSPECT)
@@ -16,7 +18,7 @@ const UPDATE = `
   returning ${SHOWN}`
 
 /** Calls `changed` after a prospect was updated. */
-export const sqliteProspects = (database: Database, changed: () => void): Prospects => ({
+export const sqliteProspects = (database: Database, outbox: Outbox, changed: () => void): Prospects => ({
   find: async (wants) => wants.map((want) => database.get<FoundProspect>(FIND, want)),
 
   list: async (wants) =>
@@ -28,9 +30,13 @@ export const sqliteProspects = (database: Database, changed: () => void): Prospe
       return database.from(look, LIST, want)
     }),
 
-  update: async ({ email, name, ...prospect }) => {
+  update: async ({ email, name, ...prospect }, events) => {
     const sets = { setsEmail: email !== undefined, setsName: name !== undefined }
     const row = { ...prospect, ...sets, email: null, emailHash: null, ...email, name: name ?? null }
-    return database.record(() => database.get<FoundProspect>(UPDATE, row), changed)
+    return database.record(() => {
+      const updated = database.get<FoundProspect>(UPDATE, row)
+      if (updated) outbox([updated], events)
+      return updated
+    }, changed)
   },
 })

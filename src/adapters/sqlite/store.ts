@@ -3,6 +3,7 @@ import { createListeners } from '../listeners.ts'
 import { type Migration, missingMigrations, refuseUnmigrated } from '../migrations.ts'
 import { sqliteActivities } from './activities.ts'
 import { sqliteErasures } from './erasures.ts'
+import { sqliteEvents, sqliteOutbox } from './events.ts'
 import { type Database, openDatabase } from './open.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
@@ -10,25 +11,31 @@ import { sqliteProspectLogs } from './prospect-logs.ts'
 import { sqliteProspects } from './prospects.ts'
 import { sqliteApiKeys, sqliteTenants } from './tenants.ts'
 import { sqliteBacklog, sqliteVersions } from './versions.ts'
+import { sqliteWebhooks } from './webhooks.ts'
 
 export type SqliteSettings = {
   /** A file; it and its folder are created if missing. */
   readonly path: string
   /** How long a write waits for another process that writes. */
   readonly busyMsMax: number
+  /** Whether every tenant has events, even without an enabled webhook endpoint. */
+  readonly everyEvent?: boolean
 }
 
 const LOOK_EVERY_MS = 200
 
 /** Everything kept in one file, by the SQLite inside Node. Other processes may open the same file. */
 export const sqliteStore = (
-  { path, busyMsMax }: SqliteSettings,
+  { path, busyMsMax, everyEvent = false }: SqliteSettings,
   migrations: readonly Migration[],
   /** Gets a sentence when a watched file can no longer be used, and one when it can again. */
   notify: (message: string, isUsable: boolean) => void = () => {},
 ): Store & { readonly backlog: ReturnType<typeof sqliteBacklog> } => {
   const database = openDatabase(path, busyMsMax)
   const listeners = createListeners()
+  // Called within a transaction. Those are synchronous: by then it is committed, or there is a signal too many.
+  const emitEvents = () => queueMicrotask(() => listeners.emit('events'))
+  const outbox = sqliteOutbox(database, everyEvent, emitEvents)
   let looking: NodeJS.Timeout | undefined
 
   /** What another process does to the file shows in SQLite's `data_version`. */
@@ -46,13 +53,15 @@ export const sqliteStore = (
   }
 
   return {
-    activities: sqliteActivities(database),
-    prospects: sqliteProspects(database, () => listeners.emit('prospects')),
+    activities: sqliteActivities(database, outbox),
+    prospects: sqliteProspects(database, outbox, () => listeners.emit('prospects')),
     prospectLogs: sqliteProspectLogs(database),
-    pageGroups: sqlitePageGroups(database),
-    pages: sqlitePages(database, () => listeners.emit('versions')),
-    versions: sqliteVersions(database),
-    erasures: sqliteErasures(database, () => listeners.emit('prospects')),
+    pageGroups: sqlitePageGroups(database, outbox),
+    pages: sqlitePages(database, outbox, () => listeners.emit('versions')),
+    versions: sqliteVersions(database, outbox),
+    erasures: sqliteErasures(database, outbox, () => listeners.emit('prospects')),
+    events: sqliteEvents(database, emitEvents),
+    webhooks: sqliteWebhooks(database, outbox, emitEvents),
     apiKeys: sqliteApiKeys(database, () => listeners.emit('keys')),
     tenants: sqliteTenants(database),
     backlog: sqliteBacklog(database),

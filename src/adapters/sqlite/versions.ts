@@ -2,6 +2,7 @@ import type { StoredVersion } from '../../core/ports/pages.ts'
 import type { ClaimedVersion, FoundVersion, Versions } from '../../core/ports/versions.ts'
 import { type Backlog, settledRow, storedVersion } from '../rows.ts'
 import { claimFrom } from './claim.ts'
+import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, type Values } from './open.ts'
 
 const SHOWN = `version_id, version_number, status, published_at, failure_reason, supplementary_context, computed_name,
@@ -58,7 +59,7 @@ export const versionWithContent = ({ content, ...row }: VersionRow) => ({
 
 const QUEUE = { table: 'page_versions', key: 'page_id, version_id', answered: 'page_group_id, publish' }
 
-export const sqliteVersions = (database: Database): Versions => {
+export const sqliteVersions = (database: Database, outbox: Outbox): Versions => {
   const claim = claimFrom<ClaimedVersion>(database, QUEUE)
   const find = (version: string, want: Values): FoundVersion | null => {
     const row = database.has(PAGE_EXISTS, want) ? database.get<VersionRow>(version, want) : null
@@ -75,19 +76,22 @@ export const sqliteVersions = (database: Database): Versions => {
     context: async (version) => database.get(CONTEXT, version),
 
     // The newest first: of several of one page only that is published.
-    settle: (tenantId, settlements) =>
-      database.write(() =>
-        settlements
+    settle: (tenantId, settlements, eventOf) =>
+      database.write(() => {
+        const saved = settlements
           .toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1))
-          .flatMap((done) => {
+          .filter((done) => {
             const row = settledRow(tenantId, done)
             const claimed = database.get<Values>(CLAIMED, row)
-            if (claimed === null) return []
+            if (claimed === null) return false
             const settled = { ...row, ...claimed }
-            if (done.status !== 'processing' && database.run(END, settled) === 0) return []
+            if (done.status !== 'processing' && database.run(END, settled) === 0) return false
             database.run(SETTLE, settled)
-            return done.versionId
-          }),
-      ),
+            return true
+          })
+        const ended = saved.filter(({ status }) => status !== 'processing')
+        outbox(ended.length === 0 ? [] : [{ tenantId }], eventOf && (() => ended.map(eventOf)))
+        return saved.map(({ versionId }) => versionId)
+      }),
   }
 }

@@ -1,4 +1,5 @@
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
+import type { EventOf, EventsOf, Requester } from './events.ts'
 import type { StoredLog } from './prospect-logs.ts'
 import type { FoundProspect, ProspectWant } from './prospects.ts'
 import type { Recorded } from './world.ts'
@@ -28,7 +29,7 @@ export type KnownActivities = {
 /** A prospect to add. If its id exists, only its blanks are filled; if it was erased, nothing is saved. */
 export type ProspectChange = Omit<FoundProspect & StoredProspect, 'erasedAt'>
 /** A logged activity to store. Its payload is kept as its exact text. */
-export type NewLog = StoredLog & { readonly requestHash: string | null }
+export type NewLog = StoredLog & Requester & { readonly requestHash: string | null }
 /** What logging a list of activities adds and changes: all of it is saved, or nothing. */
 export type ActivityChanges = {
   readonly prospects: readonly ProspectChange[]
@@ -39,10 +40,10 @@ export type Activities = {
   /** Answers those of the wanted prospects and receipts that exist. */
   recall(wants: ActivityWants): Promise<KnownActivities>
   /** Saves all changes or, if another writer was faster, nothing. */
-  record(changes: ActivityChanges): Promise<Recorded>
+  record(changes: ActivityChanges, events?: EventsOf): Promise<Recorded>
   /**
    * Adds logs of prospects that exist, each under a different idempotency key or none, and answers their ids. Skips
    * those whose key is taken, and may skip all if another writer was faster.
    */
-  recordLogs(logs: readonly NewLog[]): Promise<readonly string[]>
+  recordLogs(logs: readonly NewLog[], eventOf?: EventOf<NewLog>): Promise<readonly string[]>
 }

@@ -15,6 +15,8 @@ export const SCOPES = [
   'prospects:erase',
   'prospect_logs:read',
   'page_groups:write',
+  'events:read',
+  'webhooks:write',
 ] as const
 /** One thing that an API key may do, such as `pages:read`. */
 export type Scope = (typeof SCOPES)[number]

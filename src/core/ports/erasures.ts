@@ -1,4 +1,5 @@
 import type { Erasure } from '../../shapes/erasure.ts'
+import type { EventsOf } from './events.ts'
 import type { StoredLog } from './prospect-logs.ts'
 import type { ClaimWant } from './versions.ts'
 import type { Recorded, SliceWant, Timestamp } from './world.ts'
@@ -52,7 +53,7 @@ export type Erasures = {
   find(want: ErasureWant): Promise<StoredErasure | null>
   /** One list of rows for each want, in order. */
   list(wants: readonly SliceWant[]): Promise<readonly (readonly StoredErasure[])[]>
-  record(changes: ErasureChanges): Promise<Recorded>
+  record(changes: ErasureChanges, events?: EventsOf): Promise<Recorded>
   /** As `versions.claim`, of erasures in `processing`. */
   claim(want: ClaimWant): Promise<readonly ClaimedErasure[]>
   /** Deletes up to `max` logs of its prospect and counts them in the erasure, both or neither. Answers how many it found. */

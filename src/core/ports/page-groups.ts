@@ -1,4 +1,5 @@
 import type { PageGroup, PageGroupStatus } from '../../shapes/page-group.ts'
+import type { EventsOf } from './events.ts'
 import type { Recorded, SliceWant, Timestamp } from './world.ts'
 
 /** A page group as a store keeps it: what callers see. The three JSON arrays are kept as their exact text. */
@@ -29,7 +30,12 @@ export type PageGroups = {
   /** For the command line: whose page group it is. */
   tenantOf(pageGroupId: string): Promise<string | null>
   /** Answers `overtaken` if its idempotency key is taken. */
-  add(group: NewPageGroupRow): Promise<Recorded>
+  add(group: NewPageGroupRow, events?: EventsOf): Promise<Recorded>
   /** Saves every field but `pagesCount`, of a group whose `updatedAt` is still that one, and its revision, if it is given. */
-  change(group: StoredPageGroup, lastUpdatedAt: Timestamp, revision?: number): Promise<Recorded>
+  change(
+    group: StoredPageGroup,
+    lastUpdatedAt: Timestamp,
+    revision?: number,
+    events?: EventsOf,
+  ): Promise<Recorded>
 }

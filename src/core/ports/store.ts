@@ -1,16 +1,18 @@
 import type { Activities } from './activities.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { Erasures } from './erasures.ts'
+import type { Events } from './events.ts'
 import type { PageGroups } from './page-groups.ts'
 import type { Pages } from './pages.ts'
 import type { ProspectLogs } from './prospect-logs.ts'
 import type { Prospects } from './prospects.ts'
 import type { Tenants } from './tenants.ts'
 import type { Versions } from './versions.ts'
+import type { Webhooks } from './webhooks.ts'
 import type { Clock, NewId } from './world.ts'
 
 /** What happened elsewhere, in this process or in another on the same database. */
-export type Signal = 'keys' | 'versions' | 'prospects'
+export type Signal = 'keys' | 'versions' | 'prospects' | 'events'
 /** Called soon after something happened. */
 export type SignalListener = (signal: Signal) => void
 /**
@@ -31,6 +33,8 @@ export type Store = {
   readonly pages: Pages
   readonly versions: Versions
   readonly erasures: Erasures
+  readonly events: Events
+  readonly webhooks: Webhooks
   readonly apiKeys: ApiKeys
   readonly tenants: Tenants
   /**

@@ -1,3 +1,4 @@
+import type { EventOf } from './events.ts'
 import type { PageWant, StoredVersion, StoredVersionWithContent } from './pages.ts'
 import type { SliceWant, Timestamp } from './world.ts'
 
@@ -64,7 +65,11 @@ export type Versions = {
    * is published, which it then does not save. A page without a published version takes the name of its newest one. What
    * ends raises the revision of its page.
    */
-  settle(tenantId: string, settlements: readonly Settlement[]): Promise<readonly string[]>
+  settle(
+    tenantId: string,
+    settlements: readonly Settlement[],
+    eventOf?: EventOf<Settlement>,
+  ): Promise<readonly string[]>
 }
 /** Thinks of a name for a page. Slow and foreign, and it may fail: see `namingFailure`. */
 export type Namer = (context: NamingContext, stop: AbortSignal) => Promise<string>

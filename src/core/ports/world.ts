@@ -13,6 +13,8 @@ export type IdPrefix =
   | 'brand'
   | 'apikey'
   | 'erasure'
+  | 'event'
+  | 'webhookendpoint'
 /** A new id, greater than every one made before in this process, and than `after`. */
 export type NewId = (prefix: IdPrefix, after?: string) => string
 /** Whether a list was saved, or nothing was because another writer was faster. */

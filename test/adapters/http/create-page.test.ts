@@ -3,7 +3,7 @@ import { jsonLine } from '../../../src/adapters/http/requests.ts'
 import { refuse } from '../../../src/core/failures.ts'
 import { updatePageGroup } from '../../../src/core/update-page-group.ts'
 import { DATABASE_AWAY, failing, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
-import { idOf } from '../../support/setting.ts'
+import { countedIds, idOf } from '../../support/setting.ts'
 
 /** A group, the request that creates a page in it, and how many pages it has. */
 const openSceneOf = async (options = {}) => {
@@ -141,7 +141,11 @@ t.test('409: an archived group takes no new pages, but answers for those it took
   const { owner, call, store, clock, pageGroupId, pagesCount, CREATE } = await openSceneOf()
   const sent = { headers: { 'idempotency-key': 'k1' } }
   const first = await call(CREATE, sent)
-  await updatePageGroup({ store, clock })({ tenantId: owner.tenantId, pageGroupId, status: 'archived' })
+  await updatePageGroup({ store, clock, newId: countedIds() })({
+    tenantId: owner.tenantId,
+    pageGroupId,
+    status: 'archived',
+  })
   const answer = await call(CREATE)
   const detail = 'The page group is archived and accepts no new pages.'
   t.equal(answer.status, 409)

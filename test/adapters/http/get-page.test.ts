@@ -6,7 +6,7 @@ import { updatePageGroup } from '../../../src/core/update-page-group.ts'
 import type { NewPage } from '../../../src/shapes/page.ts'
 import { DATABASE_AWAY, failing, openScene, problemFor } from '../../support/api.ts'
 import { someClaim } from '../../support/rows.ts'
-import { idOf } from '../../support/setting.ts'
+import { countedIds, idOf } from '../../support/setting.ts'
 
 /** A group with one page, and the request that reads it. */
 const openSceneOf = async (page: NewPage = {}, options = {}) => {
@@ -88,7 +88,11 @@ t.test('200: a blank custom name does not hide the computed one', async (t) => {
 
 t.test('200: a page of an archived group can still be read', async (t) => {
   const { owner, call, store, clock, pageGroupId, READ } = await openSceneOf()
-  await updatePageGroup({ store, clock })({ tenantId: owner.tenantId, pageGroupId, status: 'archived' })
+  await updatePageGroup({ store, clock, newId: countedIds() })({
+    tenantId: owner.tenantId,
+    pageGroupId,
+    status: 'archived',
+  })
   t.equal((await call(READ)).status, 200)
 })
 
@@ -150,7 +154,11 @@ t.test('404: a page is missing with its group: unknown, deleted or foreign', asy
   const stranger = await newTenant()
   const unknown = await call(`GET /v0/page_groups/${idOf('pagegroup', 999)}/pages/${pageId}`)
   const foreign = await call(READ, { key: stranger.apiKey })
-  await updatePageGroup({ store, clock })({ tenantId: owner.tenantId, pageGroupId, status: 'deleted' })
+  await updatePageGroup({ store, clock, newId: countedIds() })({
+    tenantId: owner.tenantId,
+    pageGroupId,
+    status: 'deleted',
+  })
   const deleted = await call(READ)
   for (const answer of [unknown, foreign, deleted]) {
     t.equal(answer.status, 404)

@@ -3,6 +3,7 @@ import { jsonLine } from '../../../src/adapters/http/requests.ts'
 import { updatePageGroup } from '../../../src/core/update-page-group.ts'
 import type { PageGroup } from '../../../src/shapes/page-group.ts'
 import { type Answer, DATABASE_AWAY, failing, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
+import { countedIds } from '../../support/setting.ts'
 
 const LIST = 'GET /v0/page_groups'
 
@@ -122,7 +123,7 @@ t.test('200: a cursor works when the group that it names is gone', async (t) => 
   const { owner, call, store, clock } = await openSceneOf(['a', 'b', 'c'])
   const first = await call(`${LIST}?limit=2`)
   const named = itemsOf(first)[1] as PageGroup
-  await updatePageGroup({ store, clock })({
+  await updatePageGroup({ store, clock, newId: countedIds() })({
     tenantId: owner.tenantId,
     pageGroupId: named.pageGroupId,
     status: 'deleted',

@@ -3,7 +3,7 @@ import { jsonLine } from '../../../src/adapters/http/requests.ts'
 import { updatePageGroup } from '../../../src/core/update-page-group.ts'
 import type { Page } from '../../../src/shapes/page.ts'
 import { type Answer, DATABASE_AWAY, failing, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
-import { idOf } from '../../support/setting.ts'
+import { countedIds, idOf } from '../../support/setting.ts'
 
 const namesOf = (answer: Answer) => (answer.json.items as Page[]).map(({ customName }) => customName)
 const nextOf = (answer: Answer) => String(answer.json.nextCursor)
@@ -91,7 +91,11 @@ t.test('200: a cursor goes on under another limit, and new pages do not disturb 
 
 t.test('200: the pages of an archived group can still be read', async (t) => {
   const { owner, call, store, clock, pageGroupId, LIST } = await openSceneOf(['a'])
-  await updatePageGroup({ store, clock })({ tenantId: owner.tenantId, pageGroupId, status: 'archived' })
+  await updatePageGroup({ store, clock, newId: countedIds() })({
+    tenantId: owner.tenantId,
+    pageGroupId,
+    status: 'archived',
+  })
   t.strictSame(namesOf(await call(LIST)), ['a'])
 })
 

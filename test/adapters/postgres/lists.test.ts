@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createOutbox } from '../../../src/adapters/postgres/outbox.ts'
 import { postgresProspectLogs } from '../../../src/adapters/postgres/prospect-logs.ts'
 import { postgresProspects } from '../../../src/adapters/postgres/prospects.ts'
 import type { Query } from '../../../src/adapters/postgres/sql.ts'
@@ -20,7 +21,8 @@ t.test('a tenant whose statement fails fails nobody else who is read with it', a
   const nothing = { rows: [], resume: null }
   t.strictSame(await logs.list(wants), [away, nothing])
   t.strictSame(await logs.timeline(wants), [away, 'prospect_not_found'])
-  const prospects = postgresProspects(query, () => {}, false)
+  const outbox = createOutbox(query, false, false, () => {})
+  const prospects = postgresProspects(query, () => {}, false, outbox)
   for (const emailHash of [null, 'hash'])
     t.strictSame(await prospects.list(wants.map((want) => ({ ...want, emailHash }))), [away, nothing])
 })

@@ -18,12 +18,16 @@ export type Launch = () => Promise<Service>
 
 /** The built program, as anybody starts it. `folder` takes its logs. */
 export const launchOurs =
-  (databaseUrl: string, folder: string): Launch =>
+  (
+    databaseUrl: string,
+    folder: string,
+    { bin = BIN, env = {} }: { bin?: string; env?: Readonly<Record<string, string>> } = {},
+  ): Launch =>
   () =>
     startService({
-      script: BIN,
+      script: bin,
       args: ['serve'],
-      env: { DATABASE_URL: databaseUrl },
+      env: { DATABASE_URL: databaseUrl, ...env },
       logPath: join(folder, 'prospect-pages.log'),
       readyPath: '/readyz',
     })

@@ -1,0 +1,92 @@
+import type { Events, EventsOf, NewEvent, StoredEvent } from '../../core/ports/events.ts'
+import type { ClaimedEndpoint, EndpointWant, ShownDelivery } from '../../core/ports/webhooks.ts'
+import { indexBy, tableOf } from './table.ts'
+
+export type KeptEndpoint = ClaimedEndpoint & { readonly claimableAt: string }
+/** `place` is the sequence as a text that sorts as the number does. */
+type KeptEvent = StoredEvent & { readonly place: string }
+export type Outbox = ReturnType<typeof memoryOutbox>
+
+/** Events and where they are delivered. Calls `written` after events or deliveries were saved. */
+export const memoryOutbox = (everyEvent: boolean, written: () => void) => {
+  const waiting = tableOf({ byId: indexBy<NewEvent>(['tenantId'], ['eventId']) })
+  const numbered = tableOf({
+    byId: indexBy<KeptEvent>(['tenantId'], ['eventId']),
+    inOrder: indexBy<KeptEvent>(['tenantId'], ['place']),
+  })
+  const endpoints = tableOf({ byId: indexBy<KeptEndpoint>(['tenantId'], ['webhookEndpointId']) })
+  const deliveries = tableOf({
+    byId: indexBy<ShownDelivery>(['tenantId', 'webhookEndpointId'], ['eventId']),
+    pending: indexBy<ShownDelivery>(['tenantId', 'webhookEndpointId'], ['nextAttemptAt', 'eventId']),
+  })
+  const enabledOf = (tenantId: string) =>
+    endpoints.byId.after({ tenantId }).filter(({ status }) => status === 'enabled')
+
+  /** Saves the events of a change. Called just before it: if it throws, neither is saved. */
+  const save = (rows: readonly Pick<NewEvent, 'tenantId'>[], eventsOf: EventsOf | undefined): void => {
+    const tenants = new Set(rows.map(({ tenantId }) => tenantId))
+    const users = [...tenants].filter((tenantId) => everyEvent || enabledOf(tenantId).length > 0)
+    if (eventsOf === undefined || users.length === 0) return
+    const events = eventsOf().filter(({ tenantId }) => users.includes(tenantId))
+    structuredClone(events).forEach(waiting.add)
+    if (events.length > 0) queueMicrotask(written)
+  }
+  /** Makes a delivery pending, as if it were new. */
+  const deliver = (
+    { webhookEndpointId }: EndpointWant,
+    { tenantId, eventId, type }: Pick<NewEvent, 'tenantId' | 'eventId' | 'type'>,
+    now: string,
+  ) => {
+    const names = { tenantId, webhookEndpointId, eventId }
+    const due = { status: 'pending', attempts: 0, nextAttemptAt: now, deliveredAt: null } as const
+    const blank = { ...due, type, lastStatus: null, lastError: null, createdAt: now }
+    if (!deliveries.change(deliveries.byId.at(names), due)) deliveries.add({ ...names, ...blank })
+  }
+  return { waiting, numbered, endpoints, deliveries, enabledOf, save, deliver, written }
+}
+
+export const memoryEvents = (outbox: Outbox): Events => {
+  const { waiting, numbered, endpoints, deliveries } = outbox
+  const counts = new Map<string, number>()
+  return {
+    waiting: async (afterTenantId, max) => {
+      const tenants = new Set(waiting.byId.all().map(({ tenantId }) => tenantId))
+      const later = [...tenants].filter((tenantId) => tenantId > afterTenantId)
+      return later.sort().slice(0, max)
+    },
+    number: async ({ tenantId, now, max }) => {
+      const events = waiting.byId.after({ tenantId }, '', undefined, max)
+      for (const event of events) {
+        const sequence = (counts.get(tenantId) ?? 0) + 1
+        counts.set(tenantId, sequence)
+        waiting.remove(event)
+        numbered.add({ ...event, sequence, place: placeOf(sequence) })
+        const takers = outbox.enabledOf(tenantId).filter((endpoint) => takes(endpoint, event))
+        for (const endpoint of takers) outbox.deliver(endpoint, event, now)
+      }
+      if (events.length > 0) outbox.written()
+      return events.length
+    },
+    list: async ({ tenantId, afterSequence, limit: max }) => ({
+      rows: numbered.inOrder.after({ tenantId }, placeOf(afterSequence), undefined, max).map(storedEvent),
+      last: counts.get(tenantId) ?? 0,
+    }),
+    find: async (want) => {
+      const event = numbered.byId.at(want)
+      return event ? storedEvent(event) : null
+    },
+    expire: async ({ tenantId, beforeEventId, max }) => {
+      const events = numbered.byId.after({ tenantId }, '', beforeEventId, max)
+      events.forEach(numbered.remove)
+      const lists = endpoints.byId.after({ tenantId }).map(({ webhookEndpointId }) => {
+        return deliveries.byId.after({ tenantId, webhookEndpointId }, '', beforeEventId, max)
+      })
+      lists.flat().forEach(deliveries.remove)
+      return [events, ...lists].some(({ length }) => length === max)
+    },
+  }
+}
+
+const placeOf = (sequence: number): string => `${sequence}`.padStart(16, '0')
+export const takes = ({ types }: KeptEndpoint, { type }: NewEvent): boolean => types?.includes(type) ?? true
+export const storedEvent = ({ place, ...event }: KeptEvent): StoredEvent => structuredClone(event)

@@ -1,0 +1,114 @@
+import type { NewEvent } from '../../core/ports/events.ts'
+import type { EndpointWant, StoredDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
+import { lookThrough } from '../take-slice.ts'
+import { compare } from './claim.ts'
+import { type KeptEndpoint, type Outbox, storedEvent, takes } from './events.ts'
+
+export const memoryWebhooks = (outbox: Outbox): Webhooks => {
+  const { numbered, endpoints, deliveries, written } = outbox
+  const pendingUntil = (
+    { tenantId, webhookEndpointId }: EndpointWant,
+    now: string | undefined,
+    max: number,
+  ) => deliveries.pending.after({ tenantId, webhookEndpointId }, '', now && `${now}~`, max)
+  const hasWork = (endpoint: KeptEndpoint, now: string): boolean =>
+    endpoint.status === 'deleted' ||
+    pendingUntil(endpoint, endpoint.status === 'enabled' ? now : undefined, 1).length > 0
+  return {
+    list: async (tenantId) => endpoints.byId.after({ tenantId }).filter(isSeen).map(storedEndpoint),
+    find: async (want) => {
+      const endpoint = endpoints.byId.at(want)
+      return endpoint && isSeen(endpoint) ? storedEndpoint(endpoint) : null
+    },
+    add: async (endpoint) => {
+      if (endpoints.byId.after(endpoint).some(({ slot }) => slot === endpoint.slot)) return 'overtaken'
+      endpoints.add({ ...structuredClone(endpoint), claims: 0, claimableAt: endpoint.createdAt })
+      return 'recorded'
+    },
+    change: async (endpoint, lastUpdatedAt) => {
+      const before = endpoints.byId.at(endpoint)
+      if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
+      const { failures, failingSince, ...changed } = structuredClone(endpoint)
+      const isEnabled = before.status !== 'enabled' && endpoint.status === 'enabled'
+      const fresh = isEnabled && { failures: 0, failingSince: null, claimableAt: endpoint.updatedAt }
+      endpoints.change(before, { ...changed, ...fresh })
+      written()
+      return 'recorded'
+    },
+    claim: async ({ now, until, horizon, afterTenantId, max }) =>
+      endpoints.byId
+        .all()
+        .filter(({ tenantId }) => tenantId > afterTenantId)
+        .filter(({ claimableAt }) => claimableAt <= now || claimableAt > horizon)
+        .filter((endpoint) => hasWork(endpoint, now))
+        .sort((a, b) => compare(a.tenantId, b.tenantId) || compare(a.claimableAt, b.claimableAt))
+        .slice(0, max)
+        .map((endpoint) => {
+          const claims = endpoint.claims + 1
+          endpoints.change(endpoint, { claims, claimableAt: until })
+          return { ...storedEndpoint(endpoint), claims }
+        }),
+    due: async ({ now, max, ...want }) =>
+      pendingUntil(want, now, max).flatMap((delivery) => {
+        const event = numbered.byId.at(delivery)
+        return event ? { attempts: delivery.attempts, event: storedEvent(event) } : []
+      }),
+    settle: async ({ tenantId, webhookEndpointId, claims, updatedAt }, results, state) => {
+      const endpoint = endpoints.byId.at({ tenantId, webhookEndpointId })
+      if (endpoint?.claims !== claims) return false
+      const { claimableAt, disable, ...counted } = state
+      for (const result of results)
+        deliveries.change(deliveries.byId.at({ tenantId, webhookEndpointId, ...result }), result)
+      const settled = { ...endpoint, ...counted, claimableAt: claimableAt ?? endpoint.claimableAt }
+      endpoints.change(endpoint, settled)
+      if (disable === null || endpoint.updatedAt !== updatedAt) return true
+      outbox.save([endpoint], () => [disable.event])
+      const disabled = { disabledReason: disable.reason, updatedAt: disable.event.createdAt }
+      endpoints.change(settled, { status: 'disabled', ...disabled })
+      return true
+    },
+    sweep: async ({ tenantId, webhookEndpointId }, lastError, max) => {
+      const want = { tenantId, webhookEndpointId }
+      const endpoint = endpoints.byId.at(want)
+      if (endpoint === undefined || endpoint.status === 'enabled') return false
+      const isDeleted = endpoint.status === 'deleted'
+      const some = (isDeleted ? deliveries.byId : deliveries.pending).after(want, '', undefined, max)
+      for (const delivery of some)
+        if (isDeleted) deliveries.remove(delivery)
+        else deliveries.change(delivery, { status: 'failed', nextAttemptAt: null, lastError })
+      if (isDeleted && some.length < max) endpoints.remove(endpoint)
+      return some.length === max
+    },
+    deliveries: async ({ tenantId, webhookEndpointId, status, beforeId, limit }) => {
+      const rows = deliveries.byId.backFrom({ tenantId, webhookEndpointId }, beforeId)
+      const matches = (delivery: StoredDelivery) => (status ?? delivery.status) === delivery.status
+      const found = lookThrough(rows, limit, matches, ({ eventId }) => eventId)
+      return structuredClone(found)
+    },
+    retry: async ({ now, ...want }) => {
+      const delivery = deliveries.byId.at(want)
+      if (delivery === undefined) return null
+      outbox.deliver(delivery, delivery, now)
+      written()
+      return structuredClone(deliveries.byId.at(want) ?? null)
+    },
+    replay: async ({ afterEventId, delivered, now, max, ...want }) => {
+      const endpoint = endpoints.byId.at(want)
+      const events = endpoint ? numbered.byId.after(want, afterEventId, undefined, max) : []
+      const isKept = ({ eventId }: NewEvent) =>
+        !delivered && deliveries.byId.at({ ...want, eventId })?.status === 'delivered'
+      const again = events.filter((event) => endpoint && takes(endpoint, event) && !isKept(event))
+      for (const event of again) outbox.deliver(want, event, now)
+      written()
+      return { made: again.length, lastEventId: (events.length === max && events.at(-1)?.eventId) || null }
+    },
+    backlog: async (countMax) => {
+      const times = deliveries.pending.all().map(({ createdAt }) => createdAt)
+      return { count: Math.min(times.length, countMax), oldest: times.sort()[0] ?? null }
+    },
+  }
+}
+
+const isSeen = ({ status }: StoredEndpoint): boolean => status !== 'deleted'
+const storedEndpoint = ({ claims, claimableAt, ...endpoint }: KeptEndpoint): StoredEndpoint =>
+  structuredClone(endpoint)

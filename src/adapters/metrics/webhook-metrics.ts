@@ -1,0 +1,28 @@
+import type { Store } from '../../core/ports/store.ts'
+import type { Instruments } from './instruments.ts'
+import { backlogGauges } from './publisher-metrics.ts'
+
+/** Deliveries: attempts of this process, once they are saved, and the backlog of the whole database. */
+export const webhookMetrics = ({ counter, gauge }: Instruments) => {
+  const attempts = counter(
+    'webhook_attempts_total',
+    'Attempts to deliver a webhook: delivered; again, which will be retried; failed, which was the last one.',
+    ['outcome'],
+  )
+  for (const outcome of ['delivered', 'again', 'failed']) attempts.inc({ outcome }, 0)
+  const backlog = backlogGauges(gauge, {
+    count: ['webhook_deliveries_pending', 'Webhook deliveries that are pending'],
+    oldestAgeS: 'webhook_deliveries_oldest_pending_age_seconds',
+  })
+  return <Kept extends Store>(store: Kept): Kept => {
+    const { webhooks } = store
+    backlog.of(webhooks.backlog)
+    const settle: typeof webhooks.settle = async (endpoint, results, state) => {
+      const isSaved = await webhooks.settle(endpoint, results, state)
+      const saved = isSaved ? results : []
+      for (const { status } of saved) attempts.inc({ outcome: status === 'pending' ? 'again' : status })
+      return isSaved
+    }
+    return { ...store, webhooks: { ...webhooks, settle } }
+  }
+}

@@ -1,0 +1,101 @@
+import type { DueDelivery, EndpointWant, ShownDelivery, Webhooks } from '../../core/ports/webhooks.ts'
+import { type Backlog, COLUMNS } from '../rows.ts'
+import { AFTER_ALL_IDS } from '../take-slice.ts'
+import { EVENT, type EventRow, storedEvent } from './events.ts'
+import { type Fragment, type Query, sql } from './sql.ts'
+import { columns } from './statements.ts'
+import { walk } from './walk.ts'
+
+const DELIVERY = columns('l', COLUMNS.webhook_deliveries)
+
+export const isThat = ({ tenantId, webhookEndpointId }: EndpointWant, alias: Fragment) =>
+  sql`${alias}.tenant_id = ${tenantId} and ${alias}.webhook_endpoint_id = ${webhookEndpointId}`
+export const D = sql`d`
+const V = sql`v`
+const L = sql`l`
+
+type Deliveries = Pick<Webhooks, 'due' | 'deliveries' | 'retry' | 'replay' | 'backlog'>
+
+/** What is delivered to endpoints. Calls `notify` after deliveries became due at once. */
+export const postgresDeliveries = (query: Query, notify: () => void): Deliveries => ({
+  due: async ({ now, max, ...want }) => {
+    const rows = await query(want.tenantId)<EventRow & Pick<DueDelivery, 'attempts'>>`
+      select ${EVENT.selected}, d.attempts
+      from (
+        select * from webhook_deliveries d
+        where ${isThat(want, D)} and d.status = 'pending' and d.next_attempt_at <= ${now}
+        order by d.next_attempt_at limit ${max}
+      ) d cross join lateral (
+        select * from events e where e.tenant_id = ${want.tenantId} and e.event_id = d.event_id limit 1
+      ) e
+      order by d.next_attempt_at, e.event_id`
+    return rows.map((row) => ({ attempts: row.attempts, event: storedEvent(row) }))
+  },
+
+  deliveries: async ({ beforeId, limit, status, ...want }) => {
+    const { rows, resume } = await walk<ShownDelivery>(query, want.tenantId, {
+      along: sql`
+        from webhook_deliveries l where ${isThat(want, L)} and l.event_id < ${beforeId ?? AFTER_ALL_IDS}`,
+      key: sql`l.event_id`,
+      newest: sql`l.event_id desc`,
+      matches: sql`l.status = coalesce(${status}, l.status)`,
+      selected: sql`${DELIVERY.selected}, ${typeOf(want)}`,
+      bytes: sql`octet_length(l.last_error)`,
+      limit,
+    })
+    return { rows: rows.map(shownDelivery), resume }
+  },
+
+  retry: async ({ eventId, now, ...want }) => {
+    const [row] = await query(want.tenantId)<ShownDelivery>`
+      with retried as (
+        update webhook_deliveries d set status = 'pending', attempts = 0, next_attempt_at = ${now}, delivered_at = null
+        where ${isThat(want, D)} and d.event_id = ${eventId}
+        returning *
+      )
+      select ${DELIVERY.selected}, ${typeOf(want)} from retried l`
+    if (row !== undefined) notify()
+    return row === undefined ? null : shownDelivery(row)
+  },
+
+  replay: async ({ afterEventId, delivered, now, max, ...want }) => {
+    const [row] = await query(want.tenantId)<{ made: number; looked: number; last: string | null }>`
+      with looked as materialized (
+        select e.event_id, e.type from events e
+        where e.tenant_id = ${want.tenantId} and e.event_id > ${afterEventId} and e.sequence is not null
+        order by e.event_id limit ${max}
+      ), made as (
+        insert into webhook_deliveries as d
+          (tenant_id, webhook_endpoint_id, event_id, status, attempts, next_attempt_at, created_at)
+        select v.tenant_id, v.webhook_endpoint_id, looked.event_id, 'pending', 0, ${now}::timestamptz, ${now}::timestamptz
+        from webhook_endpoints v join looked on v.types is null or looked.type = any (v.types)
+        where ${isThat(want, V)} and v.slot is not null
+        order by looked.event_id
+        on conflict (tenant_id, webhook_endpoint_id, event_id) do update set status = 'pending', attempts = 0,
+          next_attempt_at = excluded.next_attempt_at, delivered_at = null
+          where d.status <> 'delivered' or ${delivered}::boolean
+        returning 1
+      )
+      select (select count(*)::int from made) as made, count(*)::int as looked, max(event_id) as last from looked`
+    if (row?.made) notify()
+    return { made: row?.made ?? 0, lastEventId: row?.looked === max ? row.last : null }
+  },
+
+  backlog: async (countMax) => {
+    const [backlog] = await query()<Backlog>`
+      select count(*)::int as count, min(created_at) as oldest from (
+        select d.created_at from webhook_deliveries d where d.status = 'pending'
+        order by d.tenant_id, d.webhook_endpoint_id, d.next_attempt_at limit ${countMax}
+      ) as pending`
+    return backlog ?? { count: 0, oldest: null }
+  },
+})
+
+/** Without what a list adds to each row. */
+const shownDelivery = ({
+  resume: _,
+  one: __,
+  ...delivery
+}: ShownDelivery & { resume?: string | null; one?: number }): ShownDelivery => delivery
+const typeOf = ({ tenantId }: EndpointWant) => sql`
+  (select e.type from events e where e.tenant_id = ${tenantId} and e.event_id = l.event_id) as type`

@@ -1,0 +1,142 @@
+import type { Events, StoredEvent } from '../../core/ports/events.ts'
+import { COLUMNS } from '../rows.ts'
+import { waitingOnCluster } from './claim-on-cluster.ts'
+import { nothing, type Query, sql } from './sql.ts'
+import { columns } from './statements.ts'
+
+/** Its ids as their JSON. */
+export type EventRow = Omit<StoredEvent, 'ids'> & { readonly ids: string }
+export const EVENT = columns('e', COLUMNS.events)
+export const storedEvent = (row: EventRow): StoredEvent => {
+  const { tenantId, eventId, sequence, type, ids, apiKeyId, createdAt } = row
+  return {
+    ...{ tenantId, eventId, sequence: Number(sequence), type },
+    ...{ ids: JSON.parse(ids), apiKeyId, createdAt },
+  }
+}
+
+/** Calls `numbered` after events got their numbers. */
+export const postgresEvents = (query: Query, isCluster: boolean, numbered: () => void): Events => {
+  const onCluster = waitingOnCluster(query, sql`events v`, () => sql`v.sequence is null`)
+  const number: Events['number'] = async ({ tenantId, now, max }) => {
+    const [row] = await query(tenantId)<{ isCounted: boolean; numbered: number; made: number }>`
+      with seen as materialized (
+        select c.sequence from event_counts c where c.tenant_id = ${tenantId}
+      ), waiting as materialized (
+        select e.tenant_id, e.event_id, row_number() over (order by e.event_id) as place
+        from (
+          select e.tenant_id, e.event_id from events e where e.tenant_id = ${tenantId} and e.sequence is null
+          order by e.event_id limit ${max}
+        ) e
+      ), counted as (
+        update event_counts c set sequence = c.sequence + (select count(*) from waiting) from seen
+        where c.tenant_id = ${tenantId} and c.sequence = seen.sequence and exists (select 1 from waiting)
+        returning seen.sequence
+      ), numbered as (
+        update events e set sequence = counted.sequence + waiting.place from waiting cross join counted
+        where e.tenant_id = waiting.tenant_id and e.event_id = waiting.event_id
+          ${isCluster ? sql`and e.tenant_id = ${tenantId}` : nothing}
+        returning e.event_id, e.type
+      ), made as (
+        insert into webhook_deliveries
+          (tenant_id, webhook_endpoint_id, event_id, status, attempts, next_attempt_at, created_at)
+        select w.tenant_id, w.webhook_endpoint_id, n.event_id, 'pending', 0, ${now}::timestamptz, ${now}::timestamptz
+        from webhook_endpoints w join numbered n on w.types is null or n.type = any (w.types)
+        where w.tenant_id = ${tenantId} and w.status = 'enabled'
+        returning 1
+      )
+      select exists (select 1 from seen) as is_counted, (select count(*)::int from numbered) as numbered,
+        (select count(*)::int from made) as made`
+    if (row?.isCounted === false) {
+      await query(tenantId)`
+        insert into event_counts (tenant_id, sequence) values (${tenantId}, 0) on conflict (tenant_id) do nothing`
+      return number({ tenantId, now, max })
+    }
+    if (row?.made) numbered()
+    return row?.numbered ?? 0
+  }
+
+  return {
+    /** From tenant to tenant along the index of what waits. */
+    waiting: async (afterTenantId, max) => {
+      const rows = isCluster
+        ? await onCluster.look({ afterTenantId, max })
+        : await query()<{ tenantId: string }>`
+            with recursive waiting (tenant_id) as (
+              (select e.tenant_id from events e where e.sequence is null and e.tenant_id > ${afterTenantId}
+                order by e.tenant_id limit 1)
+              union all
+              select (select e.tenant_id from events e where e.sequence is null and e.tenant_id > waiting.tenant_id
+                order by e.tenant_id limit 1)
+              from waiting where waiting.tenant_id is not null
+            )
+            select tenant_id from waiting where tenant_id is not null limit ${max}`
+      return rows.map(({ tenantId }) => tenantId)
+    },
+
+    /**
+     * Whoever changes the count of a tenant gives the numbers that follow the one seen. A process that waited for another
+     * finds the count changed, and does nothing. The parts run in this order on a cluster, each as a statement of its own.
+     */
+    number,
+
+    list: async ({ tenantId, afterSequence, limit }) => {
+      const rows = await query(tenantId)<EventRow & { readonly last: number }>`
+        select ${EVENT.selected}, l.last
+        from (
+          select coalesce((select c.sequence from event_counts c where c.tenant_id = ${tenantId}), 0) as last
+        ) l
+          left join (
+            select * from events e where e.tenant_id = ${tenantId} and e.sequence > ${afterSequence}
+            order by e.sequence limit ${limit}
+          ) e on true
+        order by e.sequence`
+      return {
+        rows: rows.filter(({ eventId }) => eventId !== null).map(storedEvent),
+        last: Number(rows[0]?.last ?? 0),
+      }
+    },
+
+    find: async ({ tenantId, eventId }) => {
+      const [row] = await query(tenantId)<EventRow>`
+        select ${EVENT.selected} from events e
+        where e.tenant_id = ${tenantId} and e.event_id = ${eventId} and e.sequence is not null`
+      return row === undefined ? null : storedEvent(row)
+    },
+
+    expire: async ({ tenantId, beforeEventId, max }) => {
+      const [row] = await query(tenantId)<{ most: number }>`
+        with recursive endpoint (id) as (
+          (select d.webhook_endpoint_id from webhook_deliveries d where d.tenant_id = ${tenantId}
+            order by d.webhook_endpoint_id limit 1)
+          union all
+          select (select d.webhook_endpoint_id from webhook_deliveries d
+            where d.tenant_id = ${tenantId} and d.webhook_endpoint_id > endpoint.id
+            order by d.webhook_endpoint_id limit 1)
+          from endpoint where endpoint.id is not null
+        ), stale as materialized (
+          select d.* from endpoint
+            cross join lateral (
+              select d.tenant_id, d.webhook_endpoint_id, d.event_id from webhook_deliveries d
+              where d.tenant_id = ${tenantId} and d.webhook_endpoint_id = endpoint.id and d.event_id < ${beforeEventId}
+              order by d.event_id limit ${max}
+            ) d
+        ), undelivered as (
+          delete from webhook_deliveries d using stale
+          where d.tenant_id = stale.tenant_id and d.webhook_endpoint_id = stale.webhook_endpoint_id
+            and d.event_id = stale.event_id ${isCluster ? sql`and d.tenant_id = ${tenantId}` : nothing}
+        ), old as materialized (
+          select e.tenant_id, e.event_id from events e
+          where e.tenant_id = ${tenantId} and e.event_id < ${beforeEventId} and e.sequence is not null
+          order by e.event_id limit ${max}
+        ), deleted as (
+          delete from events e using old where e.tenant_id = old.tenant_id and e.event_id = old.event_id
+            ${isCluster ? sql`and e.tenant_id = ${tenantId}` : nothing}
+        )
+        select greatest((select count(*) from old), (
+          select max(count) from (select count(*) from stale group by webhook_endpoint_id) s
+        ))::int as most`
+      return row?.most === max
+    },
+  }
+}

@@ -1,0 +1,193 @@
+import type { ClaimWant } from '../../core/ports/versions.ts'
+import type { ClaimedEndpoint, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
+import { COLUMNS } from '../rows.ts'
+import { sortedBy } from './by-tenant.ts'
+import { claimOnCluster } from './claim-on-cluster.ts'
+import { D, isThat, postgresDeliveries } from './deliveries.ts'
+import { insertEvent } from './outbox.ts'
+import { IF_CHANGED } from './page-groups.ts'
+import { type Fragment, nothing, type Query, sql } from './sql.ts'
+import { columns, textArray, unlessOvertaken } from './statements.ts'
+
+/** Of types as one text, `{a,b}`. */
+type EndpointRow = Omit<ClaimedEndpoint, 'types'> & { readonly types: string | null }
+
+const { claims: _, claimable_at: __, ...KEPT } = COLUMNS.webhook_endpoints
+const ENDPOINT = columns('v', COLUMNS.webhook_endpoints)
+const STORED = columns('v', KEPT)
+const { tenant_id, webhook_endpoint_id, created_at, failures: ___, failing_since, ...CHANGED } = KEPT
+const CHANGES = columns('v', CHANGED)
+const RESULT = columns(
+  'r',
+  `tenant_id, webhook_endpoint_id, event_id, status, attempts int, next_attempt_at timestamptz, last_status int, last_error,
+    delivered_at timestamptz`,
+)
+
+const endpointRow = (endpoint: StoredEndpoint) => ({
+  ...endpoint,
+  types: endpoint.types && textArray(endpoint.types),
+})
+const storedEndpoint = <Row extends Omit<EndpointRow, 'claims'>>(row: Row) => ({
+  ...row,
+  types: row.types === null ? null : (row.types.match(/[^{},]+/g) as unknown as StoredEndpoint['types']),
+})
+
+const V = sql`v`
+
+/** Those of enabled endpoints wait until they are due. */
+const isClaimable = ({ now, horizon }: ClaimWant, tenantId: string | null) => sql`
+  (v.claimable_at <= ${now} or v.claimable_at > ${horizon})
+    and case v.status when 'deleted' then true else exists (
+      select 1 from webhook_deliveries d
+      where d.tenant_id = v.tenant_id ${tenantId === null ? nothing : sql`and d.tenant_id = ${tenantId}`}
+        and d.webhook_endpoint_id = v.webhook_endpoint_id and d.status = 'pending'
+        and d.next_attempt_at <= case v.status when 'enabled' then ${now}::timestamptz else 'infinity' end
+    ) end`
+
+const KEY = sql`v.tenant_id, v.webhook_endpoint_id`
+const QUEUE = {
+  table: sql`webhook_endpoints v`,
+  key: KEY,
+  isClaimed: sql`v.webhook_endpoint_id = claimed.webhook_endpoint_id`,
+  counted: sql`claims = v.claims + 1`,
+  answered: sql`${STORED.selected}, v.claims`,
+  isClaimable,
+}
+
+/** Calls `notify` after there are new events, or deliveries that are due at once. */
+export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () => void): Webhooks => {
+  const onCluster = claimOnCluster<EndpointRow>(query, QUEUE)
+  const inTenant = (tenantId: string) => (isCluster ? sql`and d.tenant_id = ${tenantId}` : nothing)
+  return {
+    list: async (tenantId) => {
+      const rows = await query(tenantId)<EndpointRow>`
+      select ${STORED.selected} from webhook_endpoints v where v.tenant_id = ${tenantId} and v.slot is not null
+      order by v.webhook_endpoint_id`
+      return rows.map(storedEndpoint)
+    },
+
+    find: async (want) => {
+      const [row] = await query(want.tenantId)<EndpointRow>`
+      select ${STORED.selected} from webhook_endpoints v where ${isThat(want, V)} and v.slot is not null`
+      return row === undefined ? null : storedEndpoint(row)
+    },
+
+    add: (endpoint) => {
+      const row = { ...endpointRow(endpoint), claims: 0, claimableAt: endpoint.createdAt }
+      return unlessOvertaken(
+        query(endpoint.tenantId)`insert into webhook_endpoints ${ENDPOINT.values([row])}`,
+      )
+    },
+
+    change: async (endpoint, lastUpdatedAt) => {
+      const { status, updatedAt } = endpoint
+      const ifEnabled = sql`case when v.status <> 'enabled' and ${status} = 'enabled' then`
+      const changed = await query(endpoint.tenantId)`
+      update webhook_endpoints v set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([endpointRow(endpoint)])}),
+        failures = ${ifEnabled} 0 else v.failures end, failing_since = ${ifEnabled} null else v.failing_since end,
+        claimable_at = ${ifEnabled} ${updatedAt} else v.claimable_at end
+      where ${isThat(endpoint, V)} and v.updated_at = ${lastUpdatedAt}
+      returning 1`
+      if (changed.length === 1 && status === 'enabled') notify()
+      return changed.length === 1 ? 'recorded' : 'overtaken'
+    },
+
+    claim: async (want) => {
+      const claimed = await (isCluster ? onCluster(want) : claimFrom(query, want))
+      return claimed.map(storedEndpoint)
+    },
+
+    /**
+     * If the endpoint is not as it is believed to be, it divides by zero: then nothing is saved. The condition on the status
+     * must not be that of the index of what is pending, or all of that might be read.
+     */
+    settle: async (endpoint, results, { failures, failingSince, claimableAt, disable }) => {
+      // In the order in which a replay locks them.
+      const rows = sortedBy(results, 'eventId').map((result) => ({ ...endpoint, ...result }))
+      const settle = (changes: Fragment, isStill: Fragment, noted: Fragment) => query(endpoint.tenantId)`
+      with changed as (
+        update webhook_endpoints v set failures = ${failures}, failing_since = ${failingSince},
+          claimable_at = coalesce(${claimableAt}, v.claimable_at) ${changes}
+        where ${isThat(endpoint, V)} and v.claims = ${endpoint.claims} ${isStill}
+        returning 1
+      ), tried as (
+        update webhook_deliveries d set status = r.status, attempts = r.attempts, next_attempt_at = r.next_attempt_at,
+          last_status = r.last_status, last_error = r.last_error, delivered_at = r.delivered_at
+        from ${RESULT.from(rows)}
+        where d.tenant_id = r.tenant_id and d.webhook_endpoint_id = r.webhook_endpoint_id and d.event_id = r.event_id
+          and d.status not in ('delivered', 'failed') and exists (select 1 from changed)
+          ${inTenant(endpoint.tenantId)}
+      ) ${noted}
+      ${IF_CHANGED}`
+      if (disable !== null) {
+        const { reason, event } = disable
+        const disabled = await unlessOvertaken(
+          settle(
+            sql`, status = 'disabled', disabled_reason = ${reason}, updated_at = ${event.createdAt}`,
+            sql`and v.status = 'enabled' and v.updated_at = ${endpoint.updatedAt}`,
+            sql`, noted as (${insertEvent(event)})`,
+          ),
+        )
+        if (disabled === 'recorded') notify()
+        if (disabled === 'recorded') return true
+      }
+      return (await unlessOvertaken(settle(nothing, nothing, nothing))) === 'recorded'
+    },
+
+    ...postgresDeliveries(query, notify),
+
+    sweep: async (endpoint, error, max) => {
+      const isDeleted = endpoint.status === 'deleted'
+      const order = isDeleted
+        ? sql`order by d.event_id`
+        : sql`and d.status = 'pending' order by d.next_attempt_at`
+      const sweep = isDeleted
+        ? sql`delete from webhook_deliveries d using due`
+        : sql`
+        update webhook_deliveries d set status = 'failed', next_attempt_at = null, last_error = ${error} from due`
+      const [row] = await query(endpoint.tenantId)<{ found: number }>`
+      with still as materialized (
+        select 1 from webhook_endpoints v where ${isThat(endpoint, V)} and v.status = ${isDeleted ? 'deleted' : 'disabled'}
+      ), due as materialized (
+        select d.tenant_id, d.webhook_endpoint_id, d.event_id from webhook_deliveries d
+        where ${isThat(endpoint, D)} and exists (select 1 from still) ${order} limit ${max}
+      ), swept as (
+        ${sweep} where d.tenant_id = due.tenant_id and d.webhook_endpoint_id = due.webhook_endpoint_id
+          and d.event_id = due.event_id ${inTenant(endpoint.tenantId)}
+      ), ended as (
+        delete from webhook_endpoints v
+        where ${isThat(endpoint, V)} and v.status = 'deleted' and ${isDeleted}::boolean and (select count(*) from due) < ${max}
+      )
+      select count(*)::int as found from due`
+      return row?.found === max
+    },
+  }
+}
+
+/** From tenant to tenant along the index of pending deliveries, and those that are deleted. */
+const claimFrom = (query: Query, want: ClaimWant) => query()<EndpointRow>`
+  with recursive waiting (tenant_id) as (
+    (select d.tenant_id from webhook_deliveries d where d.status = 'pending' and d.tenant_id > ${want.afterTenantId}
+      order by d.tenant_id limit 1)
+    union all
+    select (select d.tenant_id from webhook_deliveries d
+      where d.status = 'pending' and d.tenant_id > waiting.tenant_id order by d.tenant_id limit 1)
+    from waiting where waiting.tenant_id is not null
+  ), working as (
+    select v.* from waiting
+      cross join lateral (
+        select ${KEY} from webhook_endpoints v
+        where v.tenant_id = waiting.tenant_id and v.status <> 'deleted' and ${isClaimable(want, null)}
+        order by v.claimable_at limit ${want.max} for update skip locked
+      ) v
+    limit ${want.max}
+  ), deleted as (
+    select ${KEY} from webhook_endpoints v
+    where v.status = 'deleted' and v.tenant_id > ${want.afterTenantId} and ${isClaimable(want, null)}
+    order by v.tenant_id limit ${want.max} for update skip locked
+  ), claimed as (
+    select * from working union all select * from deleted order by tenant_id limit ${want.max}
+  )
+  update webhook_endpoints v set claimable_at = ${want.until}, ${QUEUE.counted} from claimed
+  where v.tenant_id = claimed.tenant_id and ${QUEUE.isClaimed}
+  returning ${QUEUE.answered}`

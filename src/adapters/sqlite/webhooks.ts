@@ -1,0 +1,191 @@
+import type { ShownDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
+import { ROWS_LOOKED_AT_MAX } from '../../core/slices.ts'
+import { type Backlog, COLUMNS } from '../rows.ts'
+import { AFTER_ALL_IDS } from '../take-slice.ts'
+import {
+  DELIVER,
+  EVENT_COLUMNS,
+  type EventRow,
+  EXPIRE_DELIVERIES,
+  OF_ENDPOINT,
+  type Outbox,
+  storedEvent,
+} from './events.ts'
+import { BEFORE_ID, type Database, insertInto, type Values, valuesFor } from './open.ts'
+
+const SHOWN = Object.keys(COLUMNS.webhook_endpoints).filter((column) => !column.startsWith('claim'))
+const CHANGING = SHOWN.slice(2).filter((column) => !column.startsWith('fail'))
+const OF_DELIVERY = `${OF_ENDPOINT} and event_id = :eventId`
+const CLAIMED = `${OF_ENDPOINT} and claims = :claims`
+const ENDPOINTS = `select ${SHOWN} from webhook_endpoints where tenant_id = :tenantId and status <> 'deleted'`
+const LIST = `${ENDPOINTS} order by webhook_endpoint_id`
+const FIND = `${ENDPOINTS} and webhook_endpoint_id = :webhookEndpointId`
+const ADD = insertInto('webhook_endpoints', COLUMNS.webhook_endpoints)
+const IF_ENABLED = "iif(status <> 'enabled' and :status = 'enabled'"
+const CHANGE = `
+  update webhook_endpoints set (${CHANGING}) = (${valuesFor(CHANGING)}),
+    failures = ${IF_ENABLED}, 0, failures), failing_since = ${IF_ENABLED}, null, failing_since),
+    claimable_at = ${IF_ENABLED}, :updatedAt, claimable_at)
+  where ${OF_ENDPOINT} and updated_at = :lastUpdatedAt`
+
+const PENDING = "webhook_deliveries where status = 'pending'"
+const CLAIMABLE = '(w.claimable_at <= :now or w.claimable_at > :horizon)'
+/** `e`: each endpoint with pending deliveries, from one to the next along their index; null after the last of a tenant. */
+const DUE = `
+  with recursive e (tenant_id, id) as (
+    select :afterTenantId, null
+    union all
+    select iif(id is null, (select min(tenant_id) from ${PENDING} and tenant_id > e.tenant_id), tenant_id),
+      iif(id is null, '', (
+        select min(webhook_endpoint_id) from ${PENDING} and tenant_id = e.tenant_id and webhook_endpoint_id > e.id))
+    from e where tenant_id is not null
+  )
+  select w.tenant_id, w.webhook_endpoint_id, w.claimable_at
+  from e cross join webhook_endpoints w on w.tenant_id = e.tenant_id and w.webhook_endpoint_id = e.id
+  where ${CLAIMABLE} and iif(w.status = 'enabled', (
+    select min(next_attempt_at) from ${PENDING} and tenant_id = e.tenant_id and webhook_endpoint_id = e.id
+  ) <= :now, w.status = 'disabled')
+  union all
+  select tenant_id, webhook_endpoint_id, claimable_at from webhook_endpoints w
+  where status = 'deleted' and tenant_id > :afterTenantId and ${CLAIMABLE}
+  order by 1, claimable_at limit :max`
+const CLAIM = `
+  update webhook_endpoints as w set claimable_at = :until, claims = claims + 1
+  where ${OF_ENDPOINT} and ${CLAIMABLE} returning ${SHOWN}, claims`
+
+const OF_EVENT = `
+  from webhook_deliveries d cross join events e on e.tenant_id = d.tenant_id and e.event_id = d.event_id
+  where d.tenant_id = :tenantId and d.webhook_endpoint_id = :webhookEndpointId`
+const DUE_DELIVERIES = `
+  select ${EVENT_COLUMNS}, d.attempts ${OF_EVENT} and d.status = 'pending' and d.next_attempt_at <= :now
+  order by d.next_attempt_at, d.event_id limit :max`
+const SHOWN_DELIVERY = Object.keys(COLUMNS.webhook_deliveries).map((column) => `d.${column}`)
+// Of a filtered list the index alone says where looking stops.
+const STOP = `
+  select event_id as resume from webhook_deliveries where ${OF_ENDPOINT} and event_id < ${BEFORE_ID}
+  order by event_id desc limit 1 offset ${ROWS_LOOKED_AT_MAX - 1}`
+const DELIVERIES = `
+  select ${SHOWN_DELIVERY}, e.type ${OF_EVENT} and d.event_id < ${BEFORE_ID} and d.event_id >= :resume
+    and d.status = coalesce(:status, d.status)
+  order by d.event_id desc`
+const DELIVERY = `select ${SHOWN_DELIVERY}, e.type ${OF_EVENT} and d.event_id = :eventId`
+
+const SETTLE = `
+  update webhook_endpoints set failures = :failures, failing_since = :failingSince,
+    claimable_at = coalesce(:claimableAt, claimable_at)
+  where ${CLAIMED} returning status = 'enabled' and updated_at = :updatedAt as is_unchanged`
+const SETTLE_DELIVERY = `
+  update webhook_deliveries set status = :status, attempts = :attempts, next_attempt_at = :nextAttemptAt,
+    last_status = :lastStatus, last_error = :lastError, delivered_at = :deliveredAt
+  where ${OF_DELIVERY}`
+const DISABLE = `
+  update webhook_endpoints set status = 'disabled', disabled_reason = :reason, updated_at = :createdAt
+  where ${OF_ENDPOINT}`
+const STATUS = `select status from webhook_endpoints where ${CLAIMED}`
+const FAIL = `
+  update webhook_deliveries set status = 'failed', next_attempt_at = null, last_error = :error
+  where ${OF_ENDPOINT} and event_id in (
+    select event_id from ${PENDING} and ${OF_ENDPOINT} order by next_attempt_at limit :max)`
+const DELETE = `delete from webhook_endpoints where ${OF_ENDPOINT}`
+const AGAIN = "set status = 'pending', attempts = 0, next_attempt_at = :now, delivered_at = null"
+const RETRY = `update webhook_deliveries ${AGAIN} where ${OF_DELIVERY}`
+const LOOKED_AT = `
+  select max(event_id) as last_event_id, count(*) as count from (
+    select event_id from events where tenant_id = :tenantId and event_id > :afterEventId order by event_id limit :max)`
+// What waits for its number gets its delivery with it.
+const REPLAY = `
+  ${DELIVER} and w.webhook_endpoint_id = :webhookEndpointId and w.status <> 'deleted' and e.sequence is not null
+    and e.event_id > :afterEventId and e.event_id <= :lastEventId
+  on conflict do update ${AGAIN} where status <> 'delivered' or :delivered`
+const BACKLOG = `
+  select count(*) as count, min(created_at) as oldest from (
+    select created_at from ${PENDING} order by tenant_id, webhook_endpoint_id, next_attempt_at limit :countMax)`
+
+type EndpointRow = Omit<StoredEndpoint, 'types'> & { readonly types: string | null }
+const storedEndpoint = <Row extends EndpointRow>({ types, ...row }: Row) => {
+  return { ...row, types: (types?.split(' ') ?? null) as StoredEndpoint['types'] }
+}
+const endpointRow = ({ types, ...endpoint }: StoredEndpoint) => {
+  return { ...endpoint, types: types?.join(' ') ?? null }
+}
+
+/** Calls `waiting` within a transaction after which a sender may have work. */
+export const sqliteWebhooks = (database: Database, outbox: Outbox, waiting: () => void): Webhooks => ({
+  list: async (tenantId) => database.all<EndpointRow>(LIST, { tenantId }).map(storedEndpoint),
+
+  find: async (want) => database.all<EndpointRow>(FIND, want).map(storedEndpoint)[0] ?? null,
+
+  add: (endpoint) =>
+    database.record(() => {
+      database.run(ADD, { ...endpointRow(endpoint), claims: 0, claimableAt: endpoint.createdAt })
+      return 'recorded'
+    }),
+
+  change: (endpoint, lastUpdatedAt) =>
+    database.record(() => {
+      waiting()
+      const changed = database.run(CHANGE, { ...endpointRow(endpoint), lastUpdatedAt })
+      return changed === 1 ? 'recorded' : 'overtaken'
+    }),
+
+  claim: async (want) => {
+    // The walk is a read: others can write meanwhile, and may claim all that it found.
+    for (;;) {
+      const found = database.all<Values>(DUE, want)
+      if (found.length === 0) return []
+      const claimed = await database.write(() =>
+        found.flatMap((one) => database.all<EndpointRow & { claims: number }>(CLAIM, { ...want, ...one })),
+      )
+      if (claimed.length > 0) return claimed.map(storedEndpoint)
+    }
+  },
+
+  due: async (want) =>
+    database
+      .all<EventRow & { attempts: number }>(DUE_DELIVERIES, want)
+      .map(({ attempts, ...event }) => ({ attempts, event: storedEvent(event) })),
+
+  settle: (endpoint, results, { disable, ...state }) =>
+    database.write(() => {
+      const settled = database.get<{ isUnchanged: number }>(SETTLE, { ...endpoint, ...state })
+      for (const result of settled ? results : []) database.run(SETTLE_DELIVERY, { ...endpoint, ...result })
+      if (disable && settled?.isUnchanged) {
+        // As long as the endpoint is enabled, the tenant uses events.
+        outbox([endpoint], () => [disable.event])
+        database.run(DISABLE, { ...endpoint, ...disable, ...disable.event })
+      }
+      return settled !== null
+    }),
+
+  sweep: (endpoint, error, max) =>
+    database.write(() => {
+      const status = database.get<StoredEndpoint>(STATUS, endpoint)?.status
+      if (status === undefined || status === 'enabled') return false
+      const values = { ...endpoint, error, max, beforeEventId: AFTER_ALL_IDS }
+      const swept = database.run(status === 'deleted' ? EXPIRE_DELIVERIES : FAIL, values)
+      if (status === 'deleted' && swept < max) database.run(DELETE, endpoint)
+      return swept === max
+    }),
+
+  deliveries: async (want) => {
+    const stop = want.status && database.get<{ resume: string }>(STOP, want)
+    const rows = database.slice<ShownDelivery>(DELIVERIES, { ...want, resume: '', ...stop })
+    return { rows, resume: rows.length > want.limit ? null : (stop?.resume ?? null) }
+  },
+
+  retry: (want) =>
+    database.write(() => {
+      if (database.run(RETRY, want) > 0) waiting()
+      return database.get<ShownDelivery>(DELIVERY, want)
+    }),
+
+  replay: (want) =>
+    database.write(() => {
+      const { lastEventId, count } = database.get(LOOKED_AT, want) as { lastEventId: string; count: number }
+      const made = count === 0 ? 0 : database.run(REPLAY, { ...want, lastEventId })
+      waiting()
+      return { made, lastEventId: count < want.max ? null : lastEventId }
+    }),
+
+  backlog: async (countMax) => database.get<Backlog>(BACKLOG, { countMax }) ?? { count: 0, oldest: null },
+})

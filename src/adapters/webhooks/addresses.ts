@@ -1,0 +1,73 @@
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { type Lookup, lookupNames } from './names.ts'
+
+const URL_CHARACTERS_MAX = 2_048
+/** What is not the public internet: private, local, shared, documentation, multicast, reserved and tunnel addresses. */
+const REFUSED = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12
+  192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4
+  240.0.0.0/4 ::/96 ::ffff:0:0:0/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32 2002::/16 3fff::/20
+  5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8`.split(/\s+/)
+const SETTINGS = 'WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS'
+
+type Settings = {
+  /** Host names, and networks as `10.0.0.0/8`, that may be called although they are not public, also by `http:`. */
+  readonly allowedHosts?: readonly string[]
+  readonly allowedNetworks?: readonly string[]
+  readonly lookup?: Lookup
+}
+export type Addresses = ReturnType<typeof createAddresses>
+
+/** Which addresses webhooks may be sent to. */
+export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...settings }: Settings) => {
+  const refused = networks(REFUSED)
+  const allowed = networks(allowedNetworks)
+  const hosts = new Set(allowedHosts.map((host) => host.toLowerCase()))
+  const names = { isTrusted: (name: string) => hosts.has(name), mayBeLocal: allowedNetworks.length > 0 }
+  const { lookup = lookupNames(names) } = settings
+  /** IPv4 addresses that are mapped to IPv6 are matched as IPv4. */
+  const mayCall = (address: string, protocol: string): boolean =>
+    allowed(address) || (protocol === 'https:' && !refused(address))
+
+  return {
+    /** Why a webhook must not be sent to this URL: what it must be; or null. Judges names only when they are looked up. */
+    checkUrl: (text: string): string | null => {
+      if (text.length > URL_CHARACTERS_MAX) return `must have at most ${URL_CHARACTERS_MAX} characters`
+      if (!URL.canParse(text)) return 'must be a URL'
+      const { protocol, hostname, username, password } = new URL(text)
+      if (username !== '' || password !== '') return 'must not have a user name or password'
+      if (protocol !== 'https:' && protocol !== 'http:') return 'must be an https: URL'
+      const address = hostname.replace(/^\[|\]$/g, '')
+      if (hosts.has(address)) return null
+      const isName = isIP(address) === 0
+      if (protocol === 'http:' && !(isName ? allowedNetworks.length > 0 : allowed(address)))
+        return `must be an https: URL, unless ${SETTINGS} allows its host`
+      return isName || mayCall(address, protocol)
+        ? null
+        : `must have a public address, unless ${SETTINGS} allows it`
+    },
+    /** For the connections of one protocol: fails if any address of the host must not be called. Node skips it for literals. */
+    lookupFor:
+      (protocol: string): LookupFunction =>
+      (hostname, options, done) =>
+        lookup(hostname, { ...options, all: true }, (error, found) => {
+          const [first] = found ?? []
+          if (error || first === undefined) done(error ?? new Error(NO_ADDRESS), '')
+          else if (!hosts.has(hostname) && !found.every(({ address }) => mayCall(address, protocol)))
+            done(new Error(`The address of the host is not public, and not allowed by ${SETTINGS}.`), '')
+          else if (options.all) done(null, found)
+          else done(null, first.address, first.family)
+        }),
+  }
+}
+const NO_ADDRESS = 'The host has no address.'
+
+const networks = (list: readonly string[]) => {
+  const blocks = new BlockList()
+  for (const network of list) {
+    const [address = '', prefix] = network.split('/')
+    blocks.addSubnet(address, Number(prefix), familyOf(address))
+  }
+  // A zone, as in `fe80::1%eth0`, would match nothing.
+  return (address: string) => blocks.check(address.replace(/%.*/, ''), familyOf(address))
+}
+const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')

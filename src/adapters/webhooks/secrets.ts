@@ -1,0 +1,40 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { orNull } from '../../core/or-null.ts'
+import type { Secrets } from '../../core/ports/webhooks.ts'
+import { SECRET_PREFIX } from './signature.ts'
+
+const CIPHER = 'aes-256-gcm'
+const IV_BYTES = 12
+const TAG_BYTES = 16
+/** What a sealed secret begins with: an iv, a tag and the ciphertext in base64 follow. */
+const SEALED_PREFIX = 'v1:'
+
+/** Secrets to sign with, encrypted with this key of 32 bytes before they are stored; without one they are stored as they are. */
+export const createSecrets = (key: Buffer | null): Secrets => {
+  const seal = (secret: string): string => {
+    if (key === null) return secret
+    const iv = randomBytes(IV_BYTES)
+    const cipher = createCipheriv(CIPHER, key, iv)
+    const sealed = [cipher.update(secret), cipher.final()]
+    return SEALED_PREFIX + Buffer.concat([iv, cipher.getAuthTag(), ...sealed]).toString('base64')
+  }
+  const opened = (sealed: string): string | null => {
+    if (key === null || !sealed.startsWith(SEALED_PREFIX)) return null
+    const bytes = Buffer.from(sealed.slice(SEALED_PREFIX.length), 'base64')
+    const cipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+    cipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
+    return cipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + cipher.final('utf8')
+  }
+  return {
+    issue: () => {
+      const secret = SECRET_PREFIX + randomBytes(32).toString('base64')
+      return { secret, sealed: seal(secret) }
+    },
+    open: (sealed) => {
+      const secret = sealed.startsWith(SECRET_PREFIX) ? sealed : orNull(() => opened(sealed))
+      if (secret === null)
+        throw new Error('a webhook secret was encrypted with a SECRETS_KEY that is not set now')
+      return secret
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import http from 'node:http'
+import https from 'node:https'
+import type { SendWebhook, Webhook, WebhookAnswer } from '../../core/ports/webhooks.ts'
+import type { Clock } from '../../core/ports/world.ts'
+import { DAY_MS } from '../../core/times.ts'
+import type { Addresses } from './addresses.ts'
+import { signatureHeaders } from './signature.ts'
+
+/** What is read of an answer's body: a connection can serve again only after that. */
+const ANSWER_BYTES_MAX = 65_536
+const IDLE_MS_MAX = 30_000
+
+type Deps = {
+  readonly addresses: Addresses
+  readonly clock: Clock
+  readonly userAgent: string
+  /** For all of it: connecting, sending, and the whole answer. */
+  readonly msMax: number
+}
+
+/** Sends webhooks over connections that are kept alive. An answer is 2xx, or an error: redirects are not followed. */
+export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps): SendWebhook => {
+  const options = { keepAlive: true, timeout: IDLE_MS_MAX }
+  const agents = { 'http:': new http.Agent(options), 'https:': new https.Agent(options) }
+  const lookups = { 'http:': addresses.lookupFor('http:'), 'https:': addresses.lookupFor('https:') }
+
+  const call = (webhook: Webhook, signal: AbortSignal, isKept: boolean) => {
+    const url = new URL(webhook.url)
+    const protocol = url.protocol as keyof typeof agents
+    const { request } = protocol === 'http:' ? http : https
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': userAgent,
+      ...signatureHeaders(webhook, clock()),
+    }
+    const [agent, lookup] = [isKept && agents[protocol], lookups[protocol]]
+    return answerTo(request(url, { method: 'POST', agent, lookup, headers, signal }).end(webhook.body))
+  }
+
+  return async (webhook, stop) => {
+    const ending = new AbortController()
+    const { signal } = ending
+    const onStop = () => ending.abort(new Error('The service is stopping.'))
+    const onTimeout = () => ending.abort(new Error(`No complete answer within ${msMax / 1_000} s.`))
+    const timer = setTimeout(onTimeout, msMax)
+    stop.addEventListener('abort', onStop)
+    try {
+      if (stop.aborted) onStop()
+      const why = addresses.checkUrl(webhook.url)
+      if (why !== null) throw new Error(`The URL ${why}.`)
+      // A receiver may close an idle connection in the moment in which it is used again.
+      const answer = await call(webhook, signal, true).catch((error) => {
+        if (!error.wasReused) throw error
+        return call(webhook, signal, false)
+      })
+      return meaningOf(answer, clock())
+    } catch (error) {
+      return { status: null, error: inWords(signal.aborted ? signal.reason : error), retryAfterMs: null }
+    } finally {
+      clearTimeout(timer)
+      stop.removeEventListener('abort', onStop)
+    }
+  }
+}
+
+/** The head of the answer, once its body is read as far as it may be. Its status counts, whatever becomes of its body. */
+const answerTo = (request: http.ClientRequest): Promise<http.IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    let answer: http.IncomingMessage | undefined
+    let failure: NodeJS.ErrnoException = new Error('The receiver did not answer HTTP.')
+    request.on('response', (response) => {
+      answer = response
+      let bytes = 0
+      response
+        .on('error', () => {})
+        .on('data', (chunk: Buffer) => {
+          bytes += chunk.length
+          if (bytes > ANSWER_BYTES_MAX) response.destroy()
+        })
+    })
+    request.on('error', (error) => {
+      failure = error
+    })
+    request.on('close', () => {
+      const wasReused = request.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(failure.code ?? '')
+      if (answer === undefined) reject(Object.assign(failure, { wasReused }))
+      else resolve(answer)
+    })
+  })
+
+const meaningOf = ({ statusCode = 0, headers }: http.IncomingMessage, nowMs: number): WebhookAnswer => {
+  if (statusCode >= 200 && statusCode < 300) return { status: statusCode, error: null, retryAfterMs: null }
+  const isRedirect = statusCode >= 300 && statusCode < 400
+  const error = `The receiver answered ${statusCode}${isRedirect ? '; redirects are not followed' : ''}.`
+  return { status: statusCode, error, retryAfterMs: retryAfterMsOf(headers['retry-after'], nowMs) }
+}
+
+/** Seconds or a date. */
+const retryAfterMsOf = (given = '', nowMs: number): number | null => {
+  const ms = /^\d+$/.test(given) ? 1_000 * Number(given) : Date.parse(given) - nowMs
+  return ms > 0 ? Math.min(ms, DAY_MS) : null
+}
+
+/** Errors of this file have no code; the texts of others may quote what was received. */
+const inWords = ({ code, message }: NodeJS.ErrnoException): string => {
+  if (code === undefined) return message
+  if (code.startsWith('HPE_')) return `The answer was not valid HTTP (${code}).`
+  return `The connection failed (${code}).`
+}

@@ -1,0 +1,92 @@
+import { createService } from '../compose/create-service.ts'
+import type { ReplayResult } from '../shapes/webhook.ts'
+import { type Command, TENANT, valued } from './command.ts'
+import { timeOf } from './prospect-logs.ts'
+
+const LIMIT = 100
+const ENDPOINT = {
+  operands: ['ID'],
+  details: ['ID is the webhookEndpointId that webhooks list shows.'],
+}
+
+export const webhookCommands: readonly Command[] = [
+  {
+    words: 'events list',
+    help: 'prints the events of a tenant as JSON lines, oldest first',
+    options: { tenant: TENANT, types: valued('TYPES', 'only these types, separated by commas') },
+    examples: {
+      'every event kept': 'prospect-pages events list --tenant "$TENANT"',
+      'of two types':
+        'prospect-pages events list --tenant "$TENANT" --types prospect.created,prospect.erased',
+    },
+    format: { isLines: true },
+    async *run({ texts: { tenant: tenantId = '', types } }, open) {
+      const service = createService(await open())
+      yield* everyItem((cursor) => service.listEvents({ tenantId, types, cursor, limit: LIMIT }))
+    },
+  },
+  {
+    words: 'webhooks list',
+    help: 'lists the webhook endpoints of a tenant, oldest first',
+    options: { tenant: TENANT },
+    examples: { 'all endpoints': 'prospect-pages webhooks list --tenant "$TENANT"' },
+    format: { list: true, columns: ['webhookEndpointId', 'url', 'types', 'status', 'failures'] },
+    async *run({ texts: { tenant: tenantId = '' } }, open) {
+      yield* (await createService(await open()).listWebhookEndpoints({ tenantId })).items
+    },
+  },
+  {
+    words: 'webhooks deliveries',
+    help: 'lists what was and will be delivered to a webhook endpoint, newest event first',
+    ...ENDPOINT,
+    options: { tenant: TENANT, status: valued('S', 'pending, delivered or failed; all by default') },
+    examples: {
+      'what failed': 'prospect-pages webhooks deliveries "$ENDPOINT" --tenant "$TENANT" --status failed',
+    },
+    format: { list: true },
+    async *run({ texts: { tenant: tenantId = '', status }, operands: [webhookEndpointId = ''] }, open) {
+      const service = createService(await open())
+      const list = { tenantId, webhookEndpointId, status: status as 'failed', limit: LIMIT }
+      yield* everyItem((cursor) => service.listDeliveries({ ...list, cursor }))
+    },
+  },
+  {
+    words: 'webhooks replay',
+    help: 'delivers the events since a time to a webhook endpoint again',
+    ...ENDPOINT,
+    options: {
+      tenant: TENANT,
+      since: valued('TIME', 'the first time, such as 2026-11-22T09:00:00Z', { required: true }),
+      all: { type: 'boolean', help: 'also those that were delivered' },
+    },
+    examples: {
+      'what was not delivered since a time':
+        'prospect-pages webhooks replay "$ENDPOINT" --tenant "$TENANT" --since 2026-11-22T09:00:00Z',
+    },
+    run: async ({ texts, values, operands: [webhookEndpointId = ''] }, open) => {
+      const first = timeOf(texts, 'since')
+      const service = createService(await open())
+      const want = { tenantId: texts['tenant'] ?? '', webhookEndpointId, onlyUndelivered: !values['all'] }
+      let deliveries = 0
+      for (let since = first; since !== null; ) {
+        const replayed: ReplayResult = await service.replayDeliveries({ ...want, since })
+        deliveries += replayed.deliveries
+        since = replayed.nextSince
+      }
+      return { deliveries }
+    },
+  },
+]
+
+type Slice<Item> = {
+  readonly items: readonly Item[]
+  readonly hasMore: boolean
+  readonly nextCursor?: string | undefined
+}
+async function* everyItem<Item>(read: (cursor: string | undefined) => Promise<Slice<Item>>) {
+  for (let cursor: string | undefined, isMore = true; isMore; ) {
+    const slice = await read(cursor)
+    yield* slice.items
+    ;({ hasMore: isMore, nextCursor: cursor } = slice)
+  }
+}

@@ -1,0 +1,73 @@
+import { writeJson } from '../json/write-json.ts'
+import type { EventType } from '../shapes/event.ts'
+import { DomainFailure } from './failures.ts'
+import type { EventIds, StoredEvent } from './ports/events.ts'
+
+/** Of the JSON of the data of one event. */
+const DATA_BYTES_MAX = 20_480
+
+type Want = EventIds & Pick<StoredEvent, 'tenantId'>
+/** The use cases that read what events are about. If they gather calls, many events share a query. */
+export type EventReaders = {
+  getProspect(want: Want): Promise<object>
+  getProspectLog(want: Want): Promise<object>
+  /** One that sees deleted groups: their last event is that they were deleted. */
+  getPageGroup(want: Want): Promise<{ readonly pageGroup: object }>
+  getPage(want: Want): Promise<{ readonly page: object }>
+  getVersion(want: Want): Promise<object>
+  getWebhookEndpoint(want: Want): Promise<object>
+}
+
+/**
+ * The data of an event: its resource as it is now, read when it is shown, so that nothing is left of an erased person.
+ * Of a resource that no longer exists only the ids. What is larger than 20 KiB has `payloadOmitted` instead of its
+ * payload or content, or instead of everything but its ids.
+ */
+export const eventData =
+  (readers: EventReaders) =>
+  async (event: StoredEvent): Promise<object> => {
+    const { ids } = event
+    const resource: Large = await resourceOf(event, readers).catch(onlyIds(ids))
+    if (fits(resource)) return resource
+    const { payload, content, publishedVersion, ...others } = resource
+    const { content: _, ...version } = publishedVersion ?? {}
+    const smaller = { ...others, ...(publishedVersion && { publishedVersion: version }) }
+    return { ...(fits(smaller) ? smaller : ids), payloadOmitted: true }
+  }
+
+/** The body of a webhook as Standard Webhooks writes it, with the data of its event. */
+export const webhookBodyOf = ({ type, createdAt }: StoredEvent, data: object): string =>
+  writeJson({ type, timestamp: createdAt, data })
+
+/** A resource with the members that may make it large. */
+type Large = {
+  readonly payload?: object
+  readonly content?: object | null
+  readonly publishedVersion?: { readonly content?: object } | null
+}
+
+const fits = (data: object): boolean => Buffer.byteLength(writeJson(data)) <= DATA_BYTES_MAX
+
+type Resource = EventType extends `${infer Name}.${string}` ? Name : never
+const resourceOf = async ({ tenantId, type, ids }: StoredEvent, readers: EventReaders): Promise<object> => {
+  const want = { tenantId, ...ids }
+  switch (type.split('.')[0] as Resource) {
+    case 'prospect':
+      return readers.getProspect(want)
+    case 'prospect_log':
+      return readers.getProspectLog(want)
+    case 'page_group':
+      return (await readers.getPageGroup(want)).pageGroup
+    case 'page':
+      return (await readers.getPage(want)).page
+    case 'page_version':
+      return { ...ids, ...(await readers.getVersion(want)) }
+    case 'webhook_endpoint':
+      return readers.getWebhookEndpoint(want)
+  }
+}
+
+const onlyIds = (ids: object) => (why: unknown) => {
+  if (why instanceof DomainFailure && /_(not_found|erased)$/.test(why.kind)) return { ...ids }
+  throw why
+}

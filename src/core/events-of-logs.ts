@@ -1,0 +1,27 @@
+import { newEvent } from './new-event.ts'
+import type { ActivityChanges, NewLog } from './ports/activities.ts'
+import type { NewEvent } from './ports/events.ts'
+import type { NewId } from './ports/world.ts'
+
+/** That an activity was logged. */
+export const eventOfLog =
+  (newId: NewId) =>
+  (log: NewLog): NewEvent => {
+    const { prospectId, prospectLogId, createdAt } = log
+    return newEvent(newId, 'prospect_log.created', log, { prospectId, prospectLogId }, createdAt)
+  }
+
+/** What logging a list leads to: prospects created, prospects whose blanks were filled, and activities. */
+export const eventsOfLogs = (newId: NewId, { prospects, logs }: ActivityChanges): NewEvent[] => {
+  const changed = new Set(prospects.map(({ prospectId }) => prospectId))
+  return logs.flatMap((log) => {
+    const { prospectId, createdProspect, createdAt } = log
+    const type = createdProspect ? 'prospect.created' : 'prospect.updated'
+    // Once, with the first activity of each.
+    const isFirst = changed.delete(prospectId)
+    return [
+      ...(isFirst ? [newEvent(newId, type, log, { prospectId }, createdAt)] : []),
+      eventOfLog(newId)(log),
+    ]
+  })
+}

@@ -1,0 +1,86 @@
+import { writeJson } from '../json/write-json.ts'
+import type { Event, EventQuery, EventSlice } from '../shapes/event.ts'
+import type { eventData } from './event-data.ts'
+import { refuse } from './failures.ts'
+import type { StoredEvent } from './ports/events.ts'
+import type { Needs } from './ports/store.ts'
+import { afterCursor, cursorAt, invalidCursor, ROWS_LOOKED_AT_MAX, SLICE_BYTES_MAX } from './slices.ts'
+
+/** Which slice of the feed of a tenant to read. */
+export type EventListing = EventQuery & { readonly tenantId: string }
+/** Which event to read. */
+export type EventRead = { readonly tenantId: string; readonly eventId: string }
+type Deps = Pick<Needs<'events'>, 'store'> & { readonly dataOf: ReturnType<typeof eventData> }
+
+/** With a filter, rows are read so many at a time. */
+const ROWS_AT_ONCE = 1_000
+/** Resources may be as large as a body until they are made data. */
+const DATA_AT_ONCE = 20
+const FEED = 'events'
+
+/**
+ * Reads the feed: numbered events, oldest first, after the last number that the reader has looked at, which is its cursor.
+ * As there are no gaps, the next event has the next number, or it is no longer kept.
+ * Refuses `invalid_cursor`, `cursor_expired`.
+ */
+export const listEvents =
+  ({ store, dataOf }: Deps) =>
+  async ({ tenantId, cursor, limit, types }: EventListing): Promise<EventSlice> => {
+    const isLatest = cursor === 'latest'
+    const given = isLatest ? null : afterCursor(cursor, FEED, /^(0|[1-9]\d{0,14})$/)
+    let position = isLatest ? Number.MAX_SAFE_INTEGER : Number(given)
+    let last = position
+    const matching: StoredEvent[] = []
+    const rowsMax = types ? ROWS_AT_ONCE : limit
+    for (let looked = 0; looked < ROWS_LOOKED_AT_MAX && matching.length < limit; looked += rowsMax) {
+      const found = await store.events.list({ tenantId, afterSequence: position, limit: rowsMax })
+      last = found.last
+      const next = found.rows[0]?.sequence ?? last + 1
+      if (given !== null && next > position + 1)
+        refuse('cursor_expired', 'The events after this cursor are no longer kept.')
+      if (given !== null && next <= position) invalidCursor()
+      if (found.rows.length === 0) position = last
+      for (const event of found.rows) {
+        if (matching.length === limit) break
+        position = event.sequence
+        if (types?.includes(event.type) ?? true) matching.push(event)
+      }
+      if (!types || position >= last) break
+    }
+    const items = await thatFit(matching, dataOf)
+    if (items.length < matching.length) position = items.at(-1)?.sequence ?? position
+    return { items, hasMore: position < last, nextCursor: cursorAt(FEED, String(position)) }
+  }
+
+/** Reads one event. Refuses `event_not_found`. */
+export const getEvent =
+  ({ store, dataOf }: Deps) =>
+  async ({ tenantId, eventId }: EventRead): Promise<Event> => {
+    const found = await store.events.find({ tenantId, eventId })
+    return eventOf(dataOf)(found ?? refuse('event_not_found', 'Event not found.'))
+  }
+
+/** The first events, as many as are together no larger than one slice may be. */
+const thatFit = async (events: readonly StoredEvent[], dataOf: Deps['dataOf']): Promise<Event[]> => {
+  const items: Event[] = []
+  let bytes = 0
+  while (items.length < events.length) {
+    const some = events.slice(items.length, items.length + DATA_AT_ONCE)
+    for (const item of await Promise.all(some.map(eventOf(dataOf)))) {
+      bytes += Buffer.byteLength(writeJson(item)) + 1
+      if (bytes > SLICE_BYTES_MAX) return items
+      items.push(item)
+    }
+  }
+  return items
+}
+
+const eventOf =
+  (dataOf: Deps['dataOf']) =>
+  async (event: StoredEvent): Promise<Event> => ({
+    eventId: event.eventId,
+    sequence: event.sequence,
+    type: event.type,
+    createdAt: event.createdAt,
+    data: await dataOf(event),
+  })

@@ -1,0 +1,63 @@
+import type { EventType } from '../../shapes/event.ts'
+import type { Timestamp } from './world.ts'
+
+/** The ids that name what an event is about. */
+export type EventIds = Readonly<
+  Partial<
+    Record<
+      'prospectId' | 'prospectLogId' | 'pageGroupId' | 'pageId' | 'versionId' | 'webhookEndpointId',
+      string
+    >
+  >
+>
+/** Whose request it is, for the events that it leads to. Background workers have no API key. */
+export type Requester = { readonly apiKeyId?: string | undefined }
+/** An event to save with the change that it is about. It has ids only, nothing of a person: its data is read when shown. */
+export type NewEvent = {
+  readonly tenantId: string
+  readonly eventId: string
+  readonly type: EventType
+  readonly ids: EventIds
+  /** Of the request that led to it, if it was one. */
+  readonly apiKeyId: string | null
+  readonly createdAt: Timestamp
+}
+/**
+ * The events of a change. A store calls it only if a tenant of the change uses events: one with an enabled webhook
+ * endpoint, or every tenant if it is set so. It saves the events of those tenants with the change, or neither, and
+ * decides who uses them within that write.
+ */
+export type EventsOf = () => readonly NewEvent[]
+/** The same for a write that may save only some of its rows: the event of one that it saves. */
+export type EventOf<Row> = (row: Row) => NewEvent
+
+/** An event with its number: 1, 2, 3 … for each tenant, without gaps. */
+export type StoredEvent = NewEvent & { readonly sequence: number }
+/** The part of a store that numbers events and shows them. */
+export type Events = {
+  /** Tenants with events that wait for their numbers: at most `max`, the first after this id. */
+  waiting(afterTenantId: string, max: number): Promise<readonly string[]>
+  /**
+   * Numbers up to `max` waiting events of a tenant in the order of their ids, and adds a pending delivery of each for
+   * every enabled endpoint that takes its type. Numbers become visible in order: whoever reads number n can read all
+   * before it. Answers how many it numbered: none if another process was faster.
+   */
+  number(want: { readonly tenantId: string; readonly now: Timestamp; readonly max: number }): Promise<number>
+  /** Numbered events after a number, oldest first, and the last number given so far (0: none). */
+  list(want: {
+    readonly tenantId: string
+    readonly afterSequence: number
+    readonly limit: number
+  }): Promise<{ readonly rows: readonly StoredEvent[]; readonly last: number }>
+  /** A numbered event. */
+  find(want: { readonly tenantId: string; readonly eventId: string }): Promise<StoredEvent | null>
+  /**
+   * Deletes up to `max` of the oldest numbered events of a tenant, and of the deliveries of each endpoint, whose event ids
+   * are lower than this one. Answers whether there may be more.
+   */
+  expire(want: {
+    readonly tenantId: string
+    readonly beforeEventId: string
+    readonly max: number
+  }): Promise<boolean>
+}

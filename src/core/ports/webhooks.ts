@@ -1,0 +1,139 @@
+import type { EventType } from '../../shapes/event.ts'
+import type { NewEvent, StoredEvent } from './events.ts'
+import type { ClaimWant } from './versions.ts'
+import type { LookedAt, Recorded, SliceWant, Timestamp } from './world.ts'
+
+/** Names one endpoint. */
+export type EndpointWant = { readonly tenantId: string; readonly webhookEndpointId: string }
+/** Where a tenant gets its events. */
+export type StoredEndpoint = EndpointWant & {
+  readonly url: string
+  /** Null: all types. */
+  readonly types: readonly EventType[] | null
+  readonly description: string | null
+  /** `deleted`: nobody sees it any more, but its deliveries are not all deleted yet. */
+  readonly status: 'enabled' | 'disabled' | 'deleted'
+  readonly disabledReason: string | null
+  /** As sealed: see `Secrets`. */
+  readonly secret: string
+  /** Signs too until then, after a rotation. */
+  readonly previousSecret: string | null
+  readonly previousSecretUntil: Timestamp | null
+  /** Failed attempts since the last success, and when the first of them was. */
+  readonly failures: number
+  readonly failingSince: Timestamp | null
+  /** Its place among the endpoints of its tenant, from 1; null once it is deleted. */
+  readonly slot: number | null
+  readonly createdAt: Timestamp
+  readonly updatedAt: Timestamp
+}
+/** An endpoint that a sender has taken, which nobody else gets until then. `claims` proves whose it is. */
+export type ClaimedEndpoint = StoredEndpoint & { readonly claims: number }
+/** One event for one endpoint, and how far it has come. It is named by both. */
+export type StoredDelivery = EndpointWant & {
+  readonly eventId: string
+  readonly status: 'pending' | 'delivered' | 'failed'
+  readonly attempts: number
+  /** When it is due, while it is pending. */
+  readonly nextAttemptAt: Timestamp | null
+  /** The HTTP status of the last answer, and what went wrong. */
+  readonly lastStatus: number | null
+  readonly lastError: string | null
+  readonly deliveredAt: Timestamp | null
+  readonly createdAt: Timestamp
+}
+/** A delivery with the type of its event. */
+export type ShownDelivery = StoredDelivery & Pick<StoredEvent, 'type'>
+/** A delivery to attempt now. */
+export type DueDelivery = Pick<StoredDelivery, 'attempts'> & { readonly event: StoredEvent }
+/** What became of an attempt. */
+export type DeliveryResult = Pick<
+  StoredDelivery,
+  'eventId' | 'status' | 'attempts' | 'nextAttemptAt' | 'lastStatus' | 'lastError' | 'deliveredAt'
+>
+/** What attempts mean for their endpoint. */
+export type EndpointState = Pick<StoredEndpoint, 'failures' | 'failingSince'> & {
+  /** When it may be claimed again; null: the lease goes on. */
+  readonly claimableAt: Timestamp | null
+  /** Disables it for this reason, with this event, unless somebody has changed it meanwhile. */
+  readonly disable: { readonly reason: string; readonly event: NewEvent } | null
+}
+
+/** The part of a store that keeps webhook endpoints and what is delivered to them. */
+export type Webhooks = {
+  /** The endpoints of a tenant, oldest first, without deleted ones. */
+  list(tenantId: string): Promise<readonly StoredEndpoint[]>
+  find(want: EndpointWant): Promise<StoredEndpoint | null>
+  /** Answers `overtaken` if another endpoint of the tenant has its slot. */
+  add(endpoint: StoredEndpoint): Promise<Recorded>
+  /**
+   * Saves an endpoint whose `updatedAt` is still that one; not its failures, which a sender may count meanwhile. If that
+   * enables it, it has none, and is claimable at once.
+   */
+  change(endpoint: StoredEndpoint, lastUpdatedAt: Timestamp): Promise<Recorded>
+  /**
+   * As `versions.claim`, of endpoints that have work: enabled ones with a delivery that is due, others with a pending
+   * delivery, and deleted ones. Walks from tenant to tenant and endpoint to endpoint, never over deliveries.
+   */
+  claim(want: ClaimWant): Promise<readonly ClaimedEndpoint[]>
+  /** Up to `max` deliveries of an endpoint that are due, those due longest first. */
+  due(want: EndpointWant & { readonly now: Timestamp; readonly max: number }): Promise<readonly DueDelivery[]>
+  /** Saves what became of attempts and of the endpoint; false, and nothing saved, if another sender has claimed it. */
+  settle(
+    endpoint: ClaimedEndpoint,
+    results: readonly DeliveryResult[],
+    state: EndpointState,
+  ): Promise<boolean>
+  /**
+   * For an endpoint that is not enabled: fails up to `max` pending deliveries if it is disabled, deletes up to `max`
+   * deliveries if it is deleted, and then the endpoint itself. Answers whether there may be more.
+   */
+  sweep(endpoint: ClaimedEndpoint, error: string, max: number): Promise<boolean>
+  /** Deliveries of an endpoint, newest event first; of one status, or all. Resumes before an event id. */
+  deliveries(
+    want: SliceWant & EndpointWant & { readonly status: StoredDelivery['status'] | null },
+  ): Promise<LookedAt<ShownDelivery>>
+  /** Makes a delivery pending again, due now, with no attempts. Answers it, or null if there is none. */
+  retry(
+    want: EndpointWant & { readonly eventId: string; readonly now: Timestamp },
+  ): Promise<ShownDelivery | null>
+  /**
+   * Delivers again, from now on: of the first `max` events after an id, those whose type the endpoint takes; a delivery that
+   * was successful only if `delivered` is true. One that waits for its next attempt is due now. Answers how many there are, and
+   * the last event looked at; null if that was all.
+   */
+  replay(
+    want: EndpointWant & {
+      readonly afterEventId: string
+      readonly delivered: boolean
+      readonly now: Timestamp
+      readonly max: number
+    },
+  ): Promise<{ readonly made: number; readonly lastEventId: string | null }>
+  /** For the metrics: how many deliveries are pending, up to a bound, and since when the oldest of those counted. */
+  backlog(countMax: number): Promise<{ readonly count: number; readonly oldest: Timestamp | null }>
+}
+
+/** Makes and keeps the secrets that webhooks are signed with. */
+export type Secrets = {
+  /** A new secret, `whsec_` and 32 bytes in base64, and how it is stored. */
+  readonly issue: () => { readonly secret: string; readonly sealed: string }
+  /** Throws if it was sealed with another key. */
+  readonly open: (sealed: string) => string
+}
+/** A webhook to send: the bytes of its body are signed with each secret. */
+export type Webhook = {
+  readonly url: string
+  readonly secrets: readonly string[]
+  readonly eventId: string
+  readonly body: string
+}
+/** What a receiver answered: no status if it did not. */
+export type WebhookAnswer = {
+  readonly status: number | null
+  /** Null if it was delivered. */
+  readonly error: string | null
+  readonly retryAfterMs: number | null
+}
+/** Sends one webhook within its time limit. Never throws. */
+export type SendWebhook = (webhook: Webhook, stop: AbortSignal) => Promise<WebhookAnswer>

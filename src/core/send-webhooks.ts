@@ -1,0 +1,144 @@
+import { callHook } from './call-hook.ts'
+import { claimInTurns } from './claim-in-turns.ts'
+import { newEvent } from './new-event.ts'
+import type { StoredEvent } from './ports/events.ts'
+import type { Needs } from './ports/store.ts'
+import type {
+  ClaimedEndpoint,
+  DeliveryResult,
+  Secrets,
+  SendWebhook,
+  StoredEndpoint,
+} from './ports/webhooks.ts'
+import { isoTime } from './times.ts'
+import {
+  deliveryAfter,
+  deliveryUnread,
+  disabledReason,
+  type Health,
+  healthAfter,
+  needsRest,
+  REST_MS,
+  restMsAsked,
+} from './webhook-attempts.ts'
+
+/** Endpoints in progress at a time. */
+const ENDPOINTS_MAX = 64
+const IN_FLIGHT_MAX = 4
+const LIST_LENGTH_MAX = 32
+const SWEEP_MAX = 500
+/** A claim starts attempts for this long, so that changes of its endpoint count soon. */
+const CLAIM_MS = 2_000
+/** Outlives that, the last attempt, and some statements. */
+const LEASE_MS = 45_000
+
+/** Called if an endpoint begins to rest after failures, works again, or was disabled; with the last error or why. */
+export type OnEndpoint = (
+  endpoint: ClaimedEndpoint,
+  became: 'resting' | 'working' | 'disabled',
+  why: string | null,
+) => void
+type Deps = Needs<'webhooks'> & {
+  readonly send: SendWebhook
+  readonly openSecret: Secrets['open']
+  readonly bodyOf: (event: StoredEvent) => Promise<string>
+  /** From 0 to 1. */
+  readonly random: () => number
+  readonly onEndpoint: OnEndpoint
+  /** Called for each error, mostly of the store. Its endpoint is claimed again after its lease. */
+  readonly onError: (error: unknown) => void
+}
+
+/**
+ * Claims endpoints with deliveries that are due, and sends these: a few at a time to each endpoint, all endpoints
+ * independently of each other. Bodies are rendered just before they are sent, and results are saved in lists.
+ *
+ * Each call is one step: it claims as many endpoints as it has room for, and waits until one is done or `woken` resolves. It
+ * answers false once nothing is due or in progress. An attempt that `stop` ended does not count, and after `stop` no other is
+ * made. What was sent but could not be saved is sent again, under the same id.
+ */
+export const sendWebhooks = (deps: Deps) => {
+  const { store, clock, newId, send, openSecret, bodyOf, random } = deps
+  const { webhooks } = store
+  const inProgress = new Set<Promise<void>>()
+  const onError = (error: unknown) => callHook(() => deps.onError(error))
+
+  const claim = claimInTurns(webhooks, { clock, leaseMs: LEASE_MS, restMsMax: REST_MS })
+
+  const start = (endpoint: ClaimedEndpoint, stop: AbortSignal): void => {
+    const endMs = clock() + CLAIM_MS
+    const goesOn = () => !stop.aborted && clock() < endMs
+    const work = endpoint.status === 'enabled' ? deliver(endpoint, stop, goesOn) : sweep(endpoint, goesOn)
+    const done = work.catch(onError).finally(() => inProgress.delete(done))
+    inProgress.add(done)
+  }
+
+  const sweep = async (endpoint: ClaimedEndpoint, goesOn: () => boolean): Promise<void> => {
+    while ((await webhooks.sweep(endpoint, 'The endpoint was disabled.', SWEEP_MAX)) && goesOn());
+  }
+
+  /** Null if the event cannot be read, mostly because the database is away. */
+  const attempt = async (secrets: readonly string[], url: string, event: StoredEvent, stop: AbortSignal) => {
+    const body = await bodyOf(event).catch(onError)
+    return body === undefined ? null : send({ url, secrets, eventId: event.eventId, body }, stop)
+  }
+
+  const disabledEvent = ({ tenantId, webhookEndpointId }: ClaimedEndpoint) =>
+    newEvent(newId, 'webhook_endpoint.disabled', { tenantId }, { webhookEndpointId }, isoTime(clock()))
+
+  const deliver = async (endpoint: ClaimedEndpoint, stop: AbortSignal, goesOn: () => boolean) => {
+    const { tenantId, webhookEndpointId, url, failures, failingSince } = endpoint
+    const secrets = secretsOf(endpoint, clock()).map(openSecret)
+    let health: Health = { failures, failingSince }
+    for (let isMoreLeft = true, isFirst = true; isMoreLeft; isFirst = false) {
+      const before = health
+      const max = needsRest(before) ? 1 : LIST_LENGTH_MAX
+      const want = { tenantId, webhookEndpointId, now: isoTime(clock()), max }
+      const due = [...(await webhooks.due(want))]
+      const isFull = due.length === max
+      const results: DeliveryResult[] = []
+      let reason: string | null = null
+      // What made it claimable has lost its event, or another sender was faster: not at once again.
+      let restMs = isFirst && due.length === 0 ? CLAIM_MS : 0
+      const mayStart = () => goesOn() && reason === null && restMs === 0 && !needsRest(health)
+      const sendSome = async (): Promise<void> => {
+        for (let next = due.shift(); next; next = mayStart() ? due.shift() : undefined) {
+          const answer = await attempt(secrets, url, next.event, stop)
+          if (stop.aborted && !answer?.status) return
+          const now = clock()
+          results.push(answer ? deliveryAfter(next, answer, now, random()) : deliveryUnread(next, now))
+          if (answer === null) continue
+          health = healthAfter(health, answer, now)
+          reason ??= disabledReason(health, answer, now)
+          restMs = Math.max(restMs, restMsAsked(answer))
+        }
+      }
+      await Promise.all(Array.from({ length: IN_FLIGHT_MAX }, sendSome))
+      isMoreLeft = isFull && mayStart()
+      if (needsRest(health)) restMs = REST_MS
+      const disable = reason === null ? null : { reason, event: disabledEvent(endpoint) }
+      const claimableAt = isMoreLeft ? null : isoTime(clock() + restMs)
+      if (!(await webhooks.settle(endpoint, results, { ...health, claimableAt, disable }))) return
+      const became = disable ? 'disabled' : needsRest(health) ? 'resting' : 'working'
+      if (disable || needsRest(before) !== needsRest(health))
+        callHook(() => deps.onEndpoint(endpoint, became, reason ?? results.at(-1)?.lastError ?? null))
+    }
+  }
+
+  return async (stop: AbortSignal, woken?: Promise<void>): Promise<boolean> => {
+    const room = stop.aborted ? 0 : ENDPOINTS_MAX - inProgress.size
+    if (room > 0) for (const endpoint of await claim(room)) start(endpoint, stop)
+    if (inProgress.size === 0) return false
+    await Promise.race(woken ? [...inProgress, woken] : inProgress)
+    return true
+  }
+}
+
+/** The secrets that sign now, as sealed. */
+export const secretsOf = (
+  { secret, previousSecret, previousSecretUntil }: StoredEndpoint,
+  nowMs: number,
+): string[] =>
+  previousSecret !== null && String(previousSecretUntil) > isoTime(nowMs)
+    ? [secret, previousSecret]
+    : [secret]

@@ -1,0 +1,129 @@
+import * as v from 'valibot'
+import { EVENT_TYPES } from './event.ts'
+import { SliceQuery, sliceOf } from './slice.ts'
+import { boundedText, dateTime, described, id, optional, timestamp, whole } from './text.ts'
+
+const URL_CHARACTERS_MAX = 2_048
+const OVERLAP_HOURS_MAX = 168
+
+const types = () =>
+  described(
+    v.nullable(v.pipe(v.array(v.picklist(EVENT_TYPES)), v.minLength(1, 'must name at least one type'))),
+    'The types of events to deliver; null: all.',
+  )
+const description = () => described(v.nullable(boundedText(0, 255)), 'A note for people.')
+const url = () =>
+  described(
+    boundedText(1, URL_CHARACTERS_MAX),
+    'Where to deliver: an `https:` URL without a user name or password, with a public address.',
+  )
+
+/** Body of `POST /v0/webhook_endpoints`. */
+export const NewWebhookEndpoint = v.object({
+  url: url(),
+  types: v.optional(types(), null),
+  description: v.optional(description(), null),
+})
+export type NewWebhookEndpoint = v.InferOutput<typeof NewWebhookEndpoint>
+
+/** Body of `PATCH /v0/webhook_endpoints/{webhook_endpoint_id}`. */
+export const WebhookEndpointChanges = v.object({
+  url: v.optional(url()),
+  types: v.optional(types()),
+  description: v.optional(description()),
+  status: optional(v.picklist(['enabled', 'disabled']), 'A disabled endpoint gets nothing.'),
+})
+export type WebhookEndpointChanges = v.InferOutput<typeof WebhookEndpointChanges>
+
+/** A webhook endpoint as callers see it. */
+export const WebhookEndpoint = v.object({
+  webhookEndpointId: described(id('webhookendpoint'), 'The id of the endpoint.'),
+  url: url(),
+  types: types(),
+  description: description(),
+  status: described(v.picklist(['enabled', 'disabled']), 'A disabled endpoint gets nothing.'),
+  disabledReason: described(v.nullable(v.string()), 'Why the service disabled it; null unless it did.'),
+  failures: described(whole(0), 'Failed attempts since the last successful one.'),
+  failingSince: described(v.nullable(timestamp()), 'When the first of them was, in UTC.'),
+  createdAt: described(timestamp(), 'When the endpoint was created, in UTC.'),
+  updatedAt: described(timestamp(), 'When it was last changed, in UTC.'),
+})
+export type WebhookEndpoint = v.InferOutput<typeof WebhookEndpoint>
+
+/** Answer of `POST /v0/webhook_endpoints` and `POST /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret`. */
+export const WebhookEndpointWithSecret = v.object({
+  ...WebhookEndpoint.entries,
+  secret: described(v.string(), 'Verifies signatures: `whsec_` and base64. Shown only in this answer.'),
+})
+export type WebhookEndpointWithSecret = v.InferOutput<typeof WebhookEndpointWithSecret>
+
+/** Answer of `GET /v0/webhook_endpoints`: all of them. */
+export const WebhookEndpointList = v.object({
+  items: described(v.array(WebhookEndpoint), 'Oldest first.'),
+})
+
+/** Body of `POST /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret`. */
+export const SecretRotation = v.object({
+  overlapHours: v.optional(
+    described(
+      v.pipe(whole(0), v.maxValue(OVERLAP_HOURS_MAX, `must be at most ${OVERLAP_HOURS_MAX}`)),
+      'For how many hours the old secret signs too.',
+    ),
+    24,
+  ),
+})
+export type SecretRotation = v.InferOutput<typeof SecretRotation>
+
+/** Answer of `POST /v0/webhook_endpoints/{webhook_endpoint_id}/test`. */
+export const WebhookTest = v.object({
+  delivered: described(v.boolean(), 'Whether the endpoint answered with a status from 200 to 299.'),
+  statusCode: described(
+    v.nullable(whole(100)),
+    'The status that it answered with; null if it did not answer.',
+  ),
+  durationMs: described(whole(0), 'How long that took.'),
+  error: described(v.nullable(v.string()), 'What went wrong; null if it was delivered.'),
+})
+export type WebhookTest = v.InferOutput<typeof WebhookTest>
+
+const STATUSES = ['pending', 'delivered', 'failed'] as const
+
+/** One event for one endpoint. */
+export const WebhookDelivery = v.object({
+  eventId: described(id('event'), 'The event. It also names the delivery, within the endpoint.'),
+  type: described(v.picklist(EVENT_TYPES), 'The type of the event.'),
+  status: described(v.picklist(STATUSES), '`failed` once no attempt is left.'),
+  attempts: described(whole(0), 'How many attempts were made.'),
+  nextAttemptAt: described(v.nullable(timestamp()), 'When the next one is due, in UTC; null unless pending.'),
+  lastStatusCode: described(v.nullable(whole(100)), 'The status of the last answer; null if there was none.'),
+  lastError: described(v.nullable(v.string()), 'What went wrong in the last attempt.'),
+  deliveredAt: described(v.nullable(timestamp()), 'When it was delivered, in UTC; null until then.'),
+  createdAt: described(timestamp(), 'When the delivery was created, in UTC.'),
+})
+export type WebhookDelivery = v.InferOutput<typeof WebhookDelivery>
+
+/** Query of `GET /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries`. */
+export const DeliveryQuery = v.object({
+  ...SliceQuery.entries,
+  status: optional(v.picklist(STATUSES), 'Only deliveries with this status.'),
+})
+export type DeliveryQuery = v.InferOutput<typeof DeliveryQuery>
+
+/** Answer of `GET /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries`. */
+export const DeliverySlice = v.object(sliceOf(WebhookDelivery))
+
+/** Body of `POST /v0/webhook_endpoints/{webhook_endpoint_id}/replay`. */
+export const Replay = v.object({
+  since: dateTime('Deliver the events since then again.'),
+  onlyUndelivered: v.optional(described(v.boolean(), 'False: also those that were delivered before.'), true),
+})
+export type Replay = v.InferOutput<typeof Replay>
+/** Its answer. */
+export const ReplayResult = v.object({
+  deliveries: described(whole(0), 'How many deliveries are pending because of it.'),
+  nextSince: described(
+    v.nullable(timestamp()),
+    'Not null if there were too many events for one request: repeat it with this time as `since`.',
+  ),
+})
+export type ReplayResult = v.InferOutput<typeof ReplayResult>

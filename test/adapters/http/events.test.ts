@@ -1,0 +1,137 @@
+import t from 'tap'
+import { EVENT_TYPES } from '../../../src/shapes/event.ts'
+import { openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
+
+const openFeed = async () => {
+  const scene = await openScene({ everyEvent: true })
+  const { store, clock, owner } = scene
+  /** What the dispatcher does. */
+  const number = (tenantId = owner.tenantId) =>
+    store.events.number({ tenantId, now: new Date(clock()).toISOString(), max: 1_000 })
+  const log = (json: object, key = owner.apiKey) =>
+    scene.call('POST /v0/prospect_logs', { json: { source: 'crm', payload: {}, ...json }, key })
+  return { ...scene, number, log }
+}
+type Item = {
+  readonly eventId: string
+  readonly sequence: number
+  readonly type: string
+  readonly data: object
+}
+const itemsOf = ({ json }: { readonly json: object }) => (json as { items: Item[] }).items
+
+t.test('200: events in order, each with its resource as a GET of it shows it', async (t) => {
+  const { call, log, number, newGroup, newPage, publish } = await openFeed()
+  const { prospectId, prospectLogId } = (await log({ email: 'ada@example.com', payload: { n: 1 } })).json
+  const { pageGroupId } = await newGroup()
+  const { pageId } = await newPage(pageGroupId, { customName: 'Sale' })
+  await number()
+  while (await publish());
+  await call(`POST /v0/page_groups/${pageGroupId}/pages/${pageId}/unpublish`)
+  await number()
+  const feed = await call('GET /v0/events')
+  t.equal(feed.status, 200)
+  const items = itemsOf(feed)
+  const body = async (path: string) => (await call(`GET /v0/${path}`)).json
+  const page = `page_groups/${pageGroupId}/pages/${pageId}`
+  const [{ versionId }] = (await body(`${page}/versions`))['items'] as [{ versionId: string }]
+  const version = { ...(await body(`${page}/versions/${versionId}`)), pageGroupId, pageId }
+  t.strictSame(
+    items.map(({ sequence, type, data }) => [sequence, type, data]),
+    [
+      [1, 'prospect.created', await body(`prospects/${prospectId}`)],
+      [2, 'prospect_log.created', await body(`prospect_logs/${prospectLogId}`)],
+      [3, 'page_group.created', await body(`page_groups/${pageGroupId}`)],
+      [4, 'page.created', await body(page)],
+      [5, 'page_version.published', version],
+      [6, 'page.unpublished', await body(page)],
+    ],
+  )
+  t.strictSame((await call(`GET /v0/events/${items[3]?.eventId}`)).json, items[3])
+  t.match(feed.json, { hasMore: false })
+  const cursor = feed.json['nextCursor']
+  t.match((await call(`GET /v0/events?cursor=${cursor}`)).json, { items: [], nextCursor: cursor })
+})
+
+t.test('200: what happened later follows the cursor, even that of the latest event', async (t) => {
+  const { call, log, number } = await openFeed()
+  await log({ email: 'ada@example.com' })
+  await number()
+  const { nextCursor } = (await call('GET /v0/events?cursor=latest')).json
+  await log({ email: 'eve@example.com' })
+  t.strictSame(itemsOf(await call(`GET /v0/events?cursor=${nextCursor}`)), [], 'not before it has a number')
+  await number()
+  const later = await call(`GET /v0/events?cursor=${nextCursor}&types=prospect.created,prospect.erased`)
+  t.match(itemsOf(later), [{ sequence: 3, type: 'prospect.created', data: { email: 'eve@example.com' } }])
+})
+
+t.test(
+  '200: nothing of an erased person is left in the feed, and a deleted group is shown as deleted',
+  async (t) => {
+    const { call, log, number, newGroup } = await openFeed()
+    const { prospectId } = (await log({ email: 'ada@example.com', name: 'Ada' })).json
+    await call('POST /v0/erasures', { json: { prospectId } })
+    const { pageGroupId } = await newGroup()
+    await call(`DELETE /v0/page_groups/${pageGroupId}`)
+    await number()
+    const items = itemsOf(await call('GET /v0/events'))
+    const of = (type: string) => items.find((item) => item.type === type)?.data
+    t.strictSame(of('prospect.created'), { prospectId })
+    t.strictSame(of('prospect.erased'), { prospectId })
+    t.match(of('page_group.updated'), { pageGroupId, status: 'deleted', deletedAt: /Z$/ })
+  },
+)
+
+t.test('200: a payload over 20 KiB is omitted', async (t) => {
+  const { call, log, number } = await openFeed()
+  const { prospectLogId } = (await log({ payload: { text: 'x'.repeat(20_480) } })).json
+  await number()
+  const [event] = itemsOf(await call('GET /v0/events?types=prospect_log.created'))
+  t.match(event?.data, { prospectLogId, source: 'crm', payloadOmitted: true })
+  t.notOk('payload' in Object(event?.data))
+})
+
+t.test('400: unknown types, a wrong limit and a wrong cursor', async (t) => {
+  const { call } = await openFeed()
+  const detail = `must be one of ${EVENT_TYPES.join(', ')}`
+  for (const types of ['prospect.gone', 'page.created,', '', 'page.created, page.deleted']) {
+    const answer = await call(`GET /v0/events?types=${encodeURIComponent(types)}`)
+    const errors = [{ detail, parameter: 'types' }]
+    t.strictSame(answer.json, problemFor(answer, 'invalid_request', 400, SEE_ERRORS, { errors }), types)
+  }
+  t.match(await call('GET /v0/events?limit=0'), { status: 400, json: { code: 'invalid_request' } })
+  const cursor = Buffer.from('1:events:1').toString('base64url')
+  for (const wrong of [cursor, 'x', '', 'LATEST'])
+    t.match(await call(`GET /v0/events?cursor=${wrong}`), { status: 400, json: { code: 'invalid_cursor' } })
+})
+
+t.test('410: the events after the cursor are no longer kept', async (t) => {
+  const { call, log, number, store, owner } = await openFeed()
+  const { nextCursor } = (await call('GET /v0/events')).json
+  await log({})
+  await number()
+  const beforeEventId = `event_${'z'.repeat(26)}`
+  await store.events.expire({ tenantId: owner.tenantId, beforeEventId, max: 10 })
+  const answer = await call(`GET /v0/events?cursor=${nextCursor}`)
+  const detail = 'The events after this cursor are no longer kept.'
+  t.strictSame(answer.json, problemFor(answer, 'cursor_expired', 410, detail))
+  t.match((await call('GET /v0/events')).json, { items: [], hasMore: false })
+})
+
+t.test('404: an event of another tenant, or none', async (t) => {
+  const { call, log, number, newTenant } = await openFeed()
+  const other = await newTenant()
+  await log({}, other.apiKey)
+  await number(other.tenantId)
+  const [event] = itemsOf(await call('GET /v0/events', { key: other.apiKey }))
+  for (const eventId of [event?.eventId, 'event_x'])
+    t.match(await call(`GET /v0/events/${eventId}`), { status: 404, json: { code: 'event_not_found' } })
+})
+
+t.test('403: the feed needs the scope events:read', async (t) => {
+  const { call, keyWith } = await openFeed()
+  const key = await keyWith('webhooks:write', 'prospects:read')
+  for (const path of ['events', 'events/event_x'])
+    t.match(await call(`GET /v0/${path}`, { key }), { status: 403, json: { requiredScope: 'events:read' } })
+  t.equal((await call('GET /v0/events', { key: await keyWith('events:read') })).status, 200)
+})

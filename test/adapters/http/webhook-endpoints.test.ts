@@ -1,0 +1,368 @@
+import t from 'tap'
+import type { Webhook, WebhookAnswer } from '../../../src/core/ports/webhooks.ts'
+import { openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
+
+const URL_OK = 'https://example.com/hooks'
+const NOW = '2026-01-01T00:00:00.000Z'
+const ENDPOINTS = '/v0/webhook_endpoints'
+
+const openEndpoints = async () => {
+  const sent: Webhook[] = []
+  const answers: WebhookAnswer[] = []
+  const DELIVERED = { status: 204, error: null, retryAfterMs: null }
+  const scene = await openScene({
+    send: async (webhook) => {
+      sent.push(webhook)
+      return answers.shift() ?? DELIVERED
+    },
+  })
+  const { call, store, clock, owner } = scene
+  const create = async (json: object = {}) =>
+    (await call(`POST ${ENDPOINTS}`, { json: { url: URL_OK, ...json } })).json as Created
+  const number = () =>
+    store.events.number({ tenantId: owner.tenantId, now: new Date(clock()).toISOString(), max: 1_000 })
+  const logged = async () => {
+    await call('POST /v0/prospect_logs', { json: { source: 'crm', payload: {} } })
+    await number()
+  }
+  const deliveries = async (id: string, query = '') =>
+    (await call(`GET ${ENDPOINTS}/${id}/deliveries${query}`)).json as {
+      items: Delivery[]
+      nextCursor?: string
+    }
+  return { ...scene, sent, answers, create, logged, deliveries }
+}
+type Created = { readonly webhookEndpointId: string; readonly secret: string }
+type Delivery = { readonly eventId: string; readonly type: string; readonly status: string }
+
+t.test('201: an endpoint for all events, with a secret that is shown once', async (t) => {
+  const { call, create } = await openEndpoints()
+  const { secret, ...endpoint } = await create()
+  t.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
+  t.strictSame(endpoint, {
+    webhookEndpointId: endpoint.webhookEndpointId,
+    url: URL_OK,
+    types: null,
+    description: null,
+    status: 'enabled',
+    disabledReason: null,
+    failures: 0,
+    failingSince: null,
+    createdAt: NOW,
+    updatedAt: NOW,
+  })
+  t.strictSame((await call(`GET ${ENDPOINTS}/${endpoint.webhookEndpointId}`)).json, endpoint)
+  const second = await create({ types: ['page.created'], description: 'The CRM' })
+  t.match(second, { types: ['page.created'], description: 'The CRM' })
+  t.match((await call(`GET ${ENDPOINTS}`)).json, { items: [endpoint, { types: ['page.created'] }] })
+  t.notMatch((await call(`GET ${ENDPOINTS}`)).body, /whsec_/)
+})
+
+t.test('400: what is no endpoint, with every fault', async (t) => {
+  const { call } = await openEndpoints()
+  const refused = async (json: object, ...pointers: string[]) => {
+    const answer = await call(`POST ${ENDPOINTS}`, { json })
+    t.equal(answer.status, 400)
+    const errors = answer.json['errors'] as { pointer: string }[]
+    t.strictSame(errors.map(({ pointer }) => pointer).sort(), pointers, JSON.stringify(json))
+  }
+  await refused({}, '/url')
+  await refused({ url: '', types: [], description: 'x'.repeat(256) }, '/description', '/types', '/url')
+  await refused({ url: URL_OK, types: ['page.created', 'page.gone'] }, '/types/1')
+  const unknown = (await call(`POST ${ENDPOINTS}`, { json: { url: URL_OK, types: ['ada@example.com'] } }))
+    .body
+  t.match(unknown, 'must be one of prospect.created, prospect.updated')
+  t.notMatch(unknown, /ada|Expected/, 'nothing of the value is repeated')
+  await refused({ url: `https://example.com/${'x'.repeat(2_048)}` }, '/url')
+  for (const url of ['x', 'ftp://example.com', 'https://me:secret@example.com', 'http://example.com'])
+    await refused({ url }, '/url')
+})
+
+t.test('400: a private address is refused by the name of the setting that allows it', async (t) => {
+  const { call, create } = await openEndpoints()
+  const { webhookEndpointId } = await create()
+  const path = `${ENDPOINTS}/${webhookEndpointId}`
+  for (const url of ['https://127.0.0.1', 'https://[::1]/', 'https://2130706433', 'https://169.254.169.254'])
+    for (const operation of [`POST ${ENDPOINTS}`, `PATCH ${path}`]) {
+      const answer = await call(operation, { json: { url } })
+      t.match(answer.json, { status: 400, code: 'invalid_request', errors: [{ pointer: '/url' }] })
+      t.match(answer.body, /WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS/)
+    }
+  t.match((await call(`GET ${path}`)).json, { url: URL_OK, updatedAt: NOW })
+})
+
+t.test('409: at most 20 endpoints, also of those created at once; a deleted one makes room', async (t) => {
+  const { call, create } = await openEndpoints()
+  const all = await Promise.all(Array.from({ length: 25 }, () => create()))
+  t.equal(all.filter(({ secret }) => secret).length, 20)
+  const answer = await call(`POST ${ENDPOINTS}`, { json: { url: URL_OK } })
+  const detail = 'A tenant has at most 20 webhook endpoints.'
+  t.strictSame(answer.json, problemFor(answer, 'limit_reached', 409, detail))
+  const [one] = ((await call(`GET ${ENDPOINTS}`)).json as { items: Created[] }).items
+  t.equal((await call(`DELETE ${ENDPOINTS}/${one?.webhookEndpointId}`)).status, 204)
+  t.ok((await create()).secret)
+})
+
+t.test('200: the given fields change, and the others stay', async (t) => {
+  const { call, create, clock } = await openEndpoints()
+  const { secret, ...before } = await create({ types: ['page.created'], description: 'The CRM' })
+  const path = `${ENDPOINTS}/${before.webhookEndpointId}`
+  clock.advance(1_000)
+  const updatedAt = '2026-01-01T00:00:01.000Z'
+  const json = { url: 'https://example.com/v2', types: null }
+  const after = { ...before, ...json, updatedAt }
+  t.strictSame((await call(`PATCH ${path}`, { json })).json, after)
+  t.match((await call(`PATCH ${path}`, { json: { description: null, status: 'disabled' } })).json, {
+    ...after,
+    description: null,
+    status: 'disabled',
+    disabledReason: null,
+    updatedAt: '2026-01-01T00:00:01.001Z',
+  })
+  t.match(await call(`PATCH ${path}`, { json: { status: 'deleted' } }), { status: 400 })
+})
+
+t.test('200: enabling an endpoint that the service disabled forgets its failures', async (t) => {
+  const { call, create, store, owner } = await openEndpoints()
+  await create()
+  const [found] = await store.webhooks.list(owner.tenantId)
+  if (found === undefined) throw new Error('it is there')
+  const webhookEndpointId = `webhookendpoint_${'0'.repeat(26)}`
+  const path = `${ENDPOINTS}/${webhookEndpointId}`
+  const failing = { failures: 12, failingSince: NOW, status: 'disabled', disabledReason: 'Gone.' } as const
+  await store.webhooks.add({ ...found, ...failing, webhookEndpointId, slot: 2 })
+  t.match((await call(`PATCH ${path}`, { json: { description: 'x' } })).json, failing)
+  t.match((await call(`PATCH ${path}`, { json: { status: 'enabled' } })).json, {
+    ...{ failures: 0, failingSince: null, status: 'enabled', disabledReason: null },
+  })
+})
+
+t.test('changes at the same moment are all kept', async (t) => {
+  const { call, create } = await openEndpoints()
+  const { webhookEndpointId } = await create()
+  const path = `${ENDPOINTS}/${webhookEndpointId}`
+  const changes = [{ url: 'https://example.com/v2' }, { types: ['page.created'] }, { description: 'The CRM' }]
+  await Promise.all(changes.map((json) => call(`PATCH ${path}`, { json })))
+  t.match((await call(`GET ${path}`)).json, Object.assign({}, ...changes))
+})
+
+t.test('200: after a rotation both secrets sign until the overlap is over', async (t) => {
+  const { call, create, sent, clock } = await openEndpoints()
+  const { webhookEndpointId, secret } = await create()
+  const path = `${ENDPOINTS}/${webhookEndpointId}`
+  const signers = async () => {
+    await call(`POST ${path}/test`)
+    return sent.pop()?.secrets
+  }
+  const rotated = async (json?: object) => {
+    const answer = await call(`POST ${path}/rotate_secret`, json ? { json } : {})
+    t.match(answer, { status: 200, json: { webhookEndpointId, secret: /^whsec_/ } })
+    return answer.json['secret'] as string
+  }
+  const second = await rotated()
+  t.strictSame(await signers(), [second, secret])
+  clock.advance(24 * 3_600_000)
+  t.strictSame(await signers(), [second])
+  const third = await rotated({ overlapHours: 1 })
+  const fourth = await rotated({ overlapHours: 0 })
+  t.equal(new Set([secret, second, third, fourth]).size, 4)
+  t.strictSame(await signers(), [fourth])
+  for (const overlapHours of [-1, 169, 1.5, '24'])
+    t.match(await call(`POST ${path}/rotate_secret`, { json: { overlapHours } }), {
+      status: 400,
+      json: { errors: [{ pointer: '/overlapHours' }] },
+    })
+})
+
+t.test('200: a rotation replaces a secret whose SECRETS_KEY was lost', async (t) => {
+  const { call, create, sent, store, owner } = await openEndpoints()
+  const { webhookEndpointId } = await create()
+  const found = await store.webhooks.find({ tenantId: owner.tenantId, webhookEndpointId })
+  if (!found) throw new Error('no endpoint')
+  await store.webhooks.change({ ...found, secret: 'v1:sealed' }, found.updatedAt)
+  const test = () => call(`POST ${ENDPOINTS}/${webhookEndpointId}/test`)
+  t.equal((await test()).status, 500)
+  const { secret } = (await call(`POST ${ENDPOINTS}/${webhookEndpointId}/rotate_secret`)).json
+  t.match(await test(), { status: 200, json: { delivered: true } })
+  t.strictSame(sent.pop()?.secrets, [secret])
+})
+
+t.test('200: a test is sent as every webhook is, and answers what happened', async (t) => {
+  const { call, create, sent, answers, deliveries } = await openEndpoints()
+  const { webhookEndpointId, secret } = await create()
+  const test = () => call(`POST ${ENDPOINTS}/${webhookEndpointId}/test`)
+  t.match(await test(), { status: 200, json: { delivered: true, statusCode: 204, error: null } })
+  const [webhook] = sent
+  t.match(webhook, { url: URL_OK, secrets: [secret], eventId: /^event_/ })
+  t.strictSame(JSON.parse(String(webhook?.body)), {
+    type: 'webhook_endpoint.test',
+    timestamp: NOW,
+    data: { webhookEndpointId },
+  })
+  answers.push({ status: 500, error: 'The receiver answered 500.', retryAfterMs: null })
+  t.match((await test()).json, { delivered: false, statusCode: 500, error: 'The receiver answered 500.' })
+  answers.push({ status: null, error: 'The connection was refused.', retryAfterMs: null })
+  t.match((await test()).json, { delivered: false, statusCode: null, error: 'The connection was refused.' })
+  t.equal(new Set(sent.map(({ eventId }) => eventId)).size, 3)
+  t.strictSame((await deliveries(webhookEndpointId)).items, [])
+})
+
+t.test('429: a tenant has at most four tests in flight', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<WebhookAnswer>()
+  const { call, newTenant } = await openScene({ send: () => promise })
+  const testOf = async (key?: string) => {
+    const sent = key === undefined ? {} : { key }
+    const { webhookEndpointId } = (await call(`POST ${ENDPOINTS}`, { json: { url: URL_OK }, ...sent })).json
+    return () => call(`POST ${ENDPOINTS}/${webhookEndpointId}/test`, sent)
+  }
+  const test = await testOf()
+  const four = [test(), test(), test(), test()]
+  await new Promise(setImmediate)
+  t.match(await test(), { status: 429, headers: { 'retry-after': '5' }, json: { code: 'rate_limited' } })
+  const other = (await testOf((await newTenant()).apiKey))()
+  resolve({ status: 204, error: null, retryAfterMs: null })
+  t.ok([...(await Promise.all(four)), await other, await test()].every(({ status }) => status === 200))
+})
+
+t.test('200: deliveries, newest event first, of all or of one status, one slice at a time', async (t) => {
+  const { create, logged, deliveries } = await openEndpoints()
+  const { webhookEndpointId } = await create()
+  for (let i = 0; i < 3; i++) await logged()
+  const { items } = await deliveries(webhookEndpointId)
+  t.equal(items.length, 6)
+  t.strictSame(
+    items.map(({ eventId }) => eventId),
+    items
+      .map(({ eventId }) => eventId)
+      .toSorted()
+      .reverse(),
+  )
+  t.strictSame(items[5], {
+    eventId: items[5]?.eventId,
+    type: 'prospect.created',
+    status: 'pending',
+    attempts: 0,
+    nextAttemptAt: NOW,
+    lastStatusCode: null,
+    lastError: null,
+    deliveredAt: null,
+    createdAt: NOW,
+  })
+  const first = await deliveries(webhookEndpointId, '?limit=4&status=pending')
+  t.match(first, { items: items.slice(0, 4), hasMore: true })
+  const second = await deliveries(webhookEndpointId, `?status=pending&cursor=${first.nextCursor}`)
+  t.match(second, { items: items.slice(4), hasMore: false })
+  t.strictSame((await deliveries(webhookEndpointId, '?status=failed')).items, [])
+  t.match(await deliveries(webhookEndpointId, `?cursor=${first.nextCursor}`), { code: 'invalid_cursor' })
+  t.match(await deliveries(webhookEndpointId, '?status=gone'), { code: 'invalid_request' })
+})
+
+t.test('202: an event is delivered again, with all its attempts', async (t) => {
+  const { call, create, logged, deliveries, store, owner, clock } = await openEndpoints()
+  const { webhookEndpointId } = await create({ types: ['prospect.created'] })
+  await logged()
+  const [{ eventId }] = (await deliveries(webhookEndpointId)).items as [Delivery]
+  const settle = async () => {
+    const claim = {
+      ...{ now: NOW, until: '2026-01-01T00:01:00.000Z', horizon: '2026-01-02T00:00:00.000Z' },
+      afterTenantId: '',
+      max: 1,
+    }
+    const [claimed] = await store.webhooks.claim(claim)
+    if (claimed === undefined) throw new Error('it is claimable')
+    const failed = { attempts: 10, nextAttemptAt: null, lastStatus: 503, lastError: 'No.', deliveredAt: null }
+    await store.webhooks.settle(claimed, [{ eventId, status: 'failed', ...failed }], {
+      ...{ failures: 10, failingSince: NOW, claimableAt: null, disable: null },
+    })
+  }
+  await settle()
+  const shown = { eventId, status: 'failed', attempts: 10, lastStatusCode: 503, lastError: 'No.' }
+  t.match((await deliveries(webhookEndpointId, '?status=failed')).items, [shown])
+  clock.advance(5_000)
+  const path = `${ENDPOINTS}/${webhookEndpointId}/deliveries`
+  const answer = await call(`POST ${path}/${eventId}/retry`)
+  const nextAttemptAt = '2026-01-01T00:00:05.000Z'
+  t.match(answer, { status: 202, json: { ...shown, status: 'pending', attempts: 0, nextAttemptAt } })
+  t.equal((await store.webhooks.list(owner.tenantId))[0]?.failures, 10, 'only a success ends the failures')
+})
+
+t.test('202: a replay delivers what was not delivered, or all', async (t) => {
+  const { call, create, logged, deliveries, clock } = await openEndpoints()
+  const first = await create()
+  await logged()
+  clock.advance(1_000)
+  const late = await create({ types: ['prospect.created'] })
+  const replay = (json: object, { webhookEndpointId } = late) =>
+    call(`POST ${ENDPOINTS}/${webhookEndpointId}/replay`, { json })
+  const since = '1970-01-01T00:00:00Z'
+  t.match(await replay({ since }), { status: 202, json: { deliveries: 1, nextSince: null } })
+  t.match((await deliveries(late.webhookEndpointId)).items, [{ type: 'prospect.created', status: 'pending' }])
+  t.match(
+    (await replay({ since, onlyUndelivered: false }, first)).json,
+    { deliveries: 2 },
+    'those that are pending, too',
+  )
+  t.match((await replay({ since: '2026-01-02T00:00:00Z' })).json, { deliveries: 0, nextSince: null })
+  const wrong = await replay({ since: 'yesterday', onlyUndelivered: 1 })
+  t.match(wrong.json, problemFor(wrong, 'invalid_request', 400, SEE_ERRORS))
+  t.match(wrong.json, { errors: [{ pointer: '/since' }, { pointer: '/onlyUndelivered' }] })
+})
+
+t.test('404: what is missing, deleted, or of another tenant', async (t) => {
+  const { call, create, newTenant, logged, deliveries } = await openEndpoints()
+  const [mine, deleted] = [await create(), await create()]
+  await logged()
+  const [{ eventId }] = (await deliveries(mine.webhookEndpointId)).items as [Delivery]
+  await call(`DELETE ${ENDPOINTS}/${deleted.webhookEndpointId}`)
+  const { apiKey } = await newTenant()
+  const cases = [
+    ['webhookendpoint_x', {}],
+    [deleted.webhookEndpointId, {}],
+    [mine.webhookEndpointId, { key: apiKey }],
+  ] as const
+  const json = { since: '2026-01-01T00:00:00Z' }
+  for (const [id, sent] of cases)
+    for (const [operation, body] of [
+      [`GET ${ENDPOINTS}/${id}`],
+      [`PATCH ${ENDPOINTS}/${id}`, { status: 'disabled' }],
+      [`DELETE ${ENDPOINTS}/${id}`],
+      [`POST ${ENDPOINTS}/${id}/rotate_secret`],
+      [`POST ${ENDPOINTS}/${id}/test`],
+      [`GET ${ENDPOINTS}/${id}/deliveries`],
+      [`POST ${ENDPOINTS}/${id}/deliveries/${eventId}/retry`],
+      [`POST ${ENDPOINTS}/${id}/replay`, json],
+    ] as const)
+      t.match(
+        await call(operation, { ...sent, ...(body && { json: body }) }),
+        { status: 404, json: { code: 'webhook_endpoint_not_found', detail: 'Webhook endpoint not found.' } },
+        operation,
+      )
+  t.match(await call(`POST ${ENDPOINTS}/${mine.webhookEndpointId}/deliveries/event_x/retry`), {
+    status: 404,
+    json: { code: 'delivery_not_found' },
+  })
+})
+
+t.test('403: everything about webhooks needs the scope webhooks:write', async (t) => {
+  const { call, create, keyWith } = await openEndpoints()
+  const { webhookEndpointId } = await create()
+  const key = await keyWith('events:read', 'pages:write')
+  const path = `${ENDPOINTS}/${webhookEndpointId}`
+  const reads = [`GET ${ENDPOINTS}`, `GET ${path}`, `GET ${path}/deliveries`]
+  const writes = ['', '/test', '/rotate_secret', '/replay', '/deliveries/event_x/retry'].map(
+    (end) => `POST ${path}${end}`,
+  )
+  for (const operation of [
+    ...reads,
+    ...writes.slice(1),
+    `POST ${ENDPOINTS}`,
+    `PATCH ${path}`,
+    `DELETE ${path}`,
+  ])
+    t.match(
+      await call(operation, { key }),
+      { status: 403, json: { requiredScope: 'webhooks:write' } },
+      operation,
+    )
+  t.equal((await call(`GET ${path}`, { key: await keyWith('webhooks:write') })).status, 200)
+})

@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
+import t from 'tap'
+import { createSecrets } from '../../../src/adapters/webhooks/secrets.ts'
+import { signatureHeaders } from '../../../src/adapters/webhooks/signature.ts'
+
+const OTHER_KEY = /SECRETS_KEY/
+
+t.test('a secret is encrypted with the key, each time differently', async (t) => {
+  const secrets = createSecrets(randomBytes(32))
+  const { secret, sealed } = secrets.issue()
+  t.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
+  t.notMatch(sealed, /whsec_/)
+  t.equal(secrets.open(sealed), secret)
+  t.not(secrets.issue().secret, secret)
+})
+
+t.test('without a key it is stored as it is, and can still be read once a key is set', async (t) => {
+  const { secret, sealed } = createSecrets(null).issue()
+  t.equal(sealed, secret)
+  t.equal(createSecrets(randomBytes(32)).open(sealed), secret)
+})
+
+t.test('one that was encrypted with another key, or was changed, is not opened', async (t) => {
+  const key = randomBytes(32)
+  const { sealed } = createSecrets(key).issue()
+  t.throws(() => createSecrets(null).open(sealed), OTHER_KEY)
+  t.throws(() => createSecrets(randomBytes(32)).open(sealed), OTHER_KEY)
+  for (const changed of [`${sealed.slice(0, -8)}AAAAAAA=`, 'v1:', 'v1:AAAA', 'v2:AAAA', ''])
+    t.throws(() => createSecrets(key).open(changed), OTHER_KEY)
+})
+
+const body = '{"type":"prospect.created","timestamp":"2026-01-01T00:00:00.000Z","data":{"name":"Zoë 🌷"}}'
+
+t.test('an independent library verifies the signatures, with each secret during a rotation', async (t) => {
+  const secrets = createSecrets(null)
+  const [old, next, foreign] = [secrets.issue().secret, secrets.issue().secret, secrets.issue().secret]
+  const headers = signatureHeaders({ url: '', secrets: [next, old], eventId: 'event_01', body }, Date.now())
+  t.match(headers, { 'webhook-id': 'event_01', 'webhook-signature': /^v1,\S{44} v1,\S{44}$/ })
+  for (const secret of [old, next]) t.match(new Webhook(secret).verify(body, headers), JSON.parse(body))
+  t.throws(() => new Webhook(foreign).verify(body, headers))
+  t.throws(() => new Webhook(next).verify(`${body} `, headers))
+  t.throws(() => new Webhook(next).verify(body, { ...headers, 'webhook-id': 'event_02' }))
+  const late = signatureHeaders({ url: '', secrets: [next], eventId: 'event_01', body }, Date.now() - 600_000)
+  t.throws(() => new Webhook(next).verify(body, late), 'the time of the attempt is signed')
+})

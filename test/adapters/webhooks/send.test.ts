@@ -1,0 +1,272 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+import t, { type Test } from 'tap'
+import { createAddresses } from '../../../src/adapters/webhooks/addresses.ts'
+import { createSendWebhook } from '../../../src/adapters/webhooks/send.ts'
+
+const LOCAL = { allowedNetworks: ['127.0.0.0/8', '::1/128'] }
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const SOON_MS = 300
+const GOING_ON = new AbortController().signal
+const body = '{"type":"prospect.created","timestamp":"2026-01-01T00:00:00.000Z","data":{"name":"Zoë"}}'
+
+type Settings = Parameters<typeof createAddresses>[0]
+const sender = ({
+  msMax = 15_000,
+  clock = Date.now,
+  ...settings
+}: Settings & { msMax?: number; clock?: () => number }) => {
+  const addresses = createAddresses({ ...LOCAL, ...settings })
+  const send = createSendWebhook({ addresses, clock, userAgent: 'prospect-pages/1', msMax })
+  return (url: string, stop = GOING_ON) => send({ url, body, secrets: [SECRET], eventId: 'event_01' }, stop)
+}
+const listening = async (t: Test, server: Server): Promise<string> => {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+  })
+  t.teardown(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+const receiver = async (t: Test, listener: RequestListener) =>
+  `http://${await listening(t, createServer(listener))}/hook`
+/** One that writes bytes to each connection that has sent something. */
+const rawReceiver = async (t: Test, answer: (socket: Socket) => void) =>
+  `http://${await listening(
+    t,
+    createSocketServer((socket) => socket.once('data', () => answer(socket))),
+  )}/hook`
+
+t.test('a webhook is a signed POST of JSON, and any 2xx is a success', async (t) => {
+  const seen: unknown[] = []
+  let status = 200
+  const url = await receiver(t, async (request, response) => {
+    const text = Buffer.concat(await request.toArray()).toString()
+    const { method, headers } = request
+    const verified = new Webhook(SECRET).verify(text, headers as Record<string, string>)
+    seen.push({ method, headers, verified })
+    response.writeHead(status++).end('thanks')
+  })
+  const send = sender({})
+  t.strictSame(await send(url), { status: 200, error: null, retryAfterMs: null })
+  t.strictSame(await send(url), { status: 201, error: null, retryAfterMs: null })
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'prospect-pages/1',
+    'content-length': `${Buffer.byteLength(body)}`,
+    'webhook-id': 'event_01',
+  }
+  t.match(seen[0], { method: 'POST', headers, verified: JSON.parse(body) })
+})
+
+t.test('anything else is a failure that quotes nothing of the answer', async (t) => {
+  for (const [status, error] of [
+    [500, 'The receiver answered 500.'],
+    [410, 'The receiver answered 410.'],
+    [404, 'The receiver answered 404.'],
+    [304, 'The receiver answered 304; redirects are not followed.'],
+  ] as const) {
+    const url = await receiver(t, (_, response) => response.writeHead(status).end('a secret'))
+    t.strictSame(await sender({})(url), { status, error, retryAfterMs: null })
+  }
+})
+
+t.test('a redirect is not followed', async (t) => {
+  let called = false
+  const target = await receiver(t, (_, response) => {
+    called = true
+    response.end()
+  })
+  for (const status of [301, 302, 303, 307, 308]) {
+    const url = await receiver(t, (_, response) => response.writeHead(status, { location: target }).end())
+    t.match(await sender({})(url), { status, error: /redirects are not followed/ })
+  }
+  t.notOk(called)
+})
+
+t.test('Retry-After is seconds or a date, at most a day', async (t) => {
+  const nowMs = Date.UTC(2026, 0, 1)
+  const cases: readonly (readonly [string, number | null])[] = [
+    ['120', 120_000],
+    ['Thu, 01 Jan 2026 00:02:00 GMT', 120_000],
+    ['Wed, 31 Dec 2025 00:00:00 GMT', null],
+    ['99999999999999999999', 86_400_000],
+    ['Fri, 01 Jan 2100 00:00:00 GMT', 86_400_000],
+    ['0', null],
+    ['-5', null],
+    ['soon', null],
+  ]
+  for (const [given, retryAfterMs] of cases) {
+    const url = await receiver(t, (_, response) => response.writeHead(429, { 'retry-after': given }).end())
+    t.match(await sender({ clock: () => nowMs })(url), { status: 429, retryAfterMs }, given)
+  }
+})
+
+t.test(
+  'a receiver that does not answer in time is a failure, also one that trickles its answer',
+  async (t) => {
+    const trickle = (text: string) => (socket: Socket) => {
+      let sent = 0
+      const timer = setInterval(() => socket.write(text[sent++] ?? 'x'), 5)
+      socket.on('close', () => clearInterval(timer))
+    }
+    const late = { status: null, error: 'No complete answer within 0.3 s.', retryAfterMs: null }
+    const silent = await rawReceiver(t, () => {})
+    const slowHead = await rawReceiver(t, trickle(`HTTP/1.1 200 OK\r\nx-long: `))
+    const informing = await rawReceiver(t, trickle('HTTP/1.1 102 Processing\r\n\r\n'.repeat(1_000)))
+    for (const url of [silent, slowHead, informing]) t.strictSame(await sender({ msMax: SOON_MS })(url), late)
+    const slowBody = await rawReceiver(t, (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n')
+      trickle('')(socket)
+    })
+    t.match(await sender({ msMax: SOON_MS })(slowBody), { status: 200, error: null }, 'the status counts')
+  },
+)
+
+t.test('no more than a part of a large answer is read', async (t) => {
+  let written = 0
+  const url = await receiver(t, (_, response) => {
+    response.writeHead(200)
+    const write = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(16_384))) written += 16_384
+    }
+    response.on('drain', write)
+    write()
+  })
+  t.match(await sender({})(url), { status: 200, error: null })
+  t.ok(written < 32 * 1_048_576, `${written}`)
+})
+
+t.test('what is not HTTP is a failure', async (t) => {
+  const quoted = /secret/
+  for (const text of [
+    'a secret\r\n\r\n',
+    'HTTP/1.1 OK\r\n\r\n',
+    `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(70_000)}\r\n\r\n`,
+  ]) {
+    const url = await rawReceiver(t, (socket) => socket.end(text))
+    const answer = await sender({})(url)
+    t.match(answer, { status: null, error: /^The answer was not valid HTTP \(HPE_\w+\)\.$/ })
+    t.notMatch(answer.error, quoted)
+  }
+  const upgrading = await rawReceiver(t, (socket) =>
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+  )
+  t.match(await sender({})(upgrading), { status: null, error: /./ })
+  const closing = await rawReceiver(t, (socket) => socket.destroy())
+  t.match(await sender({})(closing), { status: null, error: 'The connection failed (ECONNRESET).' })
+})
+
+t.test('a receiver that is not there is a failure', async (t) => {
+  const server = createSocketServer()
+  const host = await listening(t, server)
+  server.close()
+  t.match(await sender({})(`http://${host}`), { error: 'The connection failed (ECONNREFUSED).' })
+  const lookup = ((_: string, __: object, done: (error: Error) => void) =>
+    done(Object.assign(new Error('getaddrinfo ENOTFOUND hooks.example'), { code: 'ENOTFOUND' }))) as never
+  t.match(await sender({ lookup })('https://hooks.example'), { error: 'The connection failed (ENOTFOUND).' })
+})
+
+t.test('connections are kept alive, and one that was closed meanwhile is replaced at once', async (t) => {
+  const requests: number[] = []
+  const server = createSocketServer((socket) => {
+    const connection = requests.push(0) - 1
+    socket.on('data', () => {
+      requests[connection] = (requests[connection] ?? 0) + 1
+      if (requests[connection] < 3) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
+      // As if the receiver had closed it while the request was on its way.
+      else socket.resetAndDestroy()
+    })
+  })
+  const send = sender({})
+  const url = `http://${await listening(t, server)}`
+  for (let i = 0; i < 3; i++) t.match(await send(url), { status: 200, error: null })
+  t.strictSame(requests, [3, 1])
+})
+
+t.test('a connection that dies with its first request is a failure, not a second request', async (t) => {
+  let connections = 0
+  const url = await rawReceiver(t, (socket) => {
+    connections++
+    socket.destroy()
+  })
+  t.match(await sender({})(url), { status: null })
+  t.equal(connections, 1)
+})
+
+t.test(
+  'an address that is not public is never connected to, whatever it was when it was checked',
+  async (t) => {
+    let calls = 0
+    const url = await receiver(t, (_, response) => {
+      calls++
+      response.writeHead(200, { connection: 'close' }).end()
+    })
+    t.match(await sender({ allowedNetworks: [] })(url.replace('http:', 'https:')), {
+      status: null,
+      error:
+        /^The URL must have a public address, unless WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS/,
+    })
+    const answers = ['127.0.0.1', '10.0.0.1', '::ffff:169.254.169.254']
+    const lookup = ((_: string, __: object, done: (error: null, found: object[]) => void) => {
+      const address = answers.shift() ?? ''
+      done(null, [{ address, family: address.includes(':') ? 6 : 4 }])
+    }) as never
+    const send = sender({ lookup, allowedNetworks: ['127.0.0.0/8'] })
+    const named = url.replace('127.0.0.1', 'hooks.example')
+    t.match(await send(named), { status: 200 })
+    const error =
+      /^The address of the host is not public, and not allowed by WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS/
+    for (let i = 0; i < 2; i++) t.match(await send(named), { status: null, error })
+    t.equal(calls, 1)
+  },
+)
+
+t.test('a stop ends it at once', async (t) => {
+  const stopping = new AbortController()
+  const url = await rawReceiver(t, () => stopping.abort())
+  const stopped = { status: null, error: 'The service is stopping.' }
+  t.match(await sender({})(url, stopping.signal), stopped)
+  t.match(await sender({})(url, stopping.signal), stopped)
+})
+
+const withOpenssl = {
+  skip: spawnSync('openssl', ['version']).status === 0 ? false : 'openssl is not installed',
+}
+t.test('a certificate that is not trusted, or no TLS at all, is a failure', withOpenssl, async (t) => {
+  const ways = [
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-keyout',
+    '-',
+    '-days',
+    '1',
+  ]
+  const { stdout } = spawnSync('openssl', ['req', '-x509', ...ways, '-subj', '/CN=hooks.example'], {
+    encoding: 'utf8',
+  })
+  const server = createTlsServer({ key: stdout, cert: stdout }, (_, response) => response.end())
+  const secure = await listening(t, server)
+  t.match(await sender({})(`https://${secure}`), {
+    status: null,
+    error: /^The connection failed \([A-Z_]*SELF_SIGNED_CERT\w*\)\.$/,
+  })
+  const plain = await receiver(t, (_, response) => response.end())
+  t.match(await sender({})(plain.replace('http:', 'https:')), {
+    status: null,
+    error: /^The connection failed \(\w+\)\.$/,
+  })
+})

@@ -1,0 +1,73 @@
+import type { ClaimedEndpoint } from '../../src/core/ports/webhooks.ts'
+import {
+  addTenant,
+  at,
+  newId,
+  someClaim,
+  someEndpoint,
+  someEvent,
+  someGroup,
+  someLog,
+} from '../store-contract/rows.ts'
+import { opened, overStores, sentBy } from '../support/stores.ts'
+
+overStores(
+  async (t, kind) => {
+    t.test('an endpoint added or disabled by another process counts from the next write on', async (t) => {
+      const { store, another } = await opened(t, kind)
+      const other = await another()
+      const tenant = await addTenant(store)
+      const { tenantId } = tenant
+      const writtenBy = async (count: number) => {
+        t.equal(await store.pageGroups.add(someGroup(tenant), () => [someEvent(tenantId)]), 'recorded')
+        t.equal(await store.events.number({ tenantId, now: at(0), max: 10 }), count)
+      }
+      await writtenBy(0)
+      const endpoint = someEndpoint(tenantId)
+      await other.webhooks.add(endpoint)
+      await writtenBy(1)
+      await other.webhooks.change({ ...endpoint, status: 'disabled', updatedAt: at(1) }, endpoint.updatedAt)
+      await writtenBy(0)
+    })
+
+    t.test('logging is one statement, whether the tenant uses events or not', async (t) => {
+      const tested = await opened(t, kind)
+      const { tenantId } = await addTenant(tested.store)
+      const log = async () => {
+        const logs = [someLog({ tenantId, prospectId: newId('prospect') })]
+        await tested.store.activities.recordLogs(logs, () => someEvent(tenantId))
+      }
+      const countOf = async () =>
+        (await sentBy(tested, log)).filter(({ text }) => !text.includes('pg_notify')).length
+      t.equal(await countOf(), 1)
+      await tested.store.webhooks.add(someEndpoint(tenantId))
+      t.equal(await countOf(), 3, 'the endpoint is noticed')
+      t.equal(await countOf(), 1)
+    })
+
+    t.test('results of attempts are saved beside a replay of the same deliveries', async (t) => {
+      const { store, another } = await opened(t, kind)
+      const other = await another()
+      const tenant = await addTenant(store)
+      const { tenantId } = tenant
+      const endpoint = someEndpoint(tenantId)
+      await store.webhooks.add(endpoint)
+      const events = Array.from({ length: 300 }, () => someEvent(tenantId))
+      await store.pageGroups.add(someGroup(tenant), () => events)
+      await store.events.number({ tenantId, now: at(0), max: 300 })
+      const [claimed] = await store.webhooks.claim(someClaim({ now: at(0), until: at(9) }))
+      const results = events.toReversed().map(({ eventId }) => {
+        const failed = { status: 'pending', attempts: 1, nextAttemptAt: at(9), deliveredAt: null } as const
+        return { eventId, ...failed, lastStatus: 500, lastError: 'why' }
+      })
+      const state = { failures: 1, failingSince: at(0), claimableAt: null, disable: null }
+      const want = { ...endpoint, afterEventId: '', delivered: true, now: at(0), max: 300 }
+      for (let round = 0; round < 20; round++) {
+        const replayed = other.webhooks.replay(want)
+        t.equal(await store.webhooks.settle(claimed as ClaimedEndpoint, results, state), true)
+        t.equal((await replayed).made, 300)
+      }
+    })
+  },
+  ['postgres', 'tenant-routed'],
+)

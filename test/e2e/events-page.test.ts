@@ -1,0 +1,58 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { embeddedDatabase, inherited, newFolder, seed, startProgram } from '../support/program.ts'
+
+t.setTimeout(120_000)
+const ROOT = join(import.meta.dirname, '../..')
+const hasShell = spawnSync('bash', ['-c', 'command -v curl']).status === 0
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+
+t.test(
+  'the calls and the receiver in docs/events.md work as pasted',
+  { skip: hasShell ? false : 'NO BASH OR CURL HERE' },
+  async (t) => {
+    const page = readFileSync(join(ROOT, 'docs/events.md'), 'utf8')
+    const pasted = (language: string) =>
+      [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, text = '']) => text)
+    const folder = newFolder(t)
+    mkdirSync(join(folder, 'node_modules'))
+    symlinkSync(join(ROOT, 'node_modules/standardwebhooks'), join(folder, 'node_modules/standardwebhooks'))
+    const [receiver = ''] = pasted('js')
+    writeFileSync(join(folder, 'receiver.mjs'), receiver)
+    const { env } = embeddedDatabase(join(folder, 'test.db'))
+    const { apiKey } = await seed(env)
+    const server = await startProgram(t, { ...env, WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' })
+    await server.ready()
+    const port = await freePort()
+
+    const run = async (script: string) => {
+      const bash = spawn('timeout', ['60', 'bash', '-euo', 'pipefail', '-c', script], {
+        cwd: folder,
+        env: { ...inherited(), URL: server.url, KEY: apiKey, PORT: String(port) },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      return (await bash.stdout.setEncoding('utf8').toArray()).join('')
+    }
+    const [webhooks = '', feed = ''] = pasted('sh')
+    t.equal(await run(webhooks), '204\ntrue\n2\nwhsec_\n')
+    const lines = readFileSync(join(folder, 'received.txt'), 'utf8').trim().split('\n')
+    const [tested, ...others] = lines.map((line) => line.replace(/^event_\w{26} /, ''))
+    t.equal(tested, 'webhook_endpoint.test undefined')
+    for (const type of ['prospect.created', 'prospect_log.created'])
+      t.ok(
+        others.some((line) => line.startsWith(`${type} prospect_`)),
+        type,
+      )
+    t.equal(await run(feed), 'false\n')
+  },
+)

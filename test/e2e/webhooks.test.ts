@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+import t, { type Test } from 'tap'
+import { diagnosed } from '../support/doctor.ts'
+import { caller, databaseKinds, type Environment, seed, startProgram, until } from '../support/program.ts'
+
+t.setTimeout(120_000)
+
+type Received = { readonly headers: Record<string, string>; readonly body: string }
+/** A receiver that answers with this status and keeps what it gets. */
+const receiver = async (t: Test) => {
+  const received: Received[] = []
+  const it = { received, status: 200, url: '' }
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString()
+    received.push({ headers: request.headers as Record<string, string>, body })
+    response.writeHead(it.status).end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close().closeAllConnections())
+  it.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?key=private`
+  return it
+}
+
+for (const kind of databaseKinds()) {
+  t.teardown(() => kind.end())
+  t.test(`webhooks of a server on ${kind.name}`, { skip: kind.skip ?? false }, async (t) => {
+    const database = await kind.open(t)
+    const env = {
+      ...database.env,
+      WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8',
+      SECRETS_KEY: randomBytes(32).toString('base64'),
+    }
+    const { apiKey, tenantId } = await seed(env)
+    const server = await startProgram(t, env)
+    await server.ready()
+    const call = caller(server.url, apiKey)
+    const target = await receiver(t)
+    const { received } = target
+
+    const created = await call('POST', '/v0/webhook_endpoints', { url: target.url })
+    t.equal(created.status, 201)
+    const { secret, webhookEndpointId } = created.body
+    const endpoint = `/v0/webhook_endpoints/${webhookEndpointId}`
+    const log = (email: string) =>
+      call('POST', '/v0/prospect_logs', { source: 'crm', email, payload: { form: 'contact' } })
+
+    const { body: receipt } = await log('ada@example.com')
+    await until('both events arrived', () => received.length === 2)
+    const webhook = new Webhook(secret)
+    const bodies = received.map(
+      ({ headers, body }) => webhook.verify(body, headers) as { type: string; data: object },
+    )
+    const byType = Object.fromEntries(bodies.map(({ type, data }) => [type, data]))
+    t.match(byType, {
+      'prospect.created': { prospectId: receipt.prospectId, email: 'ada@example.com' },
+      'prospect_log.created': { prospectLogId: receipt.prospectLogId, payload: { form: 'contact' } },
+    })
+    t.match(received[0]?.headers['user-agent'], /^prospect-pages\/\d/)
+
+    t.test('a rotated secret signs together with the old one', async (t) => {
+      received.length = 0
+      const { body: rotated } = await call('POST', `${endpoint}/rotate_secret`, { overlapHours: 1 })
+      await log('bob@example.com')
+      await until('the events arrived', () => received.length === 2)
+      for (const { headers, body } of received)
+        for (const secret of [rotated.secret, created.body.secret])
+          t.ok(new Webhook(secret).verify(body, headers))
+    })
+
+    t.test('secrets are encrypted in the database, and in no log; doctor says so', async (t) => {
+      const rows = await database.rows('select secret, previous_secret from webhook_endpoints')
+      t.equal(rows.length, 1)
+      t.notMatch(JSON.stringify(rows), /whsec_/)
+      t.notMatch(server.stderr(), /whsec_|key=private/)
+      const detailFor = async (env: Environment) => (await diagnosed(t, env)).named('webhook secrets')?.detail
+      t.equal(await detailFor(env), 'new ones are encrypted')
+      t.match(await detailFor(database.env), /^warning: .*SECRETS_KEY/)
+    })
+
+    t.test('an address that is not allowed is refused, and the refusal names the setting', async (t) => {
+      const { status, body } = await call('POST', '/v0/webhook_endpoints', { url: 'https://10.0.0.1/hook' })
+      t.equal(status, 400)
+      t.match(body.errors, [{ pointer: '/url', detail: /WEBHOOKS_ALLOWED_NETWORKS/ }])
+    })
+
+    t.test('a receiver that is gone for good is disabled, and that is a line in the log', async (t) => {
+      target.status = 410
+      await log('eve@example.com')
+      await until('it is disabled', async () => (await call('GET', endpoint)).body.status === 'disabled')
+      await until('it is logged', () =>
+        server.logs().find(({ msg }) => msg === 'A webhook endpoint was disabled.'),
+      )
+      const line = server.logs().find(({ msg }) => msg === 'A webhook endpoint was disabled.')
+      t.match(line, { tenantId, webhookEndpointId, host: /^127\.0\.0\.1:\d+$/, reason: /410/ })
+      const metrics = await (await fetch(`${server.url}/metrics`)).text()
+      t.match(metrics, /prospect_pages_webhook_attempts_total\{outcome="delivered"\} [4-9]/)
+      t.match(metrics, /prospect_pages_webhook_attempts_total\{outcome="failed"\} [12]/)
+    })
+
+    t.test('after SIGTERM the server ends soon, and nothing is left in flight', async (t) => {
+      t.equal(await server.stop(), 0)
+    })
+  })
+}

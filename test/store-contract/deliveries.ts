@@ -1,0 +1,186 @@
+import type { ClaimedEndpoint, Store, StoredDelivery, StoredEndpoint } from 'prospect-pages'
+import { equal, like, same } from './assertions.ts'
+import { section } from './contract.ts'
+import { DELETED, namesOf, outboxOf } from './outbox.ts'
+import { at, newId, scribbleOn, someEvent } from './rows.ts'
+import { watching } from './signals.ts'
+import { delivered } from './webhooks.ts'
+
+const settingOf = async ({ store }: { readonly store: Store }) => {
+  const ours = await outboxOf(store)
+  const endpoint = await ours.addEndpoint()
+  const settle = async (...results: Partial<StoredDelivery>[]) => {
+    const [claimed] = await ours.claim(0, { until: at(0) })
+    const all = results.map((result) => ({ ...delivered(''), ...result }))
+    const state = { failures: 0, failingSince: null, claimableAt: null, disable: null }
+    equal(await store.webhooks.settle(claimed as ClaimedEndpoint, all, state), true)
+  }
+  const sweep = async (max: number) => {
+    const [claimed] = await ours.claim(0, { until: at(0) })
+    return store.webhooks.sweep(claimed as ClaimedEndpoint, 'disabled', max)
+  }
+  const list = async (
+    fields: { status?: StoredDelivery['status']; beforeId?: string; limit?: number } = {},
+  ) => {
+    const all = { ...namesOf(endpoint), status: null, beforeId: null, limit: 100, ...fields }
+    return (await store.webhooks.deliveries(all)).rows
+  }
+  const replay = (fields: { afterEventId?: string; delivered?: boolean; max?: number } = {}) => {
+    const all = { afterEventId: '', delivered: false, now: at(70), max: 100, ...fields }
+    return store.webhooks.replay({ ...namesOf(endpoint), ...all })
+  }
+  const dueAt = (ms: number) => ours.dueAt(endpoint, ms)
+  return { ours, endpoint, settle, sweep, list, replay, dueAt }
+}
+const FAILED = {
+  status: 'failed',
+  attempts: 10,
+  lastStatus: 500,
+  lastError: 'why',
+  deliveredAt: null,
+} as const
+
+export const deliveries = section('deliveries', settingOf, {
+  'they are listed newest event first, with every field and the type of their event': async (given) => {
+    const { ours, endpoint, settle, list } = given
+    const [one = '', two = ''] = await ours.addEvents(2, { type: 'page.deleted' })
+    await settle({ eventId: one })
+    const rest = { ...namesOf(endpoint), createdAt: at(0), type: 'page.deleted' }
+    const pending = { status: 'pending', attempts: 0, nextAttemptAt: at(0), lastStatus: null }
+    scribbleOn(await list())
+    same(await list(), [
+      { ...rest, ...pending, eventId: two, lastError: null, deliveredAt: null },
+      { ...rest, ...delivered(one) },
+    ])
+  },
+
+  'those of one status are listed, slice by slice': async ({ ours, settle, list }) => {
+    const ids = await ours.addEvents(9)
+    await settle(...ids.filter((_, i) => i % 2 === 0).map((eventId) => ({ eventId })))
+    const [one, two, ...more] = await list({ status: 'delivered', limit: 2 })
+    // One more shows that they go on.
+    same([one?.eventId, two?.eventId, more.length], [ids[8], ids[6], 1])
+    const rest = await list({ status: 'delivered', limit: 9, beforeId: String(two?.eventId) })
+    same(
+      rest.map(({ eventId }) => eventId),
+      [ids[4], ids[2], ids[0]],
+    )
+    equal((await list({ status: 'pending' })).length, 4)
+    same(await list({ status: 'failed' }), [])
+  },
+
+  'what is pending for a disabled endpoint fails, so many at a time': async ({
+    ours,
+    endpoint,
+    settle,
+    sweep,
+    list,
+  }) => {
+    const [first = ''] = await ours.addEvents(6)
+    await settle({ eventId: first })
+    await ours.changeEndpoint(endpoint, { status: 'disabled' })
+    equal(await sweep(4), true)
+    equal((await list({ status: 'failed' })).length, 4)
+    equal(await sweep(4), false)
+    equal((await list({ status: 'failed' })).length, 5)
+    like((await list())[0], { status: 'failed', nextAttemptAt: null, lastError: 'disabled' })
+    like(await list({ status: 'delivered' }), [{ eventId: first }])
+    same(await ours.claim(1e6), [])
+  },
+
+  'what a deleted endpoint was to get is deleted, so many at a time, and then the endpoint': async (
+    given,
+  ) => {
+    const { ours, endpoint, settle, sweep, list } = given
+    const [first = ''] = await ours.addEvents(6)
+    await settle({ eventId: first })
+    await ours.changeEndpoint(endpoint, DELETED)
+    equal(await sweep(4), true)
+    equal((await list()).length, 2)
+    while (await sweep(4));
+    same(await list(), [])
+    same(await ours.claim(1e6), [])
+    equal((await ours.read()).length, 6)
+  },
+
+  'an endpoint that was enabled again meanwhile loses nothing': async ({ ours, endpoint, store, list }) => {
+    await ours.addEvents(2)
+    await ours.changeEndpoint(endpoint, { status: 'disabled' })
+    const [claimed] = await ours.claim(0)
+    await ours.changeEndpoint(endpoint, { status: 'enabled' })
+    equal(await store.webhooks.sweep(claimed as ClaimedEndpoint, 'disabled', 9), false)
+    equal((await list({ status: 'pending' })).length, 2)
+  },
+
+  'one that is retried is due now, with no attempts': async ({ ours, endpoint, store, settle, dueAt }) => {
+    const [one = '', two = ''] = await ours.addEvents(2)
+    await settle({ eventId: one, ...FAILED }, { eventId: two })
+    same(await dueAt(1e6), [])
+    const again = {
+      status: 'pending',
+      attempts: 0,
+      nextAttemptAt: at(50),
+      deliveredAt: null,
+      type: 'page_group.created',
+    }
+    const names = namesOf(endpoint)
+    like(await store.webhooks.retry({ ...names, eventId: one, now: at(50) }), { eventId: one, ...again })
+    like(await store.webhooks.retry({ ...names, eventId: two, now: at(50) }), { eventId: two, ...again })
+    equal(await store.webhooks.retry({ ...names, eventId: newId('event'), now: at(50) }), null)
+    same(await dueAt(49), [])
+    same((await dueAt(50)).sort(), [one, two])
+  },
+
+  'a replay makes those due that were not delivered, or all': async ({ ours, settle, replay, dueAt }) => {
+    const [pending = '', failed = '', done = ''] = await ours.addEvents(3)
+    await settle({ eventId: failed, ...FAILED }, { eventId: done })
+    same(await replay(), { made: 2, lastEventId: null })
+    same([await dueAt(69), await dueAt(70)], [[], [pending, failed]])
+    same(await replay({ delivered: true }), { made: 3, lastEventId: null })
+    same((await dueAt(70)).sort(), [pending, failed, done])
+  },
+
+  'a replay delivers events from before the endpoint, of its types, so many at a time': async (given) => {
+    const { ours, store } = given
+    const old = await ours.addEvents(5, { type: 'page.updated' })
+    const [other] = await ours.addEvents(1, { type: 'page.deleted' })
+    const late: StoredEndpoint = await ours.addEndpoint({ types: ['page.updated'] })
+    const from = (afterEventId: string) =>
+      store.webhooks.replay({ ...namesOf(late), afterEventId, delivered: false, now: at(0), max: 3 })
+    same(await from(old[0] as string), { made: 3, lastEventId: old[3] })
+    const { made } = await from(old[3] as string)
+    equal(made, 1)
+    same(await from(String(other)), { made: 0, lastEventId: null })
+    same((await ours.dueAt(late, 0)).sort(), old.slice(1))
+  },
+
+  'how many are pending is counted up to a bound, and since when': async ({ ours, store, settle }) => {
+    same(await store.webhooks.backlog(9), { count: 0, oldest: null })
+    const [first = ''] = await ours.addEvents(4)
+    await settle({ eventId: first })
+    same(await store.webhooks.backlog(9), { count: 3, oldest: at(0) })
+    equal((await store.webhooks.backlog(2)).count, 2)
+  },
+
+  'whatever makes deliveries due, or leads to them, emits a signal': async ({
+    ours,
+    endpoint,
+    store,
+    replay,
+  }) => {
+    const { next } = watching(store)
+    const emitting = async (act: () => Promise<unknown>) => {
+      const emitted = next('events')
+      await act()
+      await emitted
+    }
+    const event = someEvent(ours.tenantId)
+    await emitting(() => ours.write(event))
+    await emitting(() => ours.number())
+    const { eventId } = event
+    await emitting(() => store.webhooks.retry({ ...namesOf(endpoint), eventId, now: at(0) }))
+    await emitting(() => replay({ delivered: true }))
+    await ours.changeEndpoint(endpoint, { status: 'disabled' })
+    await emitting(() => ours.changeEndpoint(endpoint, { status: 'enabled' }))
+  },
+})

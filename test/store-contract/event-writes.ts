@@ -1,0 +1,152 @@
+import type { EventsOf, Settlement, Store } from 'prospect-pages'
+import { like, same } from './assertions.ts'
+import { type Subject, section } from './contract.ts'
+import { outboxOf } from './outbox.ts'
+import {
+  at,
+  emailFields,
+  keyFields,
+  newId,
+  type SomeTenant,
+  someClaim,
+  someErasure,
+  someEvent,
+  someGroup,
+  someLog,
+  somePage,
+  someProspect,
+} from './rows.ts'
+
+type Write = (events: EventsOf) => Promise<unknown>
+
+/** A write of each verb that saves all or nothing. Done once more it is overtaken. */
+const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Promise<Write>>> = {
+  'activities.record': async ({ activities }, { tenantId }) => {
+    const prospect = someProspect(tenantId)
+    const logs = [someLog(prospect, keyFields('one'))]
+    return (events) => activities.record({ prospects: [prospect], logs }, events)
+  },
+  'prospects.update': async ({ activities, prospects }, { tenantId }) => {
+    const [one, two] = [someProspect(tenantId), someProspect(tenantId)]
+    await activities.record({ prospects: [one, two], logs: [] })
+    const ids = [one, two].map(({ prospectId }) => prospectId)
+    const update = { tenantId, email: emailFields('ada@x'), name: undefined, updatedAt: at(1) }
+    // The second is to have the email that the first has by then.
+    return (events) => prospects.update({ ...update, prospectId: String(ids.shift()) }, events)
+  },
+  'erasures.record': async ({ activities, erasures }, { tenantId }) => {
+    const prospect = someProspect(tenantId)
+    await activities.record({ prospects: [prospect], logs: [] })
+    const erasure = someErasure(tenantId, { prospectId: prospect.prospectId })
+    return (events) => erasures.record({ tenantId, now: at(1), erasure, block: null }, events)
+  },
+  'pageGroups.add': async ({ pageGroups }, tenant) => {
+    const group = someGroup(tenant, keyFields('one'))
+    return (events) => pageGroups.add(group, events)
+  },
+  'pageGroups.change': async ({ pageGroups }, tenant) => {
+    const group = someGroup(tenant)
+    await pageGroups.add(group)
+    return (events) => pageGroups.change({ ...group, updatedAt: at(1) }, at(0), undefined, events)
+  },
+  'pages.record': async (store, tenant) => {
+    const page = somePage(await addGroup(store, tenant), keyFields('one'))
+    return (events) => store.pages.record([page], events)
+  },
+  'pages.change': async (store, tenant) => {
+    const page = await addPage(store, tenant)
+    const change = { publishedVersionId: null, latestVersionId: page.versionId, revision: 1, added: null }
+    return (events) =>
+      store.pages.change({ ...page, ...change, inActiveGroup: false, publishes: false }, events)
+  },
+  'pages.remove': async (store, tenant) => {
+    const page = await addPage(store, tenant)
+    return (events) => store.pages.remove({ ...page, revision: 1 }, events)
+  },
+}
+
+const testOf = (name: string): [title: string, body: (given: Subject) => Promise<void>] => [
+  `${name} saves events with its change, only of a tenant that uses them, and none when overtaken`,
+  async ({ store }) => {
+    const [user, other] = [await outboxOf(store), await outboxOf(store)]
+    await user.addEndpoint()
+    const write = (await WRITES[name]?.(store, user.tenant)) as Write
+    const events = [someEvent(user.tenantId), someEvent(user.tenantId)]
+    await write(() => events)
+    same(await write(() => [someEvent(user.tenantId)]), 'overtaken')
+    const writeOther = (await WRITES[name]?.(store, other.tenant)) as Write
+    await writeOther(() => [someEvent(other.tenantId)])
+    same(await writeOther(() => [someEvent(other.tenantId)]), 'overtaken')
+
+    same(await store.events.waiting('', 10), [user.tenantId])
+    same([await user.number(), await other.number()], [2, 0])
+    same(
+      await user.read(),
+      events.map((event, i) => ({ ...event, sequence: i + 1 })),
+    )
+  },
+]
+
+export const eventWrites = section('event writes', () => ({}), {
+  ...Object.fromEntries(Object.keys(WRITES).map(testOf)),
+
+  'activities.record saves the events of those tenants of a list that use them': async ({ store }) => {
+    const [one, other, two] = [await outboxOf(store), await outboxOf(store), await outboxOf(store)]
+    await one.addEndpoint()
+    await two.addEndpoint()
+    const prospects = [two, other, one].map(({ tenantId }) => someProspect(tenantId))
+    const events = prospects.map(({ tenantId }) => someEvent(tenantId))
+    await store.activities.record({ prospects, logs: [] }, () => events)
+    same(await store.events.waiting('', 10), [one.tenantId, two.tenantId])
+  },
+
+  'activities.recordLogs saves the events of the logs that it adds': async ({ store }) => {
+    const [user, other] = [await outboxOf(store), await outboxOf(store)]
+    await user.addEndpoint()
+    const [ours, theirs] = [user, other].map(({ tenantId }) => ({ tenantId, prospectId: newId('prospect') }))
+    if (ours === undefined || theirs === undefined) return
+    await store.activities.recordLogs([someLog(ours, keyFields('taken'))])
+    const added = someLog(ours, keyFields('new'))
+    const logs = [someLog(ours, keyFields('taken')), added, someLog(theirs)]
+    await store.activities.recordLogs(logs, ({ tenantId, prospectLogId }) =>
+      someEvent(tenantId, { type: 'prospect_log.created', ids: { prospectLogId } }),
+    )
+    same([await user.number(), await other.number()], [1, 0])
+    like(await user.read(), [{ type: 'prospect_log.created', ids: { prospectLogId: added.prospectLogId } }])
+  },
+
+  'versions.settle saves the events of the versions that it ends': async ({ store }) => {
+    const user = await outboxOf(store)
+    await user.addEndpoint()
+    const group = await addGroup(store, user.tenant)
+    const pages = Array.from({ length: 4 }, () => somePage(group))
+    await store.pages.record(pages)
+    await store.versions.claim(someClaim())
+    const settlements = pages.map(({ pageId, versionId }, i): Settlement => {
+      const version = { pageId, versionId, attempt: i === 0 ? 7 : 1 }
+      if (i === 1) return { ...version, status: 'processing', claimableAt: at(1), counts: true }
+      if (i === 2) return { ...version, status: 'failed', reason: 'why' }
+      return { ...version, status: 'published', at: at(1), computedName: null }
+    })
+    const eventOf = ({ versionId, status }: Settlement) =>
+      someEvent(user.tenantId, { type: `page_version.${status as 'failed'}`, ids: { versionId } })
+    await store.versions.settle(user.tenantId, settlements, eventOf)
+    await user.number()
+    const saved = (await user.read()).map(({ type, ids }) => [type, ids.versionId])
+    same(saved.sort(), [
+      ['page_version.failed', pages[2]?.versionId],
+      ['page_version.published', pages[3]?.versionId],
+    ])
+  },
+})
+
+const addGroup = async ({ pageGroups }: Store, tenant: SomeTenant) => {
+  const group = someGroup(tenant)
+  await pageGroups.add(group)
+  return group
+}
+const addPage = async (store: Store, tenant: SomeTenant) => {
+  const page = somePage(await addGroup(store, tenant))
+  await store.pages.record([page])
+  return page
+}

@@ -1,0 +1,250 @@
+import type { ClaimedEndpoint, DeliveryResult, StoredEndpoint } from 'prospect-pages'
+import { equal, like, ok, same } from './assertions.ts'
+import { times } from './concurrency.ts'
+import { section } from './contract.ts'
+import { DELETED, namesOf, outboxOf } from './outbox.ts'
+import { at, newId, scribbleOn, someEndpoint, someEvent } from './rows.ts'
+
+const CALM = { failures: 0, failingSince: null, claimableAt: null, disable: null }
+const idsOf = (endpoints: readonly StoredEndpoint[]) =>
+  endpoints.map(({ webhookEndpointId }) => webhookEndpointId)
+
+export const delivered = (eventId: string): DeliveryResult => ({
+  ...{ eventId, status: 'delivered', attempts: 1, nextAttemptAt: null },
+  ...{ lastStatus: 204, lastError: null, deliveredAt: at(9) },
+})
+const retried = (eventId: string, ms: number): DeliveryResult => ({
+  ...{ eventId, status: 'pending', attempts: 1, nextAttemptAt: at(ms) },
+  ...{ lastStatus: 500, lastError: 'why', deliveredAt: null },
+})
+
+export const webhooks = section('webhooks', async ({ store }) => ({ ours: await outboxOf(store) }), {
+  'endpoints are listed oldest first and found, with every field': async ({ ours, store }) => {
+    const plain = await ours.addEndpoint()
+    const full = await ours.addEndpoint({
+      ...{ types: ['page.created', 'prospect.erased'], description: '"Ada\'s", {NULL}', status: 'disabled' },
+      ...{ disabledReason: 'why', secret: 's', previousSecret: 'p', previousSecretUntil: at(9) },
+      ...{ failures: 3, failingSince: at(5), createdAt: at(1), updatedAt: at(2) },
+    })
+    same(await store.webhooks.list(ours.tenantId), [plain, full])
+    const copy = structuredClone(full)
+    scribbleOn(full)
+    scribbleOn(await store.webhooks.find(copy))
+    scribbleOn(await store.webhooks.list(ours.tenantId))
+    same(await store.webhooks.find(namesOf(copy)), copy)
+  },
+
+  'a deleted endpoint is neither listed nor found': async ({ ours, store }) => {
+    const endpoint = await ours.addEndpoint()
+    await ours.changeEndpoint(endpoint, DELETED)
+    same(await store.webhooks.list(ours.tenantId), [])
+    equal(await store.webhooks.find(endpoint), null)
+  },
+
+  'of endpoints added at once in one slot one is, and a deleted one frees its slot': async ({
+    ours,
+    store,
+    another,
+  }) => {
+    const stores = [store, await another()]
+    const added = await Promise.all(
+      times(6, (i) => stores[i % 2]?.webhooks.add(someEndpoint(ours.tenantId, { slot: 20 }))),
+    )
+    equal(added.filter((outcome) => outcome === 'recorded').length, 1)
+    equal(added.filter((outcome) => outcome === 'overtaken').length, 5)
+    const [endpoint, ...others] = await store.webhooks.list(ours.tenantId)
+    same(others, [])
+    await ours.changeEndpoint(endpoint as StoredEndpoint, DELETED)
+    await ours.changeEndpoint(await ours.addEndpoint({ slot: 20 }), DELETED)
+    await ours.addEndpoint({ slot: 20 })
+  },
+
+  'of changes of what was read at once one is saved, with every field': async ({ ours, store, another }) => {
+    const before = await ours.addEndpoint({ types: ['page.created'] })
+    const stores = [store, await another()]
+    const changes = times(6, (i): StoredEndpoint => {
+      return { ...before, url: `https://example.com/${i}`, types: null, secret: 'new', updatedAt: at(i + 1) }
+    })
+    const outcomes = await Promise.all(changes.map((to, i) => stores[i % 2]?.webhooks.change(to, at(0))))
+    equal(outcomes.filter((outcome) => outcome === 'recorded').length, 1)
+    same(await store.webhooks.find(before), changes[outcomes.indexOf('recorded')])
+  },
+
+  'a change keeps the failures counted meanwhile, unless it enables the endpoint': async ({
+    ours,
+    store,
+  }) => {
+    const endpoint = await ours.addEndpoint()
+    await ours.addEvents(1)
+    const [claimed] = await ours.claim(0)
+    const counted = { failures: 7, failingSince: at(3) }
+    await store.webhooks.settle(claimed as ClaimedEndpoint, [], { ...CALM, ...counted })
+    const change = { ...endpoint, status: 'disabled', updatedAt: at(1) } as const
+    equal(await store.webhooks.change(change, at(0)), 'recorded')
+    same(await store.webhooks.find(endpoint), { ...change, ...counted })
+    const enabled = { ...endpoint, updatedAt: at(2) }
+    equal(await store.webhooks.change({ ...enabled, ...counted }, at(1)), 'recorded')
+    same(await store.webhooks.find(endpoint), enabled)
+  },
+
+  'an event is delivered to the enabled endpoints that take its type': async ({ ours }) => {
+    const all = await ours.addEndpoint()
+    const some = await ours.addEndpoint({ types: ['page.created', 'page.updated'] })
+    const disabled = await ours.addEndpoint({ status: 'disabled' })
+    await ours.changeEndpoint(await ours.addEndpoint(), DELETED)
+    const [other] = await ours.addEvents(1, { type: 'page.deleted' })
+    const [taken] = await ours.addEvents(1, { type: 'page.updated' })
+    same(await ours.deliveriesOf(all), [
+      [taken, 'pending'],
+      [other, 'pending'],
+    ])
+    same(await ours.deliveriesOf(some), [[taken, 'pending']])
+    same(await ours.deliveriesOf(disabled), [])
+  },
+
+  'an endpoint with a due delivery is claimed by one sender, until its lease ends': async ({
+    ours,
+    store,
+    another,
+  }) => {
+    const other = await another()
+    const endpoint = await ours.addEndpoint()
+    same(await ours.claim(0), [])
+    await ours.addEvents(3)
+    const claimed = await Promise.all(times(6, (i) => ours.claim(0, {}, i % 2 ? store : other)))
+    same(claimed.flat(), [{ ...endpoint, claims: 1 }])
+    same(await ours.claim(999, {}, other), [])
+    like(await ours.claim(1_000, { until: at(1e9) }, other), [{ claims: 2 }])
+    same(await ours.claim(2_000), [])
+    // Somebody whose clock is wrong has it.
+    like(await ours.claim(2_000, { horizon: at(1e8) }), [{ claims: 3 }])
+  },
+
+  'several endpoints are claimed, as many as wanted, and no one twice': async ({ ours, store }) => {
+    const theirs = await outboxOf(store)
+    for (const { addEndpoint, addEvents } of [ours, theirs]) {
+      for (let n = 0; n < 3; n++) await addEndpoint()
+      await addEvents(2)
+    }
+    const claims = await Promise.all([ours.claim(0, { max: 4 }), ours.claim(0, { max: 4 })])
+    ok(claims.every(({ length }) => length <= 4))
+    const ids = [...claims, await ours.claim(0, { max: 4 })].flatMap(idsOf)
+    const all = [
+      ...(await store.webhooks.list(ours.tenantId)),
+      ...(await store.webhooks.list(theirs.tenantId)),
+    ]
+    same(ids.sort(), idsOf(all).sort())
+    const [first = '', last] = [ours.tenantId, theirs.tenantId].sort()
+    const claimed = await ours.claim(1_000, { afterTenantId: first })
+    same(new Set(claimed.map(({ tenantId }) => tenantId)), new Set([last]))
+  },
+
+  'an endpoint is claimed if it is enabled and a delivery is due, disabled and one is pending, or deleted':
+    async ({ ours, store }) => {
+      const [enabled, disabled, deleted] = [
+        await ours.addEndpoint(),
+        await ours.addEndpoint(),
+        await ours.addEndpoint(),
+      ]
+      const [eventId = ''] = await ours.addEvents(1)
+      await ours.changeEndpoint(await ours.addEndpoint(), { status: 'disabled' })
+      const claimed = await ours.claim(0, { until: at(0) })
+      equal(claimed.length, 3)
+      for (const endpoint of claimed) await store.webhooks.settle(endpoint, [retried(eventId, 50)], CALM)
+      same(await ours.claim(49), [])
+      await ours.changeEndpoint(disabled, { status: 'disabled' })
+      await ours.changeEndpoint(deleted, DELETED)
+      const empty = await ours.changeEndpoint(await ours.addEndpoint(), DELETED)
+      const swept = await ours.claim(49, { until: at(50) })
+      same(swept.map(({ status }) => status).sort(), ['deleted', 'deleted', 'disabled'])
+      same(idsOf(await ours.claim(50)).sort(), idsOf([enabled, disabled, deleted, empty]))
+    },
+
+  'what is due is read in the order of its times, with its event and its attempts': async ({
+    ours,
+    store,
+  }) => {
+    const endpoint = await ours.addEndpoint()
+    const [one = '', two = '', three = ''] = await ours.addEvents(3, {
+      createdAt: at(3),
+      apiKeyId: newId('apikey'),
+    })
+    const [claimed] = await ours.claim(0)
+    const results = [retried(one, 30), retried(two, 10), delivered(three)]
+    equal(await store.webhooks.settle(claimed as ClaimedEndpoint, results, CALM), true)
+    same(await ours.dueAt(endpoint, 9), [])
+    same(await ours.dueAt(endpoint, 10), [two])
+    same(await ours.dueAt(endpoint, 30, 1), [two])
+    same(await ours.dueAt(endpoint, 30), [two, one])
+    const [due] = await store.webhooks.due({ ...namesOf(endpoint), now: at(10), max: 1 })
+    same(due, { attempts: 1, event: (await ours.read())[1] })
+  },
+
+  'a sender that has lost its claim saves nothing': async ({ ours, store }) => {
+    const endpoint = await ours.addEndpoint()
+    const [eventId = ''] = await ours.addEvents(1)
+    const [late] = await ours.claim(0)
+    const [current] = await ours.claim(1_000)
+    const event = someEvent(ours.tenantId)
+    const state = { ...CALM, failures: 4, failingSince: at(1), disable: { reason: 'why', event } }
+    equal(await store.webhooks.settle(late as ClaimedEndpoint, [delivered(eventId)], state), false)
+    same(await ours.deliveriesOf(endpoint), [[eventId, 'pending']])
+    same(await store.webhooks.find(endpoint), endpoint)
+    equal(await ours.number(), 0)
+    equal(await store.webhooks.settle(current as ClaimedEndpoint, [delivered(eventId)], CALM), true)
+    same(await ours.deliveriesOf(endpoint), [[eventId, 'delivered']])
+  },
+
+  'an endpoint that fails counts it, rests, and is claimed again afterwards': async ({ ours, store }) => {
+    const endpoint = await ours.addEndpoint()
+    const [eventId = ''] = await ours.addEvents(1)
+    const [claimed] = await ours.claim(0)
+    const state = { ...CALM, failures: 5, failingSince: at(2), claimableAt: at(60_000) }
+    equal(await store.webhooks.settle(claimed as ClaimedEndpoint, [retried(eventId, 20)], state), true)
+    same(await store.webhooks.find(endpoint), { ...endpoint, failures: 5, failingSince: at(2) })
+    same(await ours.claim(59_999), [])
+    like(await ours.claim(60_000), [{ failures: 5, claims: 2 }])
+  },
+
+  'a failing endpoint is disabled with its event': async ({ ours, store }) => {
+    const endpoint = await ours.addEndpoint()
+    const other = await ours.addEndpoint()
+    const [eventId = ''] = await ours.addEvents(1)
+    const claimed = (await ours.claim(0)).find(({ slot }) => slot === endpoint.slot) as ClaimedEndpoint
+    const event = someEvent(ours.tenantId, { type: 'webhook_endpoint.disabled', createdAt: at(8) })
+    const state = { ...CALM, failures: 9, failingSince: at(2), disable: { reason: 'why', event } }
+    equal(await store.webhooks.settle(claimed, [retried(eventId, 20)], state), true)
+    const disabled = { status: 'disabled', disabledReason: 'why', updatedAt: at(8) }
+    same(await store.webhooks.find(endpoint), { ...endpoint, ...disabled, failures: 9, failingSince: at(2) })
+    equal(await ours.number(), 1)
+    like(await ours.read(1), [event])
+    equal((await ours.deliveriesOf(endpoint)).length, 1)
+    equal((await ours.deliveriesOf(other)).length, 2)
+  },
+
+  'an endpoint that was changed by hand meanwhile is not disabled': async ({ ours, store }) => {
+    const endpoint = await ours.addEndpoint()
+    const [eventId = ''] = await ours.addEvents(1)
+    const [claimed] = await ours.claim(0)
+    await ours.changeEndpoint(endpoint, { url: 'https://example.com/repaired' })
+    const disable = { reason: 'why', event: someEvent(ours.tenantId) }
+    const state = { ...CALM, failures: 9, failingSince: at(2), disable }
+    equal(await store.webhooks.settle(claimed as ClaimedEndpoint, [retried(eventId, 20)], state), true)
+    like(await store.webhooks.find(endpoint), { status: 'enabled', disabledReason: null, updatedAt: at(1) })
+    equal(await ours.number(), 0)
+    same(await ours.dueAt(endpoint, 19), [])
+  },
+
+  'an endpoint that is enabled again is claimable at once': async ({ ours }) => {
+    const endpoint = await ours.addEndpoint()
+    await ours.addEvents(1)
+    const until = at(60_000)
+    equal((await ours.claim(0, { until })).length, 1)
+    await ours.changeEndpoint(endpoint, { url: 'https://example.com/other' })
+    same(await ours.claim(10), [])
+    await ours.changeEndpoint(endpoint, { status: 'disabled' })
+    await ours.changeEndpoint(endpoint, { status: 'enabled', failures: 0, failingSince: null })
+    like(await ours.claim(10), [{ status: 'enabled', claims: 2 }])
+    same(await ours.claim(10), [])
+  },
+})
