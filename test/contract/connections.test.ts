@@ -251,6 +251,10 @@ t.test('an address that takes connections and drops them is one that cannot answ
   })
   t.match(await noOf(store.migrate()), { kind: 'unavailable' })
   await assumed
-  t.strictSame(signals.slice(0, 4), ['keys', 'versions', 'keys', 'versions'], 'it may have missed them')
+  t.strictSame(
+    signals.slice(0, 6),
+    ['keys', 'versions', 'events', 'keys', 'versions', 'events'],
+    'it may have missed them',
+  )
   await store.close()
 })
