@@ -650,43 +650,7 @@ export interface webhooks {
          * A prospect was created
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["ProspectCreatedWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveProspectCreatedWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -706,43 +670,7 @@ export interface webhooks {
          * The email or the name of a prospect changed
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["ProspectUpdatedWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveProspectUpdatedWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -762,43 +690,7 @@ export interface webhooks {
          * A prospect was erased
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["ProspectErasedWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveProspectErasedWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -818,43 +710,7 @@ export interface webhooks {
          * An activity was logged
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["ProspectLogCreatedWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveProspectLogCreatedWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -874,43 +730,7 @@ export interface webhooks {
          * A page group was created
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["PageGroupCreatedWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receivePageGroupCreatedWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -930,43 +750,7 @@ export interface webhooks {
          * A page group was changed, archived or deleted
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["PageGroupUpdatedWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receivePageGroupUpdatedWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -986,43 +770,7 @@ export interface webhooks {
          * A page was created
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["PageCreatedWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receivePageCreatedWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1042,43 +790,7 @@ export interface webhooks {
          * A page was renamed
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["PageUpdatedWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receivePageUpdatedWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1098,43 +810,7 @@ export interface webhooks {
          * A page was deleted
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["PageDeletedWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receivePageDeletedWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1154,43 +830,7 @@ export interface webhooks {
          * A version is ready, and not published
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["PageVersionReadyWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receivePageVersionReadyWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1210,43 +850,7 @@ export interface webhooks {
          * A version was published
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["PageVersionPublishedWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receivePageVersionPublishedWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1266,43 +870,7 @@ export interface webhooks {
          * A version failed
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["PageVersionFailedWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receivePageVersionFailedWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1322,43 +890,7 @@ export interface webhooks {
          * The published version of a page was withdrawn
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["PageUnpublishedWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receivePageUnpublishedWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1378,43 +910,7 @@ export interface webhooks {
          * The service disabled a webhook endpoint
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["WebhookEndpointDisabledWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveWebhookEndpointDisabledWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1434,43 +930,7 @@ export interface webhooks {
          * A test was requested
          * @description `data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.
          */
-        post: {
-            parameters: {
-                query?: never;
-                header: {
-                    /** @description The id of the event, the same with every attempt. */
-                    "webhook-id": string;
-                    /** @description When this attempt was made, in seconds since 1970. */
-                    "webhook-timestamp": number;
-                    /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
-                    "webhook-signature": string;
-                };
-                path?: never;
-                cookie?: never;
-            };
-            /** @description A JSON object in UTF-8. */
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["WebhookEndpointTestWebhook"];
-                };
-            };
-            responses: {
-                /** @description Gone. The endpoint is disabled: nothing more is sent. */
-                410: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-                /** @description Received. Any other answer is a failure: the webhook is sent again. */
-                "2XX": {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
-                };
-            };
-        };
+        post: operations["receiveWebhookEndpointTestWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -8216,6 +7676,561 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["UnavailableProblem"];
                 };
+            };
+        };
+    };
+    receiveProspectCreatedWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProspectCreatedWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveProspectUpdatedWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProspectUpdatedWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveProspectErasedWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProspectErasedWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveProspectLogCreatedWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProspectLogCreatedWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePageGroupCreatedWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PageGroupCreatedWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePageGroupUpdatedWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PageGroupUpdatedWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePageCreatedWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PageCreatedWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePageUpdatedWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PageUpdatedWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePageDeletedWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PageDeletedWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePageVersionReadyWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PageVersionReadyWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePageVersionPublishedWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PageVersionPublishedWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePageVersionFailedWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PageVersionFailedWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePageUnpublishedWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PageUnpublishedWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveWebhookEndpointDisabledWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookEndpointDisabledWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveWebhookEndpointTestWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same with every attempt. */
+                "webhook-id": string;
+                /** @description When this attempt was made, in seconds since 1970. */
+                "webhook-timestamp": number;
+                /** @description One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object in UTF-8. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookEndpointTestWebhook"];
+            };
+        };
+        responses: {
+            /** @description Gone. The endpoint is disabled: nothing more is sent. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Any other answer is a failure: the webhook is sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

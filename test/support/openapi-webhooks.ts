@@ -42,6 +42,7 @@ const TYPES = [...EVENT_TYPES, 'webhook_endpoint.test']
 export const webhooks = (): Json => Object.fromEntries(TYPES.map((type) => [type, { post: requestOf(type) }]))
 
 const requestOf = (type: string): Json => ({
+  operationId: `receive${nameOf(type)}`,
   summary: SUMMARIES[type],
   description: DESCRIPTION,
   tags: [type === 'webhook_endpoint.test' ? 'Webhook endpoints' : 'Events'],
