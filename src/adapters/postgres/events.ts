@@ -18,6 +18,10 @@ export const storedEvent = (row: EventRow): StoredEvent => {
 /** Calls `numbered` after events got their numbers. */
 export const postgresEvents = (query: Query, isCluster: boolean, numbered: () => void): Events => {
   const onCluster = waitingOnCluster(query, sql`events v`, () => sql`v.sequence is null`)
+  /**
+   * The process that changes the count of a tenant assigns the numbers after the count it read. A process that waited for
+   * another finds the count changed, and does nothing. On a cluster each part runs separately, in this order.
+   */
   const number: Events['number'] = async ({ tenantId, now, max }) => {
     const [row] = await query(tenantId)<{ isCounted: boolean; numbered: number; made: number }>`
       with seen as materialized (
@@ -74,10 +78,6 @@ export const postgresEvents = (query: Query, isCluster: boolean, numbered: () =>
       return rows.map(({ tenantId }) => tenantId)
     },
 
-    /**
-     * Whoever changes the count of a tenant gives the numbers that follow the one seen. A process that waited for another
-     * finds the count changed, and does nothing. The parts run in this order on a cluster, each as a statement of its own.
-     */
     number,
 
     list: async ({ tenantId, afterSequence, limit }) => {

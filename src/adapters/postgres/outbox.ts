@@ -83,7 +83,7 @@ export const createOutbox = (
       return answer
     } catch (error) {
       if (everyEvent || codeOf(error) !== '22012') throw error
-      // As believed: the write divided by zero for a reason of its own.
+      // The belief was right: the write divided by zero for another reason.
       if (String(await lookUp(rows)) === String(believed)) throw error
       if (triesMax === 1) throw unavailable('Webhook endpoints are changing too often.', error)
       return noting(rows, events, write, saved, triesMax - 1)
@@ -101,7 +101,7 @@ export const createOutbox = (
   return { noting, record }
 }
 
-/** Inserts an event whoever uses events. */
+/** Inserts an event even if its tenant does not use events. */
 export const insertEvent = (event: NewEvent) => sql`insert into events ${EVENTS.values([eventRow(event)])}`
 
 const eventRow = (event: NewEvent) => ({

@@ -39,7 +39,7 @@ export type Events = {
   waiting(afterTenantId: string, max: number): Promise<readonly string[]>
   /**
    * Numbers up to `max` waiting events of a tenant in the order of their ids, and adds a pending delivery of each for
-   * every enabled endpoint that takes its type. Numbers become visible in order: whoever reads number n can read all
+   * every enabled endpoint that takes its type. Numbers become visible in order: a reader that sees number n can read all
    * before it. Answers how many it numbered: none if another process was faster.
    */
   number(want: { readonly tenantId: string; readonly now: Timestamp; readonly max: number }): Promise<number>
