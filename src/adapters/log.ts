@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { isoTime } from '../core/times.ts'
 import { readable } from './readable-log.ts'
 
 export type Log = pino.Logger
@@ -20,8 +21,7 @@ export const createLog = (level: string, written: 'at once' | 'soon' = 'soon'): 
   const stream = process.stderr.isTTY
     ? { write: (line: string) => lines.write(readable(line)), flush: lines.flush.bind(lines) }
     : lines
-  const timestamp = pino.stdTimeFunctions.isoTime
-  const log = pino({ level, timestamp, serializers: { err: loggable } }, stream)
+  const log = pino({ level, timestamp: createTimestamp(), serializers: { err: loggable } }, stream)
   let dropped = 0
   stderr.on('drop', (text: string) => {
     dropped += text.split('\n').length - 1
@@ -55,6 +55,18 @@ const buffered = (destination: ReturnType<typeof pino.destination>) => {
       write()
       destination.flush(done)
     },
+  }
+}
+
+/** The member `time` of a line. Under load many lines share a millisecond. */
+const createTimestamp = () => {
+  let lastMs = 0
+  let member = ''
+  return () => {
+    const ms = Date.now()
+    if (ms !== lastMs) member = `,"time":"${isoTime(ms)}"`
+    lastMs = ms
+    return member
   }
 }
 

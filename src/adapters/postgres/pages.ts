@@ -73,10 +73,10 @@ export const postgresPages = (
     const asked = wants.map((want) => ({ withoutContent: false, ...want }))
     const found = await rowsOfEach(!isCluster, asked, (tenantId, its) => {
       return query(tenantId)<FoundRow>`
-        select want.number as want, p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name,
-          p.revision, p.created_at, p.updated_at, p.published_version_id, p.latest_version_id,
+        select want.number as want, p.custom_name, p.computed_name as page_name, p.revision,
+          p.created_at as page_created_at, p.updated_at, p.published_version_id, p.latest_version_id,
           g.status as group_status, v.version_id, v.version_number, v.status, v.published_at, v.failure_reason,
-          v.supplementary_context, v.computed_name as version_name, v.created_at as version_created_at,
+          v.supplementary_context, v.computed_name, v.created_at,
           case when v.version_id = p.published_version_id and not want.without_content then v.content::text
             end as content
         from ${FOUND.from(its)}
@@ -91,7 +91,7 @@ export const postgresPages = (
             ${versionOf(tenantId, sql`nullif(p.published_version_id, p.latest_version_id)`)}
           ) v on true`
     })
-    return found.map(foundPage)
+    return wants.map((want, i) => foundPage(found[i] ?? [], want))
   },
 
   change: async (change, events) => {

@@ -9,14 +9,18 @@ export const textArray = (values: readonly Value[]): string => {
   let array = '{'
   for (const value of values) {
     if (array.length > 1) array += ','
-    if (typeof value === 'string')
-      array += `"${needsEscape.test(value) ? value.replace(escapes, '\\$&') : value}"`
-    else array += value ?? 'NULL'
+    array += typeof value === 'string' ? quoted(value) : (value ?? 'NULL')
   }
   return `${array}}`
 }
-const needsEscape = /["\\]/
-const escapes = /["\\]/g
+/** JSON escapes quotes and backslashes alike, several times faster; what else it would escape is not left to it. */
+const quoted = (text: string): string => {
+  if (!escaped.test(text)) return `"${text}"`
+  return othersInJson.test(text) ? `"${text.replace(allEscaped, '\\$&')}"` : JSON.stringify(text)
+}
+const escaped = /["\\]/
+const allEscaped = /["\\]/g
+const othersInJson = /[^ -\ud7ff\ue000-\uffff]/
 
 /** One row as `values` takes two thirds of the time that it takes as arrays; from 8 rows on arrays cost Node less. */
 const VALUES_ROWS_MAX = 7
