@@ -3,52 +3,54 @@ import { parseJson, refuseDeep, refuseFaults } from '../adapters/http/parse-requ
 import type { Fault } from '../core/failures.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkShape } from '../shapes/check.ts'
+import type { InTenant } from '../shapes/input.ts'
 import { type RawJson, withTexts } from '../shapes/json.ts'
 
-export type Shape<Given, Input> = v.GenericSchema<Given, Input>
-/** What is given, with JSON texts in place of parsed JSON. */
-export type WithTexts<Given, Raw> = [Raw] extends [never]
-  ? Given
-  : {
-      readonly [Name in keyof Given]: Name extends Raw
-        ? RawJson | Extract<Given[Name], null | undefined>
-        : Given[Name]
-    }
 /** Which slice of a list to return: `limit` is 1 to 100, by default 20; `cursor` the `nextCursor` of the slice before. */
 export type SliceOptions = { readonly limit?: number | undefined; readonly cursor?: string | undefined }
+/** The members of all operations that are JSON texts. */
+const TEXTS = ['payload', 'content', 'actions', 'footerLinks', 'scripts'] as const
+/** What is given to an operation of these members: JSON texts in place of parsed JSON, and the limit of a list as a number. */
+export type Given<
+  Entries extends v.ObjectEntries,
+  Members = v.InferInput<InTenant<Entries>>,
+> = 'limit' extends keyof Entries
+  ? SliceOptions & Omit<Members, keyof SliceOptions>
+  : {
+      readonly [Name in keyof Members]: Name extends (typeof TEXTS)[number]
+        ? RawJson | Extract<Members[Name], null | undefined>
+        : Members[Name]
+    }
 
 /** What an operation is given, checked against its shape. JSON texts are parsed for that, and passed on unchanged. */
 export const checked = <Input>(
-  shape: Shape<unknown, Input>,
+  shape: v.GenericSchema<unknown, Input> & { readonly entries: object },
   given: unknown,
-  rawNames: readonly string[] = [],
-  place: 'pointer' | 'parameter' = 'pointer',
 ): Input => {
   const texts = new Map<string, RawJson>()
   const values: Record<string, unknown> = { ...Object(given) }
-  const notTexts: string[] = []
-  for (const name of rawNames) {
+  const isList = 'limit' in shape.entries
+  // Over HTTP the limit is a text, and so its shape is one of a text.
+  if (isList && values['limit'] !== undefined) values['limit'] = String(values['limit'])
+  const notTexts = new Set<unknown>()
+  for (const name of TEXTS.filter((name) => name in shape.entries)) {
     const { rawJson } = Object(values[name]) as Partial<RawJson>
     if (typeof rawJson === 'string') {
       texts.set(name, { rawJson })
       values[name] = parseJson(rawJson, name)
       refuseDeep(membersOf(`{"${name}":${rawJson}}`).depth, name)
-    } else if (values[name] !== undefined) notTexts.push(`/${name}`)
+    } else if (values[name] !== undefined) {
+      notTexts.add(`/${name}`)
+      // The shape says whether it may be null; it refuses anything else.
+      values[name] = values[name] === null ? null : false
+    }
   }
-  const { output, faults: others } = checkShape(shape, values, place)
-  // The shape says whether it may be null.
-  const isWrong = (pointer: string) =>
-    values[pointer.slice(1)] !== null || others.some((other) => other['pointer'] === pointer)
+  const { output, faults: found } = checkShape(shape, values, isList ? 'parameter' : 'pointer')
   const detail = 'must be { rawJson }: the text of a JSON value'
-  const faults: Fault[] = [
-    ...notTexts.filter(isWrong).map((pointer) => ({ detail, pointer })),
-    ...others.filter((other) => !notTexts.includes(other['pointer'] ?? '')),
-  ]
+  const faults: Fault[] = found.map((fault) =>
+    notTexts.has(fault['pointer']) ? { ...fault, detail } : fault,
+  )
   const words = faults.map(({ detail, pointer, parameter }) => `${pointer ?? parameter} ${detail}`)
   refuseFaults(faults, `Invalid input: ${words.join('; ')}.`)
   return withTexts(output, texts)
 }
-
-/** Over HTTP the limit is a text, and so its shape is one of a text. */
-export const checkedList = <Input>(shape: Shape<unknown, Input>, { limit, ...list }: SliceOptions = {}) =>
-  checked(shape, { ...list, ...(limit !== undefined && { limit: String(limit) }) }, [], 'parameter')

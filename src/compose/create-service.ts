@@ -1,3 +1,4 @@
+import type * as v from 'valibot'
 import { createNewId } from '../adapters/ids.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { brandsOf, createTenant } from '../core/create-tenant.ts'
@@ -12,22 +13,26 @@ import { composeUseCases, type Optional, type UseCaseSettings } from '../core/us
 import { NewErasure } from '../shapes/erasure.ts'
 import { EventQuery } from '../shapes/event.ts'
 import * as inputs from '../shapes/input.ts'
-import { anyId, inTenant } from '../shapes/input.ts'
-import { PageGroupQuery } from '../shapes/page-group.ts'
+import { anyId, conditional, createdOnce, type InTenant, inTenant } from '../shapes/input.ts'
+import { NewPage, NewVersion, PageChanges } from '../shapes/page.ts'
+import { NewPageGroup, PageGroupChanges, PageGroupInput, PageGroupQuery } from '../shapes/page-group.ts'
 import { ProspectChanges, ProspectQuery } from '../shapes/prospect.ts'
 import { ProspectLogQuery, TimelineQuery } from '../shapes/prospect-log.ts'
 import { SliceQuery } from '../shapes/slice.ts'
 import * as shapes from '../shapes/webhook.ts'
 import { checkOptions } from './check-options.ts'
-import { checked, checkedList, type Shape, type SliceOptions, type WithTexts } from './checked-input.ts'
+import { checked, type Given } from './checked-input.ts'
 import { type WebhookOptions, webhookTools } from './webhook-tools.ts'
 
 export type { SliceOptions } from './checked-input.ts'
 export type { WebhookOptions } from './webhook-tools.ts'
 
 const TENANTS_REMEMBERED_MAX = 10_000
+const prospect = { prospectId: anyId }
+const group = { pageGroupId: anyId }
+const page = { ...group, pageId: anyId }
+const version = { ...page, versionId: anyId }
 const endpoint = { webhookEndpointId: anyId }
-const GROUP_TEXTS = ['actions', 'footerLinks', 'scripts'] as const
 
 /** What `createService` needs. Only the store is required. */
 export type ServiceOptions = { readonly store: Store } & Optional<
@@ -61,28 +66,23 @@ export const createService = (options: ServiceOptions) => {
   const tenants = new Map<string, Promise<unknown>>()
 
   /** Tenants are never deleted, so one that exists needs no second look-up. */
-  const ofTenant = async <Input extends OfTenant, Answer>(input: Input, run: Run<Input, Answer>) => {
+  const ofTenant = async <Input extends { readonly tenantId: string }>(input: Input): Promise<Input> => {
     const { tenantId } = input
     if (tenants.size >= TENANTS_REMEMBERED_MAX) tenants.clear()
     const found = tenants.get(tenantId) ?? brandsOf(store, tenantId)
     tenants.set(tenantId, found)
     found.catch(() => tenants.delete(tenantId))
     await found
-    return run(input)
+    return input
   }
-  const operation =
-    <Given, Input extends OfTenant, Answer, Raw extends keyof Given & string = never>(
-      shape: Shape<Given, Input>,
-      run: Run<Input, Answer>,
-      rawNames: readonly Raw[] = [],
-    ) =>
-    async (given: WithTexts<Given, Raw>) =>
-      ofTenant(checked(shape, given, rawNames), run)
-  const list =
-    <Given, Input extends OfTenant, Answer>(shape: Shape<Given, Input>, run: Run<Input, Answer>) =>
-    async (given: SliceOptions & Omit<Given, keyof SliceOptions>) =>
-      ofTenant(checkedList(shape, given), run)
-  const checkedActivity = (activity: ActivityToLog) => checked(inputs.ActivityInput, activity, ['payload'])
+  const operation = <Entries extends v.ObjectEntries, Answer>(
+    entries: Entries,
+    run: (input: v.InferOutput<InTenant<Entries>>) => Promise<Answer>,
+  ) => {
+    const shape = inTenant(entries)
+    return async (given: Given<Entries>) => run(await ofTenant(checked(shape, given)))
+  }
+  const checkedActivity = (activity: ActivityToLog) => checked(inputs.ActivityInput, activity)
 
   return {
     /** Creates a tenant, and its first brand with the same name. */
@@ -93,7 +93,7 @@ export const createService = (options: ServiceOptions) => {
       issueApiKey(deps)({ ...checked(inputs.ApiKeyInput, key), scopes: key.scopes }),
     /** Logs one activity, for the prospect with this id, else the one with this email, else a new one. */
     logActivity: async (activity: ActivityToLog) =>
-      ofTenant(checkedActivity(activity), useCases.logProspectActivity),
+      useCases.logProspectActivity(await ofTenant(checkedActivity(activity))),
     /**
      * Logs many, in order. Returns for each its result or its `DomainFailure`; one failure affects no other, but after
      * `unavailable` the rest is not tried.
@@ -101,92 +101,83 @@ export const createService = (options: ServiceOptions) => {
     logActivities: async (activities: readonly ActivityToLog[]) =>
       (
         await inOrder(activities, {
-          prepare: (activity) => ofTenant(checkedActivity(activity), async (input) => input),
+          prepare: (activity) => ofTenant(checkedActivity(activity)),
           run: useCases.logProspectActivities,
         })
       ).map((answer) => (answer instanceof Error ? asOutcome(answer) : answer)),
     /** One slice of the prospects of a tenant, newest first. With an email: the one that has it, if any. */
-    listProspects: list(inTenant(ProspectQuery.entries), useCases.listProspects),
-    getProspect: operation(inTenant({ prospectId: anyId }), useCases.getProspect),
+    listProspects: operation(ProspectQuery.entries, useCases.listProspects),
+    getProspect: operation(prospect, useCases.getProspect),
     /** Corrects the email or the name of a prospect; null clears it. */
-    updateProspect: operation(
-      inTenant({ prospectId: anyId, ...ProspectChanges.entries }),
-      useCases.updateProspect,
-    ),
+    updateProspect: operation({ ...prospect, ...ProspectChanges.entries }, useCases.updateProspect),
     /** One slice of the activities of a prospect, newest first by `occurredAt`. */
-    listTimeline: list(inTenant({ prospectId: anyId, ...TimelineQuery.entries }), useCases.listTimeline),
+    listTimeline: operation({ ...prospect, ...TimelineQuery.entries }, useCases.listTimeline),
     /** One slice of the activities of a tenant, newest first in the order of arrival. */
-    listProspectLogs: list(inTenant(ProspectLogQuery.entries), useCases.listProspectLogs),
-    getProspectLog: operation(inTenant({ prospectLogId: anyId }), useCases.getProspectLog),
+    listProspectLogs: operation(ProspectLogQuery.entries, useCases.listProspectLogs),
+    getProspectLog: operation({ prospectLogId: anyId }, useCases.getProspectLog),
     /** Erases a person, by prospect id or email. An eraser of `prospect-pages/publisher` must run to complete it. */
-    eraseProspect: operation(inTenant(NewErasure.entries), useCases.eraseProspect),
+    eraseProspect: operation(NewErasure.entries, useCases.eraseProspect),
     /** One slice of the erasures of a tenant, newest first. */
-    listErasures: list(inTenant(SliceQuery.entries), useCases.listErasures),
+    listErasures: operation(SliceQuery.entries, useCases.listErasures),
     /** Reads an erasure. */
-    getErasure: operation(inTenant({ erasureId: anyId }), useCases.getErasure),
+    getErasure: operation({ erasureId: anyId }, useCases.getErasure),
     /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
-    listPageGroups: list(inTenant(PageGroupQuery.entries), useCases.listPageGroups),
+    listPageGroups: operation(PageGroupQuery.entries, useCases.listPageGroups),
     /** Creates a page group, by default in the first brand of the tenant. */
-    createPageGroup: operation(inputs.PageGroupCreation, useCases.createPageGroup, GROUP_TEXTS),
-    getPageGroup: operation(inputs.PageGroupRead, useCases.getPageGroup),
+    createPageGroup: operation(
+      { ...PageGroupInput.entries, ...NewPageGroup.entries, ...createdOnce },
+      useCases.createPageGroup,
+    ),
+    getPageGroup: operation(group, useCases.getPageGroup),
     /** Changes the given fields. `ifRevision`, here and below: only if the revision is one of these. */
-    updatePageGroup: operation(inputs.PageGroupUpdate, useCases.updatePageGroup, GROUP_TEXTS),
+    updatePageGroup: operation(
+      { ...group, ...PageGroupChanges.entries, ...conditional },
+      useCases.updatePageGroup,
+    ),
     /** Deletes a page group: neither it nor its pages are found any more. */
-    deletePageGroup: operation(inputs.PageGroupDeletion, useCases.deletePageGroup),
+    deletePageGroup: operation({ ...group, ...conditional }, useCases.deletePageGroup),
     /** One slice of the pages of a group, newest first. */
-    listPages: list(inTenant({ pageGroupId: anyId, ...SliceQuery.entries }), useCases.listPages),
+    listPages: operation({ ...group, ...SliceQuery.entries }, useCases.listPages),
     /** Reads a page with its published version, which is null until a publisher has published one. */
-    getPage: operation(inputs.PageRead, useCases.getPage),
+    getPage: operation(page, useCases.getPage),
     /** Creates a page whose first version waits for a publisher. */
-    createPage: operation(inputs.PageCreation, useCases.createPageWithVersion, ['content']),
+    createPage: operation({ ...group, ...NewPage.entries, ...createdOnce }, useCases.createPageWithVersion),
     /** Renames a page; null removes its custom name. */
-    updatePage: operation(inputs.PageUpdate, useCases.updatePage),
+    updatePage: operation({ ...page, ...PageChanges.entries, ...conditional }, useCases.updatePage),
     /** Deletes a page with its versions. */
-    deletePage: operation(inputs.PageEnd, useCases.deletePage),
+    deletePage: operation({ ...page, ...conditional }, useCases.deletePage),
     /** One slice of the versions of a page, newest first, without their content. */
-    listVersions: list(
-      inTenant({ ...inputs.PageRead.entries, ...SliceQuery.entries }),
-      useCases.listVersions,
-    ),
+    listVersions: operation({ ...page, ...SliceQuery.entries }, useCases.listVersions),
     /** Reads a version with its content. */
-    getVersion: operation(inputs.VersionRead, useCases.getVersion),
+    getVersion: operation(version, useCases.getVersion),
     /** Creates a version, which waits for a publisher. What is left out is as in the newest version. */
-    createVersion: operation(inputs.VersionCreation, useCases.createVersion, ['content']),
+    createVersion: operation({ ...page, ...NewVersion.entries, ...createdOnce }, useCases.createVersion),
     /** Publishes a version; an older one, too. */
-    publishVersion: operation(inputs.VersionPublication, useCases.publishVersion),
+    publishVersion: operation({ ...version, ...conditional }, useCases.publishVersion),
     /** Withdraws the published version. */
-    unpublishPage: operation(inputs.PageEnd, useCases.unpublishPage),
+    unpublishPage: operation({ ...page, ...conditional }, useCases.unpublishPage),
     /** One slice of the feed of a tenant, oldest first. Keep `nextCursor`, and go on from there later. */
-    listEvents: list(inTenant(EventQuery.entries), useCases.listEvents),
-    getEvent: operation(inTenant({ eventId: anyId }), useCases.getEvent),
+    listEvents: operation(EventQuery.entries, useCases.listEvents),
+    getEvent: operation({ eventId: anyId }, useCases.getEvent),
     /** Creates a webhook endpoint, and returns its secret for the only time. */
-    createWebhookEndpoint: operation(
-      inTenant(shapes.NewWebhookEndpoint.entries),
-      useCases.createWebhookEndpoint,
-    ),
-    listWebhookEndpoints: operation(inTenant({}), useCases.listWebhookEndpoints),
-    getWebhookEndpoint: operation(inTenant(endpoint), useCases.getWebhookEndpoint),
+    createWebhookEndpoint: operation(shapes.NewWebhookEndpoint.entries, useCases.createWebhookEndpoint),
+    listWebhookEndpoints: operation({}, useCases.listWebhookEndpoints),
+    getWebhookEndpoint: operation(endpoint, useCases.getWebhookEndpoint),
     updateWebhookEndpoint: operation(
-      inTenant({ ...endpoint, ...shapes.WebhookEndpointChanges.entries }),
+      { ...endpoint, ...shapes.WebhookEndpointChanges.entries },
       useCases.updateWebhookEndpoint,
     ),
-    deleteWebhookEndpoint: operation(inTenant(endpoint), useCases.deleteWebhookEndpoint),
+    deleteWebhookEndpoint: operation(endpoint, useCases.deleteWebhookEndpoint),
     rotateWebhookSecret: operation(
-      inTenant({ ...endpoint, ...shapes.SecretRotation.entries }),
+      { ...endpoint, ...shapes.SecretRotation.entries },
       useCases.rotateWebhookSecret,
     ),
     /** Sends a webhook to an endpoint now, and returns what came of it. */
-    testWebhookEndpoint: operation(inTenant(endpoint), useCases.testWebhookEndpoint),
+    testWebhookEndpoint: operation(endpoint, useCases.testWebhookEndpoint),
     /** One slice of the deliveries of an endpoint, newest event first. */
-    listDeliveries: list(inTenant({ ...endpoint, ...shapes.DeliveryQuery.entries }), useCases.listDeliveries),
-    retryDelivery: operation(inTenant({ ...endpoint, eventId: anyId }), useCases.retryDelivery),
+    listDeliveries: operation({ ...endpoint, ...shapes.DeliveryQuery.entries }, useCases.listDeliveries),
+    retryDelivery: operation({ ...endpoint, eventId: anyId }, useCases.retryDelivery),
     /** Delivers the events since a time again. */
-    replayDeliveries: operation(
-      inTenant({ ...endpoint, ...shapes.Replay.entries }),
-      useCases.replayDeliveries,
-    ),
+    replayDeliveries: operation({ ...endpoint, ...shapes.Replay.entries }, useCases.replayDeliveries),
   }
 }
-
-type OfTenant = { readonly tenantId: string }
-type Run<Input, Answer> = (input: Input) => Promise<Answer>

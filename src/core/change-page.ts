@@ -10,53 +10,72 @@ import { type IfRevision, requireRevision } from './revisions.ts'
 import { isoTime } from './times.ts'
 import { atOnce, type Turns } from './turns.ts'
 
-/** What a person changes of a page; what is left out stays, and what that is called. Null: nothing, as it is so already. */
-type Decision = Partial<
-  Pick<PageChange, 'customName' | 'computedName' | 'publishedVersionId' | 'latestVersionId'> &
-    Pick<PageChange, 'inActiveGroup' | 'added' | 'publishes'> & { readonly event: EventType }
-> | null
-type Deps = Needs<'pages'> & Turns
+export type PageDeps = Needs<'pages'> & Turns
+/** Which page a person writes to. */
+export type PageWrite = PageWant & IfRevision & Requester
+/** What is changed of a page, and what that is called; what is left out stays. Null: nothing, as it is so already. */
+type Edit =
+  | (Partial<Omit<PageChange, keyof PageWant | 'revision' | 'updatedAt'>> & { readonly event?: EventType })
+  | null
 
-/**
- * The form of every change of a page by hand: load it, decide, save, and decide again if somebody else changed it
- * meanwhile. Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `precondition_failed`.
- */
-export const changePage = (
-  { store, clock, newId, inTurn = atOnce }: Deps,
-  { tenantId, pageGroupId, pageId, apiKeyId, ...want }: PageWant & IfRevision & Requester,
-  decide: (page: StoredPageWithVersions) => Decision | Promise<Decision>,
-): Promise<'recorded'> =>
-  inTurn(pageId, () =>
+/** Loads a page and writes, again if somebody else changed it meanwhile. Refuses `precondition_failed`, and as `loadPage`. */
+export const withPage = <Answer>(
+  { store, inTurn = atOnce }: Pick<PageDeps, 'store' | 'inTurn'>,
+  want: PageWrite,
+  write: (page: StoredPageWithVersions) => Promise<Answer | 'overtaken'>,
+): Promise<Answer> =>
+  inTurn(want.pageId, () =>
     untilRecorded(async () => {
-      const wanted = { tenantId, pageGroupId, pageId, withoutContent: true }
-      const page = existingPage((await store.pages.find([wanted]))[0])
+      const page = await loadPage(store, want)
       requireRevision(page.revision, want)
-      const decision = await decide(page)
-      if (decision === null) return 'recorded'
-      if (decision.inActiveGroup) requireActiveGroup(page)
-      const { event, ...changes } = decision
-      const change: PageChange = {
-        tenantId,
-        pageGroupId,
-        pageId,
-        revision: page.revision,
-        customName: page.customName,
-        computedName: page.computedName,
-        publishedVersionId: page.published?.versionId ?? null,
-        latestVersionId: page.latest.versionId,
-        inActiveGroup: false,
-        added: null,
-        publishes: false,
-        ...changes,
-        updatedAt: isoTime(clock()),
-      }
-      const versionId = change.publishes ? change.publishedVersionId : null
-      const ids = { pageGroupId, pageId, ...(versionId !== null && { versionId }) }
-      return store.pages.change(change, () =>
-        event ? [newEvent(newId, event, { tenantId, apiKeyId }, ids, change.updatedAt)] : [],
-      )
+      return write(page)
     }),
   )
+
+/** The page without its content. Refuses `page_group_not_found`, `page_not_found`. */
+export const loadPage = async ({ pages }: PageDeps['store'], want: PageWant) =>
+  existingPage((await pages.find([{ ...want, withoutContent: true }]))[0])
+
+/** The form of every change of a page by hand. Refuses as `withPage`, and `page_group_not_active`. */
+export const changePage = <Answer>(
+  deps: PageDeps,
+  want: PageWrite,
+  decide: (page: StoredPageWithVersions) => Promise<{ readonly edit: Edit; readonly answer: Answer }>,
+): Promise<Answer> =>
+  withPage(deps, want, async (page) => {
+    const { edit, answer } = await decide(page)
+    if (edit === null) return answer
+    if (edit.inActiveGroup) requireActiveGroup(page)
+    const { event, ...changes } = edit
+    const change: PageChange = {
+      ...page,
+      publishedVersionId: page.published?.versionId ?? null,
+      latestVersionId: page.latest.versionId,
+      inActiveGroup: false,
+      added: null,
+      publishes: false,
+      ...changes,
+      updatedAt: isoTime(deps.clock()),
+    }
+    const { pageGroupId, pageId, publishes, publishedVersionId: versionId } = change
+    const ids = { pageGroupId, pageId, ...(publishes && versionId !== null && { versionId }) }
+    const recorded = await deps.store.pages.change(change, () =>
+      event ? [newEvent(deps.newId, event, want, ids, change.updatedAt)] : [],
+    )
+    return recorded === 'overtaken' ? recorded : answer
+  })
+
+/** Answers the page as it is afterwards. */
+export const changeAndRead = async (
+  deps: PageDeps,
+  want: PageWrite,
+  decide: (page: StoredPageWithVersions) => Edit | Promise<Edit>,
+): Promise<ReadPage> => {
+  await changePage(deps, want, async (page) => ({ edit: await decide(page), answer: null }))
+  const [page] = await getPages(deps)([want])
+  if (page === undefined || page instanceof Error) throw page
+  return page
+}
 
 /** Refuses `page_group_not_active`. */
 export const requireActiveGroup = ({ groupStatus }: StoredPageWithVersions): void => {
@@ -65,12 +84,4 @@ export const requireActiveGroup = ({ groupStatus }: StoredPageWithVersions): voi
       'page_group_not_active',
       'The page group is archived: it accepts no new versions, and none is published by hand.',
     )
-}
-
-/** The page as it is after a change. */
-export const readPage = async (deps: Pick<Deps, 'store'>, want: PageWant): Promise<ReadPage> => {
-  const { tenantId, pageGroupId, pageId } = want
-  const [page] = await getPages(deps)([{ tenantId, pageGroupId, pageId }])
-  if (page === undefined || page instanceof Error) throw page
-  return page
 }

@@ -1,6 +1,6 @@
 import type { RawJson } from '../shapes/json.ts'
 import type { CreatedVersion, NewVersion } from '../shapes/page.ts'
-import { changePage } from './change-page.ts'
+import { changePage, type PageDeps } from './change-page.ts'
 import { refuse } from './failures.ts'
 import { firstWords } from './first-words.ts'
 import { requestHashOf, requireSame } from './idempotency.ts'
@@ -8,7 +8,6 @@ import type { Requester } from './ports/events.ts'
 import type { NewVersionRow, PageWant, StoredVersion } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import { isoTime } from './times.ts'
-import type { Turns } from './turns.ts'
 
 const VERSIONS_MAX = 1_000
 
@@ -27,25 +26,19 @@ export type VersionCreation = { readonly version: CreatedVersion; readonly repla
  * Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `limit_reached`, `idempotency_key_reused`.
  */
 export const createVersion =
-  (deps: Needs<'pages' | 'versions'> & Turns) =>
-  async (input: VersionToCreate): Promise<VersionCreation> => {
+  (deps: PageDeps & Needs<'versions'>) =>
+  ({ supplementaryContext, content, publish, ...input }: VersionToCreate): Promise<VersionCreation> => {
     const { store, clock, newId } = deps
-    const { tenantId, pageGroupId, pageId, supplementaryContext, content, publish } = input
-    const { idempotencyKey = null } = input
-    const want = { tenantId, pageGroupId, pageId }
+    const { idempotencyKey = null, ...want } = input
     const fields = [JSON.stringify(supplementaryContext), String(publish)]
     const requestHash =
       idempotencyKey === null ? null : requestHashOf(fields, content ?? { rawJson: String(content) })
-    let created: Pick<StoredVersion, 'versionId' | 'versionNumber' | 'createdAt'> | undefined
-    let replayed = false
 
-    await changePage(deps, want, async ({ latest, published, computedName }) => {
-      const first = idempotencyKey && (await store.versions.findByKey({ ...want, idempotencyKey }))
+    return changePage(deps, want, async ({ latest, published, computedName }) => {
+      const [first] = idempotencyKey ? await store.versions.findByKey([{ ...want, idempotencyKey }]) : []
       if (first) {
         requireSame(first, requestHash, { versionId: first.versionId })
-        created = first
-        replayed = true
-        return null
+        return { edit: null, answer: creationOf(want, first, true) }
       }
       if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
       const [newest] = content === undefined ? await store.versions.find([{ ...want, ...latest }]) : []
@@ -64,16 +57,22 @@ export const createVersion =
         requestHash,
         createdAt: isoTime(clock()),
       }
-      created = added
-      return {
+      const edit = {
         added,
         latestVersionId: added.versionId,
         // The page shows the name of its published version, and that of its newest one before there is any.
         computedName: published === null ? added.computedName : computedName,
         inActiveGroup: true,
       }
+      return { edit, answer: creationOf(want, added, false) }
     })
-    const { versionId, versionNumber, createdAt } = created as StoredVersion
-    const ids = { versionId, versionNumber, pageId, pageGroupId, tenantId }
-    return { version: { ...ids, createdAt, status: 'processing' }, replayed }
   }
+
+const creationOf = (
+  { tenantId, pageGroupId, pageId }: PageWant,
+  { versionId, versionNumber, createdAt }: Pick<StoredVersion, 'versionId' | 'versionNumber' | 'createdAt'>,
+  replayed: boolean,
+): VersionCreation => ({
+  version: { versionId, versionNumber, pageId, pageGroupId, tenantId, createdAt, status: 'processing' },
+  replayed,
+})

@@ -1,3 +1,5 @@
+import type { EventIds } from './ports/events.ts'
+
 /** Every expected failure, by kind. Over HTTP the kind is the `code` of the problem. */
 export type FailureKind =
   // refused by the use cases
@@ -37,14 +39,9 @@ export type FailureKind =
 /** One fault of a request: what it is, and where (a `pointer` into the body, or the name of a `parameter`). */
 export type Fault = { readonly detail: string; readonly pointer?: string; readonly parameter?: string }
 
-/** What a failure may carry besides its kind and a sentence. */
-export type FailureFacts = {
+/** What a failure may carry besides its kind and a sentence: also the ids of what it is about. */
+export type FailureFacts = EventIds & {
   readonly errors?: readonly Fault[]
-  readonly prospectId?: string
-  readonly prospectLogId?: string
-  readonly pageId?: string
-  readonly pageGroupId?: string
-  readonly versionId?: string
   readonly revision?: number
   readonly requiredScope?: string
   readonly retryAfterS?: number

@@ -1,7 +1,7 @@
 import type { Version, VersionWithContent } from '../shapes/page.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
+import { loadPage } from './change-page.ts'
 import { versionNotFound } from './failures.ts'
-import { existingPage } from './get-page.ts'
 import { asOutcome, type Outcome } from './outcome.ts'
 import type { PageWant, StoredVersion } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
@@ -21,7 +21,11 @@ export const listVersions = ({ store }: Deps) =>
     nameOf: ({ pageId }: VersionListing) => `versions/${pageId}`,
     find: async (wants) => {
       const lists = await store.versions.list(wants)
-      return Promise.all(lists.map((list, i) => (list.length > 0 ? list : noneOf(store, wants[i], list))))
+      return Promise.all(
+        wants.map((want, i) =>
+          lists[i]?.length ? lists[i] : loadPage(store, want).then(() => [], asOutcome),
+        ),
+      )
     },
     positionOf: ({ versionId }) => versionId,
     itemOf: versionOf,
@@ -36,21 +40,13 @@ export const getVersions =
   async (wants: readonly VersionWant[]): Promise<readonly Outcome<VersionWithContent>[]> => {
     const found = await store.versions.find(wants)
     return Promise.all(
-      found.map((version, i) =>
-        version ? { ...versionOf(version), content: version.content } : noneOf(store, wants[i], null),
-      ),
+      wants.map((want, i) => {
+        const version = found[i]
+        if (version) return { ...versionOf(version), content: version.content }
+        return loadPage(store, want).then(versionNotFound).catch(asOutcome)
+      }),
     )
   }
-
-/** Why there is no version: because there is no such page, or it has none. */
-const noneOf = async <None>({ pages }: Deps['store'], want: PageWant | undefined, none: None) => {
-  try {
-    if (want) existingPage((await pages.find([{ ...want, withoutContent: true }]))[0])
-    return none ?? versionNotFound()
-  } catch (why) {
-    return asOutcome(why)
-  }
-}
 
 const versionOf = (version: StoredVersion): Version => ({
   versionId: version.versionId,

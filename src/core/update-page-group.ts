@@ -26,19 +26,14 @@ type Deps = Needs<'pageGroups' | 'tenants'> & Pick<PageGroupDeps, 'seesDeleted'>
  */
 export const updatePageGroup =
   (deps: Deps) =>
-  async ({
-    ifRevision,
-    tenantId,
-    pageGroupId,
-    apiKeyId,
-    ...fields
-  }: PageGroupUpdate): Promise<ReadPageGroup> => {
+  async (update: PageGroupUpdate): Promise<ReadPageGroup> => {
+    const { ifRevision, tenantId, pageGroupId, apiKeyId, ...fields } = update
     const { store, clock, newId, inTurn = atOnce } = deps
     const want = { tenantId, pageGroupId }
     await inTurn(pageGroupId, () =>
       untilRecorded(async () => {
         const group = await existingPageGroup(deps, want)
-        requireRevision(group.revision, { ifRevision })
+        requireRevision(group.revision, update)
         if (fields.brandId !== undefined) await brandFor(store, tenantId, fields.brandId)
         if (isDeepStrictEqual({ ...group, ...fields }, group)) return 'recorded'
         // Always later, so that another writer that read the group before is overtaken.

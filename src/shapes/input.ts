@@ -1,15 +1,22 @@
 /** What programs pass to the operations that they call directly: what HTTP takes, with the ids of its path and key. */
 import * as v from 'valibot'
-import { NewPage, NewVersion, PageChanges } from './page.ts'
-import { PageGroupChanges, PageGroupInput } from './page-group.ts'
 import { idempotencyKey, NewProspectLog } from './prospect-log.ts'
 import { boundedText, text, whole } from './text.ts'
 
+type OfTenant = { readonly tenantId: string }
+type Members<Entries extends v.ObjectEntries> = v.ObjectSchema<Entries, undefined>
+export type InTenant<Entries extends v.ObjectEntries> = { readonly entries: Entries } & v.GenericSchema<
+  OfTenant & v.InferInput<Members<Entries>>,
+  OfTenant & v.InferOutput<Members<Entries>>
+>
 /** An object with these members and its tenant. */
-export const inTenant = <const Entries extends v.ObjectEntries>(entries: Entries) =>
-  v.object({ tenantId: text(), ...entries })
+export const inTenant = <Entries extends v.ObjectEntries>(entries: Entries) =>
+  v.object({ tenantId: text(), ...entries }) as unknown as InTenant<Entries>
 /** As in a path: any text, because an id that does not exist is not found, whatever it looks like. */
 export const anyId = text()
+export const createdOnce = { idempotencyKey: v.optional(idempotencyKey()) }
+/** The revisions that a change is for; by default any. */
+export const conditional = { ifRevision: v.optional(v.array(whole(1))) }
 
 const name = boundedText(1, 255)
 const LIFE_MS_MAX = 1_000 * 366 * 86_400_000
@@ -23,22 +30,3 @@ export const ApiKeyInput = inTenant({
   ),
 })
 export const ActivityInput = inTenant(NewProspectLog.entries)
-
-const createdOnce = { idempotencyKey: v.optional(idempotencyKey()) }
-/** The revisions that a change is for; by default any. */
-const conditional = { ifRevision: v.optional(v.array(whole(1))) }
-const group = { pageGroupId: anyId }
-const page = { ...group, pageId: anyId }
-const version = { ...page, versionId: anyId }
-export const PageGroupCreation = inTenant({ ...PageGroupInput.entries, name, title: name, ...createdOnce })
-export const PageGroupRead = inTenant(group)
-export const PageGroupUpdate = inTenant({ ...group, ...PageGroupChanges.entries, ...conditional })
-export const PageGroupDeletion = inTenant({ ...group, ...conditional })
-export const PageCreation = inTenant({ ...group, ...NewPage.entries, ...createdOnce })
-export const PageRead = inTenant(page)
-export const PageUpdate = inTenant({ ...page, ...PageChanges.entries, ...conditional })
-/** To delete or unpublish it. */
-export const PageEnd = inTenant({ ...page, ...conditional })
-export const VersionCreation = inTenant({ ...page, ...NewVersion.entries, ...createdOnce })
-export const VersionRead = inTenant(version)
-export const VersionPublication = inTenant({ ...version, ...conditional })

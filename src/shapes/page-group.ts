@@ -35,22 +35,22 @@ export type PageGroup = v.InferOutput<typeof PageGroup>
 
 const NAME = described(boundedText(1, 255), 'The internal name of the group.')
 const TITLE = described(boundedText(1, 255), 'The title that readers see.')
+/** A member that is left out or has a value. */
+const given = <const Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.exactOptional(described(schema, description))
 /** The fields of a page group that a person sets, except its tenant. */
 export const PageGroupInput = v.object({
-  brandId: v.exactOptional(
-    described(id('brand'), "The brand that presents the group. By default the tenant's first."),
-  ),
+  brandId: given(id('brand'), "The brand that presents the group. By default the tenant's first."),
   name: v.exactOptional(NAME),
   title: v.exactOptional(TITLE),
-  pageContext: v.exactOptional(
-    described(v.nullable(text()), 'What the pages of the group have in common, or null.'),
-  ),
+  pageContext: given(v.nullable(text()), 'What the pages of the group have in common, or null.'),
   status: v.exactOptional(status()),
   actions: v.exactOptional(anyArray('Any JSON values, kept as sent.')),
   footerLinks: v.exactOptional(anyArray('Any JSON values, kept as sent.')),
   scripts: v.exactOptional(anyArray('Any JSON values, kept as sent. The service never runs them.')),
-  headerActionId: v.exactOptional(
-    described(v.nullable(boundedText(1, 255)), 'The id of the action shown in the header, or null.'),
+  headerActionId: given(
+    v.nullable(boundedText(1, 255)),
+    'The id of the action shown in the header, or null.',
   ),
 })
 
@@ -64,11 +64,9 @@ export const NewPageGroup = v.object({
 /** Body of `PATCH /v0/page_groups/{page_group_id}`. */
 export const PageGroupChanges = v.object({
   ...PageGroupInput.entries,
-  status: v.exactOptional(
-    described(
-      v.picklist(['active', 'archived']),
-      'An archived group accepts no new pages or versions, and no version can be published by hand.',
-    ),
+  status: given(
+    v.picklist(['active', 'archived']),
+    'An archived group accepts no new pages or versions, and no version can be published by hand.',
   ),
 })
 

@@ -7,6 +7,8 @@ const ABOUT = 'What this page is about, in addition to the context of its group.
 const CONTENT =
   'Any JSON object, nested at most 512 levels deep. Stored byte for byte as sent, and never interpreted.'
 
+const DEFAULT = 'Defaults to that of the newest version; null removes it.'
+
 /** The first fields of every answer about a page. */
 const ids = {
   pageId: described(id('page'), 'The id of the page.'),
@@ -125,12 +127,8 @@ export type PageChanges = v.InferOutput<typeof PageChanges>
 
 /** Body of `POST /v0/page_groups/{page_group_id}/pages/{page_id}/versions`. */
 export const NewVersion = v.object({
-  supplementaryContext: v.optional(
-    described(v.nullable(text()), `${ABOUT} Defaults to that of the newest version; null removes it.`),
-  ),
-  content: v.optional(
-    described(v.nullable(anyObject(CONTENT)), 'Defaults to that of the newest version; null removes it.'),
-  ),
+  supplementaryContext: optional(v.nullable(text()), `${ABOUT} ${DEFAULT}`),
+  content: optional(v.nullable(anyObject(CONTENT)), DEFAULT),
   publish: v.optional(
     described(
       v.boolean(),

@@ -198,8 +198,8 @@ export const pageChanges = section(
       equal(await change(page, { added: again, latestVersionId: again.versionId }), 'overtaken')
       same(await read(page), before)
       const { versionId, requestHash } = version
-      like(await versions.findByKey({ ...page, idempotencyKey: 'one' }), { versionId, requestHash })
-      equal(await versions.findByKey({ ...page, idempotencyKey: 'two' }), null)
+      like(await versions.findByKey([{ ...page, idempotencyKey: 'one' }]), [{ versionId, requestHash }])
+      same(await versions.findByKey([{ ...page, idempotencyKey: 'two' }]), [null])
     },
 
     'a published version is what readers get; another one, or none, can take its place': async ({

@@ -226,8 +226,8 @@ export const VERBS = {
     findByKey: {
       serves: 'callers',
       ask: ({ versions }, { tenantId }, { page: { pageGroupId, pageId } }) =>
-        versions.findByKey({ tenantId, pageGroupId, pageId, idempotencyKey: 'one' }),
-      toStrangers: null,
+        versions.findByKey([{ tenantId, pageGroupId, pageId, idempotencyKey: 'one' }]),
+      toStrangers: [null],
     },
     claim: {
       serves: 'publisher',

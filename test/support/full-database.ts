@@ -183,7 +183,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     { name: 'a version read', act: () => versions.find([{ ...page, versionId: VERSION }]), rowsMax: 1 },
     {
       name: 'a version found by its idempotency key',
-      act: () => versions.findByKey({ ...page, idempotencyKey: 'key 7' }),
+      act: () => versions.findByKey([{ ...page, idempotencyKey: 'key 7' }]),
       rowsMax: 1,
     },
     { name: 'a version settled', act: () => settle(1), rowsMax: 1, undo: UNSETTLE },

@@ -1,6 +1,7 @@
 import type * as v from 'valibot'
 import type { Scope } from '../../core/ports/api-keys.ts'
 import type { UseCases } from '../../core/use-cases.ts'
+import { camelCase } from '../columns.ts'
 import type { QueryShape } from './parse-request.ts'
 import type { ProblemCode } from './problems.ts'
 import type { ApiResponse } from './requests.ts'
@@ -109,15 +110,11 @@ export const plainRoute = <
 ): Route => {
   const takesKey = spec.problems.includes('idempotency_key_reused')
   const takesRevision = spec.problems.includes('precondition_failed')
-  const ids = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-    name,
-    id: name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
-  }))
   const run: Run<object, object> = async (useCases, request) => {
     const { tenantId, params, query, body } = request
     const input: Record<string, unknown> = { ...query, ...body, tenantId }
     if (method !== 'GET') input['apiKeyId'] = request.apiKeyId
-    for (const { name, id } of ids) input[id] = params[name]
+    for (const name in params) input[camelCase(name)] = params[name]
     if (takesKey) input['idempotencyKey'] = request.idempotencyKey
     if (takesRevision) input['ifRevision'] = request.ifRevision
     const result = await (useCases[operationId] as (input: object) => Promise<object>)(input)

@@ -1,35 +1,10 @@
 import { type Fault, refuse } from '../../core/failures.ts'
 import { writeJson } from '../../json/write-json.ts'
-import { Erasure, ErasureSlice, NewErasure } from '../../shapes/erasure.ts'
-import {
-  CreatedPage,
-  CreatedVersion,
-  NewPage,
-  NewVersion,
-  PageChanges,
-  PageSlice,
-  PageWithVersion,
-  VersionSlice,
-  VersionWithContent,
-} from '../../shapes/page.ts'
-import {
-  NewPageGroup,
-  PageGroup,
-  PageGroupChanges,
-  PageGroupQuery,
-  PageGroupSlice,
-} from '../../shapes/page-group.ts'
-import { Prospect, ProspectChanges, ProspectQuery, ProspectSlice } from '../../shapes/prospect.ts'
-import {
-  NewProspectLog,
-  ProspectLog,
-  ProspectLogBatch,
-  ProspectLogBatchResult,
-  ProspectLogQuery,
-  ProspectLogReceipt,
-  ProspectLogSlice,
-  TimelineQuery,
-} from '../../shapes/prospect-log.ts'
+import * as erasures from '../../shapes/erasure.ts'
+import * as pages from '../../shapes/page.ts'
+import * as groups from '../../shapes/page-group.ts'
+import * as prospects from '../../shapes/prospect.ts'
+import * as logs from '../../shapes/prospect-log.ts'
 import { SliceQuery } from '../../shapes/slice.ts'
 import { logBatch } from './prospect-log-batch.ts'
 import { plainRoute, type Route, route } from './route.ts'
@@ -43,22 +18,18 @@ const NO_PAGE = ['page_group_not_found', 'page_not_found'] as const
 const NO_VERSION = [...NO_PAGE, 'version_not_found'] as const
 
 /** Only a page with content contains JSON text. */
-const writePage = (page: Pick<PageWithVersion, 'publishedVersion'>): string =>
+const writePage = (page: Partial<pages.PageWithVersion>): string =>
   page.publishedVersion?.content ? writeJson(page) : JSON.stringify(page)
-const GROUP_ANSWER = { answer: PageGroup, member: 'pageGroup', write: writeJson } as const
-const PAGE_ANSWER = {
-  answer: PageWithVersion,
-  member: 'page',
-  write: writePage as (page: object) => string,
-} as const
+const GROUP_ANSWER = { answer: groups.PageGroup, member: 'pageGroup', write: writeJson } as const
+const PAGE_ANSWER = { answer: pages.PageWithVersion, member: 'page', write: writePage } as const
 
 /** Every operation. */
 export const ROUTES: readonly Route[] = [
   route('POST', '/v0/prospect_logs', 'logProspectActivity', {
     summary: "Log a prospect's activity",
     scope: 'prospect_logs:write',
-    body: NewProspectLog,
-    answer: ProspectLogReceipt,
+    body: logs.NewProspectLog,
+    answer: logs.ProspectLogReceipt,
     status: 201,
     problems: ['prospect_not_found', 'prospect_erased', 'idempotency_key_reused'],
     run: async ({ logProspectActivity }, { tenantId, apiKeyId, body, idempotencyKey }) => {
@@ -71,9 +42,9 @@ export const ROUTES: readonly Route[] = [
   route('POST', '/v0/prospect_logs/batch', 'logProspectActivities', {
     summary: 'Log up to 1,000 activities',
     scope: 'prospect_logs:write',
-    body: ProspectLogBatch,
+    body: logs.ProspectLogBatch,
     isBatch: true,
-    answer: ProspectLogBatchResult,
+    answer: logs.ProspectLogBatchResult,
     write: writeJson,
     status: 201,
     problems: [],
@@ -82,51 +53,51 @@ export const ROUTES: readonly Route[] = [
   plainRoute('GET', '/v0/prospects', 'listProspects', {
     summary: 'List prospects, newest first, or find one by email',
     scope: 'prospects:read',
-    query: ProspectQuery,
-    answer: ProspectSlice,
+    query: prospects.ProspectQuery,
+    answer: prospects.ProspectSlice,
     problems: ['invalid_cursor'],
   }),
   plainRoute('GET', '/v0/prospects/{prospect_id}', 'getProspect', {
     summary: 'Read a prospect',
     scope: 'prospects:read',
-    answer: Prospect,
+    answer: prospects.Prospect,
     problems: ['prospect_not_found', 'prospect_erased'],
   }),
   plainRoute('PATCH', '/v0/prospects/{prospect_id}', 'updateProspect', {
     summary: 'Correct the email or the name of a prospect',
     scope: 'prospects:write',
-    body: ProspectChanges,
-    answer: Prospect,
+    body: prospects.ProspectChanges,
+    answer: prospects.Prospect,
     problems: ['prospect_not_found', 'prospect_erased', 'email_taken'],
   }),
   plainRoute('GET', '/v0/prospects/{prospect_id}/prospect_logs', 'listTimeline', {
     summary: 'List the activities of a prospect, newest first by when they happened',
     scope: 'prospect_logs:read',
-    query: TimelineQuery,
-    answer: ProspectLogSlice,
+    query: logs.TimelineQuery,
+    answer: logs.ProspectLogSlice,
     write: writeJson,
     problems: ['invalid_cursor', 'prospect_not_found', 'prospect_erased'],
   }),
   plainRoute('GET', '/v0/prospect_logs', 'listProspectLogs', {
     summary: 'List activities, newest first by when they arrived, or find one by its idempotency key',
     scope: 'prospect_logs:read',
-    query: ProspectLogQuery,
-    answer: ProspectLogSlice,
+    query: logs.ProspectLogQuery,
+    answer: logs.ProspectLogSlice,
     write: writeJson,
     problems: ['invalid_cursor'],
   }),
   plainRoute('GET', '/v0/prospect_logs/{prospect_log_id}', 'getProspectLog', {
     summary: 'Read an activity',
     scope: 'prospect_logs:read',
-    answer: ProspectLog,
+    answer: logs.ProspectLog,
     write: writeJson,
     problems: ['prospect_log_not_found'],
   }),
   plainRoute('POST', '/v0/erasures', 'eraseProspect', {
     summary: 'Erase a person',
     scope: 'prospects:erase',
-    body: NewErasure,
-    answer: Erasure,
+    body: erasures.NewErasure,
+    answer: erasures.Erasure,
     status: 202,
     problems: ['prospect_not_found', 'prospect_erased'],
   }),
@@ -134,27 +105,27 @@ export const ROUTES: readonly Route[] = [
     summary: 'List erasures, newest first',
     scope: 'prospects:erase',
     query: SliceQuery,
-    answer: ErasureSlice,
+    answer: erasures.ErasureSlice,
     problems: ['invalid_cursor'],
   }),
   plainRoute('GET', '/v0/erasures/{erasure_id}', 'getErasure', {
     summary: 'Read an erasure',
     scope: 'prospects:erase',
-    answer: Erasure,
+    answer: erasures.Erasure,
     problems: ['erasure_not_found'],
   }),
   plainRoute('GET', '/v0/page_groups', 'listPageGroups', {
     summary: 'List page groups, newest first',
     scope: 'page_groups:read',
-    query: PageGroupQuery,
-    answer: PageGroupSlice,
+    query: groups.PageGroupQuery,
+    answer: groups.PageGroupSlice,
     write: writeJson,
     problems: ['invalid_cursor'],
   }),
   plainRoute('POST', '/v0/page_groups', 'createPageGroup', {
     summary: 'Create a page group',
     scope: 'page_groups:write',
-    body: NewPageGroup,
+    body: groups.NewPageGroup,
     ...GROUP_ANSWER,
     status: 201,
     problems: ['idempotency_key_reused'],
@@ -168,7 +139,7 @@ export const ROUTES: readonly Route[] = [
   plainRoute('PATCH', GROUP, 'updatePageGroup', {
     summary: 'Change or archive a page group',
     scope: 'page_groups:write',
-    body: PageGroupChanges,
+    body: groups.PageGroupChanges,
     ...GROUP_ANSWER,
     problems: ['page_group_not_found', 'precondition_failed'],
   }),
@@ -182,15 +153,15 @@ export const ROUTES: readonly Route[] = [
     summary: 'List the pages of a page group, newest first',
     scope: 'pages:read',
     query: SliceQuery,
-    answer: PageSlice,
+    answer: pages.PageSlice,
     problems: ['invalid_cursor', 'page_group_not_found'],
   }),
   plainRoute('POST', `${GROUP}/pages`, 'createPageWithVersion', {
     summary: 'Create a page and its first version',
     scope: 'pages:write',
-    body: NewPage,
+    body: pages.NewPage,
     bodyOptional: true,
-    answer: CreatedPage,
+    answer: pages.CreatedPage,
     member: 'page',
     status: 201,
     problems: ['page_group_not_found', 'page_group_not_active', 'idempotency_key_reused'],
@@ -204,7 +175,7 @@ export const ROUTES: readonly Route[] = [
   plainRoute('PATCH', PAGE, 'updatePage', {
     summary: 'Rename a page',
     scope: 'pages:write',
-    body: PageChanges,
+    body: pages.PageChanges,
     ...PAGE_ANSWER,
     problems: [...NO_PAGE, 'precondition_failed'],
   }),
@@ -218,15 +189,15 @@ export const ROUTES: readonly Route[] = [
     summary: 'List the versions of a page, newest first',
     scope: 'pages:read',
     query: SliceQuery,
-    answer: VersionSlice,
+    answer: pages.VersionSlice,
     problems: ['invalid_cursor', ...NO_PAGE],
   }),
   plainRoute('POST', VERSIONS, 'createVersion', {
     summary: 'Create a version of a page',
     scope: 'pages:write',
-    body: NewVersion,
+    body: pages.NewVersion,
     bodyOptional: true,
-    answer: CreatedVersion,
+    answer: pages.CreatedVersion,
     member: 'version',
     status: 201,
     problems: [...NO_PAGE, 'page_group_not_active', 'limit_reached', 'idempotency_key_reused'],
@@ -234,7 +205,7 @@ export const ROUTES: readonly Route[] = [
   plainRoute('GET', VERSION, 'getVersion', {
     summary: 'Read a version with its content',
     scope: 'pages:read',
-    answer: VersionWithContent,
+    answer: pages.VersionWithContent,
     write: writeJson,
     problems: NO_VERSION,
   }),

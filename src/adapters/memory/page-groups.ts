@@ -1,15 +1,9 @@
-import type {
-  FoundPageGroup,
-  NewPageGroupRow,
-  PageGroups,
-  PageGroupsWant,
-  StoredPageGroup,
-} from '../../core/ports/page-groups.ts'
+import type { NewPageGroupRow, PageGroups } from '../../core/ports/page-groups.ts'
 import { takeSlice } from '../take-slice.ts'
 import type { Outbox } from './events.ts'
 import { indexBy, tableOf } from './table.ts'
 
-type KeptGroup = NewPageGroupRow & { readonly revision: number }
+export type KeptGroup = NewPageGroupRow & { readonly revision: number }
 
 export const groupTable = () =>
   tableOf({
@@ -17,37 +11,36 @@ export const groupTable = () =>
     byKey: indexBy<KeptGroup>(['tenantId', 'idempotencyKey']),
   })
 
-export const memoryPageGroups = (groups: ReturnType<typeof groupTable>, outbox: Outbox): PageGroups => {
-  const listed = function* ({ tenantId, status, beforeId }: PageGroupsWant) {
-    for (const group of groups.byId.backFrom({ tenantId }, beforeId))
-      if (status === null ? group.status !== 'deleted' : group.status === status) yield storedGroup(group)
-  }
-  return {
-    list: async (wants) => wants.map((want) => takeSlice(listed(want), want.limit)),
-    find: async (want) => {
-      const group = 'pageGroupId' in want ? groups.byId.at(want) : groups.byKey.at(want)
-      return group === undefined ? null : foundGroup(group)
-    },
-    tenantOf: async (id) => groups.byId.all().find(({ pageGroupId }) => pageGroupId === id)?.tenantId ?? null,
-    add: async (group, events) => {
-      if (groups.byKey.at(group)) return 'overtaken'
-      outbox.save([group], events)
-      groups.add({ ...structuredClone(group), revision: 1 })
-      return 'recorded'
-    },
-    change: async (group, lastUpdatedAt, revision, events) => {
-      const before = groups.byId.at(group)
-      if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
-      if (revision !== undefined && before.revision !== revision) return 'overtaken'
-      outbox.save([group], events)
-      const { pagesCount, idempotencyKey, requestHash } = before
-      const kept = { pagesCount, idempotencyKey, requestHash, revision: before.revision + 1 }
-      groups.change(before, { ...structuredClone(group), ...kept })
-      return 'recorded'
-    },
-  }
-}
+export const memoryPageGroups = (groups: ReturnType<typeof groupTable>, outbox: Outbox): PageGroups => ({
+  list: async (wants) =>
+    wants.map(({ tenantId, status, beforeId, limit }) => {
+      const isListed = (group: KeptGroup) =>
+        status === null ? group.status !== 'deleted' : group.status === status
+      const rows = groups.byId.backFrom({ tenantId }, beforeId).filter(isListed)
+      return takeSlice(rows.map(storedGroup), limit)
+    }),
+  find: async (want) => {
+    const group = 'pageGroupId' in want ? groups.byId.at(want) : groups.byKey.at(want)
+    return group === undefined ? null : foundGroup(group)
+  },
+  tenantOf: async (id) => groups.byId.all().find(({ pageGroupId }) => pageGroupId === id)?.tenantId ?? null,
+  add: async (group, events) => {
+    if (groups.byKey.at(group)) return 'overtaken'
+    outbox.save([group], events)
+    groups.add({ ...structuredClone(group), revision: 1 })
+    return 'recorded'
+  },
+  change: async (group, lastUpdatedAt, revision, events) => {
+    const before = groups.byId.at(group)
+    if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
+    if (revision !== undefined && before.revision !== revision) return 'overtaken'
+    outbox.save([group], events)
+    const { pagesCount, idempotencyKey, requestHash } = before
+    const kept = { pagesCount, idempotencyKey, requestHash, revision: before.revision + 1 }
+    groups.change(before, { ...structuredClone(group), ...kept })
+    return 'recorded'
+  },
+})
 
-const foundGroup = ({ idempotencyKey, ...group }: KeptGroup): FoundPageGroup => structuredClone(group)
-const storedGroup = ({ revision, idempotencyKey, requestHash, ...group }: KeptGroup): StoredPageGroup =>
-  structuredClone(group)
+const foundGroup = ({ idempotencyKey, ...group }: KeptGroup) => structuredClone(group)
+const storedGroup = ({ revision, idempotencyKey, requestHash, ...group }: KeptGroup) => structuredClone(group)

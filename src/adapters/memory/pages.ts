@@ -1,10 +1,10 @@
-import type { FoundPage, NewPageRow, PageChange, Pages, PageWant } from '../../core/ports/pages.ts'
+import type { FoundPage, KnownPages, NewPageRow, Pages, PagesWant, PageWant } from '../../core/ports/pages.ts'
 import type { FoundVersion, Settlement, Versions } from '../../core/ports/versions.ts'
 import { firstVersionRow, newPageRow, newVersionRow, settledRow, storedPage, storedVersion } from '../rows.ts'
 import { takeSlice } from '../take-slice.ts'
 import { claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
-import { groupTable, memoryPageGroups } from './page-groups.ts'
+import { groupTable, type KeptGroup, memoryPageGroups } from './page-groups.ts'
 import { indexBy, tableOf } from './table.ts'
 
 type KeptPage = ReturnType<typeof newPageRow> & { readonly publishedVersionId: string | null }
@@ -26,46 +26,38 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
     const group = groups.byId.at(want)
     return group?.status === 'deleted' ? undefined : group
   }
-  const countPages = (want: PageWant, change: 1 | -1) => {
-    const group = groups.byId.at(want)
-    if (group) groups.change(group, { pagesCount: group.pagesCount + change, revision: group.revision + 1 })
-  }
+  const sliceOf = <Row extends object>(want: PagesWant, rows: Iterable<Row>) =>
+    visibleGroup(want) ? takeSlice(rows, want.limit) : null
+  const countPages = (group: KeptGroup, more: 1 | -1) =>
+    groups.change(group, { pagesCount: group.pagesCount + more, revision: group.revision + 1 })
   const addVersion = (row: ReturnType<typeof newVersionRow>) =>
     versions.add({ ...structuredClone(row), publishedAt: null, failureReason: null })
-  const addPage = (page: NewPageRow) => {
-    pages.add({ ...newPageRow(page), publishedVersionId: null })
-    addVersion(firstVersionRow(page))
-    countPages(page, 1)
-  }
+  const foundVersion = (want: PageWant, version: KeptVersion | undefined): FoundVersion | null =>
+    version && visibleGroup(want)
+      ? { ...storedVersion(version), content: version.content, requestHash: version.requestHash }
+      : null
 
-  const storedPagesOf = function* (want: Omit<PageWant, 'pageId'>, beforeId: string | null) {
-    for (const page of pages.byId.backFrom(want, beforeId)) yield storedPage(page)
-  }
-  const versionsOf = function* (want: PageWant, beforeId: string | null) {
-    for (const version of versions.byId.backFrom(want, beforeId)) yield storedVersion(version)
-  }
   const pagesPort: Pages = {
-    recall: async (wants) => ({
-      groups: wants.groups.map(visibleGroup).flatMap((group) => (group === undefined ? [] : { ...group })),
-      pages: wants.keys.flatMap((want) => {
-        const page = pages.byKey.at(want)
-        if (page === undefined || page.requestHash === null) return []
-        return [{ ...want, pageId: page.pageId, createdAt: page.createdAt, requestHash: page.requestHash }]
+    recall: async (wants) =>
+      structuredClone({
+        groups: wants.groups.flatMap((want) => visibleGroup(want) ?? []),
+        pages: wants.keys.flatMap((want) => (pages.byKey.at(want) as KnownPages['pages'][number]) ?? []),
       }),
-    }),
     record: async (rows, events) => {
       const isOvertaken = (row: NewPageRow) =>
         groups.byId.at(row)?.status !== 'active' || pages.byKey.at(row) !== undefined
       if (rows.some(isOvertaken)) return 'overtaken'
       outbox.save(rows, events)
-      rows.forEach(addPage)
+      for (const page of rows) {
+        pages.add({ ...newPageRow(page), publishedVersionId: null })
+        addVersion(firstVersionRow(page))
+        countPages(groups.byId.at(page) as KeptGroup, 1)
+      }
       added()
       return 'recorded'
     },
     list: async (wants) =>
-      wants.map((want) =>
-        visibleGroup(want) ? takeSlice(storedPagesOf(want, want.beforeId), want.limit) : null,
-      ),
+      wants.map((want) => sliceOf(want, pages.byId.backFrom(want, want.beforeId).map(storedPage))),
     find: async (wants) =>
       wants.map((want): FoundPage => {
         const group = visibleGroup(want)
@@ -73,49 +65,46 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
         const page = pages.byId.at(want)
         if (page === undefined) return 'page_not_found'
         const { revision, publishedVersionId, latestVersionId } = page
-        const version = (versionId: string) => versions.byId.at({ ...page, versionId }) as KeptVersion
-        const published = publishedVersionId === null ? null : version(publishedVersionId)
+        const published = versions.byId.at({ ...page, versionId: publishedVersionId })
+        const latest = versions.byId.at({ ...page, versionId: latestVersionId }) as KeptVersion
         return {
           ...storedPage(page),
           revision,
           groupStatus: group.status,
-          published: published && {
-            ...storedVersion(published),
-            content: want.withoutContent ? null : published.content,
-          },
-          latest: storedVersion(version(latestVersionId)),
+          published: published
+            ? { ...storedVersion(published), content: want.withoutContent ? null : published.content }
+            : null,
+          latest: storedVersion(latest),
         }
       }),
     change: async (change, events) => {
       const page = pages.byId.at(change)
       const group = visibleGroup(change)
+      const version = change.added && newVersionRow(change, change.added)
       if (page?.revision !== change.revision || !group) return 'overtaken'
       if (change.inActiveGroup && group.status !== 'active') return 'overtaken'
-      if (change.added && versions.byKey.at(newVersionRow(change, change.added))) return 'overtaken'
+      if (version && versions.byKey.at(version)) return 'overtaken'
       outbox.save([change], events)
-      save(page, change)
+      const { customName, computedName, publishedVersionId, latestVersionId, updatedAt } = change
+      const fields = { customName, computedName, publishedVersionId, latestVersionId, updatedAt }
+      pages.change(page, { ...fields, revision: page.revision + 1 })
+      if (version) addVersion(version)
+      const published = versions.byId.at({ ...page, versionId: publishedVersionId })
+      if (change.publishes) versions.change(published, { status: 'published', publishedAt: updatedAt })
+      if (version) added()
       return 'recorded'
     },
     remove: async (want, events) => {
       const page = pages.byId.at(want)
-      if (page?.revision !== want.revision || !visibleGroup(want)) return 'overtaken'
+      const group = visibleGroup(want)
+      if (page?.revision !== want.revision || !group) return 'overtaken'
       outbox.save([want], events)
       for (const version of [...versions.byId.backFrom(want)]) versions.remove(version)
       pages.remove(page)
-      countPages(want, -1)
+      countPages(group, -1)
       return 'recorded'
     },
   }
-  const save = (page: KeptPage, { added: version, publishes, ...change }: PageChange) => {
-    const { customName, computedName, publishedVersionId, latestVersionId, updatedAt, revision } = change
-    const fields = { customName, computedName, publishedVersionId, latestVersionId, updatedAt }
-    pages.change(page, { ...fields, revision: revision + 1 })
-    if (version) addVersion(newVersionRow(page, version))
-    const published = publishes ? versions.byId.at({ ...page, versionId: publishedVersionId }) : undefined
-    versions.change(published, { status: 'published', publishedAt: updatedAt })
-    if (version) added()
-  }
-
   /** Whether it was saved. */
   const settle = (tenantId: string, done: Settlement): boolean => {
     const version = versions.byStatus.at({ status: 'processing', versionId: done.versionId })
@@ -130,12 +119,12 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
       attempts: version.attempts - row.uncounted,
     })
     if (status === 'processing') return true
-    const isNamedByIt =
-      publishedAt || (page.publishedVersionId === null && page.latestVersionId === version.versionId)
+    const publishedVersionId = publishedAt ? version.versionId : page.publishedVersionId
+    const isNamedByIt = version.versionId === (publishedVersionId ?? page.latestVersionId)
     pages.change(page, {
       revision: page.revision + 1,
       updatedAt: finishedAt ?? page.updatedAt,
-      publishedVersionId: publishedAt ? version.versionId : page.publishedVersionId,
+      publishedVersionId,
       computedName: isNamedByIt ? computedName : page.computedName,
     })
     return true
@@ -143,9 +132,11 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
 
   const versionsPort: Versions = {
     list: async (wants) =>
-      wants.map((want) => (visibleGroup(want) ? takeSlice(versionsOf(want, want.beforeId), want.limit) : [])),
-    find: async (wants) => wants.map((want) => foundVersion(visibleGroup(want) && versions.byId.at(want))),
-    findByKey: async (want) => foundVersion(visibleGroup(want) && versions.byKey.at(want)),
+      wants.map((want) => {
+        return sliceOf(want, versions.byId.backFrom(want, want.beforeId).map(storedVersion)) ?? []
+      }),
+    find: async (wants) => wants.map((want) => foundVersion(want, versions.byId.at(want))),
+    findByKey: async (wants) => wants.map((want) => foundVersion(want, versions.byKey.at(want))),
     claim: async (want) =>
       claimFrom(versions.byStatus.after({ status: 'processing' }), versions.change, want).map(
         ({ tenantId, pageGroupId, pageId, versionId, attempts, publish }) => {
@@ -177,8 +168,3 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
   }
   return { pageGroups: memoryPageGroups(groups, outbox), pages: pagesPort, versions: versionsPort, backlog }
 }
-
-const foundVersion = (version: KeptVersion | undefined): FoundVersion | null =>
-  version === undefined
-    ? null
-    : { ...storedVersion(version), content: version.content, requestHash: version.requestHash }

@@ -69,10 +69,7 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
 /** Two gauges of what waits in the whole database. */
 export const backlogGauges = (
   gauge: Instruments['gauge'],
-  {
-    count,
-    oldestAgeS,
-  }: { readonly count: readonly [name: string, what: string]; readonly oldestAgeS: string },
+  names: { readonly count: readonly [name: string, what: string]; readonly oldestAgeS: string },
 ) => {
   let backlog: ReturnType<typeof cachedBacklog> = async () => null
   const add = (name: string, help: string, member: 'count' | 'oldestAgeS') => {
@@ -83,10 +80,10 @@ export const backlogGauges = (
     }
     gauge(name, help, collect, { aggregator: 'max' })
   }
-  const [name, what] = count
+  const [name, what] = names.count
   const bound = `${BACKLOG_MAX} means that many or more. Missing while the database cannot answer.`
   add(name, `${what} in the whole database; ${bound}`, 'count')
-  add(oldestAgeS, 'Age of the oldest of those; 0 if there are none.', 'oldestAgeS')
+  add(names.oldestAgeS, 'Age of the oldest of those; 0 if there are none.', 'oldestAgeS')
   return {
     of: (read: ReadBacklog): void => {
       backlog = cachedBacklog(read)

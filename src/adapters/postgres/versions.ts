@@ -54,7 +54,7 @@ export const postgresVersions = (query: Query, isCluster: boolean, outbox: Outbo
 
   find: findVersions(query, !isCluster, 'version_id'),
 
-  findByKey: firstOf(findVersions(query, false, 'idempotency_key')),
+  findByKey: findVersions(query, false, 'idempotency_key'),
 
   claim: claimFrom<ClaimedVersion>(query, isCluster, QUEUE),
 
@@ -79,11 +79,6 @@ const findVersions = (query: Query, isTogether: boolean, column: string) => {
   const key = `page_group_id, page_id, ${column}`
   return findBy(query, isTogether, 'page_versions', key, COLUMNS.page_versions, foundVersion, ifGroupExists)
 }
-
-const firstOf =
-  <Want, Found>(find: (wants: readonly Want[]) => Promise<readonly (Found | null)[]>) =>
-  async (want: Want) =>
-    (await find([want]))[0] ?? null
 
 /** For the metrics. It names no tenant, and reads at most `countMax` entries of the index of what waits. */
 export const postgresBacklog =
@@ -120,9 +115,8 @@ const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
     const events = eventOf && (() => ended.map(eventOf))
     const write = (noted: readonly Fragment[], isRight: Fragment) => query(tenantId)<{ versionId: string }>`
       with held as materialized (
-        select v.tenant_id, v.page_group_id, v.page_id, v.version_id, v.attempts, p.revision, p.published_version_id,
-          coalesce(done.computed_name, v.computed_name) as name, done.status, done.published_at, done.finished_at,
-          done.failure_reason, done.claimable_at, done.uncounted
+        select done.*, v.page_group_id, p.revision, p.published_version_id,
+          coalesce(done.computed_name, v.computed_name) as name
         from ${DONE.from(rows)}
           join page_versions v using (tenant_id, page_id, version_id)
           join pages p using (tenant_id, page_group_id, page_id)
@@ -141,7 +135,7 @@ const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
           claimable_at = coalesce(saved.claimable_at, v.claimable_at), attempts = v.attempts - saved.uncounted
         from saved
         where v.tenant_id = saved.tenant_id and v.page_id = saved.page_id and v.version_id = saved.version_id
-          ${isStrict(noted) ? sql`and v.attempts = saved.attempts` : nothing}
+          ${isStrict(noted) ? sql`and v.attempts = saved.attempt` : nothing}
           ${isCluster ? sql`and v.tenant_id = ${tenantId}` : nothing}
         returning 1
       ), shown as (

@@ -1,10 +1,4 @@
-import type {
-  FoundPage,
-  PageChange,
-  Pages,
-  StoredPage,
-  StoredPageWithVersions,
-} from '../../core/ports/pages.ts'
+import type { FoundPage, PageChange, Pages, StoredPage } from '../../core/ports/pages.ts'
 import {
   firstVersionRow,
   NEW_PAGE_COLUMNS,
@@ -72,7 +66,7 @@ export const sqlitePages = (database: Database, outbox: Outbox, added: () => voi
 
   find: async (wants) =>
     database.readEach(wants, (want): FoundPage => {
-      const group = database.get<Pick<StoredPageWithVersions, 'groupStatus'>>(GROUP_EXISTS, want)
+      const group = database.get<Pick<Exclude<FoundPage, string>, 'groupStatus'>>(GROUP_EXISTS, want)
       if (group === null) return 'page_group_not_found'
       const row = database.get<PageRow>(FIND, want)
       if (row === null) return 'page_not_found'

@@ -52,10 +52,9 @@ export type VersionRow = StoredVersion & {
   readonly content: string | null
   readonly requestHash: string | null
 }
-export const versionWithContent = ({ content, ...row }: VersionRow) => ({
-  ...storedVersion(row),
-  content: content === null ? null : { rawJson: content },
-})
+export const versionWithContent = ({ content, ...row }: VersionRow) => {
+  return { ...storedVersion(row), content: content ? { rawJson: content } : null }
+}
 
 const QUEUE = { table: 'page_versions', key: 'page_id, version_id', answered: 'page_group_id, publish' }
 
@@ -69,7 +68,7 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
     list: async (wants) =>
       wants.map((want) => (database.has(PAGE_EXISTS, want) ? database.slice<StoredVersion>(LIST, want) : [])),
     find: async (wants) => wants.map((want) => find(WITH_CONTENT, want)),
-    findByKey: async (want) => find(BY_KEY, want),
+    findByKey: async (wants) => wants.map((want) => find(BY_KEY, want)),
 
     claim: async (want) => (await claim(want)).map((row) => ({ ...row, publish: Boolean(row.publish) })),
 

@@ -4,6 +4,7 @@ import type { SliceWant, Timestamp } from './world.ts'
 
 /** Names one version of a page. */
 export type VersionWant = PageWant & { readonly versionId: string }
+type VersionByKey = PageWant & { readonly idempotencyKey: string }
 /** Which slice of the versions of a page to read. */
 export type VersionsWant = SliceWant & PageWant
 /** A version, and the hash of the request that created it, if that had an idempotency key. */
@@ -49,8 +50,8 @@ export type Versions = {
   list(wants: readonly VersionsWant[]): Promise<readonly (readonly StoredVersion[])[]>
   /** For each want, in order: the version, or null. */
   find(wants: readonly VersionWant[]): Promise<readonly (FoundVersion | null)[]>
-  /** The version that was created under this idempotency key. */
-  findByKey(want: PageWant & { readonly idempotencyKey: string }): Promise<FoundVersion | null>
+  /** The same by the idempotency keys under which they were created. */
+  findByKey(wants: readonly VersionByKey[]): Promise<readonly (FoundVersion | null)[]>
   /**
    * Takes up to `max` versions in `processing` that are claimable: tenant by tenant in the order of their ids, and of
    * each tenant those that have waited longest. Nobody else gets them until `until`. Answers none only if there is
