@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readMigrations } from '../../src/adapters/migrations.ts'
@@ -153,8 +156,17 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
 
   t.test('while a worker is down its tenants get 503, others are served, keys are revoked', async (t) => {
     const { env, tenants } = await twoTenants()
-    const server = await serve(t, env)
+    let received = 0
+    const receiver = createServer((_, response) => {
+      received++
+      response.writeHead(204).end()
+    })
+    await once(receiver.listen(0, '127.0.0.1'), 'listening')
+    t.teardown(async () => receiver.close().closeAllConnections())
+    const server = await serve(t, { ...env, WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' })
     const [down, up] = tenants.map(({ apiKey }) => caller(server.url, apiKey))
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
+    await up?.('POST', '/v0/webhook_endpoints', { url, types: ['prospect_log.created'] })
     const activity = { source: 'crm', payload: {}, email: 'ada@example.com' }
     const log = async (call = up) => (await call?.('POST', '/v0/prospect_logs', activity))?.status
     t.strictSame([await log(down), await log(up)], [201, 201])
@@ -162,6 +174,7 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
     t.teardown(workers[0].start)
     t.strictSame([await log(down), await log(up), await log(down), await log(up)], [503, 201, 503, 201])
     t.equal((await fetch(`${server.url}/readyz`)).status, 200, 'it is ready for the others')
+    await until('the others get their webhooks', () => received === 3)
     for (const { apiKeyId } of tenants) await answerOf(['keys', 'revoke', apiKeyId], env)
     for (const call of [down, up])
       await until('the revoked key is refused', async () => (await log(call)) === 401)

@@ -17,8 +17,10 @@ import { answerFaults, figuresOf } from './verdict.ts'
 const TENANTS_OF_A_WORKER = 4
 /** Of each tenant at each of the two servers. */
 const CALLERS = 4
-const AWAY_MS = 3_000
-const STATEMENT_MS_MAX = 1_000
+/** With the grace longer than a statement waits for a connection: a wait for those that a machine holds is refused. */
+const STATEMENT_MS_MAX = 2_000
+/** Until statements that a machine never answered have been given up. */
+const AWAY_MS = STATEMENT_MS_MAX + 2_000
 const ANSWER_MS_MAX = 15_000
 /** What a publisher had claimed on a worker that went away waits for the end of its lease. */
 const LEASE_MS = 20_000
@@ -59,10 +61,13 @@ t.test('tenants on two workers, whose nodes go away under load', { skip: why ?? 
       const undo = await harm()
       const since = performance.now()
       await Promise.all([pause(AWAY_MS), areServed(others, since)])
-      const isRefused = ({ traffic }: Tenant) =>
-        traffic.answers.some(({ status, at }) => status === 503 && at > since)
-      t.ok(harmed.every(isRefused), 'the harm was felt')
-      t.notOk(others.some(isRefused), 'by nobody else')
+      const refusals = ({ traffic }: Tenant) =>
+        traffic.answers.filter(({ status, at }) => status === 503 && at > since)
+      t.ok(
+        harmed.every((tenant) => refusals(tenant).length > 0),
+        'the harm was felt',
+      )
+      t.strictSame(others.flatMap(refusals), [], 'by nobody else')
       await undo()
       const backMs = await areServed(tenants, performance.now())
       t.ok(backMs <= BACK_MS_MAX, `it served ${backMs} ms after its database`)

@@ -3,7 +3,7 @@ import { memoized } from '../memoized.ts'
 import type { Ask, PostgresSettings } from './connect.ts'
 import { codeOf } from './error-codes.ts'
 import { createSemaphore } from './semaphore.ts'
-import { queryOver } from './sql.ts'
+import { ALL_TENANTS, queryOver } from './sql.ts'
 import { NO_ANSWER_IN_TIME } from './with-timeout.ts'
 
 /** In case tenants are moved to another machine. */
@@ -11,15 +11,17 @@ const NODES_KNOWN_MS_MAX = 60_000
 
 /**
  * So that a machine of a cluster that does not answer never takes all connections: a fifth of them is left to the
- * others. After a statement was not answered in time, only one at a time tries its machine, until one is answered; the
- * others are refused at once.
+ * others. Statements to all machines may wait for it, too, so one of them is sent at a time. After a statement was not
+ * answered in time, only one at a time tries its machine, until one is answered; the others are refused at once.
  */
 export const askByNode = (ask: Ask, settings: PostgresSettings): Ask => {
-  const inFlightMax = Math.max(1, Math.floor(settings.connectionsMax * 0.8))
-  const nodeBy = memoized((_groupId: number) => ({
+  const newNode = (inFlightMax: number) => ({
     semaphore: createSemaphore({ ...settings, inFlightMax }),
     isSilent: false,
-  }))
+  })
+  const allNodes = newNode(1)
+  const inFlightMax = Math.max(1, Math.floor(settings.connectionsMax * 0.8) - 1)
+  const nodeBy = memoized((_groupId: number) => newNode(inFlightMax))
   const known = new Map<string, Promise<number>>()
   let knownUntil = 0
 
@@ -41,7 +43,7 @@ export const askByNode = (ask: Ask, settings: PostgresSettings): Ask => {
 
   return async (statement, tenantId = null) => {
     if (tenantId === null) return ask(statement)
-    const node = await nodeOf(tenantId)
+    const node = tenantId === ALL_TENANTS ? allNodes : await nodeOf(tenantId)
     const release = await node.semaphore.acquire()
     try {
       if (node.isSilent && node.semaphore.counts().inFlight > 1)

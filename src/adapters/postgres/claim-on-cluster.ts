@@ -1,7 +1,7 @@
 import { DomainFailure } from '../../core/failures.ts'
 import type { ClaimWant } from '../../core/ports/versions.ts'
-import type { Queue } from './claim.ts'
-import { type Fragment, nothing, type Query, sql } from './sql.ts'
+import type { OfThose, Queue } from './claim.ts'
+import { ALL_TENANTS, type Fragment, nothing, type Query, sql } from './sql.ts'
 import { textArray } from './statements.ts'
 import { withTimeout } from './with-timeout.ts'
 
@@ -14,6 +14,7 @@ const APART_MS = 10_000
 /** Tenants that are asked for by name. */
 const NAMED_MAX = 1_000
 
+const V_TENANT = sql`v.tenant_id`
 type Look = Pick<ClaimWant, 'afterTenantId' | 'max'>
 
 /**
@@ -23,7 +24,7 @@ type Look = Pick<ClaimWant, 'afterTenantId' | 'max'>
 export const waitingOnCluster = <Want extends Look>(
   query: Query,
   table: Fragment,
-  isWaiting: (want: Want) => Fragment,
+  isWaiting: (want: Want, ofThose: OfThose) => Fragment,
 ) => {
   let apartUntil = 0
   const away = new Set<number>()
@@ -35,11 +36,11 @@ export const waitingOnCluster = <Want extends Look>(
     apartUntil = performance.now() + APART_MS
     return null
   }
-  const lookAt = (want: Want, isAsked: Fragment) =>
+  const lookAt = (want: Want, tenantId: string, ofThose: OfThose) =>
     withTimeout(
-      query()<{ tenantId: string; count: number }>`
+      query(tenantId)<{ tenantId: string; count: number }>`
         select v.tenant_id, count(*)::int as count from ${table}
-        where ${isWaiting(want)} and v.tenant_id > ${want.afterTenantId} ${isAsked}
+        where ${isWaiting(want, ofThose)} and v.tenant_id > ${want.afterTenantId} ${ofThose(V_TENANT)}
         group by v.tenant_id order by v.tenant_id limit ${want.max}`,
       LOOK_MS_MAX,
     )
@@ -58,9 +59,10 @@ export const waitingOnCluster = <Want extends Look>(
         order by t.tenant_id`
       const nodes = [...Map.groupBy(tenants, ({ node }) => node)].filter(([node]) => !away.has(node))
       const lists = nodes.map(([node, its]) => {
-        const tenantIds = textArray(its.map(({ tenantId }) => tenantId))
-        const isAsked = sql`and v.tenant_id = any (${tenantIds}::text[])`
-        return lookAt({ ...want, afterTenantId }, isAsked).catch((why) => {
+        const tenantIds = its.map(({ tenantId }) => tenantId)
+        const ofThose: OfThose = (column) => sql`and ${column} = any (${textArray(tenantIds)}::text[])`
+        // Sent as for any one of them: they share a machine.
+        return lookAt({ ...want, afterTenantId }, tenantIds[0] ?? ALL_TENANTS, ofThose).catch((why) => {
           askApart(why)
           away.add(node)
           return []
@@ -73,14 +75,14 @@ export const waitingOnCluster = <Want extends Look>(
   }
 
   const look = async (want: Want) =>
-    (isApart() ? null : await lookAt(want, nothing).catch(askApart)) ?? (await lookApart(want))
+    (isApart() ? null : await lookAt(want, ALL_TENANTS, () => nothing).catch(askApart)) ??
+    (await lookApart(want))
   return { look, askApart }
 }
 
 /** The claim where tenants live on several machines: the work of each one that waits is claimed on its own machine. */
 export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queue) => {
-  const isWaiting = (want: ClaimWant) => queue.isClaimable(want, null)
-  const { look, askApart } = waitingOnCluster(query, queue.table, isWaiting)
+  const { look, askApart } = waitingOnCluster(query, queue.table, queue.isClaimable)
   return async (want: ClaimWant): Promise<readonly Claimed[]> => {
     const claimed: Claimed[] = []
     let { afterTenantId } = want
@@ -111,7 +113,7 @@ const claimOf = <Claimed extends object>(query: Query, queue: Queue, tenantId: s
   query(tenantId)<Claimed>`
     with claimed as materialized (
       select ${queue.key} from ${queue.table}
-      where v.tenant_id = ${tenantId} and ${queue.isClaimable(want, tenantId)}
+      where v.tenant_id = ${tenantId} and ${queue.isClaimable(want, (column) => sql`and ${column} = ${tenantId}`)}
       order by v.claimable_at limit ${want.max} for update skip locked
     )
     update ${queue.table} set claimable_at = ${want.until}, ${queue.counted} from claimed

@@ -2,10 +2,11 @@ import type { ClaimWant } from '../../core/ports/versions.ts'
 import { claimOnCluster } from './claim-on-cluster.ts'
 import { type Fragment, type Query, sql } from './sql.ts'
 
+/** On a cluster: limits each table to the tenants that a statement asks for, or it would ask machines in vain. */
+export type OfThose = (tenantIdColumn: Fragment) => Fragment
 /** A table `v` whose rows wait to be claimed: the parts of a statement that name what is in it. */
 export type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'counted' | 'answered', Fragment>> & {
-  /** On a cluster: of all tenants or of one. */
-  readonly isClaimable: (want: ClaimWant, tenantId: string | null) => Fragment
+  readonly isClaimable: (want: ClaimWant, ofThose: OfThose) => Fragment
 }
 type Processing = Pick<Queue, 'table' | 'key' | 'isClaimed' | 'answered'>
 

@@ -2,7 +2,7 @@ import type { DueDelivery, EndpointWant, ShownDelivery, Webhooks } from '../../c
 import { type Backlog, COLUMNS } from '../rows.ts'
 import { AFTER_ALL_IDS } from '../take-slice.ts'
 import { EVENT, type EventRow, storedEvent } from './events.ts'
-import { type Fragment, type Query, sql } from './sql.ts'
+import { ALL_TENANTS, type Fragment, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 import { walk } from './walk.ts'
 
@@ -82,7 +82,7 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
   },
 
   backlog: async (countMax) => {
-    const [backlog] = await query()<Backlog>`
+    const [backlog] = await query(ALL_TENANTS)<Backlog>`
       select count(*)::int as count, min(created_at) as oldest from (
         select d.created_at from webhook_deliveries d where d.status = 'pending'
         order by d.tenant_id, d.webhook_endpoint_id, d.next_attempt_at limit ${countMax}

@@ -2,7 +2,7 @@ import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts
 import { COLUMNS, PAGE_GROUP_CHANGES, type PageGroupRow, storedPageGroup } from '../rows.ts'
 import { slicesByTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
-import { nothing, type Query, sql } from './sql.ts'
+import { ALL_TENANTS, nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 import { slice } from './walk.ts'
 
@@ -49,7 +49,7 @@ export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => 
   },
 
   tenantOf: async (pageGroupId) => {
-    const [row] = await query()<{ tenantId: string }>`
+    const [row] = await query(ALL_TENANTS)<{ tenantId: string }>`
       select l.tenant_id from page_groups l where l.page_group_id = ${pageGroupId}`
     return row?.tenantId ?? null
   },

@@ -12,7 +12,10 @@ export const nothing = sql``
 export const joined = (fragments: readonly Fragment[], between: Fragment): Fragment =>
   fragments.reduce((all, one) => sql`${all}${between}${one}`)
 
-/** Sends one statement, for the one tenant that it names, if it does. It is prepared where the driver prepares any. */
+/** In place of a tenant: the statement reads rows of all tenants, on every machine of a cluster. */
+export const ALL_TENANTS = '*'
+
+/** Sends one statement, for its one tenant or for `ALL_TENANTS`. It is prepared where the driver prepares any. */
 export type Query = (
   tenantId?: string | null,
 ) => <Row extends object>(texts: readonly string[], ...parts: readonly Part[]) => Promise<readonly Row[]>

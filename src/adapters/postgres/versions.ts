@@ -13,7 +13,7 @@ import { claimFrom } from './claim.ts'
 import { codeOf } from './error-codes.ts'
 import type { Outbox } from './outbox.ts'
 import { ifGroupExists } from './pages.ts'
-import { type Fragment, nothing, type Query, sql } from './sql.ts'
+import { ALL_TENANTS, type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 import { slice } from './walk.ts'
 
@@ -84,7 +84,7 @@ const findVersions = (query: Query, isTogether: boolean, column: string) => {
 export const postgresBacklog =
   (query: Query) =>
   async (countMax: number): Promise<Backlog> => {
-    const [backlog] = await query()<Backlog>`
+    const [backlog] = await query(ALL_TENANTS)<Backlog>`
       select count(*)::int as count, min(created_at) as oldest from (
         select created_at from page_versions where status = 'processing'
         order by tenant_id, claimable_at limit ${countMax}

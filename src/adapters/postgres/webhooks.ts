@@ -2,6 +2,7 @@ import type { ClaimWant } from '../../core/ports/versions.ts'
 import type { ClaimedEndpoint, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
 import { COLUMNS } from '../rows.ts'
 import { sortedBy } from './by-tenant.ts'
+import type { OfThose } from './claim.ts'
 import { claimOnCluster } from './claim-on-cluster.ts'
 import { D, isThat, postgresDeliveries } from './deliveries.ts'
 import { insertEvent } from './outbox.ts'
@@ -35,11 +36,11 @@ const storedEndpoint = <Row extends Omit<EndpointRow, 'claims'>>(row: Row) => ({
 const V = sql`v`
 
 /** Those of enabled endpoints wait until they are due. */
-const isClaimable = ({ now, horizon }: ClaimWant, tenantId: string | null) => sql`
+const isClaimable = ({ now, horizon }: ClaimWant, ofThose: OfThose = () => nothing) => sql`
   (v.claimable_at <= ${now} or v.claimable_at > ${horizon})
     and case v.status when 'deleted' then true else exists (
       select 1 from webhook_deliveries d
-      where d.tenant_id = v.tenant_id ${tenantId === null ? nothing : sql`and d.tenant_id = ${tenantId}`}
+      where d.tenant_id = v.tenant_id ${ofThose(sql`d.tenant_id`)}
         and d.webhook_endpoint_id = v.webhook_endpoint_id and d.status = 'pending'
         and d.next_attempt_at <= case v.status when 'enabled' then ${now}::timestamptz else 'infinity' end
     ) end`
@@ -177,13 +178,13 @@ const claimFrom = (query: Query, want: ClaimWant) => query()<EndpointRow>`
     select v.* from waiting
       cross join lateral (
         select ${KEY} from webhook_endpoints v
-        where v.tenant_id = waiting.tenant_id and v.status <> 'deleted' and ${isClaimable(want, null)}
+        where v.tenant_id = waiting.tenant_id and v.status <> 'deleted' and ${isClaimable(want)}
         order by v.claimable_at limit ${want.max} for update skip locked
       ) v
     limit ${want.max}
   ), deleted as (
     select ${KEY} from webhook_endpoints v
-    where v.status = 'deleted' and v.tenant_id > ${want.afterTenantId} and ${isClaimable(want, null)}
+    where v.status = 'deleted' and v.tenant_id > ${want.afterTenantId} and ${isClaimable(want)}
     order by v.tenant_id limit ${want.max} for update skip locked
   ), claimed as (
     select * from working union all select * from deleted order by tenant_id limit ${want.max}
