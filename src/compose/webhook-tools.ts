@@ -1,30 +1,25 @@
 import { readFileSync } from 'node:fs'
-import { createAddresses } from '../adapters/webhooks/addresses.ts'
+import { type AddressSettings, createAddresses } from '../adapters/webhooks/addresses.ts'
 import { createSecrets } from '../adapters/webhooks/secrets.ts'
 import { createSendWebhook } from '../adapters/webhooks/send.ts'
 import type { Clock } from '../core/ports/world.ts'
-import type { Optional } from '../core/use-cases.ts'
 import type { WebhookTools } from '../core/webhook-endpoints.ts'
 
 /** How webhooks are sent, and how their secrets are kept. */
-export type WebhookOptions = Optional<{
+export type WebhookOptions = AddressSettings & {
   /** 32 bytes, to encrypt secrets with before they are stored. By default they are stored as they are. */
-  readonly secretsKey: Buffer | null
-  /** Host names and networks (`10.0.0.0/8`) that may be called although they are not public, also by `http:`. */
-  readonly allowedHosts: readonly string[]
-  readonly allowedNetworks: readonly string[]
-}>
+  readonly secretsKey?: Buffer | null | undefined
+}
 
 /** For all of an attempt. */
 const ATTEMPT_MS_MAX = 15_000
 
 export const webhookTools = (options: WebhookOptions, clock: Clock): WebhookTools => {
-  const { secretsKey = null, allowedHosts = [], allowedNetworks = [] } = options
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const userAgent = `prospect-pages/${version}`
-  const addresses = createAddresses({ allowedHosts, allowedNetworks })
+  const addresses = createAddresses(options)
   return {
-    secrets: createSecrets(secretsKey),
+    secrets: createSecrets(options.secretsKey ?? null),
     checkUrl: addresses.checkUrl,
     send: createSendWebhook({ addresses, clock, userAgent, msMax: ATTEMPT_MS_MAX }),
   }

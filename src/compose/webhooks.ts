@@ -1,18 +1,11 @@
 import { createNewId } from '../adapters/ids.ts'
 import { createPublisher as workInBackground } from '../adapters/publisher.ts'
 import { DEFAULTS } from '../config/config.ts'
-import { eventData, webhookBodyOf } from '../core/event-data.ts'
-import { gather } from '../core/gather.ts'
-import { getPages } from '../core/get-page.ts'
-import { getPageGroup } from '../core/get-page-group.ts'
-import { getProspects } from '../core/get-prospect.ts'
-import { getProspectLogs } from '../core/get-prospect-log.ts'
-import { getVersions } from '../core/list-versions.ts'
+import { eventData, eventReaders, webhookBodyOf } from '../core/event-data.ts'
 import { numberEvents } from '../core/number-events.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { type OnEndpoint, sendWebhooks } from '../core/send-webhooks.ts'
-import { getWebhookEndpoint } from '../core/webhook-endpoints.ts'
 import { checkOptions } from './check-options.ts'
 import { type WebhookOptions, webhookTools } from './webhook-tools.ts'
 
@@ -52,14 +45,7 @@ export const createWebhooks = ({
 }: WebhooksOptions) => {
   checkOptions({ store, pollMs })
   const { send, secrets } = webhookTools(webhooks, clock)
-  const dataOf = eventData({
-    getProspect: gather(getProspects({ store }), READS),
-    getProspectLog: gather(getProspectLogs({ store }), READS),
-    getPageGroup: getPageGroup({ store, seesDeleted: true }),
-    getPage: gather(getPages({ store }), READS),
-    getVersion: gather(getVersions({ store }), READS),
-    getWebhookEndpoint: getWebhookEndpoint({ store }),
-  })
+  const dataOf = eventData(eventReaders({ store }, () => READS))
   const deps = { store, clock, newId, onError }
   const steps = [
     numberEvents(deps),

@@ -1,10 +1,17 @@
 import { writeJson } from '../json/write-json.ts'
-import type { DeliveryQuery, Replay, ReplayResult, WebhookDelivery, WebhookTest } from '../shapes/webhook.ts'
+import {
+  type DeliveryQuery,
+  type Replay,
+  type ReplayResult,
+  WebhookDelivery,
+  type WebhookTest,
+} from '../shapes/webhook.ts'
 import { refuse } from './failures.ts'
 import { asOutcome } from './outcome.ts'
 import type { Needs } from './ports/store.ts'
 import type { EndpointWant, ShownDelivery } from './ports/webhooks.ts'
 import { secretsOf } from './send-webhooks.ts'
+import { shownAs } from './shown-as.ts'
 import { ROWS_LOOKED_AT_MAX, slicesOf } from './slices.ts'
 import { idsSince, isoTime, timeOfId } from './times.ts'
 import { existingEndpoint, type WebhookTools } from './webhook-endpoints.ts'
@@ -39,14 +46,10 @@ export const listDeliveries = ({ store }: Pick<Deps, 'store'>) =>
 /** Makes a delivery pending again. Refuses `webhook_endpoint_not_found`, `delivery_not_found`. */
 export const retryDelivery =
   ({ store, clock }: Deps) =>
-  async ({
-    tenantId,
-    webhookEndpointId,
-    eventId,
-  }: EndpointWant & { readonly eventId: string }): Promise<WebhookDelivery> => {
-    const want = { tenantId, webhookEndpointId }
-    await existingEndpoint(store, want)
-    const retried = await store.webhooks.retry({ ...want, eventId, now: isoTime(clock()) })
+  async ({ eventId, ...endpoint }: EndpointWant & { readonly eventId: string }): Promise<WebhookDelivery> => {
+    const { tenantId, webhookEndpointId } = await existingEndpoint(store, endpoint)
+    const want = { tenantId, webhookEndpointId, eventId, now: isoTime(clock()) }
+    const retried = await store.webhooks.retry(want)
     return deliveryOf(retried ?? refuse('delivery_not_found', 'The endpoint has no delivery of this event.'))
   }
 
@@ -76,8 +79,8 @@ export const replayDeliveries =
 export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps) => {
   const inFlight: string[] = []
   return async (want: EndpointWant): Promise<WebhookTest> => {
-    const { tenantId, webhookEndpointId } = want
     const endpoint = await existingEndpoint(store, want)
+    const { tenantId, webhookEndpointId, url } = endpoint
     if (inFlight.filter((other) => other === tenantId).length >= TESTS_MAX)
       refuse('rate_limited', `This tenant has ${TESTS_MAX} tests in flight.`, { retryAfterS: 5 })
     inFlight.push(tenantId)
@@ -85,7 +88,6 @@ export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps)
     const event = { type: 'webhook_endpoint.test', timestamp: isoTime(now), data: { webhookEndpointId } }
     const began = performance.now()
     try {
-      const { url } = endpoint
       const secrets = secretsOf(endpoint, now).map(webhooks.secrets.open)
       const webhook = { url, secrets, eventId: newId('event'), body: writeJson(event) }
       const { status, error } = await webhooks.send(webhook, AbortSignal.any([]))
@@ -97,14 +99,5 @@ export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps)
   }
 }
 
-const deliveryOf = (delivery: ShownDelivery): WebhookDelivery => ({
-  eventId: delivery.eventId,
-  type: delivery.type,
-  status: delivery.status,
-  attempts: delivery.attempts,
-  nextAttemptAt: delivery.nextAttemptAt,
-  lastStatusCode: delivery.lastStatus,
-  lastError: delivery.lastError,
-  deliveredAt: delivery.deliveredAt,
-  createdAt: delivery.createdAt,
-})
+const deliveryOf = (delivery: ShownDelivery): WebhookDelivery =>
+  shownAs(WebhookDelivery, { ...delivery, lastStatusCode: delivery.lastStatus })

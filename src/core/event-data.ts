@@ -1,22 +1,33 @@
 import { writeJson } from '../json/write-json.ts'
 import type { EventType } from '../shapes/event.ts'
 import { DomainFailure } from './failures.ts'
+import { type GatherOptions, gather } from './gather.ts'
+import { getPages } from './get-page.ts'
+import { getPageGroup } from './get-page-group.ts'
+import { getProspects } from './get-prospect.ts'
+import { getProspectLogs } from './get-prospect-log.ts'
+import { getVersions } from './list-versions.ts'
 import type { EventIds, StoredEvent } from './ports/events.ts'
+import type { Needs, Store } from './ports/store.ts'
+import { getWebhookEndpoint } from './webhook-endpoints.ts'
 
 /** Of the JSON of the data of one event. */
 const DATA_BYTES_MAX = 20_480
 
-type Want = EventIds & Pick<StoredEvent, 'tenantId'>
-/** The use cases that read what events are about. If they gather calls, many events share a query. */
-export type EventReaders = {
-  getProspect(want: Want): Promise<object>
-  getProspectLog(want: Want): Promise<object>
-  /** One that sees deleted groups: their last event is that they were deleted. */
-  getPageGroup(want: Want): Promise<{ readonly pageGroup: object }>
-  getPage(want: Want): Promise<{ readonly page: object }>
-  getVersion(want: Want): Promise<object>
-  getWebhookEndpoint(want: Want): Promise<object>
-}
+/** The use cases that read what events are about. As they gather calls, many events share a query. */
+export type EventReaders = ReturnType<typeof eventReaders>
+export const eventReaders = (
+  deps: Pick<Needs<keyof Store>, 'store'>,
+  optionsOf: (operation: string) => GatherOptions<{ readonly tenantId: string }>,
+) => ({
+  getProspect: gather(getProspects(deps), optionsOf('getProspect')),
+  getProspectLog: gather(getProspectLogs(deps), optionsOf('getProspectLog')),
+  /** Sees deleted groups: their last event is that they were deleted. */
+  getPageGroup: getPageGroup({ ...deps, seesDeleted: true }),
+  getPage: gather(getPages(deps), optionsOf('getPage')),
+  getVersion: gather(getVersions(deps), optionsOf('getVersion')),
+  getWebhookEndpoint: getWebhookEndpoint(deps),
+})
 
 /**
  * The data of an event: its resource as it is now, read when it is shown, so that nothing is left of an erased person.
@@ -50,7 +61,7 @@ const fits = (data: object): boolean => Buffer.byteLength(writeJson(data)) <= DA
 
 type Resource = EventType extends `${infer Name}.${string}` ? Name : never
 const resourceOf = async ({ tenantId, type, ids }: StoredEvent, readers: EventReaders): Promise<object> => {
-  const want = { tenantId, ...ids }
+  const want = { tenantId, ...ids } as Required<EventIds> & Pick<StoredEvent, 'tenantId'>
   switch (type.split('.')[0] as Resource) {
     case 'prospect':
       return readers.getProspect(want)

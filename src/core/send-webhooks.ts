@@ -10,6 +10,7 @@ import type {
   SendWebhook,
   StoredEndpoint,
 } from './ports/webhooks.ts'
+import type { Recorded } from './ports/world.ts'
 import { isoTime } from './times.ts'
 import {
   deliveryAfter,
@@ -83,8 +84,14 @@ export const sendWebhooks = (deps: Deps) => {
     return body === undefined ? null : send({ url, secrets, eventId: event.eventId, body }, stop)
   }
 
-  const disabledEvent = ({ tenantId, webhookEndpointId }: ClaimedEndpoint) =>
-    newEvent(newId, 'webhook_endpoint.disabled', { tenantId }, { webhookEndpointId }, isoTime(clock()))
+  /** Unless somebody has changed it meanwhile. */
+  const disable = (endpoint: ClaimedEndpoint, disabledReason: string): Promise<Recorded> => {
+    const { tenantId, webhookEndpointId } = endpoint
+    const updatedAt = isoTime(clock())
+    const event = newEvent(newId, 'webhook_endpoint.disabled', { tenantId }, { webhookEndpointId }, updatedAt)
+    const disabled = { ...endpoint, status: 'disabled', disabledReason, updatedAt } as const
+    return webhooks.change(disabled, endpoint.updatedAt, event)
+  }
 
   const deliver = async (endpoint: ClaimedEndpoint, stop: AbortSignal, goesOn: () => boolean) => {
     const { tenantId, webhookEndpointId, url, failures, failingSince } = endpoint
@@ -116,12 +123,14 @@ export const sendWebhooks = (deps: Deps) => {
       await Promise.all(Array.from({ length: IN_FLIGHT_MAX }, sendSome))
       isMoreLeft = isFull && mayStart()
       if (needsRest(health)) restMs = REST_MS
-      const disable = reason === null ? null : { reason, event: disabledEvent(endpoint) }
       const claimableAt = isMoreLeft ? null : isoTime(clock() + restMs)
-      if (!(await webhooks.settle(endpoint, results, { ...health, claimableAt, disable }))) return
-      const became = disable ? 'disabled' : needsRest(health) ? 'resting' : 'working'
-      if (disable || needsRest(before) !== needsRest(health))
-        callHook(() => deps.onEndpoint(endpoint, became, reason ?? results.at(-1)?.lastError ?? null))
+      if (!(await webhooks.settle(endpoint, results, { ...health, claimableAt }))) return
+      if (reason !== null && (await disable(endpoint, reason)) === 'recorded') {
+        callHook(() => deps.onEndpoint(endpoint, 'disabled', reason))
+      } else if (needsRest(before) !== needsRest(health)) {
+        const became = needsRest(health) ? 'resting' : 'working'
+        callHook(() => deps.onEndpoint(endpoint, became, results.at(-1)?.lastError ?? null))
+      }
     }
   }
 

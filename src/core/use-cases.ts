@@ -2,12 +2,9 @@ import { createPageGroup } from './create-page-group.ts'
 import { createPagesWithVersion } from './create-page-with-version.ts'
 import { createVersion } from './create-version.ts'
 import { listDeliveries, replayDeliveries, retryDelivery, testWebhookEndpoint } from './deliveries.ts'
-import { eventData } from './event-data.ts'
+import { eventData, eventReaders } from './event-data.ts'
 import { type GatherObserver, gather } from './gather.ts'
-import { getPages } from './get-page.ts'
 import { getPageGroup } from './get-page-group.ts'
-import { getProspects } from './get-prospect.ts'
-import { getProspectLogs } from './get-prospect-log.ts'
 import { LIST_LENGTH_MAX } from './in-order.ts'
 import { getErasure, listErasures } from './list-erasures.ts'
 import { getEvent, listEvents } from './list-events.ts'
@@ -16,7 +13,7 @@ import { listPages } from './list-pages.ts'
 import { listProspectLogs } from './list-prospect-logs.ts'
 import { listProspects } from './list-prospects.ts'
 import { listTimelines } from './list-timeline.ts'
-import { getVersions, listVersions } from './list-versions.ts'
+import { listVersions } from './list-versions.ts'
 import { type LoggedActivity, logProspectActivities } from './log-prospect-activity.ts'
 import type { LocatedActivity, NewActivity } from './new-log.ts'
 import type { Needs, Store } from './ports/store.ts'
@@ -85,14 +82,8 @@ export const composeUseCases = (deps: Deps) => {
   }
   // Apart, so that no activity of a remembered prospect waits for the look-up of another one.
   const [logAtOnce, logWithLookup] = [gatherLogs(), gatherLogs()]
-  const readers = {
-    getProspect: gather(getProspects(deps), readOne('getProspect')),
-    getProspectLog: gather(getProspectLogs(deps), readOne('getProspectLog')),
-    getPage: gather(getPages(deps), readOne('getPage')),
-    getVersion: gather(getVersions(deps), readOne('getVersion')),
-    getWebhookEndpoint: endpoints.getWebhookEndpoint(deps),
-  }
-  const dataOf = eventData({ ...readers, getPageGroup: getPageGroup({ ...deps, seesDeleted: true }) })
+  const readers = eventReaders(deps, readOne)
+  const dataOf = eventData(readers)
   return {
     ...readers,
     logProspectActivity: (activity: NewActivity): Promise<LoggedActivity> => {

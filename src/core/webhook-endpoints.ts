@@ -1,15 +1,16 @@
-import type {
-  NewWebhookEndpoint,
-  SecretRotation,
+import {
+  type NewWebhookEndpoint,
+  type SecretRotation,
   WebhookEndpoint,
-  WebhookEndpointChanges,
-  WebhookEndpointWithSecret,
+  type WebhookEndpointChanges,
+  type WebhookEndpointWithSecret,
 } from '../shapes/webhook.ts'
 import { untilRecorded } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
 import { orNull } from './or-null.ts'
 import type { Needs } from './ports/store.ts'
 import type { EndpointWant, Secrets, SendWebhook, StoredEndpoint } from './ports/webhooks.ts'
+import { shownAs } from './shown-as.ts'
 import { isoTime } from './times.ts'
 
 /** How many endpoints a tenant may have. */
@@ -117,9 +118,9 @@ export const existingEndpoint = async (
   store: Deps['store'],
   { tenantId, webhookEndpointId }: EndpointWant,
 ): Promise<StoredEndpoint> => {
-  const found = await store.webhooks.find({ tenantId, webhookEndpointId })
-  if (found && found.status !== 'deleted') return found
-  return refuse('webhook_endpoint_not_found', 'Webhook endpoint not found.')
+  const endpoints = await store.webhooks.list(tenantId)
+  const found = endpoints.find((endpoint) => endpoint.webhookEndpointId === webhookEndpointId)
+  return found ?? refuse('webhook_endpoint_not_found', 'Webhook endpoint not found.')
 }
 
 const change = (
@@ -144,15 +145,5 @@ const requireUrl = ({ checkUrl }: Deps['webhooks'], url: string): void => {
     })
 }
 
-const endpointOf = (endpoint: StoredEndpoint): WebhookEndpoint => ({
-  webhookEndpointId: endpoint.webhookEndpointId,
-  url: endpoint.url,
-  types: endpoint.types && [...endpoint.types],
-  description: endpoint.description,
-  status: endpoint.status === 'enabled' ? 'enabled' : 'disabled',
-  disabledReason: endpoint.disabledReason,
-  failures: endpoint.failures,
-  failingSince: endpoint.failingSince,
-  createdAt: endpoint.createdAt,
-  updatedAt: endpoint.updatedAt,
-})
+const endpointOf = ({ status, ...endpoint }: StoredEndpoint): WebhookEndpoint =>
+  shownAs(WebhookEndpoint, { ...endpoint, status: status === 'enabled' ? status : 'disabled' })

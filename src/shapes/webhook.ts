@@ -6,42 +6,36 @@ import { boundedText, dateTime, described, id, optional, timestamp, whole } from
 const URL_CHARACTERS_MAX = 2_048
 const OVERLAP_HOURS_MAX = 168
 
-const types = () =>
-  described(
-    v.nullable(v.pipe(v.array(v.picklist(EVENT_TYPES)), v.minLength(1, 'must name at least one type'))),
-    'The types of events to deliver; null: all.',
-  )
-const description = () => described(v.nullable(boundedText(0, 255)), 'A note for people.')
-const url = () =>
-  described(
+const CHOSEN = {
+  url: described(
     boundedText(1, URL_CHARACTERS_MAX),
     'Where to deliver: an `https:` URL without a user name or password, with a public address.',
-  )
+  ),
+  types: described(
+    v.nullable(v.pipe(v.array(v.picklist(EVENT_TYPES)), v.minLength(1, 'must name at least one type'))),
+    'The types of events to deliver; null: all.',
+  ),
+  description: described(v.nullable(boundedText(0, 255)), 'A note for people.'),
+}
+const status = described(v.picklist(['enabled', 'disabled']), 'A disabled endpoint gets nothing.')
 
 /** Body of `POST /v0/webhook_endpoints`. */
 export const NewWebhookEndpoint = v.object({
-  url: url(),
-  types: v.optional(types(), null),
-  description: v.optional(description(), null),
+  url: CHOSEN.url,
+  types: v.optional(CHOSEN.types, null),
+  description: v.optional(CHOSEN.description, null),
 })
 export type NewWebhookEndpoint = v.InferOutput<typeof NewWebhookEndpoint>
 
 /** Body of `PATCH /v0/webhook_endpoints/{webhook_endpoint_id}`. */
-export const WebhookEndpointChanges = v.object({
-  url: v.optional(url()),
-  types: v.optional(types()),
-  description: v.optional(description()),
-  status: optional(v.picklist(['enabled', 'disabled']), 'A disabled endpoint gets nothing.'),
-})
+export const WebhookEndpointChanges = v.partial(v.object({ ...CHOSEN, status }))
 export type WebhookEndpointChanges = v.InferOutput<typeof WebhookEndpointChanges>
 
 /** A webhook endpoint as callers see it. */
 export const WebhookEndpoint = v.object({
   webhookEndpointId: described(id('webhookendpoint'), 'The id of the endpoint.'),
-  url: url(),
-  types: types(),
-  description: description(),
-  status: described(v.picklist(['enabled', 'disabled']), 'A disabled endpoint gets nothing.'),
+  ...CHOSEN,
+  status,
   disabledReason: described(v.nullable(v.string()), 'Why the service disabled it; null unless it did.'),
   failures: described(whole(0), 'Failed attempts since the last successful one.'),
   failingSince: described(v.nullable(timestamp()), 'When the first of them was, in UTC.'),

@@ -8,6 +8,7 @@ import type {
   WebhookAnswer,
 } from '../../src/core/ports/webhooks.ts'
 import { sendWebhooks } from '../../src/core/send-webhooks.ts'
+import { findEndpoint } from '../store-contract/outbox.ts'
 import { scene } from './scene.ts'
 
 const MIN = 60_000
@@ -79,9 +80,9 @@ const setting = async (endpoints = 1, overrides: Overrides = {}) => {
     run: async (sender = step) => {
       while (await sender(stopping.signal));
     },
-    endpoint: async (i = 0) => (await store.webhooks.find(want(i))) as StoredEndpoint,
+    endpoint: async (i = 0) => (await findEndpoint(store, want(i))) as StoredEndpoint,
     change: async (i: number, fields: Partial<StoredEndpoint>) => {
-      const found = (await store.webhooks.find(want(i))) as StoredEndpoint
+      const found = (await findEndpoint(store, want(i))) as StoredEndpoint
       return store.webhooks.change({ ...found, ...fields }, found.updatedAt)
     },
     statuses: async (i = 0) => {
@@ -249,7 +250,7 @@ t.test('five days without a success disable it', async (t) => {
   await happen()
   const now = iso(clock())
   const [claimed] = await store.webhooks.claim({ now, until: now, horizon: now, afterTenantId: '', max: 1 })
-  const state = { failures: 20, failingSince: now, claimableAt: now, disable: null }
+  const state = { failures: 20, failingSince: now, claimableAt: now }
   await store.webhooks.settle(claimed as ClaimedEndpoint, [], state)
   clock.advance(5 * DAY - 1)
   await run()

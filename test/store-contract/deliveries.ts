@@ -12,7 +12,7 @@ const settingOf = async ({ store }: { readonly store: Store }) => {
   const settle = async (...results: Partial<StoredDelivery>[]) => {
     const [claimed] = await ours.claim(0, { until: at(0) })
     const all = results.map((result) => ({ ...delivered(''), ...result }))
-    const state = { failures: 0, failingSince: null, claimableAt: null, disable: null }
+    const state = { failures: 0, failingSince: null, claimableAt: null }
     equal(await store.webhooks.settle(claimed as ClaimedEndpoint, all, state), true)
   }
   const sweep = async (max: number) => {

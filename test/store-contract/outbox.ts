@@ -20,7 +20,7 @@ export const outboxOf = async (store: Store) => {
       { webhookEndpointId }: { webhookEndpointId: string },
       fields: Partial<StoredEndpoint>,
     ) => {
-      const before = (await store.webhooks.find({ tenantId, webhookEndpointId })) as StoredEndpoint
+      const before = (await findEndpoint(store, { tenantId, webhookEndpointId })) as StoredEndpoint
       const updatedAt = new Date(Date.parse(before.updatedAt) + 1).toISOString()
       const after: StoredEndpoint = { ...before, updatedAt, ...fields }
       same(await store.webhooks.change(after, before.updatedAt), 'recorded')
@@ -55,6 +55,13 @@ export const outboxOf = async (store: Store) => {
   }
   return outbox
 }
+
+/** An endpoint as it is now; null if it is deleted. */
+export const findEndpoint = async (
+  { webhooks }: Pick<Store, 'webhooks'>,
+  { tenantId, webhookEndpointId }: Pick<StoredEndpoint, 'tenantId' | 'webhookEndpointId'>,
+): Promise<StoredEndpoint | null> =>
+  (await webhooks.list(tenantId)).find((found) => found.webhookEndpointId === webhookEndpointId) ?? null
 
 export const namesOf = ({ tenantId, webhookEndpointId }: StoredEndpoint) => ({ tenantId, webhookEndpointId })
 export const DELETED = { status: 'deleted', slot: null } as const

@@ -335,11 +335,6 @@ export const VERBS = {
       ask: ({ webhooks }, { tenantId }) => webhooks.list(tenantId),
       toStrangers: [],
     },
-    find: {
-      serves: 'callers',
-      ask: ({ webhooks }, { tenantId }, { endpoint }) => webhooks.find({ ...namesOf(endpoint), tenantId }),
-      toStrangers: null,
-    },
     add: {
       serves: 'callers',
       ask: ({ webhooks }, { tenantId }) => webhooks.add(someEndpoint(tenantId)),
@@ -365,7 +360,7 @@ export const VERBS = {
     settle: {
       serves: 'publisher',
       ask: ({ webhooks }, { tenantId }, { endpoint, event: { eventId } }) => {
-        const state = { failures: 7, failingSince: at(1), claimableAt: null, disable: null }
+        const state = { failures: 7, failingSince: at(1), claimableAt: null }
         return webhooks.settle({ ...endpoint, tenantId }, [delivered(eventId)], state)
       },
       toStrangers: false,

@@ -15,23 +15,23 @@ export const memoryWebhooks = (outbox: Outbox): Webhooks => {
     endpoint.status === 'deleted' ||
     pendingUntil(endpoint, endpoint.status === 'enabled' ? now : undefined, 1).length > 0
   return {
-    list: async (tenantId) => endpoints.byId.after({ tenantId }).filter(isSeen).map(storedEndpoint),
-    find: async (want) => {
-      const endpoint = endpoints.byId.at(want)
-      return endpoint && isSeen(endpoint) ? storedEndpoint(endpoint) : null
+    list: async (tenantId) => {
+      const all = endpoints.byId.after({ tenantId })
+      return all.filter(({ status }) => status !== 'deleted').map(storedEndpoint)
     },
     add: async (endpoint) => {
       if (endpoints.byId.after(endpoint).some(({ slot }) => slot === endpoint.slot)) return 'overtaken'
       endpoints.add({ ...structuredClone(endpoint), claims: 0, claimableAt: endpoint.createdAt })
       return 'recorded'
     },
-    change: async (endpoint, lastUpdatedAt) => {
+    change: async (endpoint, lastUpdatedAt, event) => {
       const before = endpoints.byId.at(endpoint)
       if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
+      if (event) outbox.waiting.add(structuredClone(event))
       const { failures, failingSince, ...changed } = structuredClone(endpoint)
       const isEnabled = before.status !== 'enabled' && endpoint.status === 'enabled'
       const fresh = isEnabled && { failures: 0, failingSince: null, claimableAt: endpoint.updatedAt }
-      endpoints.change(before, { ...changed, ...fresh })
+      endpoints.change(before, { ...changed, claims: before.claims, ...fresh })
       written()
       return 'recorded'
     },
@@ -53,18 +53,12 @@ export const memoryWebhooks = (outbox: Outbox): Webhooks => {
         const event = numbered.byId.at(delivery)
         return event ? { attempts: delivery.attempts, event: storedEvent(event) } : []
       }),
-    settle: async ({ tenantId, webhookEndpointId, claims, updatedAt }, results, state) => {
+    settle: async ({ tenantId, webhookEndpointId, claims }, results, { claimableAt, ...counted }) => {
       const endpoint = endpoints.byId.at({ tenantId, webhookEndpointId })
       if (endpoint?.claims !== claims) return false
-      const { claimableAt, disable, ...counted } = state
       for (const result of results)
         deliveries.change(deliveries.byId.at({ tenantId, webhookEndpointId, ...result }), result)
-      const settled = { ...endpoint, ...counted, claimableAt: claimableAt ?? endpoint.claimableAt }
-      endpoints.change(endpoint, settled)
-      if (disable === null || endpoint.updatedAt !== updatedAt) return true
-      outbox.save([endpoint], () => [disable.event])
-      const disabled = { disabledReason: disable.reason, updatedAt: disable.event.createdAt }
-      endpoints.change(settled, { status: 'disabled', ...disabled })
+      endpoints.change(endpoint, { ...counted, claimableAt: claimableAt ?? endpoint.claimableAt })
       return true
     },
     sweep: async ({ tenantId, webhookEndpointId }, lastError, max) => {
@@ -109,6 +103,5 @@ export const memoryWebhooks = (outbox: Outbox): Webhooks => {
   }
 }
 
-const isSeen = ({ status }: StoredEndpoint): boolean => status !== 'deleted'
 const storedEndpoint = ({ claims, claimableAt, ...endpoint }: KeptEndpoint): StoredEndpoint =>
   structuredClone(endpoint)

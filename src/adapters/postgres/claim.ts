@@ -19,23 +19,17 @@ export const claimFrom = <Claimed extends object>(query: Query, isCluster: boole
   const counted = sql`attempts = v.attempts + 1`
   const answered = sql`${queue.answered}, v.attempts as attempt`
   if (isCluster) return claimOnCluster<Claimed>(query, { ...queue, counted, answered, isClaimable })
+  const waiting = sql`${queue.table} where v.status = 'processing'`
   return ({ now, until, horizon, afterTenantId, max }: ClaimWant): Promise<readonly Claimed[]> =>
     query()<Claimed>`
-      with recursive waiting (tenant_id) as (
-        (select v.tenant_id from ${queue.table} where v.status = 'processing' and v.tenant_id > ${afterTenantId}
-          order by v.tenant_id limit 1)
-        union all
-        select (select v.tenant_id from ${queue.table}
-          where v.status = 'processing' and v.tenant_id > waiting.tenant_id order by v.tenant_id limit 1)
-        from waiting where waiting.tenant_id is not null
-      ), claimed as (
+      with recursive ${eachAlong(sql`v.tenant_id`, waiting, afterTenantId)}, claimed as (
         select due.*
-        from waiting
+        from each
           cross join (values ('-infinity', ${now}::timestamptz), (${horizon}::timestamptz, 'infinity'))
             as span (after, until)
           cross join lateral (
             select ${queue.key} from ${queue.table}
-            where v.status = 'processing' and v.tenant_id = waiting.tenant_id
+            where v.status = 'processing' and v.tenant_id = each.id
               and v.claimable_at > span.after and v.claimable_at <= span.until
             order by v.claimable_at limit ${max} for update skip locked
           ) as due
@@ -46,6 +40,15 @@ export const claimFrom = <Claimed extends object>(query: Query, isCluster: boole
       where v.tenant_id = claimed.tenant_id and ${queue.isClaimed}
       returning ${answered}`
 }
+
+/** `each (id)`, recursive: the values of a column after one, from each to the next along the index of these rows; then null. */
+export const eachAlong = (column: Fragment, rows: Fragment, after: string) => sql`
+  each (id) as (
+    (select ${column} from ${rows} and ${column} > ${after} order by ${column} limit 1)
+    union all
+    select (select ${column} from ${rows} and ${column} > each.id order by ${column} limit 1)
+    from each where each.id is not null
+  )`
 
 const isClaimable = ({ now, horizon }: ClaimWant) => sql`
   v.status = 'processing' and (v.claimable_at <= ${now} or v.claimable_at > ${horizon})`

@@ -1,7 +1,7 @@
 import type { DueDelivery, EndpointWant, ShownDelivery, Webhooks } from '../../core/ports/webhooks.ts'
 import { type Backlog, COLUMNS } from '../rows.ts'
 import { AFTER_ALL_IDS } from '../take-slice.ts'
-import { EVENT, type EventRow, storedEvent } from './events.ts'
+import { deliver, EVENT, type EventRow, storedEvent } from './events.ts'
 import { ALL_TENANTS, type Fragment, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 import { walk } from './walk.ts'
@@ -11,7 +11,6 @@ const DELIVERY = columns('l', COLUMNS.webhook_deliveries)
 export const isThat = ({ tenantId, webhookEndpointId }: EndpointWant, alias: Fragment) =>
   sql`${alias}.tenant_id = ${tenantId} and ${alias}.webhook_endpoint_id = ${webhookEndpointId}`
 export const D = sql`d`
-const V = sql`v`
 const L = sql`l`
 
 type Deliveries = Pick<Webhooks, 'due' | 'deliveries' | 'retry' | 'replay' | 'backlog'>
@@ -65,12 +64,9 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
         where e.tenant_id = ${want.tenantId} and e.event_id > ${afterEventId} and e.sequence is not null
         order by e.event_id limit ${max}
       ), made as (
-        insert into webhook_deliveries as d
-          (tenant_id, webhook_endpoint_id, event_id, status, attempts, next_attempt_at, created_at)
-        select v.tenant_id, v.webhook_endpoint_id, looked.event_id, 'pending', 0, ${now}::timestamptz, ${now}::timestamptz
-        from webhook_endpoints v join looked on v.types is null or looked.type = any (v.types)
-        where ${isThat(want, V)} and v.slot is not null
-        order by looked.event_id
+        ${deliver(want.tenantId, sql`looked e`, now)} and v.webhook_endpoint_id = ${want.webhookEndpointId}
+          and v.slot is not null
+        order by e.event_id
         on conflict (tenant_id, webhook_endpoint_id, event_id) do update set status = 'pending', attempts = 0,
           next_attempt_at = excluded.next_attempt_at, delivered_at = null
           where d.status <> 'delivered' or ${delivered}::boolean

@@ -1,7 +1,9 @@
 import type { Events, StoredEvent } from '../../core/ports/events.ts'
+import type { Timestamp } from '../../core/ports/world.ts'
 import { COLUMNS } from '../rows.ts'
+import { eachAlong } from './claim.ts'
 import { waitingOnCluster } from './claim-on-cluster.ts'
-import { nothing, type Query, sql } from './sql.ts'
+import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 
 /** Its ids as their JSON. */
@@ -15,8 +17,17 @@ export const storedEvent = (row: EventRow): StoredEvent => {
   }
 }
 
+/** Pending deliveries of these events `e` to the endpoints `v` of the tenant that take them. */
+export const deliver = (tenantId: string, events: Fragment, now: Timestamp) => sql`
+  insert into webhook_deliveries as d
+    (tenant_id, webhook_endpoint_id, event_id, status, attempts, next_attempt_at, created_at)
+  select v.tenant_id, v.webhook_endpoint_id, e.event_id, 'pending', 0, ${now}::timestamptz, ${now}::timestamptz
+  from webhook_endpoints v join ${events} on v.types is null or e.type = any (v.types)
+  where v.tenant_id = ${tenantId}`
+
 /** Calls `numbered` after events got their numbers. */
 export const postgresEvents = (query: Query, isCluster: boolean, numbered: () => void): Events => {
+  const waiting = sql`events e where e.sequence is null`
   const onCluster = waitingOnCluster(query, sql`events v`, () => sql`v.sequence is null`)
   /**
    * The process that changes the count of a tenant assigns the numbers after the count it read. A process that waited for
@@ -42,11 +53,7 @@ export const postgresEvents = (query: Query, isCluster: boolean, numbered: () =>
           ${isCluster ? sql`and e.tenant_id = ${tenantId}` : nothing}
         returning e.event_id, e.type
       ), made as (
-        insert into webhook_deliveries
-          (tenant_id, webhook_endpoint_id, event_id, status, attempts, next_attempt_at, created_at)
-        select w.tenant_id, w.webhook_endpoint_id, n.event_id, 'pending', 0, ${now}::timestamptz, ${now}::timestamptz
-        from webhook_endpoints w join numbered n on w.types is null or n.type = any (w.types)
-        where w.tenant_id = ${tenantId} and w.status = 'enabled'
+        ${deliver(tenantId, sql`numbered e`, now)} and v.status = 'enabled'
         returning 1
       )
       select exists (select 1 from seen) as is_counted, (select count(*)::int from numbered) as numbered,
@@ -66,15 +73,8 @@ export const postgresEvents = (query: Query, isCluster: boolean, numbered: () =>
       const rows = isCluster
         ? await onCluster.look({ afterTenantId, max })
         : await query()<{ tenantId: string }>`
-            with recursive waiting (tenant_id) as (
-              (select e.tenant_id from events e where e.sequence is null and e.tenant_id > ${afterTenantId}
-                order by e.tenant_id limit 1)
-              union all
-              select (select e.tenant_id from events e where e.sequence is null and e.tenant_id > waiting.tenant_id
-                order by e.tenant_id limit 1)
-              from waiting where waiting.tenant_id is not null
-            )
-            select tenant_id from waiting where tenant_id is not null limit ${max}`
+            with recursive ${eachAlong(sql`e.tenant_id`, waiting, afterTenantId)}
+            select id as tenant_id from each where id is not null limit ${max}`
       return rows.map(({ tenantId }) => tenantId)
     },
 
@@ -105,20 +105,13 @@ export const postgresEvents = (query: Query, isCluster: boolean, numbered: () =>
     },
 
     expire: async ({ tenantId, beforeEventId, max }) => {
+      const deliveries = sql`webhook_deliveries d where d.tenant_id = ${tenantId}`
       const [row] = await query(tenantId)<{ most: number }>`
-        with recursive endpoint (id) as (
-          (select d.webhook_endpoint_id from webhook_deliveries d where d.tenant_id = ${tenantId}
-            order by d.webhook_endpoint_id limit 1)
-          union all
-          select (select d.webhook_endpoint_id from webhook_deliveries d
-            where d.tenant_id = ${tenantId} and d.webhook_endpoint_id > endpoint.id
-            order by d.webhook_endpoint_id limit 1)
-          from endpoint where endpoint.id is not null
-        ), stale as materialized (
-          select d.* from endpoint
+        with recursive ${eachAlong(sql`d.webhook_endpoint_id`, deliveries, '')}, stale as materialized (
+          select d.* from each
             cross join lateral (
               select d.tenant_id, d.webhook_endpoint_id, d.event_id from webhook_deliveries d
-              where d.tenant_id = ${tenantId} and d.webhook_endpoint_id = endpoint.id and d.event_id < ${beforeEventId}
+              where d.tenant_id = ${tenantId} and d.webhook_endpoint_id = each.id and d.event_id < ${beforeEventId}
               order by d.event_id limit ${max}
             ) d
         ), undelivered as (

@@ -2,12 +2,12 @@ import type { ClaimWant } from '../../core/ports/versions.ts'
 import type { ClaimedEndpoint, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
 import { COLUMNS } from '../rows.ts'
 import { sortedBy } from './by-tenant.ts'
-import type { OfThose } from './claim.ts'
+import { eachAlong, type OfThose } from './claim.ts'
 import { claimOnCluster } from './claim-on-cluster.ts'
 import { D, isThat, postgresDeliveries } from './deliveries.ts'
 import { insertEvent } from './outbox.ts'
 import { IF_CHANGED } from './page-groups.ts'
-import { type Fragment, nothing, type Query, sql } from './sql.ts'
+import { nothing, type Query, sql } from './sql.ts'
 import { columns, textArray, unlessOvertaken } from './statements.ts'
 
 /** Of types as one text, `{a,b}`. */
@@ -67,12 +67,6 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
       return rows.map(storedEndpoint)
     },
 
-    find: async (want) => {
-      const [row] = await query(want.tenantId)<EndpointRow>`
-      select ${STORED.selected} from webhook_endpoints v where ${isThat(want, V)} and v.slot is not null`
-      return row === undefined ? null : storedEndpoint(row)
-    },
-
     add: (endpoint) => {
       const row = { ...endpointRow(endpoint), claims: 0, claimableAt: endpoint.createdAt }
       return unlessOvertaken(
@@ -80,17 +74,19 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
       )
     },
 
-    change: async (endpoint, lastUpdatedAt) => {
-      const { status, updatedAt } = endpoint
-      const ifEnabled = sql`case when v.status <> 'enabled' and ${status} = 'enabled' then`
-      const changed = await query(endpoint.tenantId)`
-      update webhook_endpoints v set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([endpointRow(endpoint)])}),
-        failures = ${ifEnabled} 0 else v.failures end, failing_since = ${ifEnabled} null else v.failing_since end,
-        claimable_at = ${ifEnabled} ${updatedAt} else v.claimable_at end
-      where ${isThat(endpoint, V)} and v.updated_at = ${lastUpdatedAt}
-      returning 1`
-      if (changed.length === 1 && status === 'enabled') notify()
-      return changed.length === 1 ? 'recorded' : 'overtaken'
+    change: async (endpoint, lastUpdatedAt, event) => {
+      const ifEnabled = sql`case when v.status <> 'enabled' and ${endpoint.status} = 'enabled' then`
+      const recorded = await unlessOvertaken(query(endpoint.tenantId)`
+      with changed as (
+        update webhook_endpoints v set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([endpointRow(endpoint)])}),
+          failures = ${ifEnabled} 0 else v.failures end, failing_since = ${ifEnabled} null else v.failing_since end,
+          claimable_at = ${ifEnabled} ${endpoint.updatedAt} else v.claimable_at end
+        where ${isThat(endpoint, V)} and v.updated_at = ${lastUpdatedAt}
+        returning 1
+      ) ${event ? sql`, noted as (${insertEvent(event)})` : nothing}
+      ${IF_CHANGED}`)
+      if (recorded === 'recorded') notify()
+      return recorded
     },
 
     claim: async (want) => {
@@ -98,18 +94,15 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
       return claimed.map(storedEndpoint)
     },
 
-    /**
-     * If the endpoint is not as it is believed to be, it divides by zero: then nothing is saved. The condition on the status
-     * must not be that of the index of what is pending, or all of that might be read.
-     */
-    settle: async (endpoint, results, { failures, failingSince, claimableAt, disable }) => {
+    /** The condition on the status must not be that of the index of what is pending, or all of that might be read. */
+    settle: async (endpoint, results, { failures, failingSince, claimableAt }) => {
       // In the order in which a replay locks them.
       const rows = sortedBy(results, 'eventId').map((result) => ({ ...endpoint, ...result }))
-      const settle = (changes: Fragment, isStill: Fragment, noted: Fragment) => query(endpoint.tenantId)`
+      const settled = await unlessOvertaken(query(endpoint.tenantId)`
       with changed as (
         update webhook_endpoints v set failures = ${failures}, failing_since = ${failingSince},
-          claimable_at = coalesce(${claimableAt}, v.claimable_at) ${changes}
-        where ${isThat(endpoint, V)} and v.claims = ${endpoint.claims} ${isStill}
+          claimable_at = coalesce(${claimableAt}, v.claimable_at)
+        where ${isThat(endpoint, V)} and v.claims = ${endpoint.claims}
         returning 1
       ), tried as (
         update webhook_deliveries d set status = r.status, attempts = r.attempts, next_attempt_at = r.next_attempt_at,
@@ -118,21 +111,9 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
         where d.tenant_id = r.tenant_id and d.webhook_endpoint_id = r.webhook_endpoint_id and d.event_id = r.event_id
           and d.status not in ('delivered', 'failed') and exists (select 1 from changed)
           ${inTenant(endpoint.tenantId)}
-      ) ${noted}
-      ${IF_CHANGED}`
-      if (disable !== null) {
-        const { reason, event } = disable
-        const disabled = await unlessOvertaken(
-          settle(
-            sql`, status = 'disabled', disabled_reason = ${reason}, updated_at = ${event.createdAt}`,
-            sql`and v.status = 'enabled' and v.updated_at = ${endpoint.updatedAt}`,
-            sql`, noted as (${insertEvent(event)})`,
-          ),
-        )
-        if (disabled === 'recorded') notify()
-        if (disabled === 'recorded') return true
-      }
-      return (await unlessOvertaken(settle(nothing, nothing, nothing))) === 'recorded'
+      )
+      ${IF_CHANGED}`)
+      return settled === 'recorded'
     },
 
     ...postgresDeliveries(query, notify),
@@ -165,20 +146,14 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
   }
 }
 
+const PENDING = sql`webhook_deliveries d where d.status = 'pending'`
 /** From tenant to tenant along the index of pending deliveries, and those that are deleted. */
 const claimFrom = (query: Query, want: ClaimWant) => query()<EndpointRow>`
-  with recursive waiting (tenant_id) as (
-    (select d.tenant_id from webhook_deliveries d where d.status = 'pending' and d.tenant_id > ${want.afterTenantId}
-      order by d.tenant_id limit 1)
-    union all
-    select (select d.tenant_id from webhook_deliveries d
-      where d.status = 'pending' and d.tenant_id > waiting.tenant_id order by d.tenant_id limit 1)
-    from waiting where waiting.tenant_id is not null
-  ), working as (
-    select v.* from waiting
+  with recursive ${eachAlong(sql`d.tenant_id`, PENDING, want.afterTenantId)}, working as (
+    select v.* from each
       cross join lateral (
         select ${KEY} from webhook_endpoints v
-        where v.tenant_id = waiting.tenant_id and v.status <> 'deleted' and ${isClaimable(want)}
+        where v.tenant_id = each.id and v.status <> 'deleted' and ${isClaimable(want)}
         order by v.claimable_at limit ${want.max} for update skip locked
       ) v
     limit ${want.max}

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { EventIds, Events, EventsOf, StoredEvent } from '../../core/ports/events.ts'
+import type { EventIds, Events, EventsOf, NewEvent, StoredEvent } from '../../core/ports/events.ts'
 import { COLUMNS } from '../rows.ts'
 import { type Database, insertInto, type Values } from './open.ts'
 
@@ -14,12 +14,12 @@ export const sqliteOutbox = (database: Database, everyEvent: boolean, added: () 
   return (rows, events) => {
     const users = [...new Set(rows.map(({ tenantId }) => tenantId))].filter(usesEvents)
     if (events === undefined || users.length === 0) return
-    for (const event of events())
-      if (users.includes(event.tenantId))
-        database.run(ADD, { ...event, sequence: null, ids: JSON.stringify(event.ids) })
+    for (const event of events()) if (users.includes(event.tenantId)) addEvent(database, event)
     added()
   }
 }
+export const addEvent = (database: Database, event: NewEvent) =>
+  database.run(ADD, { ...event, sequence: null, ids: JSON.stringify(event.ids) })
 
 export const EVENT_COLUMNS = Object.keys(COLUMNS.events).map((column) => `e.${column}`)
 export type EventRow = Omit<StoredEvent, 'ids'> & { readonly ids: string }

@@ -61,7 +61,7 @@ export const sqliteStore = (
     versions: sqliteVersions(database, outbox),
     erasures: sqliteErasures(database, outbox, () => listeners.emit('prospects')),
     events: sqliteEvents(database, emitEvents),
-    webhooks: sqliteWebhooks(database, outbox, emitEvents),
+    webhooks: sqliteWebhooks(database, emitEvents),
     apiKeys: sqliteApiKeys(database, () => listeners.emit('keys')),
     tenants: sqliteTenants(database),
     backlog: sqliteBacklog(database),

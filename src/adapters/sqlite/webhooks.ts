@@ -3,12 +3,12 @@ import { ROWS_LOOKED_AT_MAX } from '../../core/slices.ts'
 import { type Backlog, COLUMNS } from '../rows.ts'
 import { AFTER_ALL_IDS } from '../take-slice.ts'
 import {
+  addEvent,
   DELIVER,
   EVENT_COLUMNS,
   type EventRow,
   EXPIRE_DELIVERIES,
   OF_ENDPOINT,
-  type Outbox,
   storedEvent,
 } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, type Values, valuesFor } from './open.ts'
@@ -17,9 +17,9 @@ const SHOWN = Object.keys(COLUMNS.webhook_endpoints).filter((column) => !column.
 const CHANGING = SHOWN.slice(2).filter((column) => !column.startsWith('fail'))
 const OF_DELIVERY = `${OF_ENDPOINT} and event_id = :eventId`
 const CLAIMED = `${OF_ENDPOINT} and claims = :claims`
-const ENDPOINTS = `select ${SHOWN} from webhook_endpoints where tenant_id = :tenantId and status <> 'deleted'`
-const LIST = `${ENDPOINTS} order by webhook_endpoint_id`
-const FIND = `${ENDPOINTS} and webhook_endpoint_id = :webhookEndpointId`
+const LIST = `
+  select ${SHOWN} from webhook_endpoints where tenant_id = :tenantId and status <> 'deleted'
+  order by webhook_endpoint_id`
 const ADD = insertInto('webhook_endpoints', COLUMNS.webhook_endpoints)
 const IF_ENABLED = "iif(status <> 'enabled' and :status = 'enabled'"
 const CHANGE = `
@@ -73,14 +73,11 @@ const DELIVERY = `select ${SHOWN_DELIVERY}, e.type ${OF_EVENT} and d.event_id = 
 const SETTLE = `
   update webhook_endpoints set failures = :failures, failing_since = :failingSince,
     claimable_at = coalesce(:claimableAt, claimable_at)
-  where ${CLAIMED} returning status = 'enabled' and updated_at = :updatedAt as is_unchanged`
+  where ${CLAIMED}`
 const SETTLE_DELIVERY = `
   update webhook_deliveries set status = :status, attempts = :attempts, next_attempt_at = :nextAttemptAt,
     last_status = :lastStatus, last_error = :lastError, delivered_at = :deliveredAt
   where ${OF_DELIVERY}`
-const DISABLE = `
-  update webhook_endpoints set status = 'disabled', disabled_reason = :reason, updated_at = :createdAt
-  where ${OF_ENDPOINT}`
 const STATUS = `select status from webhook_endpoints where ${CLAIMED}`
 const FAIL = `
   update webhook_deliveries set status = 'failed', next_attempt_at = null, last_error = :error
@@ -110,10 +107,8 @@ const endpointRow = ({ types, ...endpoint }: StoredEndpoint) => {
 }
 
 /** Calls `waiting` within a transaction after which a sender may have work. */
-export const sqliteWebhooks = (database: Database, outbox: Outbox, waiting: () => void): Webhooks => ({
+export const sqliteWebhooks = (database: Database, waiting: () => void): Webhooks => ({
   list: async (tenantId) => database.all<EndpointRow>(LIST, { tenantId }).map(storedEndpoint),
-
-  find: async (want) => database.all<EndpointRow>(FIND, want).map(storedEndpoint)[0] ?? null,
 
   add: (endpoint) =>
     database.record(() => {
@@ -121,11 +116,12 @@ export const sqliteWebhooks = (database: Database, outbox: Outbox, waiting: () =
       return 'recorded'
     }),
 
-  change: (endpoint, lastUpdatedAt) =>
+  change: (endpoint, lastUpdatedAt, event) =>
     database.record(() => {
+      if (database.run(CHANGE, { ...endpointRow(endpoint), lastUpdatedAt }) === 0) return 'overtaken'
+      if (event) addEvent(database, event)
       waiting()
-      const changed = database.run(CHANGE, { ...endpointRow(endpoint), lastUpdatedAt })
-      return changed === 1 ? 'recorded' : 'overtaken'
+      return 'recorded'
     }),
 
   claim: async (want) => {
@@ -145,16 +141,11 @@ export const sqliteWebhooks = (database: Database, outbox: Outbox, waiting: () =
       .all<EventRow & { attempts: number }>(DUE_DELIVERIES, want)
       .map(({ attempts, ...event }) => ({ attempts, event: storedEvent(event) })),
 
-  settle: (endpoint, results, { disable, ...state }) =>
+  settle: (endpoint, results, state) =>
     database.write(() => {
-      const settled = database.get<{ isUnchanged: number }>(SETTLE, { ...endpoint, ...state })
-      for (const result of settled ? results : []) database.run(SETTLE_DELIVERY, { ...endpoint, ...result })
-      if (disable && settled?.isUnchanged) {
-        // As long as the endpoint is enabled, the tenant uses events.
-        outbox([endpoint], () => [disable.event])
-        database.run(DISABLE, { ...endpoint, ...disable, ...disable.event })
-      }
-      return settled !== null
+      const isClaimed = database.run(SETTLE, { ...endpoint, ...state }) > 0
+      for (const result of isClaimed ? results : []) database.run(SETTLE_DELIVERY, { ...endpoint, ...result })
+      return isClaimed
     }),
 
   sweep: (endpoint, error, max) =>

@@ -9,12 +9,12 @@ const REFUSED = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32
   5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8`.split(/\s+/)
 const SETTINGS = 'WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS'
 
-type Settings = {
-  /** Host names, and networks as `10.0.0.0/8`, that may be called although they are not public, also by `http:`. */
-  readonly allowedHosts?: readonly string[]
-  readonly allowedNetworks?: readonly string[]
-  readonly lookup?: Lookup
+export type AddressSettings = {
+  /** Host names and networks (`10.0.0.0/8`) that may be called although they are not public, also by `http:`. */
+  readonly allowedHosts?: readonly string[] | undefined
+  readonly allowedNetworks?: readonly string[] | undefined
 }
+type Settings = AddressSettings & { readonly lookup?: Lookup }
 export type Addresses = ReturnType<typeof createAddresses>
 
 /** Which addresses webhooks may be sent to. */

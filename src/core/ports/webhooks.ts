@@ -1,4 +1,4 @@
-import type { EventType } from '../../shapes/event.ts'
+import type { WebhookDelivery, WebhookEndpoint } from '../../shapes/webhook.ts'
 import type { NewEvent, StoredEvent } from './events.ts'
 import type { ClaimWant } from './versions.ts'
 import type { LookedAt, Recorded, SliceWant, Timestamp } from './world.ts'
@@ -6,71 +6,45 @@ import type { LookedAt, Recorded, SliceWant, Timestamp } from './world.ts'
 /** Names one endpoint. */
 export type EndpointWant = { readonly tenantId: string; readonly webhookEndpointId: string }
 /** Where a tenant gets its events. */
-export type StoredEndpoint = EndpointWant & {
-  readonly url: string
-  /** Null: all types. */
-  readonly types: readonly EventType[] | null
-  readonly description: string | null
-  /** `deleted`: nobody sees it any more, but its deliveries are not all deleted yet. */
-  readonly status: 'enabled' | 'disabled' | 'deleted'
-  readonly disabledReason: string | null
-  /** As sealed: see `Secrets`. */
-  readonly secret: string
-  /** Signs too until then, after a rotation. */
-  readonly previousSecret: string | null
-  readonly previousSecretUntil: Timestamp | null
-  /** Failed attempts since the last success, and when the first of them was. */
-  readonly failures: number
-  readonly failingSince: Timestamp | null
-  /** Its place among the endpoints of its tenant, from 1; null once it is deleted. */
-  readonly slot: number | null
-  readonly createdAt: Timestamp
-  readonly updatedAt: Timestamp
-}
+export type StoredEndpoint = EndpointWant &
+  Readonly<Omit<WebhookEndpoint, 'status'>> & {
+    /** `deleted`: nobody sees it any more, but its deliveries are not all deleted yet. */
+    readonly status: WebhookEndpoint['status'] | 'deleted'
+    /** As sealed: see `Secrets`. */
+    readonly secret: string
+    /** Signs too until then, after a rotation. */
+    readonly previousSecret: string | null
+    readonly previousSecretUntil: Timestamp | null
+    /** Its place among the endpoints of its tenant, from 1; null once it is deleted. */
+    readonly slot: number | null
+  }
 /** An endpoint that a sender has taken, which nobody else gets until then. `claims` proves whose it is. */
 export type ClaimedEndpoint = StoredEndpoint & { readonly claims: number }
 /** One event for one endpoint, and how far it has come. It is named by both. */
-export type StoredDelivery = EndpointWant & {
-  readonly eventId: string
-  readonly status: 'pending' | 'delivered' | 'failed'
-  readonly attempts: number
-  /** When it is due, while it is pending. */
-  readonly nextAttemptAt: Timestamp | null
-  /** The HTTP status of the last answer, and what went wrong. */
-  readonly lastStatus: number | null
-  readonly lastError: string | null
-  readonly deliveredAt: Timestamp | null
-  readonly createdAt: Timestamp
-}
-/** A delivery with the type of its event. */
-export type ShownDelivery = StoredDelivery & Pick<StoredEvent, 'type'>
+export type ShownDelivery = EndpointWant &
+  Readonly<Omit<WebhookDelivery, 'lastStatusCode'>> & { readonly lastStatus: number | null }
+export type StoredDelivery = Omit<ShownDelivery, 'type'>
 /** A delivery to attempt now. */
 export type DueDelivery = Pick<StoredDelivery, 'attempts'> & { readonly event: StoredEvent }
 /** What became of an attempt. */
-export type DeliveryResult = Pick<
-  StoredDelivery,
-  'eventId' | 'status' | 'attempts' | 'nextAttemptAt' | 'lastStatus' | 'lastError' | 'deliveredAt'
->
+export type DeliveryResult = Omit<StoredDelivery, keyof EndpointWant | 'createdAt'>
 /** What attempts mean for their endpoint. */
 export type EndpointState = Pick<StoredEndpoint, 'failures' | 'failingSince'> & {
   /** When it may be claimed again; null: the lease goes on. */
   readonly claimableAt: Timestamp | null
-  /** Disables it for this reason, with this event, unless somebody has changed it meanwhile. */
-  readonly disable: { readonly reason: string; readonly event: NewEvent } | null
 }
 
 /** The part of a store that keeps webhook endpoints and what is delivered to them. */
 export type Webhooks = {
-  /** The endpoints of a tenant, oldest first, without deleted ones. */
+  /** The endpoints of a tenant, oldest first, without deleted ones. There are few: one is looked for among them. */
   list(tenantId: string): Promise<readonly StoredEndpoint[]>
-  find(want: EndpointWant): Promise<StoredEndpoint | null>
   /** Answers `overtaken` if another endpoint of the tenant has its slot. */
   add(endpoint: StoredEndpoint): Promise<Recorded>
   /**
-   * Saves an endpoint whose `updatedAt` is still that one; not its failures, which a sender may count meanwhile. If that
-   * enables it, it has none, and is claimable at once.
+   * Saves an endpoint whose `updatedAt` is still that one, with this event, even if the tenant uses no events; not its
+   * failures, which a sender may count meanwhile. If that enables it, it has none, and is claimable at once.
    */
-  change(endpoint: StoredEndpoint, lastUpdatedAt: Timestamp): Promise<Recorded>
+  change(endpoint: StoredEndpoint, lastUpdatedAt: Timestamp, event?: NewEvent): Promise<Recorded>
   /**
    * As `versions.claim`, of endpoints that have work: enabled ones with a delivery that is due, others with a pending
    * delivery, and deleted ones. Walks from tenant to tenant and endpoint to endpoint, never over deliveries.

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Webhook, WebhookAnswer } from '../../../src/core/ports/webhooks.ts'
+import { findEndpoint } from '../../store-contract/outbox.ts'
 import { openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 
 const URL_OK = 'https://example.com/hooks'
@@ -177,7 +178,7 @@ t.test('200: after a rotation both secrets sign until the overlap is over', asyn
 t.test('200: a rotation replaces a secret whose SECRETS_KEY was lost', async (t) => {
   const { call, create, sent, store, owner } = await openEndpoints()
   const { webhookEndpointId } = await create()
-  const found = await store.webhooks.find({ tenantId: owner.tenantId, webhookEndpointId })
+  const found = await findEndpoint(store, { tenantId: owner.tenantId, webhookEndpointId })
   if (!found) throw new Error('no endpoint')
   await store.webhooks.change({ ...found, secret: 'v1:sealed' }, found.updatedAt)
   const test = () => call(`POST ${ENDPOINTS}/${webhookEndpointId}/test`)
@@ -272,7 +273,7 @@ t.test('202: an event is delivered again, with all its attempts', async (t) => {
     if (claimed === undefined) throw new Error('it is claimable')
     const failed = { attempts: 10, nextAttemptAt: null, lastStatus: 503, lastError: 'No.', deliveredAt: null }
     await store.webhooks.settle(claimed, [{ eventId, status: 'failed', ...failed }], {
-      ...{ failures: 10, failingSince: NOW, claimableAt: null, disable: null },
+      ...{ failures: 10, failingSince: NOW, claimableAt: null },
     })
   }
   await settle()
