@@ -1,17 +1,10 @@
 import { writeJson } from '../json/write-json.ts'
-import {
-  type DeliveryQuery,
-  type Replay,
-  type ReplayResult,
-  WebhookDelivery,
-  type WebhookTest,
-} from '../shapes/webhook.ts'
+import type { DeliveryQuery, Replay, ReplayResult, WebhookDelivery, WebhookTest } from '../shapes/webhook.ts'
 import { refuse } from './failures.ts'
 import { asOutcome } from './outcome.ts'
 import type { Needs } from './ports/store.ts'
 import type { EndpointWant, ShownDelivery } from './ports/webhooks.ts'
 import { secretsOf } from './send-webhooks.ts'
-import { shownAs } from './shown-as.ts'
 import { ROWS_LOOKED_AT_MAX, slicesOf } from './slices.ts'
 import { idsSince, isoTime, timeOfId } from './times.ts'
 import { existingEndpoint, type WebhookTools } from './webhook-endpoints.ts'
@@ -99,5 +92,14 @@ export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps)
   }
 }
 
-const deliveryOf = (delivery: ShownDelivery): WebhookDelivery =>
-  shownAs(WebhookDelivery, { ...delivery, lastStatusCode: delivery.lastStatus })
+const deliveryOf = (delivery: ShownDelivery): WebhookDelivery => ({
+  eventId: delivery.eventId,
+  type: delivery.type,
+  status: delivery.status,
+  attempts: delivery.attempts,
+  nextAttemptAt: delivery.nextAttemptAt,
+  lastStatusCode: delivery.lastStatus,
+  lastError: delivery.lastError,
+  deliveredAt: delivery.deliveredAt,
+  createdAt: delivery.createdAt,
+})

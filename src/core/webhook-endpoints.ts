@@ -1,16 +1,15 @@
-import {
-  type NewWebhookEndpoint,
-  type SecretRotation,
+import type {
+  NewWebhookEndpoint,
+  SecretRotation,
   WebhookEndpoint,
-  type WebhookEndpointChanges,
-  type WebhookEndpointWithSecret,
+  WebhookEndpointChanges,
+  WebhookEndpointWithSecret,
 } from '../shapes/webhook.ts'
 import { untilRecorded } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
 import { orNull } from './or-null.ts'
 import type { Needs } from './ports/store.ts'
 import type { EndpointWant, Secrets, SendWebhook, StoredEndpoint } from './ports/webhooks.ts'
-import { shownAs } from './shown-as.ts'
 import { isoTime } from './times.ts'
 
 /** How many endpoints a tenant may have. */
@@ -145,5 +144,15 @@ const requireUrl = ({ checkUrl }: Deps['webhooks'], url: string): void => {
     })
 }
 
-const endpointOf = ({ status, ...endpoint }: StoredEndpoint): WebhookEndpoint =>
-  shownAs(WebhookEndpoint, { ...endpoint, status: status === 'enabled' ? status : 'disabled' })
+const endpointOf = (endpoint: StoredEndpoint): WebhookEndpoint => ({
+  webhookEndpointId: endpoint.webhookEndpointId,
+  url: endpoint.url,
+  types: endpoint.types && [...endpoint.types],
+  description: endpoint.description,
+  status: endpoint.status === 'enabled' ? 'enabled' : 'disabled',
+  disabledReason: endpoint.disabledReason,
+  failures: endpoint.failures,
+  failingSince: endpoint.failingSince,
+  createdAt: endpoint.createdAt,
+  updatedAt: endpoint.updatedAt,
+})
