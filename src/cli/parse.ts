@@ -33,7 +33,7 @@ export const parse = ({ words, options, operands = [] }: Command, args: readonly
   if (repeated !== undefined) wrongUse(`--${repeated} can be given only once`)
   const unexpected = positionals.slice(operands.length)
   if (unexpected.length > 0) wrongUse(`unexpected argument: ${unexpected.join(' ')}`)
-  const missing = operands[positionals.length]
+  const missing = operands.find((_, i) => !positionals[i]?.trim())
   if (missing !== undefined) wrongUse(`${missing} is required`)
   if (/^keys/.test(words) && /^pp_/.test(`${positionals}`)) wrongUse('ID is the apiKeyId, not the key itself')
   const texts: Record<string, string> = {}
@@ -54,7 +54,7 @@ const parsed: typeof parseArgs = (config) => {
     return parseArgs(config)
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
-    const option = /'(-[^\s']*)/.exec(message)?.[1] ?? ''
+    const option = /'(?:-\w, )?(-[^\s']*)/.exec(message)?.[1] ?? ''
     const known = Object.keys(config?.options ?? {}).map((name) => `--${name}`)
     if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
       wrongUse(`unknown option ${option}${suggestion(option, known)}`)

@@ -4,7 +4,7 @@ import { readConfig } from '../config/config.ts'
 import { type DatabaseAddress, database } from '../config/settings.ts'
 import { DomainFailure } from '../core/failures.ts'
 import { orNull } from '../core/or-null.ts'
-import { type Command, isFolder, type Texts, WrongUse } from './command.ts'
+import { type Command, type Texts, WrongUse } from './command.ts'
 import { usageHint } from './help.ts'
 import { inPairs, paint } from './output.ts'
 
@@ -65,9 +65,8 @@ export const refusalText = (
   const failure = why instanceof DomainFailure ? why : undefined
   const isWrongUse = why instanceof WrongUse
   const code = isWrongUse ? 'wrong_use' : (failure?.kind ?? 'refused')
-  const [path = ''] = /(?<=^sqlite:).*?(?= and |$)/.exec(database ?? '') ?? []
   const explain = (error: unknown) => explained(error, command?.words ?? '')
-  const [detail, own] = explain(isFolder(path) ? `${path} is a folder.` : why)
+  const [detail, own] = explain(why)
   const [cause, remedy = isWrongUse ? usageHint(command) : own] = failure?.cause ? explain(failure.cause) : []
   if (isJson) return `${JSON.stringify({ code, detail, cause, ...failure?.facts, database, remedy })}\n`
   const { errors = [] } = failure?.facts ?? {}

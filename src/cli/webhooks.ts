@@ -1,6 +1,6 @@
 import { createService } from '../compose/create-service.ts'
 import type { ReplayResult } from '../shapes/webhook.ts'
-import { type Command, TENANT, valued } from './command.ts'
+import { type Command, TENANT, valued, wrongUse } from './command.ts'
 import { timeOf } from './prospect-logs.ts'
 
 const LIMIT = 100
@@ -85,7 +85,9 @@ type Slice<Item> = {
 }
 async function* everyItem<Item>(read: (cursor: string | undefined) => Promise<Slice<Item>>) {
   for (let cursor: string | undefined, isMore = true; isMore; ) {
-    const slice = await read(cursor)
+    const slice = await read(cursor).catch((why) =>
+      why.kind === 'invalid_request' ? wrongUse(why.message) : Promise.reject(why),
+    )
     yield* slice.items
     ;({ hasMore: isMore, nextCursor: cursor } = slice)
   }

@@ -50,7 +50,7 @@ export const checked = <Input>(
   const faults: Fault[] = found.map((fault) =>
     notTexts.has(fault['pointer']) ? { ...fault, detail } : fault,
   )
-  const words = faults.map(({ detail, pointer, parameter }) => `${pointer ?? parameter} ${detail}`)
-  refuseFaults(faults, `Invalid input: ${words.join('; ')}.`)
+  const words = new Set(faults.map(({ detail, pointer, parameter }) => `${pointer ?? parameter} ${detail}`))
+  refuseFaults(faults, `Invalid input: ${[...words].join('; ')}.`)
   return withTexts(output, texts)
 }

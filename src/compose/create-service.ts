@@ -2,6 +2,7 @@ import type * as v from 'valibot'
 import { createNewId } from '../adapters/ids.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { brandsOf, createTenant } from '../core/create-tenant.ts'
+import { refuse } from '../core/failures.ts'
 import { inOrder } from '../core/in-order.ts'
 import { issueApiKey, type NewApiKey } from '../core/issue-api-key.ts'
 import type { NewActivity } from '../core/new-log.ts'
@@ -51,7 +52,7 @@ export type Service = ReturnType<typeof createService>
  * Calls that arrive together share a round trip to the database, and none waits for others.
  */
 export const createService = (options: ServiceOptions) => {
-  checkOptions({ ...options, store: options?.store })
+  checkOptions(options, 'store')
   const { store, clock = Date.now, newId = createNewId(), requireIdentity = false } = options
   const { prospectsRememberedMax = DEFAULTS.prospectsRememberedMax } = options
   const { listsInFlightMax = 1, tenantListsMax } = options
@@ -100,7 +101,7 @@ export const createService = (options: ServiceOptions) => {
      */
     logActivities: async (activities: readonly ActivityToLog[]) =>
       (
-        await inOrder(activities, {
+        await inOrder(Array.isArray(activities) ? activities : refuse('invalid_request', 'Pass an array.'), {
           prepare: (activity) => ofTenant(checkedActivity(activity)),
           run: useCases.logProspectActivities,
         })

@@ -37,16 +37,16 @@ export type Eraser = ReturnType<typeof createEraser>
  * An eraser over a store: completes erasures, ends blocks of emails, and deletes activities and events that have been
  * kept long enough. Several erasers, in one process or in many, share the work.
  */
-export const createEraser = ({
-  store,
-  clock = Date.now,
-  retentionDays = null,
-  eventDaysKept = DEFAULTS.eventDaysKept,
-  statementMsMax = DEFAULTS.statementMsMax,
-  onError = console.error,
-  onStep,
-}: EraserOptions) => {
-  checkOptions({ store, retentionDays, statementMsMax })
+export const createEraser = (options: EraserOptions) => {
+  const {
+    store,
+    clock = Date.now,
+    retentionDays = null,
+    eventDaysKept = DEFAULTS.eventDaysKept,
+    statementMsMax = DEFAULTS.statementMsMax,
+    onError = console.error,
+    onStep,
+  } = checkOptions(options, 'store')
   const settleMs = REMEMBERED_MS_MAX + 2 * statementMsMax + WRITE_MARGIN_MS
   const inBackground = (step: (stop: AbortSignal) => Promise<boolean>, pollMs: number) =>
     workInBackground({ publish: step, pollMs, restMs: REST_MS, onError, onStep })

@@ -42,19 +42,19 @@ export type Publisher = ReturnType<typeof createPublisher>
  * A publisher over a store: many versions at a time, but no more than calls to the namer if there is one. Several
  * publishers, in one process or in many, share the work.
  */
-export const createPublisher = ({
-  store,
-  clock = Date.now,
-  newId = createNewId(),
-  namer = null,
-  namerPatienceMs: patienceMs = DEFAULTS.namerPatienceMs,
-  namerCallsMax = DEFAULTS.namerCallsMax,
-  pollMs = DEFAULTS.publisherPollMs,
-  onFailedAttempt = () => {},
-  onError = console.error,
-  onStep,
-}: PublisherOptions) => {
-  checkOptions({ store, namerPatienceMs: patienceMs, namerCallsMax, pollMs })
+export const createPublisher = (options: PublisherOptions) => {
+  const {
+    store,
+    clock = Date.now,
+    newId = createNewId(),
+    namer = null,
+    namerPatienceMs: patienceMs = DEFAULTS.namerPatienceMs,
+    namerCallsMax = DEFAULTS.namerCallsMax,
+    pollMs = DEFAULTS.publisherPollMs,
+    onFailedAttempt = () => {},
+    onError = console.error,
+    onStep,
+  } = checkOptions(options, 'store')
   const sleep = (ms: number, stop: AbortSignal) => pause(ms, undefined, { signal: stop }).catch(() => {})
   const publisher = publishInBackground({
     publish: publishVersions({

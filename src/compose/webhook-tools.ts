@@ -4,6 +4,7 @@ import { createSecrets } from '../adapters/webhooks/secrets.ts'
 import { createSendWebhook } from '../adapters/webhooks/send.ts'
 import type { Clock } from '../core/ports/world.ts'
 import type { WebhookTools } from '../core/webhook-endpoints.ts'
+import { checkOptions } from './check-options.ts'
 
 /** How webhooks are sent, and how their secrets are kept. */
 export type WebhookOptions = AddressSettings & {
@@ -17,7 +18,7 @@ const ATTEMPT_MS_MAX = 15_000
 export const webhookTools = (options: WebhookOptions, clock: Clock): WebhookTools => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const userAgent = `prospect-pages/${version}`
-  const addresses = createAddresses(options)
+  const addresses = createAddresses(checkOptions(options))
   return {
     secrets: createSecrets(options.secretsKey ?? null),
     checkUrl: addresses.checkUrl,

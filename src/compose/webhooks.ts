@@ -33,17 +33,17 @@ export type WebhooksOptions = {
 export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** Numbers events and sends webhooks. Several of it, in one process or in many, share the work. */
-export const createWebhooks = ({
-  store,
-  clock = Date.now,
-  newId = createNewId(),
-  webhooks = {},
-  pollMs = DEFAULTS.publisherPollMs,
-  onEndpoint = () => {},
-  onError = console.error,
-  onStep,
-}: WebhooksOptions) => {
-  checkOptions({ store, pollMs })
+export const createWebhooks = (options: WebhooksOptions) => {
+  const {
+    store,
+    clock = Date.now,
+    newId = createNewId(),
+    webhooks = {},
+    pollMs = DEFAULTS.publisherPollMs,
+    onEndpoint = () => {},
+    onError = console.error,
+    onStep,
+  } = checkOptions(options, 'store')
   const { send, secrets } = webhookTools(webhooks, clock)
   const dataOf = eventData(eventReaders({ store }, () => READS))
   const deps = { store, clock, newId, onError }

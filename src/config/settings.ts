@@ -43,7 +43,7 @@ const listOf =
     if (!items.every(fits)) throw new Error(must)
     return items
   }
-const isNetwork = (given: string): boolean => {
+export const isNetwork = (given: string): boolean => {
   const [, address = '', prefix] = /^([^/]+)\/(\d{1,3})$/.exec(given) ?? []
   return isIP(address) > 0 && Number(prefix) <= (isIP(address) === 4 ? 32 : 128)
 }
@@ -82,7 +82,7 @@ const DAY_MS = 86_400_000
 
 /** Every setting: default, parser (throws what the text must be), help line. `Config` derives from this. */
 export const SETTINGS = {
-  HOST: ['127.0.0.1', text, 'address to listen on'],
+  HOST: ['127.0.0.1', textThat((given) => /^\S+$/.test(given), 'must be an address'), 'address to listen on'],
   PORT: ['8080', whole(0, 65_535), 'port to listen on; 0: any free port'],
   WORKERS: ['1', whole(1, 64), 'server processes that share the port; more than 1 requires PostgreSQL'],
   DATABASE_URL: [

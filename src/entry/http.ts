@@ -35,21 +35,22 @@ export type ApiOptions = Optional<ApiSettings> &
  * The operations over a store, with keys, limits and problem documents, as a function: a request in, a response
  * out. It neither migrates the store nor publishes, and others erase: see `prospect-pages/publisher`.
  */
-export const createApi = ({
-  store,
-  clock = Date.now,
-  newId = createNewId(),
-  docs = false,
-  listsInFlightMax = 1,
-  tenantListsMax,
-  webhooks = {},
-  onAnswered = () => {},
-  onError = (error, requestId) => console.error(requestId, error),
-  ...settings
-}: ApiOptions): Api => {
+export const createApi = (options: ApiOptions): Api => {
+  const {
+    store,
+    clock = Date.now,
+    newId = createNewId(),
+    docs = false,
+    listsInFlightMax = 1,
+    tenantListsMax,
+    webhooks = {},
+    onAnswered = () => {},
+    onError = (error: unknown, requestId: string) => console.error(requestId, error),
+    ...settings
+  } = checkOptions(options, 'store')
   const { api, onSignal } = composeApi({
-    ...checkOptions({ store, clock, newId, listsInFlightMax, tenantListsMax }),
-    settings: withDefaults(checkOptions(settings)),
+    ...{ store, clock, newId, listsInFlightMax, tenantListsMax },
+    settings: withDefaults(settings),
     webhooks: webhookTools(webhooks, clock),
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     ready: () => store.ready(),
@@ -84,7 +85,7 @@ export type HandlerOptions = Optional<MessageLimits> & {
  * handlers run: take the requests in the hook `onRequest`.
  */
 export const createHandler = (api: Api, { basePath = '', ...limits }: HandlerOptions = {}): Handler => {
-  checkOptions({ basePath, ...limits })
+  checkOptions({ api, basePath, ...limits }, 'api')
   return createHandlerOver({
     api,
     basePath: basePath.replace(/^\/*(?=.)/, '/').replace(/\/+$/, ''),

@@ -2,6 +2,7 @@
 import { readMigrations } from '../adapters/migrations.ts'
 import type { PostgresInstance } from '../adapters/postgres/instance.ts'
 import { migrateInstance, postgresStore as storeOver } from '../adapters/postgres/instance.ts'
+import { checkOptions } from '../compose/check-options.ts'
 import type { Store } from '../core/ports/store.ts'
 
 export type { PostgresInstance } from '../adapters/postgres/instance.ts'
@@ -23,8 +24,10 @@ export type { PostgresInstance } from '../adapters/postgres/instance.ts'
 export const postgresStore = <Types extends Record<string, unknown>>(
   sql: PostgresInstance<Types>,
   { cluster, everyEvent }: { readonly cluster?: 'citus'; readonly everyEvent?: boolean } = {},
-): Store => storeOver(sql as unknown as PostgresInstance, readMigrations('postgres'), cluster, everyEvent)
+): Store => storeOver(instanceOf(sql), readMigrations('postgres'), cluster, everyEvent)
 
 /** Creates or updates the tables, in one transaction under a lock; the same as `migrate` of a store. */
 export const migrate = <Types extends Record<string, unknown>>(sql: PostgresInstance<Types>) =>
-  migrateInstance(sql as unknown as PostgresInstance, readMigrations('postgres'))
+  migrateInstance(instanceOf(sql), readMigrations('postgres'))
+
+const instanceOf = (sql: unknown) => checkOptions({ sql }, 'sql').sql as PostgresInstance

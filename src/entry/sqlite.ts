@@ -16,5 +16,7 @@ export type SqliteOptions = {
 }
 
 /** A store on one file, by the SQLite inside Node. Call `migrate` before anything else, and `close` at the end. */
-export const sqliteStore = ({ path, busyMsMax = 5_000, everyEvent = false }: SqliteOptions): Store =>
-  storeOver({ ...checkOptions({ path, busyMsMax }), everyEvent }, readMigrations('sqlite'))
+export const sqliteStore = (options: SqliteOptions): Store => {
+  const { path, busyMsMax = 5_000, everyEvent = false } = checkOptions(options, 'path')
+  return storeOver({ path, busyMsMax, everyEvent }, readMigrations('sqlite'))
+}

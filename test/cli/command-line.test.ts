@@ -51,6 +51,8 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'migrate now': 'unexpected argument: now',
     'keys revoke': 'ID is required',
     'keys revoke a b': 'unexpected argument: b',
+    // As from a shell variable that is not set.
+    'backup ': 'FILE is required',
     'keys revoke pp_abc': 'ID is the apiKeyId, not the key itself',
     'keys rotate pp_abc': 'ID is the apiKeyId, not the key itself',
     'page-groups update g --file /': '--file / is a folder',
@@ -63,6 +65,7 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'tenants create --name a --name b': '--name can be given only once',
     'keys create -x': 'unknown option -x',
     'keys create --json=yes': '--json takes no value',
+    'keys create --help=yes': '--help takes no value',
     'keys create --tenant t --scope pages:eat': `unknown scope pages:eat: must be all or one of ${SCOPES.join(', ')}`,
     'keys create --tenant t --expires soon': '--expires must be a duration such as 90d, 24h or 15m',
     'keys create --tenant t --expires 0d': '--expires must be more than 0',

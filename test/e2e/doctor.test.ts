@@ -56,6 +56,12 @@ t.test('a database that does not exist yet passes, and doctor does not create it
   t.match((await diagnosed(t, { DATABASE_URL: 'memory:' })).failed, [])
 })
 
+t.test('a folder is no database', async (t) => {
+  const folder = newFolder(t)
+  const { named } = await diagnosed(t, { DATABASE_URL: `sqlite:${folder}` })
+  t.equal(named('database')?.detail, `${folder} could not be read: ${folder} is a folder.`)
+})
+
 t.test('a journal whose file is missing is reported', async (t) => {
   const path = join(newFolder(t), 'test.db')
   writeFileSync(`${path}-wal`, 'acknowledged writes', { mode: 0o600 })

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { embeddedDatabase, inherited, newFolder, seed, startProgram } from '../support/program.ts'
+import { caller, embeddedDatabase, inherited, newFolder, seed, startProgram } from '../support/program.ts'
 
 t.setTimeout(120_000)
 const ROOT = join(import.meta.dirname, '../..')
@@ -33,12 +33,15 @@ t.test(
     const { apiKey } = await seed(env)
     const server = await startProgram(t, { ...env, WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' })
     await server.ready()
+    // As the first start and the README log it: the reader's prospect exists before.
+    const ada = { source: 'crm', email: 'ada@example.com', payload: {} }
+    await caller(server.url, apiKey)('POST', '/v0/prospect_logs', ada)
     const port = await freePort()
 
     const run = async (script: string) => {
       const bash = spawn('timeout', ['60', 'bash', '-euo', 'pipefail', '-c', script], {
         cwd: folder,
-        env: { ...inherited(), URL: server.url, KEY: apiKey, PORT: String(port) },
+        env: { ...inherited(), URL: server.url, KEY: apiKey, RECEIVER_PORT: String(port) },
         stdio: ['ignore', 'pipe', 'inherit'],
       })
       return (await bash.stdout.setEncoding('utf8').toArray()).join('')

@@ -17,11 +17,12 @@ t.test(
     await server.ready()
     const page = readFileSync(join(import.meta.dirname, '../../docs/pages.md'), 'utf8')
     const [, script = ''] = /^```sh\n(.*?)^```$/ms.exec(page) ?? []
-    const bash = spawn('timeout', ['60', 'bash', '-euo', 'pipefail', '-c', script], {
-      env: { ...inherited(), URL: server.url, KEY: apiKey },
+    const bash = spawn('timeout', ['60', 'bash', '-euo', 'pipefail', '-c', `${script}\necho $GROUP $PAGE`], {
+      // Those that the reader keeps from the first start.
+      env: { ...inherited(), URL: server.url, KEY: apiKey, GROUP: 'mine', PAGE: 'mine' },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const printed = (await bash.stdout.setEncoding('utf8').toArray()).join('')
-    t.equal(printed, '2\n1\nTulips\nnull\narchived\n')
+    t.equal(printed, '2\n1\nTulips\nnull\narchived\nmine mine\n')
   },
 )

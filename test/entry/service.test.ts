@@ -9,7 +9,8 @@ import {
   SCOPES,
   type Service,
 } from '../../src/entry/index.ts'
-import { createEraser, createPublisher } from '../../src/entry/publisher.ts'
+import { migrate, postgresStore } from '../../src/entry/postgres.ts'
+import { createEraser, createPublisher, createWebhooks } from '../../src/entry/publisher.ts'
 import { sqliteStore } from '../../src/entry/sqlite.ts'
 import { caller } from '../support/api.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
@@ -336,6 +337,7 @@ t.test('options that would let nothing happen are refused by name', async (t) =>
     // A time in the future would delete every activity.
     () => createEraser({ store, retentionDays: -1 }),
     () => createEraser({ store, retentionDays: 0.5 }),
+    () => createEraser({ store, eventDaysKept: -1 }),
   ]
   for (const create of creating) t.throws(create, /^\w+ must be a whole number from [01] to \d+\.$/)
   createService({ store, prospectsRememberedMax: 0 })
@@ -345,9 +347,17 @@ t.test('options that would let nothing happen are refused by name', async (t) =>
 t.test('options that are nonsense are refused in words', async (t) => {
   const store = memoryStore()
   const none = {} as { store: typeof store }
-  for (const create of [createService, createApi, createPublisher, createEraser])
-    t.throws(() => create(none), { message: 'store is required, such as memoryStore().' })
-  t.throws(() => createService(undefined as never), { message: /^store is required/ })
+  for (const create of [createService, createApi, createPublisher, createEraser, createWebhooks])
+    for (const options of [none, undefined as never])
+      t.throws(() => create(options), { message: 'store is required, such as memoryStore().' })
+  for (const open of [postgresStore, migrate])
+    t.throws(() => open(undefined as never), { message: 'sql must be an instance of postgres.js.' })
+  t.throws(() => createHandler(undefined as never), { message: 'api must be what createApi returns.' })
+  for (const [wrong, message] of [
+    [{ secretsKey: 'x' }, 'secretsKey must be a Buffer of 32 bytes.'],
+    [{ allowedNetworks: ['10.0.0.0'] }, 'allowedNetworks must be an array of networks.'],
+  ] as const)
+    t.throws(() => createService({ store, webhooks: wrong as never }), { message })
   const tooLong = { message: /^\w+ must be a whole number from [01] to 2147483647\.$/ }
   t.throws(() => createPublisher({ store, pollMs: 2 ** 31 }), tooLong)
   t.throws(() => createPublisher({ store, namerPatienceMs: 2 ** 31 }), tooLong)
@@ -356,7 +366,17 @@ t.test('options that are nonsense are refused in words', async (t) => {
   t.throws(() => createApi({ store, requestsAtOnceMax: 1e12 }), { message: /from 1 to 100000000000\.$/ })
   const api = createApi({ store })
   t.throws(() => createHandler(api, { basePath: null as never }), { message: 'basePath must be a string.' })
-  t.throws(() => sqliteStore({} as never), { message: 'path must be a string.' })
+  for (const options of [{}, undefined])
+    t.throws(() => sqliteStore(options as never), { message: 'path must be a string.' })
+  t.throws(() => sqliteStore({ path: '/' }), { message: '/ is a folder.' })
+})
+
+t.test('input that is nothing of its kind is refused, not ignored', async (t) => {
+  const { service } = await opened()
+  for (const input of [{}, undefined, null]) {
+    t.match(await refusalOf(service.logActivities(input as never)), { message: 'Pass an array.' })
+    t.match(await refusalOf(service.listPages(input as never)), { message: /tenantId is required/ })
+  }
 })
 
 t.test('over HTTP a store that is not migrated is unavailable, and the cause says what to do', async (t) => {

@@ -53,3 +53,8 @@ t.test('the API page lists every scope and every problem code', async (t) => {
       code,
     )
 })
+
+t.test('who follows the page on erasure erases nobody that another page logs', async (t) => {
+  const [, erased = 'nobody'] = /"email":"([^"]+)"/.exec(read('docs/erasure.md')) ?? []
+  for (const page of PAGES.filter((page) => page !== 'docs/erasure.md')) t.notMatch(read(page), erased, page)
+})

@@ -11,6 +11,7 @@ export const lostDetail = (place: string): string =>
 export const LOST_REMEDY = 'put the file back, or move the journal away'
 
 export const refuseLost = (place: string): void => {
+  if (statSync(place, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`${place} is a folder.`)
   if (isLost(place)) throw new Error(`${lostDetail(place)}: ${LOST_REMEDY}.`)
 }
 

@@ -60,8 +60,11 @@ const plugin = ({ React: { createElement: h } }) => ({
 // The fields of a body become a table in its description: swagger-ui hides them behind two clicks.
 const withFields = ({ description, content }, { schemas }) => {
   const { properties, required = [] } = schemas[content['application/json'].schema.$ref.split('/').pop()]
-  const rows = Object.entries(properties).map(([name, field]) => {
-    const facts = [field.type, required.includes(name) && '**required**']
+  const rows = Object.entries(properties).map(([name, property]) => {
+    const field = { ...property.anyOf?.[0], ...property }
+    const facts = [field.type, property.anyOf && 'or null', required.includes(name) && '**required**']
+    const values = field.enum ?? field.items?.enum
+    if (values) facts.push('one of ' + values.join(', '))
     if (field.maxLength) facts.push(field.minLength + ' to ' + field.maxLength + ' characters')
     if (field.default) facts.push('default: ' + field.default)
     return ['', name, facts.filter(Boolean).join(', '), field.description, ''].join('|')
