@@ -14,8 +14,9 @@ import { getWebhookEndpoint } from './webhook-endpoints.ts'
 /** Of the JSON of the data of one event. */
 const DATA_BYTES_MAX = 20_480
 
-/** The use cases that read what events are about. As they gather calls, many events share a query. */
+/** What `eventReaders` returns. */
 export type EventReaders = ReturnType<typeof eventReaders>
+/** The use cases that read what events are about. As they gather calls, many events share a query. */
 export const eventReaders = (
   deps: Pick<Needs<keyof Store>, 'store'>,
   optionsOf: (operation: string) => GatherOptions<{ readonly tenantId: string }>,

@@ -23,6 +23,7 @@ export type ClaimedEndpoint = StoredEndpoint & { readonly claims: number }
 /** One event for one endpoint, and how far it has come. It is named by both. */
 export type ShownDelivery = EndpointWant &
   Readonly<Omit<WebhookDelivery, 'lastStatusCode'>> & { readonly lastStatus: number | null }
+/** A delivery as it is stored. */
 export type StoredDelivery = Omit<ShownDelivery, 'type'>
 /** A delivery to attempt now. */
 export type DueDelivery = Pick<StoredDelivery, 'attempts'> & { readonly event: StoredEvent }
