@@ -49,7 +49,8 @@ export const announcedBytes = (request: Pick<ApiRequest, 'headers'>): number | u
 /** Splits a target by hand: `new URL` throws on some that are allowed. */
 export const splitTarget = (target: string): { path: string; query: string } => {
   const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
-  const [whole = ''] = local.split('#', 1)
+  const end = local.indexOf('#')
+  const whole = end < 0 ? local : local.slice(0, end)
   const mark = whole.indexOf('?')
   return mark < 0 ? { path: whole, query: '' } : { path: whole.slice(0, mark), query: whole.slice(mark + 1) }
 }

@@ -70,7 +70,9 @@ export const postgresPages = (
   },
 
   find: async (wants) => {
-    const asked = wants.map((want) => ({ withoutContent: false, ...want }))
+    const asked = wants.map(({ tenantId, pageGroupId, pageId, withoutContent = false }) => {
+      return { tenantId, pageGroupId, pageId, withoutContent }
+    })
     const found = await rowsOfEach(!isCluster, asked, (tenantId, its) => {
       return query(tenantId)<FoundRow>`
         select want.number as want, p.custom_name, p.computed_name as page_name, p.revision,
