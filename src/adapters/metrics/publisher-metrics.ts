@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Gauge } from 'prom-client'
 import type { Store } from '../../core/ports/store.ts'
 import type { Namer } from '../../core/ports/versions.ts'
+import type { Recorded } from '../../core/ports/world.ts'
 import type { Backlog } from '../rows.ts'
 import { type Instruments, timed } from './instruments.ts'
 
@@ -45,11 +46,14 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
     countedStore: <Kept extends Store & { readonly backlog?: ReadBacklog }>(store: Kept): Kept => {
       const { pages, versions } = store
       if (store.backlog !== undefined) backlog.of(store.backlog)
-      const record: typeof pages.record = async (rows, events) => {
-        const recorded = await pages.record(rows, events)
-        if (recorded === 'recorded') created.inc(rows.length)
+      const counted = (recorded: Recorded, versionsCount: number): Recorded => {
+        if (recorded === 'recorded') created.inc(versionsCount)
         return recorded
       }
+      const record: typeof pages.record = async (rows, events) =>
+        counted(await pages.record(rows, events), rows.length)
+      const change: typeof pages.change = async (change, events) =>
+        counted(await pages.change(change, events), change.added === null ? 0 : 1)
       const settle: typeof versions.settle = async (tenantId, settlements, eventOf) => {
         const settled = await versions.settle(tenantId, settlements, eventOf)
         for (const done of settlements.filter(({ versionId }) => settled.includes(versionId))) {
@@ -58,7 +62,7 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
         }
         return settled
       }
-      return { ...store, pages: { ...pages, record }, versions: { ...versions, settle } }
+      return { ...store, pages: { ...pages, record, change }, versions: { ...versions, settle } }
     },
     timedNamer: (namer: Namer): Namer => timed(namer, naming),
     namingFailed: (): void => failures.inc(),

@@ -2,7 +2,9 @@ import t from 'tap'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import { createMetrics } from '../../../src/adapters/metrics/metrics.ts'
 import { cachedBacklog } from '../../../src/adapters/metrics/publisher-metrics.ts'
+import { createVersion } from '../../../src/core/create-version.ts'
 import { namePatiently } from '../../../src/core/name-patiently.ts'
+import type { NewPageRow } from '../../../src/core/ports/pages.ts'
 import type { Namer } from '../../../src/core/ports/versions.ts'
 import { ATTEMPTS_MAX, publishVersions } from '../../../src/core/publish-versions.ts'
 import { addTenant, at, someClaim, someGroup, somePage } from '../../support/rows.ts'
@@ -17,7 +19,8 @@ const setting = async (pages: number, namer: Namer | null = null) => {
   const store = metrics.measured(memoryStore())
   const group = someGroup(await addTenant(store))
   await store.pageGroups.add(group)
-  await store.pages.record(Array.from({ length: pages }, () => somePage(group)))
+  const rows = Array.from({ length: pages }, () => somePage(group))
+  await store.pages.record(rows)
   const clock = stoppedClock(Date.now())
   /** Retries at once, but never ends a call. */
   const sleep = (ms: number) => (ms < PATIENCE_MS ? Promise.resolve() : new Promise<void>(() => {}))
@@ -34,6 +37,7 @@ const setting = async (pages: number, namer: Namer | null = null) => {
   const stopping = new AbortController()
   return {
     store,
+    rows,
     clock,
     stopping,
     publish: () => publish(stopping.signal),
@@ -44,7 +48,7 @@ const OUTCOMES = 'prospect_pages_publisher_attempts_total'
 const PROCESSING = 'prospect_pages_versions_processing'
 
 t.test('versions are counted when they are created and when they are published', async (t) => {
-  const { publish, scraped } = await setting(3)
+  const { store, rows, clock, publish, scraped } = await setting(3)
   const before = await scraped()
   t.equal(before.value('prospect_pages_versions_created_total'), 3)
   t.equal(before.value(PROCESSING), 3)
@@ -53,6 +57,10 @@ t.test('versions are counted when they are created and when they are published',
   const after = await scraped()
   t.equal(after.value(OUTCOMES, { outcome: 'published' }), 3)
   t.equal(after.value(OUTCOMES), 3)
+  const { tenantId, pageGroupId, pageId } = rows[0] as NewPageRow
+  const want = { tenantId, pageGroupId, pageId, publish: true }
+  await createVersion({ store, clock, newId: countedIds() })(want)
+  t.equal((await scraped()).value('prospect_pages_versions_created_total'), 4)
 })
 
 t.test('each failed call to the namer is counted', async (t) => {
