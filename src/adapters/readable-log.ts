@@ -1,15 +1,13 @@
 import { styleText } from 'node:util'
+import pino from 'pino'
 import { escaped } from './escaped.ts'
-
-/** Their levels are 10, 20 and so on. */
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
 
 /** A JSON line of the log for people: local time, level, message, `key=value`; below it the stack of an error. */
 export const readable = (json: string): string => {
   const { level, time, pid, hostname, msg, err, ...facts } = JSON.parse(json)
   const clock = paint('dim', new Date(time).toTimeString().slice(0, 8))
   const style = level >= 50 ? 'red' : level >= 40 ? 'yellow' : 'reset'
-  const label = paint(style, LEVELS[level / 10 - 1]?.padEnd(5) ?? '')
+  const label = paint(style, pino.levels.labels[level]?.padEnd(5) ?? '')
   const pairs = Object.entries(facts)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => ` ${paint('cyan', `${name}=`)}${escaped(textOf(value))}`)

@@ -3,7 +3,6 @@ import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Needs, Store } from '../core/ports/store.ts'
 import type { TableFormat } from './output.ts'
 
-export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
 export type Texts = Readonly<Record<string, string>>
 export type CommandDeps = Needs<keyof Store>
 
@@ -19,10 +18,10 @@ export type Option = ParseArgsOptionsConfig[string] & {
 
 /** What follows the words of a command, checked as its declaration says. */
 export type Input = {
-  readonly values: Values
+  readonly values: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
   /** Those of the values that are one text. */
   readonly texts: Texts
-  readonly operands: readonly string[]
+  readonly operand: string
 }
 
 /** One command. Its usage, help, parsing and output follow from this declaration. */
@@ -33,13 +32,13 @@ export type Command = {
   readonly help: string
   /** More lines for `COMMAND --help`. */
   readonly details?: readonly string[]
-  /** The names of the arguments that must follow the words. */
-  readonly operands?: readonly string[]
+  /** The name of the argument that must follow the words. */
+  readonly operand?: string
   readonly options?: Readonly<Record<string, Option>>
   /** By what they do: shell lines that work as pasted once `TENANT`, `KEY_ID`, `GROUP` and `ENDPOINT` are set to ids. */
   readonly examples: Readonly<Record<string, string>>
   readonly format?: TableFormat
-  /** Answers one object, several one by one, or null for nothing to print. Check the input before `open`. */
+  /** Answers one object, a list, several one by one, or null for nothing to print. Check the input before `open`. */
   readonly run: (input: Input, open: Open) => Answers
 }
 /** Opens the database. It must have this program's schema, unless the command migrates it. */

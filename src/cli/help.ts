@@ -3,12 +3,12 @@ import { COMMON_OPTIONS, type Command, type Option } from './command.ts'
 import { inPairs, paint } from './output.ts'
 
 /** `keys create --tenant T [--name N] …` */
-const usageOf = ({ words, operands = [], options = {} }: Command): string => {
+const usageOf = ({ words, operand, options = {} }: Command): string => {
   const flags = Object.entries(options).map(([name, option]) => {
     const flag = flagOf(name, option)
     return `${option.required ? flag : `[${flag}]`}${option.multiple ? '…' : ''}`
   })
-  return [words, ...operands, ...flags].join(' ')
+  return [words, ...(operand ? [operand] : []), ...flags].join(' ')
 }
 
 const flagOf = (name: string, { value }: Option): string => `--${name}${value ? ` ${value}` : ''}`

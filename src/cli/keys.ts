@@ -3,10 +3,10 @@ import { listApiKeys } from '../core/list-api-keys.ts'
 import { DEFAULT_SCOPES, SCOPES, type Scope } from '../core/ports/api-keys.ts'
 import { revokeApiKey } from '../core/revoke-api-key.ts'
 import { rotateApiKey } from '../core/rotate-api-key.ts'
-import { type Command, TENANT, type Texts, type Values, valued, wrongUse } from './command.ts'
+import { type Command, type Input, TENANT, type Texts, valued, wrongUse } from './command.ts'
 
 const NOTE = 'The key is shown only once: store it as a secret.'
-const KEY_ID = { operands: ['ID'], details: ['ID is the apiKeyId that keys list shows, not the key itself.'] }
+const KEY_ID = { operand: 'ID', details: ['ID is the apiKeyId that keys list shows, not the key itself.'] }
 
 export const keyCommands: readonly Command[] = [
   {
@@ -34,7 +34,7 @@ export const keyCommands: readonly Command[] = [
       const { tenant: tenantId = '', name } = texts
       const lifeMs = durationOf(texts, 'expires')
       if (lifeMs === 0) wrongUse('--expires must be more than 0')
-      const scopes = scopesOf(values)
+      const scopes = scopesOf(values['scope'])
       return issueApiKey(await open())({ tenantId, name: name || null, scopes, lifeMs })
     },
   },
@@ -47,16 +47,14 @@ export const keyCommands: readonly Command[] = [
       list: true,
       columns: ['apiKeyId', 'start', 'name', 'scopes', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'],
     },
-    async *run({ texts: { tenant = '' } }, open) {
-      yield* await listApiKeys(await open())(tenant)
-    },
+    run: async ({ texts: { tenant = '' } }, open) => listApiKeys(await open())(tenant),
   },
   {
     words: 'keys revoke',
     help: 'revokes a key in every process, within a second',
     ...KEY_ID,
     examples: { 'revoke a key': 'prospect-pages keys revoke "$KEY_ID"' },
-    run: async ({ operands: [apiKeyId = ''] }, open) => revokeApiKey(await open())(apiKeyId),
+    run: async ({ operand: apiKeyId }, open) => revokeApiKey(await open())(apiKeyId),
   },
   {
     words: 'keys rotate',
@@ -70,17 +68,15 @@ export const keyCommands: readonly Command[] = [
       'a new key; the old one expires now': 'prospect-pages keys rotate "$KEY_ID" --overlap 0m',
     },
     format: { note: NOTE },
-    run: async ({ texts, operands: [apiKeyId = ''] }, open) => {
+    run: async ({ texts, operand: apiKeyId }, open) => {
       const overlapMs = durationOf(texts, 'overlap') ?? 0
       return rotateApiKey(await open())(apiKeyId, overlapMs)
     },
   },
 ]
 
-const scopesOf = (values: Values): readonly Scope[] => {
-  const scopes = [values['scope'] ?? []]
-    .flat()
-    .flatMap((scope) => (scope === 'all' ? SCOPES : scope)) as Scope[]
+const scopesOf = (given: Input['values'][string] = []): readonly Scope[] => {
+  const scopes = [given].flat().flatMap((scope) => (scope === 'all' ? SCOPES : scope)) as Scope[]
   const unknown = scopes.find((scope) => !SCOPES.includes(scope))
   if (unknown !== undefined) wrongUse(`unknown scope ${unknown}: must be all or one of ${SCOPES.join(', ')}`)
   return scopes.length === 0 ? DEFAULT_SCOPES : [...new Set(scopes)]

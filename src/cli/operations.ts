@@ -4,7 +4,7 @@ import { backUp } from '../operations/backup.ts'
 import { diagnose } from '../operations/doctor.ts'
 import { moveToPostgres, type Progress } from '../operations/move.ts'
 import { type Command, type Texts, valued, wrongUse } from './command.ts'
-import { everySecond, report } from './output.ts'
+import { reportEverySecond } from './output.ts'
 import { databaseNames } from './refusals.ts'
 import { serve } from './serve.ts'
 
@@ -63,9 +63,9 @@ export const operationCommands: readonly Command[] = [
     words: 'backup',
     help: 'copies the embedded database to a new file, even while a server is running',
     details: ['FILE must not exist. To restore, stop the server and replace the database with the copy.'],
-    operands: ['FILE'],
+    operand: 'FILE',
     examples: { 'a copy named after the minute': 'prospect-pages backup "copy-$(date +%F-%H%M).db"' },
-    run: async ({ operands: [file = ''] }) => backUp(readConfig(process.env).database, file),
+    run: async ({ operand: file }) => backUp(readConfig(process.env).database, file),
   },
   {
     words: 'move',
@@ -85,7 +85,13 @@ export const operationCommands: readonly Command[] = [
       if (from.kind !== 'sqlite') return wrongUse(`--from must be ${FORMS.from}`)
       if (to.kind !== 'postgres') return wrongUse(`--to must be ${FORMS.to}`)
       const warn = (warning: string) => process.stderr.write(`${JSON.stringify({ warning })}\n`)
-      return { moved: true, ...(await moveToPostgres(from.path, to.url, reportMove(), warn)) }
+      const report = reportEverySecond()
+      // Each finished table counts as a step.
+      const onProgress = (progress: Progress) => {
+        const { step, table, rows, of } = progress
+        report(`${step} ${table}: ${rows} of ${of}`, progress, rows >= of)
+      }
+      return { moved: true, ...(await moveToPostgres(from.path, to.url, onProgress, warn)) }
     },
   },
 ]
@@ -95,14 +101,5 @@ const addressOf = (texts: Texts, option: keyof typeof FORMS) => {
     return database(texts[option] ?? '')
   } catch (error) {
     return wrongUse(`--${option} ${(error as Error).message.replace(/postgres.*?memory:/, FORMS[option])}`)
-  }
-}
-
-/** One line for each finished table, and one a second in between: in words on a terminal, otherwise JSON. */
-const reportMove = () => {
-  const isDue = everySecond()
-  return (progress: Progress): void => {
-    const { step, table, rows, of } = progress
-    if (rows >= of || isDue()) report(`${step} ${table}: ${rows} of ${of}`, progress)
   }
 }

@@ -81,8 +81,7 @@ export const printAnswers = async (answers: Answers, format: TableFormat | undef
     process.exitCode = 130 // what a shell expects after Ctrl-C
   }
   try {
-    for await (const answer of Symbol.asyncIterator in answers ? answers : [answers]) {
-      if (answer === null) break
+    for await (const answer of Symbol.asyncIterator in answers ? answers : [(await answers) ?? []].flat()) {
       if (process.listenerCount('SIGINT') === 0) process.once('SIGINT', interrupt)
       // A slow reader slows the command down, which else would hold all that is not read yet.
       if (isJson || format?.isLines) {
@@ -101,16 +100,16 @@ export const printAnswers = async (answers: Answers, format: TableFormat | undef
 }
 
 /** What a running command reports on stderr: in words on a terminal, otherwise as JSON. */
-export const report = (words: string, facts: object): void => {
+export const report = (words: string, facts?: object): void => {
   process.stderr.write(`${process.stderr.isTTY ? escaped(words) : JSON.stringify(facts)}\n`)
 }
 
-/** Whether a second has passed since the start or since it last answered true. */
-export const everySecond = (): (() => boolean) => {
+/** Reports progress at most once a second, unless it is a step that counts. Without facts only on a terminal. */
+export const reportEverySecond = () => {
   let lastMs = performance.now()
-  return () => {
+  return (words: string, facts?: object, isStep = false): void => {
     const isDue = performance.now() - lastMs >= 1_000
     if (isDue) lastMs = performance.now()
-    return isDue
+    if ((isDue || isStep) && (facts || process.stderr.isTTY)) report(words, facts)
   }
 }

@@ -11,7 +11,7 @@ import { checkShape } from '../shapes/check.ts'
 import { withTexts } from '../shapes/json.ts'
 import { PAGE_GROUP_STATUSES, PageGroupFile, type PageGroupStatus } from '../shapes/page-group.ts'
 import { type Command, isFolder, type Open, TENANT, type Texts, valued, wrongUse } from './command.ts'
-import { everySecond } from './output.ts'
+import { reportEverySecond } from './output.ts'
 
 const STATUSES = PAGE_GROUP_STATUSES.join(', ')
 const COLUMNS = ['pageGroupId', 'name', 'title', 'status', 'pagesCount']
@@ -33,9 +33,9 @@ const statusCommand = (verb: string, status: PageGroupStatus, help: string): Com
   words: `page-groups ${verb}`,
   help,
   details: ['page-groups update ID --status active undoes it.'],
-  operands: ['ID'],
+  operand: 'ID',
   examples: { [`${verb} a page group`]: `prospect-pages page-groups ${verb} "$GROUP"` },
-  run: async ({ operands: [pageGroupId = ''] }, open) => change(open, pageGroupId, { status }),
+  run: async ({ operand: pageGroupId }, open) => change(open, pageGroupId, { status }),
 })
 
 export const pageGroupCommands: readonly Command[] = [
@@ -61,10 +61,10 @@ export const pageGroupCommands: readonly Command[] = [
           : { ...others, tenantId, name, title },
       )
       const create = createPageGroup(await open())
-      const isDue = everySecond()
+      const report = reportEverySecond()
       for (const [i, group] of groups.entries()) {
         yield (await create(group)).pageGroup
-        if (process.stderr.isTTY && isDue()) process.stderr.write(`${i + 1} of ${groups.length}\n`)
+        report(`${i + 1} of ${groups.length}`)
       }
     },
   },
@@ -86,9 +86,9 @@ export const pageGroupCommands: readonly Command[] = [
   {
     words: 'page-groups show',
     help: 'shows a page group, even a deleted one',
-    operands: ['ID'],
+    operand: 'ID',
     examples: { 'all fields': 'prospect-pages page-groups show "$GROUP"' },
-    run: async ({ operands: [pageGroupId = ''] }, open) => {
+    run: async ({ operand: pageGroupId }, open) => {
       const deps = { ...(await open()), seesDeleted: true }
       return (await getPageGroup(deps)(await locatePageGroup(deps)(pageGroupId))).pageGroup
     },
@@ -97,13 +97,13 @@ export const pageGroupCommands: readonly Command[] = [
     words: 'page-groups update',
     help: 'changes the given fields of a page group',
     details: [...FILE_DETAILS, 'Other fields keep their values.'],
-    operands: ['ID'],
+    operand: 'ID',
     options: FIELD_OPTIONS,
     examples: {
       'another title': 'prospect-pages page-groups update "$GROUP" --title "Spring offers"',
       'set links and remove the page context': `echo '{"pageContext":null,"footerLinks":[{"href":"/imprint"}]}' | prospect-pages page-groups update "$GROUP" --file -`,
     },
-    run: async ({ texts, operands: [pageGroupId = ''] }, open) => {
+    run: async ({ texts, operand: pageGroupId }, open) => {
       const [fields = {}, ...more] = groupsIn(texts)
       if (Object.keys(fields).length === 0) wrongUse('nothing to change: no field is given')
       if (more.length > 0) wrongUse('an update takes the fields of one page group')

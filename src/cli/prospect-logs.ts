@@ -9,7 +9,7 @@ import { exportProspectLogs } from '../operations/export-prospect-logs.ts'
 import { type Imported, importProspectLogs, type RefusedLine } from '../operations/import-prospect-logs.ts'
 import { utcOf } from '../shapes/text.ts'
 import { type Command, isFolder, TENANT, type Texts, valued, wrongUse } from './command.ts'
-import { everySecond, report } from './output.ts'
+import { report, reportEverySecond } from './output.ts'
 
 /** By default V8 lets garbage grow to 200 MB before it collects it, though only 30 MB are in use. */
 const SMALL = '--optimize-for-size'
@@ -46,7 +46,10 @@ export const prospectLogCommands: readonly Command[] = [
       const stop = new AbortController()
       process.once('SIGINT', () => stop.abort())
       const source = addAbortSignal(stop.signal, file === '-' ? process.stdin : createReadStream(file))
-      const deps = { ...world, ...useCases, onRefused: reportRefused, onProgress: reportProgress() }
+      const reportProgress = reportEverySecond()
+      const onProgress = ({ read, nextLine }: Imported) =>
+        reportProgress(`${read} activities, up to line ${nextLine - 1}`)
+      const deps = { ...world, ...useCases, onRefused: reportRefused, onProgress }
       const input = { tenantId, chunks: source, lineBytesMax, fromLine: Number(from), stop: stop.signal }
       const { imported, why } = await importProspectLogs(deps)(input)
       const { nextLine, ...counts } = imported
@@ -95,12 +98,4 @@ const reportRefused = (refused: RefusedLine): void => {
   const { line, code, detail, errors = [] } = refused
   const faults = errors.map(({ pointer, detail }) => `; ${pointer} ${detail}`).join('')
   report(`line ${line}: ${detail}${faults} (${code})`, refused)
-}
-
-const reportProgress = () => {
-  const isDue = everySecond()
-  return ({ read, nextLine }: Imported): void => {
-    if (process.stderr.isTTY && isDue())
-      process.stderr.write(`${read} activities, up to line ${nextLine - 1}\n`)
-  }
 }

@@ -1,9 +1,12 @@
+import cluster from 'node:cluster'
 import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
+import type { Config } from '../config/config.ts'
+import { type ScrapeReport, scrapeByPrimary } from './worker-scrape.ts'
 
 /** How a serving process reports its state and learns that it must stop: on its own, or as one of several workers. */
 export type Role = {
-  readonly listening: (address: { host: string; port: number; url: string; database: string }) => void
+  readonly listening: (address: ReturnType<typeof addressOf>) => void
   readonly started?: () => void
   /** Registers what stops the service. A second call of it does nothing. */
   readonly onStop: (stop: () => void) => void
@@ -12,8 +15,11 @@ export type Role = {
   readonly scrape?: (metrics: Metrics) => () => Promise<string>
 }
 
-export const urlOf = (host: string, port: number): string =>
-  `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+/** Where a service with these settings listens, and its kind of database. */
+export const addressOf = ({ host, database }: Config, port: number) => {
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return { host, port, url, database: database.kind }
+}
 
 /** A process that is the whole service: it logs its state, and the first SIGTERM or SIGINT stops it. */
 export const standaloneRole = (log: Log): Role => ({
@@ -39,4 +45,40 @@ export const onSignals = (log: Log, stop: () => void, beforeExit = () => {}): vo
     }
   }
   process.on('SIGTERM', handle).on('SIGINT', handle)
+}
+
+/** What a worker reports to the primary. */
+export type Report = ScrapeReport | { kind: 'listening' | 'started' } | { kind: 'refused'; detail: string }
+
+const report = (message: Report, then: () => void = () => {}): void => {
+  if (process.connected) process.send?.(message, undefined, undefined, then)
+  else then()
+}
+
+/** One of several workers. The primary logs starts and stops, once for all of them. */
+export const workerRole: Role = {
+  listening: () => report({ kind: 'listening' }),
+  started: () => report({ kind: 'started' }),
+  // All signals count as one: a terminal sends its own to every process, and the primary passes it on. Only the primary
+  // kills a worker. A worker that loses its primary finishes the requests in flight and ends.
+  onStop: (stop) => {
+    process.on('SIGTERM', stop).on('SIGINT', stop)
+    const { worker } = cluster
+    worker?.once('disconnect', () => {
+      // Without this `node:cluster` would exit at once.
+      worker.exitedAfterDisconnect = true
+      stop()
+    })
+  },
+  // The channel to the primary is the last thing that keeps the process alive.
+  stopped: () => {
+    if (process.connected) cluster.worker?.disconnect()
+  },
+  scrape: scrapeByPrimary(report),
+}
+
+/** Ends a worker that cannot serve; the primary decides what that means for all of them. */
+export const reportRefusal = (error: unknown): void => {
+  const detail = error instanceof Error ? error.message : String(error)
+  report({ kind: 'refused', detail }, () => process.exit(1))
 }

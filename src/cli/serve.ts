@@ -7,9 +7,8 @@ import type { Config } from '../config/config.ts'
 import { isUnavailable } from '../core/failures.ts'
 import { greeting } from './first-run.ts'
 import { explained } from './refusals.ts'
-import { type Role, standaloneRole, urlOf } from './role.ts'
+import { addressOf, type Role, reportRefusal, standaloneRole, workerRole } from './role.ts'
 import { superviseWorkers } from './supervise-workers.ts'
-import { reportRefusal, workerRole } from './worker.ts'
 
 const RETRY_MS = 500
 
@@ -40,8 +39,7 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   const scrape = telemetry.metrics ? role.scrape?.(telemetry.metrics) : undefined
   const world = createRuntime(config, log, { ...telemetry, scrape })
   const service = compose(config, world)
-  const port = await service.listen()
-  const url = urlOf(config.host, port)
+  const address = addressOf(config, await service.listen())
   const stop = new AbortController()
   // Registered before the address is announced: a reader may send a signal at once.
   role.onStop(async () => {
@@ -53,12 +51,12 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
     role.stopped()
     log.flush()
   })
-  role.listening({ host: config.host, port, url, database: config.database.kind })
+  role.listening(address)
 
   await retried(service.start, stop.signal, log)
   if (stop.signal.aborted) return
   role.started?.()
-  const greet = async () => process.stdout.write(await greeting(world, config, url))
+  const greet = async () => process.stdout.write(await greeting(world, config, address.url))
   // The first of several workers does it for all.
   if ((cluster.worker?.id ?? 1) === 1) await retried(greet, stop.signal, log)
 }

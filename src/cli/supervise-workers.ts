@@ -5,8 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../adapters/log.ts'
 import { loadAggregate } from '../compose/telemetry.ts'
 import type { Config } from '../config/config.ts'
-import { onSignals, urlOf } from './role.ts'
-import type { Report } from './worker.ts'
+import { addressOf, onSignals, type Report } from './role.ts'
 import { answerScrapes } from './worker-scrape.ts'
 
 /** A worker that lived shorter than this counts as one of a crash loop. */
@@ -57,8 +56,7 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
       if (replacedPid !== undefined) log.info({ workerPid: pid, replacedPid }, 'worker replaced')
       if (isAnnounced || listening.size < config.workers) return
       isAnnounced = true
-      const { host, database, workers } = config
-      log.info({ host, port, url: urlOf(host, port), database: database.kind, workers }, 'listening')
+      log.info({ ...addressOf(config, port), workers: config.workers }, 'listening')
     }
     const onExit = (code: number | null, signal: string | null) => {
       if (!living.delete(worker)) return

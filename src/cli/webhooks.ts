@@ -5,7 +5,7 @@ import { timeOf } from './prospect-logs.ts'
 
 const LIMIT = 100
 const ENDPOINT = {
-  operands: ['ID'],
+  operand: 'ID',
   details: ['ID is the webhookEndpointId that webhooks list shows.'],
 }
 
@@ -31,9 +31,8 @@ export const webhookCommands: readonly Command[] = [
     options: { tenant: TENANT },
     examples: { 'all endpoints': 'prospect-pages webhooks list --tenant "$TENANT"' },
     format: { list: true, columns: ['webhookEndpointId', 'url', 'types', 'status', 'failures'] },
-    async *run({ texts: { tenant: tenantId = '' } }, open) {
-      yield* (await createService(await open()).listWebhookEndpoints({ tenantId })).items
-    },
+    run: async ({ texts: { tenant: tenantId = '' } }, open) =>
+      (await createService(await open()).listWebhookEndpoints({ tenantId })).items,
   },
   {
     words: 'webhooks deliveries',
@@ -44,7 +43,7 @@ export const webhookCommands: readonly Command[] = [
       'what failed': 'prospect-pages webhooks deliveries "$ENDPOINT" --tenant "$TENANT" --status failed',
     },
     format: { list: true },
-    async *run({ texts: { tenant: tenantId = '', status }, operands: [webhookEndpointId = ''] }, open) {
+    async *run({ texts: { tenant: tenantId = '', status }, operand: webhookEndpointId }, open) {
       const service = createService(await open())
       const list = { tenantId, webhookEndpointId, status: status as 'failed', limit: LIMIT }
       yield* everyItem((cursor) => service.listDeliveries({ ...list, cursor }))
@@ -63,7 +62,7 @@ export const webhookCommands: readonly Command[] = [
       'what was not delivered since a time':
         'prospect-pages webhooks replay "$ENDPOINT" --tenant "$TENANT" --since 2026-11-22T09:00:00Z',
     },
-    run: async ({ texts, values, operands: [webhookEndpointId = ''] }, open) => {
+    run: async ({ texts, values, operand: webhookEndpointId }, open) => {
       const first = timeOf(texts, 'since')
       const service = createService(await open())
       const want = { tenantId: texts['tenant'] ?? '', webhookEndpointId, onlyUndelivered: !values['all'] }
@@ -78,11 +77,7 @@ export const webhookCommands: readonly Command[] = [
   },
 ]
 
-type Slice<Item> = {
-  readonly items: readonly Item[]
-  readonly hasMore: boolean
-  readonly nextCursor?: string | undefined
-}
+type Slice<Item> = { items: Item[]; hasMore: boolean; nextCursor?: string | undefined }
 async function* everyItem<Item>(read: (cursor: string | undefined) => Promise<Slice<Item>>) {
   for (let cursor: string | undefined, isMore = true; isMore; ) {
     const slice = await read(cursor).catch((why) =>

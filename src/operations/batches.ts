@@ -1,10 +1,8 @@
-type Max = { readonly count: number; readonly size: number }
-
 /** The items in lists that end where they have so many items, or where the sizes of these reach so much. */
 export async function* batchesOf<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   sizeOf: (item: Item) => number,
-  max: Max,
+  max: { readonly count: number; readonly size: number },
 ): AsyncGenerator<readonly Item[]> {
   let batch: Item[] = []
   let size = 0

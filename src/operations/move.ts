@@ -1,5 +1,6 @@
 import { readMigrations } from '../adapters/migrations.ts'
 import type { Warn } from '../adapters/postgres/migrate.ts'
+import { charactersOf } from '../core/slices.ts'
 import { batchesOf } from './batches.ts'
 import { sqliteSource } from './move-from-sqlite.ts'
 import { TABLES, type Table } from './move-tables.ts'
@@ -81,5 +82,3 @@ export const move = async (source: Source, target: Target, onProgress: OnProgres
 
 /** Together these bound the memory that a batch takes: one row may be large, or rows may be many. */
 const BATCH_MAX = { count: 500, size: 2_097_152 }
-const charactersOf = (row: Row): number =>
-  Object.values(row).reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0)

@@ -40,11 +40,10 @@ export const watchPlace = (file: DatabaseSync, place: string) => {
     // The journal stays in the old place, and would be applied to another file there. So it is written to its own file,
     // once: later it may contain what another process wrote to the other file.
     isJournalEmpty = isMoved && (isJournalEmpty || emptyJournal(file))
-    if (isMoved) throw unavailable('The database cannot answer now.', new Error(movedDetail(place)))
+    const detail = `The database file ${place} was moved, deleted or replaced. Put it back, or restore a backup and restart.`
+    if (isMoved) throw unavailable('The database cannot answer now.', new Error(detail))
   }
 }
-const movedDetail = (place: string): string =>
-  `The database file ${place} was moved, deleted or replaced. Put it back, or restore a backup and restart.`
 /** Whether the journal is empty now: nobody reads from it, and all of it is in the file. */
 export const emptyJournal = (file: DatabaseSync): boolean =>
   orNull(() => file.prepare('pragma wal_checkpoint(truncate)').get()?.['busy']) === 0
