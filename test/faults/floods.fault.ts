@@ -128,7 +128,7 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
     t.strictSame(statusesOf(floodQuiet), [201], 'the quiet tenant is refused nothing')
     t.ok(countOf(floodQuiet) > 20, 'and gets its turns')
     await ended(
-      `${during.statuses.get(201)} batches done, ${during.statuses.get(207)} in part, ${countOf(floodQuiet)} single writes of a quiet tenant, p99 ${p99(floodQuiet)} ms`,
+      `${during.statuses.get(201) ?? 0} batches done, ${during.statuses.get(207) ?? 0} in part, ${countOf(floodQuiet)} single writes of a quiet tenant, p99 ${p99(floodQuiet)} ms`,
     )
   })
 
