@@ -22,7 +22,7 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
   const created = counter('versions_created_total', 'Versions that this process recorded, in processing.')
   const attempts = counter(
     'publisher_attempts_total',
-    'Attempts at a version that this process ended: published or failed, which are final; again; stopped, which does not count.',
+    'Attempts at a version that this process ended: published, ready or failed, which are final; again; stopped, which does not count.',
     ['outcome'],
   )
   for (const outcome of OUTCOMES) attempts.inc({ outcome }, 0)
