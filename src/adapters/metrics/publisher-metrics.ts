@@ -10,7 +10,7 @@ type ReadBacklog = (countMax: number) => Promise<Backlog>
 
 const NAMING_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 /** How an attempt ended, once that is saved. */
-const OUTCOMES = ['published', 'failed', 'again', 'stopped'] as const
+const OUTCOMES = ['published', 'ready', 'failed', 'again', 'stopped'] as const
 const BACKLOG_MAX = 1_000
 /** The database is asked no more often than this, however frequent the scrapes are. */
 const BACKLOG_FRESH_MS = 5_000
