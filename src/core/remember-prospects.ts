@@ -25,14 +25,13 @@ export type RememberedProspects = ReturnType<typeof rememberProspects>
  */
 export const rememberProspects = (entriesMax: number, stopwatch: () => number) => {
   const halfMax = Math.ceil(entriesMax / 2)
-  let recent = new Map<string, Entry>()
-  let older: typeof recent = new Map()
+  let [recent, older] = [entries(), entries()]
   let forgottenMs = -Infinity
 
-  const keep = (key: string, entry: Entry): void => {
+  const keep = (identity: Identity, entry: Entry): void => {
     if (halfMax === 0) return
-    if (recent.size >= halfMax) [recent, older] = [new Map(), recent]
-    recent.set(key, entry)
+    if (recent.size() >= halfMax) [recent, older] = [entries(), recent]
+    recent.set(identity, entry)
   }
 
   return {
@@ -40,10 +39,10 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
 
     /** The id of its prospect, if that is remembered and the activity would fill none of its blanks. */
     find: (identity: Identity): string | undefined => {
-      const key = keyOfIdentity(identity)
-      const entry = recent.get(key) ?? older.get(key)
+      const used = recent.get(identity)
+      const entry = used ?? older.get(identity)
       if (entry === undefined || stopwatch() >= entry.until) return undefined
-      if (!recent.has(key)) keep(key, entry)
+      if (used === undefined) keep(identity, entry)
       const fillsEmail = !entry.hasEmail && identity.email !== undefined
       const fillsName = !entry.hasName && identity.name !== undefined
       return fillsEmail || fillsName ? undefined : entry.prospectId
@@ -51,22 +50,40 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
 
     /** `seenMs`: when the database was asked, by the stopwatch. */
     add: (identity: Identity, { prospectId, emailHash, name }: StoredProspect, seenMs: number): void => {
-      const key = keyOfIdentity(identity)
       const [hasEmail, hasName] = [emailHash !== null, name !== null]
-      if (key !== '' && seenMs > forgottenMs)
-        keep(key, { prospectId, hasEmail, hasName, until: Math.floor(seenMs) + REMEMBERED_MS_MAX })
+      if (keyOf(identity) !== '' && seenMs > forgottenMs)
+        keep(identity, { prospectId, hasEmail, hasName, until: Math.floor(seenMs) + REMEMBERED_MS_MAX })
     },
 
     /** Prospects were changed or erased: also forgets what was asked of the database before now. */
     forget: (): void => {
-      for (const entries of [recent, older]) entries.clear()
+      ;[recent, older] = [entries(), entries()]
       forgottenMs = stopwatch()
     },
   }
 }
 
+/** A map for each tenant: an email as it came is a cheaper key than a text made of it and its tenant. */
+const entries = () => {
+  const maps = new Map<string, Map<string, Entry>>()
+  let size = 0
+  return {
+    size: () => size,
+    get: (identity: Identity) => maps.get(ownerOf(identity))?.get(keyOf(identity)),
+    set: (identity: Identity, entry: Entry): void => {
+      const owner = ownerOf(identity)
+      const map = maps.get(owner) ?? new Map<string, Entry>()
+      if (map.size === 0) maps.set(owner, map)
+      size -= map.size
+      map.set(keyOf(identity), entry)
+      size += map.size
+    },
+  }
+}
+const ownerOf = ({ tenantId, prospectId }: Identity): string =>
+  prospectId === undefined ? tenantId : `${tenantId} by id`
 /** Empty for an email that is too long to be remembered. */
-const keyOfIdentity = ({ tenantId, prospectId, email = '' }: Identity): string => {
+const keyOf = ({ prospectId, email = '' }: Identity): string => {
   if (email.length > EMAIL_LENGTH_MAX) return ''
-  return prospectId !== undefined ? `${tenantId} id ${prospectId} ${email}` : `${tenantId} email ${email}`
+  return prospectId === undefined ? email : `${prospectId} ${email}`
 }
