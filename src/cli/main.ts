@@ -76,7 +76,7 @@ const run = async (command: Command, input: Input): Promise<void> => {
     const world = createRuntime(config, createLog('warn', 'at once'))
     store = world.store
     if (!migrates) await store.ready()
-    return world
+    return { store, clock: world.clock, newId: world.newId }
   }
   try {
     await printAnswers(command.run(input, open), command.format, isJson)

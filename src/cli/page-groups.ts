@@ -77,9 +77,8 @@ export const pageGroupCommands: readonly Command[] = [
       'those that can be restored': 'prospect-pages page-groups list --tenant "$TENANT" --status deleted',
     },
     format: { list: true, columns: COLUMNS },
-    async *run({ texts: { tenant: tenantId = '', ...filter } }, open) {
-      const status = PAGE_GROUP_STATUSES.find((status) => status === filter['status'])
-      if (status === undefined && 'status' in filter) wrongUse(`--status must be one of ${STATUSES}`)
+    async *run({ texts: { tenant: tenantId = '', status: given } }, open) {
+      const { status } = fieldsOf(JSON.stringify({ status: given }), 'options')
       yield* listAllPageGroups(await open())({ tenantId, status })
     },
   },
@@ -123,7 +122,7 @@ const change = async (open: Open, pageGroupId: string, fields: PageGroupFields) 
 /** The fields of each group in the file, or of one without a file; options override them. */
 const groupsIn = (texts: Texts): PageGroupFields[] => {
   const { name, title, brand: brandId, 'page-context': pageContext, status, file } = texts
-  const overrides = fieldsOf(JSON.stringify({ name, title, brandId, pageContext, status }), 'The page group')
+  const overrides = fieldsOf(JSON.stringify({ name, title, brandId, pageContext, status }), 'options')
   const content = file === undefined ? '{}' : readUtf8(file)
   // One JSON value, or one on each line.
   const objects = orNull(() => JSON.parse(content)) === null ? content.trim().split(/\s*\n\s*/) : [content]
@@ -144,6 +143,8 @@ const fieldsOf = (text: string, subject: string): PageGroupFields => {
   if (value === null || Array.isArray(value))
     return refuse('invalid_json', `${subject} is not a JSON object. A file has one, or one on each line.`)
   const { output, faults } = checkShape(PageGroupFile, value)
+  if (faults[0] && subject === 'options')
+    wrongUse(`--${faults[0]['pointer']?.replaceAll(/^.|Id$/g, '')} ${faults[0].detail}`)
   if (faults.length > 0) refuse('invalid_request', `${subject} is invalid.`, { errors: faults })
   return withTexts(output, membersOf(text).members)
 }

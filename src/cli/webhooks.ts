@@ -4,6 +4,7 @@ import { type Command, TENANT, valued, wrongUse } from './command.ts'
 import { timeOf } from './prospect-logs.ts'
 
 const LIMIT = 100
+const FAULT = /^Invalid input: ((?:status|types) .*)\.$/
 const ENDPOINT = {
   operand: 'ID',
   details: ['ID is the webhookEndpointId that webhooks list shows.'],
@@ -81,7 +82,7 @@ type Slice<Item> = { items: Item[]; hasMore: boolean; nextCursor?: string | unde
 async function* everyItem<Item>(read: (cursor: string | undefined) => Promise<Slice<Item>>) {
   for (let cursor: string | undefined, isMore = true; isMore; ) {
     const slice = await read(cursor).catch((why) =>
-      why.kind === 'invalid_request' ? wrongUse(why.message) : Promise.reject(why),
+      why.kind === 'invalid_request' ? wrongUse(why.message.replace(FAULT, '--$1')) : Promise.reject(why),
     )
     yield* slice.items
     ;({ hasMore: isMore, nextCursor: cursor } = slice)

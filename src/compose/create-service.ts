@@ -1,5 +1,6 @@
 import type * as v from 'valibot'
 import { createNewId } from '../adapters/ids.ts'
+import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { brandsOf, createTenant } from '../core/create-tenant.ts'
 import { refuse } from '../core/failures.ts'
@@ -21,7 +22,6 @@ import { ProspectChanges, ProspectQuery } from '../shapes/prospect.ts'
 import { ProspectLogQuery, TimelineQuery } from '../shapes/prospect-log.ts'
 import { SliceQuery } from '../shapes/slice.ts'
 import * as shapes from '../shapes/webhook.ts'
-import { checkOptions } from './check-options.ts'
 import { checked, type Given } from './checked-input.ts'
 import { type WebhookOptions, webhookTools } from './webhook-tools.ts'
 
@@ -52,10 +52,9 @@ export type Service = ReturnType<typeof createService>
  * Calls that arrive together share a round trip to the database, and none waits for others.
  */
 export const createService = (options: ServiceOptions) => {
-  checkOptions(options, 'store')
-  const { store, clock = Date.now, newId = createNewId(), requireIdentity = false } = options
+  const { store, clock = Date.now, newId = createNewId() } = checkOptions(options, 'store')
   const { prospectsRememberedMax = DEFAULTS.prospectsRememberedMax } = options
-  const { listsInFlightMax = 1, tenantListsMax } = options
+  const { requireIdentity = false, listsInFlightMax = 1, tenantListsMax } = options
   const deps = { store, clock, newId }
   const webhooks = webhookTools(options.webhooks ?? {}, clock)
   const settings = { requireIdentity, prospectsRememberedMax, listsInFlightMax, tenantListsMax }

@@ -1,11 +1,11 @@
 import { createPublisher as workInBackground } from '../adapters/publisher.ts'
+import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { deleteExpired } from '../core/delete-expired.ts'
 import { eraseProspects } from '../core/erase-prospects.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { REMEMBERED_MS_MAX } from '../core/remember-prospects.ts'
-import { checkOptions } from './check-options.ts'
 
 /** Between two steps: requests get the database meanwhile. */
 const REST_MS = 10

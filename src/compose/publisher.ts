@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createNewId } from '../adapters/ids.ts'
 import { createPublisher as publishInBackground } from '../adapters/publisher.ts'
+import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { LIST_LENGTH_MAX } from '../core/in-order.ts'
 import { namePatiently } from '../core/name-patiently.ts'
@@ -8,7 +9,6 @@ import type { Store } from '../core/ports/store.ts'
 import type { Namer, OnFailedAttempt } from '../core/ports/versions.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { publishVersions } from '../core/publish-versions.ts'
-import { checkOptions } from './check-options.ts'
 
 /** Pause between two steps without a namer; the calls to a namer are pause enough. */
 const REST_MS = 10

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { type AddressSettings, createAddresses } from '../adapters/webhooks/addresses.ts'
 import { createSecrets } from '../adapters/webhooks/secrets.ts'
 import { createSendWebhook } from '../adapters/webhooks/send.ts'
+import { checkOptions } from '../config/check-options.ts'
 import type { Clock } from '../core/ports/world.ts'
 import type { WebhookTools } from '../core/webhook-endpoints.ts'
-import { checkOptions } from './check-options.ts'
 
 /** How webhooks are sent, and how their secrets are kept. */
 export type WebhookOptions = AddressSettings & {

@@ -1,12 +1,12 @@
 import { createNewId } from '../adapters/ids.ts'
 import { createPublisher as workInBackground } from '../adapters/publisher.ts'
+import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { eventData, eventReaders, webhookBodyOf } from '../core/event-data.ts'
 import { numberEvents } from '../core/number-events.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { type OnEndpoint, sendWebhooks } from '../core/send-webhooks.ts'
-import { checkOptions } from './check-options.ts'
 import { type WebhookOptions, webhookTools } from './webhook-tools.ts'
 
 /** Between two steps: requests get the database meanwhile. */

@@ -41,7 +41,9 @@ export const gather = <Input, Answer>(
   run: (inputs: readonly Input[]) => Promise<readonly Outcome<Answer>[]>,
   options: GatherOptions<Input>,
 ): ((input: Input) => Promise<Answer>) => {
-  const { listLengthMax, listsInFlightMax, dedupeKey, observer } = options
+  const { listLengthMax, listsInFlightMax, dedupeKey, observer }: GatherOptions<Input> = Object(options)
+  if (typeof run !== 'function' || !(listLengthMax >= 1 && listsInFlightMax >= 1))
+    throw new TypeError('gather needs a function, and listLengthMax and listsInFlightMax of at least 1.')
   const { listWeightMax = Infinity, weightOf = () => 0, answersAtOnceMax = Infinity } = options
   const { groupOf, groupListsMax = listsInFlightMax } = options
   let pending: Member<Input, Answer>[] = []

@@ -2,7 +2,7 @@
 import { readMigrations } from '../adapters/migrations.ts'
 import type { PostgresInstance } from '../adapters/postgres/instance.ts'
 import { migrateInstance, postgresStore as storeOver } from '../adapters/postgres/instance.ts'
-import { checkOptions } from '../compose/check-options.ts'
+import { checkOptions } from '../config/check-options.ts'
 import type { Store } from '../core/ports/store.ts'
 
 export type { PostgresInstance } from '../adapters/postgres/instance.ts'
@@ -23,11 +23,11 @@ export type { PostgresInstance } from '../adapters/postgres/instance.ts'
  */
 export const postgresStore = <Types extends Record<string, unknown>>(
   sql: PostgresInstance<Types>,
-  { cluster, everyEvent }: { readonly cluster?: 'citus'; readonly everyEvent?: boolean } = {},
-): Store => storeOver(instanceOf(sql), readMigrations('postgres'), cluster, everyEvent)
+  { cluster, everyEvent, ...more }: { readonly cluster?: 'citus'; readonly everyEvent?: boolean } = {},
+): Store => storeOver(instanceOf(sql, { cluster, ...more }), readMigrations('postgres'), cluster, everyEvent)
 
 /** Creates or updates the tables, in one transaction under a lock; the same as `migrate` of a store. */
 export const migrate = <Types extends Record<string, unknown>>(sql: PostgresInstance<Types>) =>
   migrateInstance(instanceOf(sql), readMigrations('postgres'))
 
-const instanceOf = (sql: unknown) => checkOptions({ sql }, 'sql').sql as PostgresInstance
+const instanceOf = (sql: unknown, more = {}) => checkOptions({ ...more, sql }, 'sql').sql as PostgresInstance

@@ -2,7 +2,7 @@
 import './needs-node.ts'
 import { readMigrations } from '../adapters/migrations.ts'
 import { sqliteStore as storeOver } from '../adapters/sqlite/store.ts'
-import { checkOptions } from '../compose/check-options.ts'
+import { checkOptions } from '../config/check-options.ts'
 import type { Store } from '../core/ports/store.ts'
 
 /** Which file holds the data. */

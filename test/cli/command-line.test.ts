@@ -90,6 +90,11 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'webhooks replay e --tenant t --since yesterday':
       '--since must be a date-time with an offset, such as 2026-11-22T09:00:00Z',
     'webhooks replay e --tenant t --since 2026-11-22T09:00:00Z --all': 'accepted',
+    'page-groups create --tenant t --name n --title t --status gone':
+      '--status must be one of active, archived, deleted',
+    'page-groups update g --status gone': '--status must be one of active, archived, deleted',
+    'page-groups update g --brand acme': '--brand must be brand_ followed by 26 characters a-z or 0-9',
+    [`page-groups update g --title ${'x'.repeat(256)}`]: '--title must be 1 to 255 characters long',
     'page-groups create --tenant t --name n': 'page group 1 needs a name and a title',
     'page-groups update a': 'nothing to change: no field is given',
     [`tenants create --name ${'x'.repeat(256)}`]: '--name must be text of at most 255 characters',

@@ -1,17 +1,27 @@
 import t from 'tap'
 import { newApiKeyText } from '../../src/core/api-key-text.ts'
-import { createApi, createHandler } from '../../src/entry/http.ts'
+import { type ApiOptions, createApi, createHandler, type HandlerOptions } from '../../src/entry/http.ts'
 import {
   createService,
   DomainFailure,
+  gather,
   memoryStore,
   publishVersions,
   SCOPES,
   type Service,
+  type WebhookOptions,
 } from '../../src/entry/index.ts'
+import { type ChatCompletionsSettings, chatCompletionsNamer } from '../../src/entry/naming.ts'
 import { migrate, postgresStore } from '../../src/entry/postgres.ts'
-import { createEraser, createPublisher, createWebhooks } from '../../src/entry/publisher.ts'
-import { sqliteStore } from '../../src/entry/sqlite.ts'
+import {
+  createEraser,
+  createPublisher,
+  createWebhooks,
+  type EraserOptions,
+  type PublisherOptions,
+  type WebhooksOptions,
+} from '../../src/entry/publisher.ts'
+import { type SqliteOptions, sqliteStore } from '../../src/entry/sqlite.ts'
 import { caller } from '../support/api.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
 
@@ -358,6 +368,17 @@ t.test('options that are nonsense are refused in words', async (t) => {
     [{ allowedNetworks: ['10.0.0.0'] }, 'allowedNetworks must be an array of networks.'],
   ] as const)
     t.throws(() => createService({ store, webhooks: wrong as never }), { message })
+  t.throws(() => postgresStore((() => {}) as never, { cluster: 'x' as never }), { message: /^cluster must/ })
+  for (const settings of [undefined, null, {}, { url: 'localhost:1', model: 'm' }])
+    t.throws(() => chatCompletionsNamer(settings as never), {
+      message: 'url must be an http: or https: URL.',
+    })
+  t.throws(() => chatCompletionsNamer({ url: 'http://h' } as never), { message: 'model must be a string.' })
+  const noLists = { listLengthMax: 0, listsInFlightMax: 1 }
+  for (const args of [[], [async () => [], undefined], [async () => [], {}], [async () => [], noLists]])
+    t.throws(() => gather(...(args as never as [never, never])), {
+      message: /^gather needs a function, and /,
+    })
   const tooLong = { message: /^\w+ must be a whole number from [01] to 2147483647\.$/ }
   t.throws(() => createPublisher({ store, pollMs: 2 ** 31 }), tooLong)
   t.throws(() => createPublisher({ store, namerPatienceMs: 2 ** 31 }), tooLong)
@@ -370,6 +391,73 @@ t.test('options that are nonsense are refused in words', async (t) => {
     t.throws(() => sqliteStore(options as never), { message: 'path must be a string.' })
   t.throws(() => sqliteStore({ path: '/' }), { message: '/ is a folder.' })
 })
+
+/** Of every factory: the compiler sees when one is missing here. */
+const EVERY_OPTION: Record<
+  | keyof (ApiOptions & HandlerOptions & PublisherOptions & EraserOptions & WebhooksOptions & WebhookOptions)
+  | keyof (SqliteOptions & ChatCompletionsSettings & NonNullable<Parameters<typeof postgresStore>[1]>),
+  true
+> = {
+  store: true,
+  clock: true,
+  newId: true,
+  webhooks: true,
+  requireIdentity: true,
+  prospectsRememberedMax: true,
+  listsInFlightMax: true,
+  tenantListsMax: true,
+  rateLimitPerMinute: true,
+  failedAuthPerMinute: true,
+  requestsAtOnceMax: true,
+  requestsWaitingMax: true,
+  bodyBytesHeldMax: true,
+  docs: true,
+  onAnswered: true,
+  onError: true,
+  basePath: true,
+  bodyBytesMax: true,
+  batchBytesMax: true,
+  unsentBytesMax: true,
+  namer: true,
+  namerPatienceMs: true,
+  namerCallsMax: true,
+  pollMs: true,
+  onFailedAttempt: true,
+  onStep: true,
+  onEndpoint: true,
+  retentionDays: true,
+  eventDaysKept: true,
+  statementMsMax: true,
+  secretsKey: true,
+  allowedHosts: true,
+  allowedNetworks: true,
+  path: true,
+  busyMsMax: true,
+  everyEvent: true,
+  cluster: true,
+  url: true,
+  model: true,
+  apiKey: true,
+  extraBody: true,
+}
+
+t.test(
+  'an option that no factory has is refused by name, so that none is lost by a misspelling',
+  async (t) => {
+    const store = memoryStore()
+    const message = 'Unknown option: pollMS.'
+    const wrong = { pollMS: 5 } as object
+    const creating = [createService, createApi, createPublisher, createEraser, createWebhooks]
+    for (const create of creating) t.throws(() => create({ store, ...wrong }), { message })
+    for (const create of [...creating, sqliteStore, chatCompletionsNamer])
+      t.throws(() => create(wrong as never), { message }, 'even where a needed one is missing')
+    t.throws(() => createHandler(createApi({ store }), wrong), { message })
+    t.throws(() => postgresStore((() => {}) as never, wrong), { message })
+    t.throws(() => createService({ store, webhooks: wrong }), { message })
+    for (const option of Object.keys(EVERY_OPTION))
+      t.doesNotThrow(() => createService({ [option]: undefined, store }), option)
+  },
+)
 
 t.test('input that is nothing of its kind is refused, not ignored', async (t) => {
   const { service } = await opened()

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/adapters/postgres/open.ts'
@@ -47,6 +47,19 @@ t.test(
     t.notOk(existsSync(join(installed, 'deploy/.env')), 'the password of the compose file stays here')
   },
 )
+
+t.test('every link of a document leads to a file of the package', async (t) => {
+  const links = globSync('**/*.md', { cwd: installed }).flatMap((page) =>
+    [...readFileSync(join(installed, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(
+      ([, path = '']) => join(dirname(page), path),
+    ),
+  )
+  t.ok(links.length > 30)
+  t.strictSame(
+    links.filter((path) => !existsSync(join(installed, path))),
+    [],
+  )
+})
 
 t.test('programs that embed it compile under strict and exactOptionalPropertyTypes', async (t) => {
   for (const program of programs().filter(isHere)) saveProgram(folder, program)
@@ -179,6 +192,14 @@ const openStore = async () => {
   const kept = async () => ({ prospects: store.kept.prospects(), logs: store.kept.logs() })
   return { store: { ...store, ...faults[process.env.FAULT](store) }, kept, close: () => store.close() }
 }
+const incomplete = [() => storeContract(), () => storeContract({ test: () => {} })]
+for (const call of incomplete)
+  try {
+    call()
+    throw new Error('it was accepted')
+  } catch ({ message }) {
+    if (message !== 'storeContract needs test, such as that of node:test, and openStore.') throw new Error(message)
+  }
 const tests = []
 storeContract({ test: (title, body) => tests.push({ title, body }), openStore })
 if (tests.length < 100) throw new Error('tests are missing')

@@ -10,5 +10,7 @@ export type { Kept, OpenedStore, StoreContractOptions, TestRunner } from './cont
  * title says what a store must do. The races take seconds on a database: allow a test half a minute.
  */
 export const storeContract = (options: StoreContractOptions): void => {
+  if (typeof options?.test !== 'function' || typeof options.openStore !== 'function')
+    throw new TypeError('storeContract needs test, such as that of node:test, and openStore.')
   for (const section of sections) section(core, options)
 }

@@ -716,6 +716,16 @@ export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
   types: 'prospect.created,prospect.erased',
 }
 
+/** The query parameters that may contain a plus sign, which means a space in a query. */
+export const MAY_HAVE_PLUS: readonly string[] = [
+  'email',
+  'source',
+  'type',
+  'since',
+  'until',
+  'idempotencyKey',
+]
+
 /** What the example of a problem contains in this operation beyond its explanation. */
 export const problemTexts = (code: ProblemCode, { operationId, scope }: Route): Json => {
   if (code === 'invalid_request')

@@ -2154,15 +2154,15 @@ export interface operations {
                 cursor?: string;
                 /** @description The maximum number of items to return. A slice may hold fewer while `hasMore` is true. */
                 limit?: number;
-                /** @description Return only activities from this source. */
+                /** @description Return only activities from this source. Send `+` as `%2B`. */
                 source?: string;
-                /** @description Return only activities of this type. */
+                /** @description Return only activities of this type. Send `+` as `%2B`. */
                 type?: string;
-                /** @description Return only activities from this time on: an RFC 3339 date-time with an offset. */
+                /** @description Return only activities from this time on: an RFC 3339 date-time with an offset. Send `+` as `%2B`. */
                 since?: string;
-                /** @description Return only activities before this time: an RFC 3339 date-time with an offset. */
+                /** @description Return only activities before this time: an RFC 3339 date-time with an offset. Send `+` as `%2B`. */
                 until?: string;
-                /** @description With `source`: return the activity that was logged under this key, if any. */
+                /** @description With `source`: return the activity that was logged under this key, if any. Send `+` as `%2B`. */
                 idempotencyKey?: string;
             };
             header?: {
@@ -2616,7 +2616,7 @@ export interface operations {
                 cursor?: string;
                 /** @description The maximum number of items to return. A slice may hold fewer while `hasMore` is true. */
                 limit?: number;
-                /** @description Return only the prospect with this email, compared after trimming and lowercasing. */
+                /** @description Return only the prospect with this email, compared after trimming and lowercasing. Send `+` as `%2B`. */
                 email?: string;
             };
             header?: {
@@ -3070,13 +3070,13 @@ export interface operations {
                 cursor?: string;
                 /** @description The maximum number of items to return. A slice may hold fewer while `hasMore` is true. */
                 limit?: number;
-                /** @description Return only activities from this source. */
+                /** @description Return only activities from this source. Send `+` as `%2B`. */
                 source?: string;
-                /** @description Return only activities of this type. */
+                /** @description Return only activities of this type. Send `+` as `%2B`. */
                 type?: string;
-                /** @description Return only activities from this time on: an RFC 3339 date-time with an offset. */
+                /** @description Return only activities from this time on: an RFC 3339 date-time with an offset. Send `+` as `%2B`. */
                 since?: string;
-                /** @description Return only activities before this time: an RFC 3339 date-time with an offset. */
+                /** @description Return only activities before this time: an RFC 3339 date-time with an offset. Send `+` as `%2B`. */
                 until?: string;
             };
             header?: {

@@ -48,7 +48,15 @@ import {
   WebhookEndpointWithSecret,
   WebhookTest,
 } from '../../src/shapes/webhook.ts'
-import { ABOUT, PATH_PARAMETERS, problemTexts, QUERY_EXAMPLES, TEXTS, type Texts } from './openapi-texts.ts'
+import {
+  ABOUT,
+  MAY_HAVE_PLUS,
+  PATH_PARAMETERS,
+  problemTexts,
+  QUERY_EXAMPLES,
+  TEXTS,
+  type Texts,
+} from './openapi-texts.ts'
 import { webhookSchemas, webhooks } from './openapi-webhooks.ts'
 
 const FILE = new URL('../../src/adapters/http/openapi.json', import.meta.url)
@@ -242,7 +250,7 @@ const queryParameters = (route: Route): Json[] => {
     name,
     in: 'query',
     required: false,
-    description,
+    description: MAY_HAVE_PLUS.includes(name) ? `${description} Send \`+\` as \`%2B\`.` : description,
     schema: withExample(name === 'limit' ? { ...schema, default: 20 } : schema, exampleFor(name, schema)),
   }))
 }

@@ -1,3 +1,4 @@
+import { checkOptions } from '../../config/check-options.ts'
 import { namingFailure } from '../../core/name-patiently.ts'
 import type { Namer } from '../../core/ports/versions.ts'
 
@@ -18,12 +19,9 @@ const INSTRUCTION =
 
 /** Asks any server that speaks the chat-completions protocol for a page's name. */
 export const chatCompletionsNamer = (settings: ChatCompletionsSettings): Namer => {
-  const { url, model, apiKey, extraBody = {} } = settings
+  const { url, model, apiKey, extraBody = {} } = checkOptions(settings, 'url', 'model')
   const address = url.endsWith('/chat/completions') ? url : `${url.replace(/\/+$/, '')}/chat/completions`
-  const headers = {
-    'content-type': 'application/json',
-    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
-  }
+  const authorization = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
   // JSON leaves out what is undefined.
   const extra = Object.fromEntries(Object.entries(extraBody).map(([key, value]) => [key, value ?? undefined]))
   return async ({ groupTitle, pageContext, supplementaryContext }, stop) => {
@@ -33,7 +31,7 @@ export const chatCompletionsNamer = (settings: ChatCompletionsSettings): Namer =
       .join('\n\n')
     const response = await fetch(address, {
       method: 'POST',
-      headers,
+      headers: { 'content-type': 'application/json', ...authorization },
       redirect: 'error',
       signal: stop,
       body: JSON.stringify({

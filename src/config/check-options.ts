@@ -1,0 +1,44 @@
+import { isNetwork } from './settings.ts'
+
+type Rule = readonly [names: RegExp, fits: (value: unknown) => boolean, must: string]
+/** A time or a count. A longer timer would end at once. */
+const whole = (names: RegExp, min: number, max: number): Rule => [
+  names,
+  (n) => n === null || (Number.isSafeInteger(n) && Number(n) >= min && Number(n) <= max),
+  `must be a whole number from ${min} to ${max}`,
+]
+/** What an option must be: the first that fits its name. */
+const RULES: readonly Rule[] = [
+  [/^store$/, (value) => Object(value).watch !== undefined, 'is required, such as memoryStore()'],
+  [/^api$/, (value) => typeof value === 'function', 'must be what createApi returns'],
+  [/^sql$/, (value) => typeof value === 'function', 'must be an instance of postgres.js'],
+  [/path$|^model$/i, (value) => typeof value === 'string', 'must be a string'],
+  [/^url$/, (value) => /^https?:\/\/./.test(String(value)), 'must be an http: or https: URL'],
+  [/^cluster$/, (value) => value === 'citus', 'must be citus'],
+  [/^secretsKey$/, (key) => key === null || Object(key).byteLength === 32, 'must be a Buffer of 32 bytes'],
+  [/^allowedNet/, (list) => Array.isArray(list) && list.every(isNetwork), 'must be an array of networks'],
+  whole(/^prospectsRememberedMax$/, 0, 1e7),
+  whole(/^eventDaysKept$/, 1, 3_650),
+  whole(/^retentionDays$/, 0, 36_500),
+  whole(/^(namerPatience|busy)Ms/, 0, 2 ** 31 - 1),
+  whole(/Ms(Max)?$/, 1, 2 ** 31 - 1),
+  whole(/(Max|PerMinute)$/, 1, 1e11),
+]
+/** All options of all factories, so that several can be given the same object. */
+const NAMES = `store clock newId webhooks secretsKey allowedHosts allowedNetworks requireIdentity
+  prospectsRememberedMax listsInFlightMax tenantListsMax rateLimitPerMinute failedAuthPerMinute requestsAtOnceMax
+  requestsWaitingMax bodyBytesHeldMax docs onAnswered onError api basePath bodyBytesMax batchBytesMax unsentBytesMax
+  namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onStep onEndpoint retentionDays eventDaysKept
+  statementMsMax path busyMsMax everyEvent sql cluster url model apiKey extraBody`.split(/\s+/)
+
+/** Throws where an option is unknown, is missing although it is needed, or is nothing to work with. */
+export const checkOptions = <Options extends object>(options: Options, ...needed: string[]): Options => {
+  const given = new Map<string, unknown>(Object.entries(typeof options === 'object' ? (options ?? {}) : {}))
+  for (const name of [...given.keys(), ...needed]) {
+    const [, fits, must] = RULES.find(([names]) => names.test(name)) ?? []
+    if (!NAMES.includes(name)) throw new TypeError(`Unknown option: ${name}.`)
+    if ((given.get(name) !== undefined || needed.includes(name)) && fits?.(given.get(name)) === false)
+      throw new TypeError(`${name} ${must}.`)
+  }
+  return options
+}
