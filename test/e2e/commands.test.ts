@@ -286,7 +286,6 @@ for (const kind of databaseKinds())
           `page-groups create --tenant ${tenantId} --name n --title t --brand ${unknown('brand')}`,
           'invalid_request',
         ],
-        [`page-groups create --tenant ${tenantId} --name n --title t --status gone`, 'invalid_request'],
         [`page-groups create --tenant ${tenantId} --name n --title t --file /nowhere/at/all.json`, 'refused'],
         [`page-groups update ${unknown('pagegroup')} --title t`, 'page_group_not_found'],
         ['page-groups archive what', 'page_group_not_found'],
