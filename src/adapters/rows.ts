@@ -4,7 +4,6 @@ import type { StoredPageGroup } from '../core/ports/page-groups.ts'
 import type { NewPageRow, NewVersionRow, PageWant, StoredPage, StoredVersion } from '../core/ports/pages.ts'
 import type { StoredLog } from '../core/ports/prospect-logs.ts'
 import type { Settlement } from '../core/ports/versions.ts'
-import type { Timestamp } from '../core/ports/world.ts'
 import { type Columns, columnsOf } from './columns.ts'
 
 // What the stores share: the columns of the tables, and how rows are read.
@@ -59,24 +58,20 @@ export type LogRow = Omit<StoredLog, 'payload' | 'createdProspect'> & {
   readonly payload: string
   readonly createdProspect: boolean | number
 }
-export const storedLog = (row: LogRow): StoredLog => {
-  const { tenantId, prospectLogId, prospectId, source, type, email, name, idempotencyKey } = row
-  const { payload: rawJson, occurredAt, createdAt, createdProspect } = row
-  return {
-    ...{
-      tenantId,
-      prospectLogId,
-      prospectId,
-      source,
-      type,
-      payload: { rawJson },
-      email,
-      name,
-      idempotencyKey,
-    },
-    ...{ occurredAt, createdAt, createdProspect: Boolean(createdProspect) },
-  }
-}
+export const storedLog = (row: LogRow): StoredLog => ({
+  tenantId: row.tenantId,
+  prospectLogId: row.prospectLogId,
+  prospectId: row.prospectId,
+  source: row.source,
+  type: row.type,
+  payload: { rawJson: row.payload },
+  email: row.email,
+  name: row.name,
+  idempotencyKey: row.idempotencyKey,
+  occurredAt: row.occurredAt,
+  createdAt: row.createdAt,
+  createdProspect: Boolean(row.createdProspect),
+})
 
 export const NEW_PAGE_COLUMNS = without(COLUMNS.pages, 'published_version_id')
 export const newPageRow = ({ content, supplementaryContext, ...page }: NewPageRow) => {
@@ -109,17 +104,25 @@ export const storedPage = (row: StoredPage): StoredPage => {
   return { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt }
 }
 
-export const storedVersion = (row: StoredVersion): StoredVersion => {
-  const { versionId, versionNumber, status, publishedAt, failureReason } = row
-  const { supplementaryContext, computedName, createdAt } = row
-  return {
-    ...{ versionId, versionNumber, status, publishedAt, failureReason },
-    ...{ supplementaryContext, computedName, createdAt },
-  }
-}
+/** Of a version, what lists show. */
+export const SHOWN_VERSION = columnsOf(`version_id, version_number int, status, failure_reason,
+  supplementary_context, computed_name, created_at timestamptz, published_at timestamptz`)
+export const storedVersion = (row: StoredVersion): StoredVersion => ({
+  versionId: row.versionId,
+  versionNumber: row.versionNumber,
+  status: row.status,
+  failureReason: row.failureReason,
+  supplementaryContext: row.supplementaryContext,
+  computedName: row.computedName,
+  createdAt: row.createdAt,
+  publishedAt: row.publishedAt,
+})
 
-export const rawJsonOf = ({ content }: { readonly content: string | null }) =>
-  content === null ? null : { rawJson: content }
+export type VersionRow = StoredVersion & { readonly content: string | null }
+export const versionWithContent = (row: VersionRow) => ({
+  ...storedVersion(row),
+  content: row.content ? { rawJson: row.content } : null,
+})
 
 /** What a settlement changes. `uncounted` is the number of attempts to take back. */
 export const settledRow = (tenantId: string, done: Settlement) => ({
@@ -132,9 +135,6 @@ export const settledRow = (tenantId: string, done: Settlement) => ({
   claimableAt: done.status === 'processing' ? done.claimableAt : null,
   uncounted: done.status === 'processing' && !done.counts ? 1 : 0,
 })
-
-/** How many versions are `processing`, up to a bound, and when the oldest of those counted was created. */
-export type Backlog = { readonly count: number; readonly oldest: Timestamp | null }
 
 /** Of an erasure, what a request for one needs to know. */
 export const ERASURE_SHOWN = without(COLUMNS.erasures, 'pass', 'position', 'attempts', 'claimable_at')
@@ -154,13 +154,13 @@ export const storedPageGroup = (row: PageGroupRow): StoredPageGroup => ({
   pageContext: row.pageContext,
   status: row.status,
   pagesCount: row.pagesCount,
+  actions: { rawJson: row.actions },
+  footerLinks: { rawJson: row.footerLinks },
+  scripts: { rawJson: row.scripts },
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
   deletedAt: row.deletedAt,
   headerActionId: row.headerActionId,
-  actions: { rawJson: row.actions },
-  footerLinks: { rawJson: row.footerLinks },
-  scripts: { rawJson: row.scripts },
 })
 
 /** Scopes are read as one text: `a b` from SQLite, `{a,b}` from PostgreSQL. */

@@ -119,7 +119,6 @@ export const createService = (options: ServiceOptions) => {
     eraseProspect: operation(NewErasure.entries, useCases.eraseProspect),
     /** One slice of the erasures of a tenant, newest first. */
     listErasures: operation(SliceQuery.entries, useCases.listErasures),
-    /** Reads an erasure. */
     getErasure: operation({ erasureId: anyId }, useCases.getErasure),
     /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
     listPageGroups: operation(PageGroupQuery.entries, useCases.listPageGroups),

@@ -1,14 +1,12 @@
 import type { EventType } from '../shapes/event.ts'
-import { untilRecorded } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
-import { existingPage, getPages, type ReadPage } from './get-page.ts'
+import { loadPage, type ReadPage, readPageOf } from './get-page.ts'
 import { newEvent } from './new-event.ts'
 import type { Requester } from './ports/events.ts'
 import type { PageChange, PageWant, StoredPageWithVersions } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
-import { type IfRevision, requireRevision } from './revisions.ts'
 import { isoTime } from './times.ts'
-import { atOnce, type Turns } from './turns.ts'
+import { type IfRevision, type Turns, writeInTurn } from './write-in-turn.ts'
 
 export type PageDeps = Needs<'pages'> & Turns
 /** Which page a person writes to. */
@@ -18,40 +16,20 @@ type Edit =
   | (Partial<Omit<PageChange, keyof PageWant | 'revision' | 'updatedAt'>> & { readonly event?: EventType })
   | null
 
-/** Loads a page and writes, again if somebody else changed it meanwhile. Refuses `precondition_failed`, and as `loadPage`. */
-export const withPage = <Answer>(
-  { store, inTurn = atOnce }: Pick<PageDeps, 'store' | 'inTurn'>,
-  want: PageWrite,
-  write: (page: StoredPageWithVersions) => Promise<Answer | 'overtaken'>,
-): Promise<Answer> =>
-  inTurn(want.pageId, () =>
-    untilRecorded(async () => {
-      const page = await loadPage(store, want)
-      requireRevision(page.revision, want)
-      return write(page)
-    }),
-  )
-
-/** The page without its content. Refuses `page_group_not_found`, `page_not_found`. */
-export const loadPage = async ({ pages }: PageDeps['store'], want: PageWant) =>
-  existingPage((await pages.find([{ ...want, withoutContent: true }]))[0])
-
-/** The form of every change of a page by hand. Refuses as `withPage`, and `page_group_not_active`. */
+/** The form of every change of a page by hand. Refuses as `loadPage`, and `precondition_failed`. */
 export const changePage = <Answer>(
   deps: PageDeps,
   want: PageWrite,
   decide: (page: StoredPageWithVersions) => Promise<{ readonly edit: Edit; readonly answer: Answer }>,
-): Promise<Answer> =>
-  withPage(deps, want, async (page) => {
+): Promise<Answer> => {
+  const load = () => loadPage(deps.store, want)
+  return writeInTurn(deps, want.pageId, want, load, async (page) => {
     const { edit, answer } = await decide(page)
     if (edit === null) return answer
-    if (edit.inActiveGroup) requireActiveGroup(page)
     const { event, ...changes } = edit
     const change: PageChange = {
       ...page,
       publishedVersionId: page.published?.versionId ?? null,
-      latestVersionId: page.latest.versionId,
-      inActiveGroup: false,
       added: null,
       publishes: false,
       ...changes,
@@ -64,6 +42,7 @@ export const changePage = <Answer>(
     )
     return recorded === 'overtaken' ? recorded : answer
   })
+}
 
 /** Answers the page as it is afterwards. */
 export const changeAndRead = async (
@@ -72,9 +51,7 @@ export const changeAndRead = async (
   decide: (page: StoredPageWithVersions) => Edit | Promise<Edit>,
 ): Promise<ReadPage> => {
   await changePage(deps, want, async (page) => ({ edit: await decide(page), answer: null }))
-  const [page] = await getPages(deps)([want])
-  if (page === undefined || page instanceof Error) throw page
-  return page
+  return readPageOf(await loadPage(deps.store, want, true))
 }
 
 /** Refuses `page_group_not_active`. */

@@ -1,12 +1,13 @@
 import type { RawJson } from '../shapes/json.ts'
 import type { CreatedVersion, NewVersion } from '../shapes/page.ts'
-import { changePage, type PageDeps } from './change-page.ts'
+import { changePage, type PageDeps, requireActiveGroup } from './change-page.ts'
 import { refuse } from './failures.ts'
 import { firstWords } from './first-words.ts'
 import { requestHashOf, requireSame } from './idempotency.ts'
 import type { Requester } from './ports/events.ts'
-import type { NewVersionRow, PageWant, StoredVersion } from './ports/pages.ts'
+import type { NewVersionRow, PageWant } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
+import type { CreatedByKey } from './ports/versions.ts'
 import { isoTime } from './times.ts'
 
 const VERSIONS_MAX = 1_000
@@ -34,13 +35,15 @@ export const createVersion =
     const requestHash =
       idempotencyKey === null ? null : requestHashOf(fields, content ?? { rawJson: String(content) })
 
-    return changePage(deps, want, async ({ latest, published, computedName }) => {
+    return changePage(deps, want, async (page) => {
+      const { latest, published, computedName } = page
       const [first] = idempotencyKey ? await store.versions.findByKey([{ ...want, idempotencyKey }]) : []
       if (first) {
         requireSame(first, requestHash, { versionId: first.versionId })
         return { edit: null, answer: creationOf(want, first, true) }
       }
       if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
+      requireActiveGroup(page)
       const [newest] = content === undefined ? await store.versions.find([{ ...want, ...latest }]) : []
       const isSame = supplementaryContext === undefined
       const context = isSame ? latest.supplementaryContext : supplementaryContext
@@ -57,20 +60,15 @@ export const createVersion =
         requestHash,
         createdAt: isoTime(clock()),
       }
-      const edit = {
-        added,
-        latestVersionId: added.versionId,
-        // The page shows the name of its published version, and that of its newest one before there is any.
-        computedName: published === null ? added.computedName : computedName,
-        inActiveGroup: true,
-      }
+      // The page shows the name of its published version, and that of its newest one before there is any.
+      const edit = { added, computedName: published === null ? added.computedName : computedName }
       return { edit, answer: creationOf(want, added, false) }
     })
   }
 
 const creationOf = (
   { tenantId, pageGroupId, pageId }: PageWant,
-  { versionId, versionNumber, createdAt }: Pick<StoredVersion, 'versionId' | 'versionNumber' | 'createdAt'>,
+  { versionId, versionNumber, createdAt }: CreatedByKey,
   replayed: boolean,
 ): VersionCreation => ({
   version: { versionId, versionNumber, pageId, pageGroupId, tenantId, createdAt, status: 'processing' },

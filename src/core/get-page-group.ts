@@ -1,11 +1,9 @@
 import type { PageGroup } from '../shapes/page-group.ts'
 import { pageGroupNotFound } from './failures.ts'
 import { pageGroupOf } from './list-page-groups.ts'
-import type { FoundPageGroup } from './ports/page-groups.ts'
+import type { FoundPageGroup, PageGroupRead } from './ports/page-groups.ts'
 import type { Needs } from './ports/store.ts'
 
-/** Names one page group. */
-export type PageGroupRead = { readonly tenantId: string; readonly pageGroupId: string }
 /** A page group, and its revision, which every visible change raises. */
 export type ReadPageGroup = { readonly pageGroup: PageGroup; readonly revision: number }
 /** The command line also sees deleted page groups, to restore them. */

@@ -17,15 +17,18 @@ export const getPages =
   async (wants: readonly PageWant[]): Promise<readonly Outcome<ReadPage>[]> =>
     attemptEach(await store.pages.find(wants), (found) => readPageOf(existingPage(found)))
 
-/** Refuses `page_group_not_found`, `page_not_found`. */
-export const existingPage = (found: FoundPage | undefined): StoredPageWithVersions => {
+/** The page, by default without its content. Refuses `page_group_not_found`, `page_not_found`. */
+export const loadPage = async ({ pages }: Needs<'pages'>['store'], want: PageWant, withContent = false) =>
+  existingPage((await pages.find([want], withContent))[0])
+
+const existingPage = (found: FoundPage | undefined): StoredPageWithVersions => {
   if (found === 'page_group_not_found') return pageGroupNotFound()
   if (found === 'page_not_found' || found === undefined)
     return refuse('page_not_found', 'Page not found in this group.')
   return found
 }
 
-const readPageOf = (page: StoredPageWithVersions): ReadPage => ({
+export const readPageOf = (page: StoredPageWithVersions): ReadPage => ({
   page: {
     pageId: page.pageId,
     pageGroupId: page.pageGroupId,

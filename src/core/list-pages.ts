@@ -2,12 +2,10 @@ import type { Page } from '../shapes/page.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
 import { pageGroupNotFound } from './failures.ts'
 import { attemptEach } from './outcome.ts'
+import type { PageGroupRead } from './ports/page-groups.ts'
 import type { StoredPage } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import { slicesOf } from './slices.ts'
-
-/** Which slice of the pages of a group to list. */
-export type PageListing = SliceQuery & { readonly tenantId: string; readonly pageGroupId: string }
 
 /**
  * Lists the pages of groups, newest first, many lists at once.
@@ -15,7 +13,7 @@ export type PageListing = SliceQuery & { readonly tenantId: string; readonly pag
  */
 export const listPages = ({ store }: Pick<Needs<'pages'>, 'store'>) =>
   slicesOf({
-    nameOf: ({ pageGroupId }: PageListing) => `pages/${pageGroupId}`,
+    nameOf: ({ pageGroupId }: SliceQuery & PageGroupRead) => `pages/${pageGroupId}`,
     find: async (wants) => attemptEach(await store.pages.list(wants), (rows) => rows ?? pageGroupNotFound()),
     positionOf: ({ pageId }) => pageId,
     itemOf: pageOf,

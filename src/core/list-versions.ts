@@ -1,15 +1,13 @@
-import type { Version, VersionWithContent } from '../shapes/page.ts'
+import type { VersionWithContent } from '../shapes/page.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
-import { loadPage } from './change-page.ts'
 import { versionNotFound } from './failures.ts'
+import { loadPage } from './get-page.ts'
 import { asOutcome, type Outcome } from './outcome.ts'
-import type { PageWant, StoredVersion } from './ports/pages.ts'
+import type { PageWant } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import type { VersionWant } from './ports/versions.ts'
 import { slicesOf } from './slices.ts'
 
-/** Which slice of the versions of a page to list. */
-export type VersionListing = SliceQuery & PageWant
 type Deps = Pick<Needs<'pages' | 'versions'>, 'store'>
 
 /**
@@ -18,7 +16,7 @@ type Deps = Pick<Needs<'pages' | 'versions'>, 'store'>
  */
 export const listVersions = ({ store }: Deps) =>
   slicesOf({
-    nameOf: ({ pageId }: VersionListing) => `versions/${pageId}`,
+    nameOf: ({ pageId }: SliceQuery & PageWant) => `versions/${pageId}`,
     find: async (wants) => {
       const lists = await store.versions.list(wants)
       return Promise.all(
@@ -28,7 +26,7 @@ export const listVersions = ({ store }: Deps) =>
       )
     },
     positionOf: ({ versionId }) => versionId,
-    itemOf: versionOf,
+    itemOf: (version) => version,
   })
 
 /**
@@ -40,21 +38,6 @@ export const getVersions =
   async (wants: readonly VersionWant[]): Promise<readonly Outcome<VersionWithContent>[]> => {
     const found = await store.versions.find(wants)
     return Promise.all(
-      wants.map((want, i) => {
-        const version = found[i]
-        if (version) return { ...versionOf(version), content: version.content }
-        return loadPage(store, want).then(versionNotFound).catch(asOutcome)
-      }),
+      wants.map((want, i) => found[i] ?? loadPage(store, want).then(versionNotFound).catch(asOutcome)),
     )
   }
-
-const versionOf = (version: StoredVersion): Version => ({
-  versionId: version.versionId,
-  versionNumber: version.versionNumber,
-  status: version.status,
-  failureReason: version.failureReason,
-  supplementaryContext: version.supplementaryContext,
-  computedName: version.computedName,
-  createdAt: version.createdAt,
-  publishedAt: version.publishedAt,
-})

@@ -22,7 +22,7 @@ export const publishVersion =
         refuse('version_not_ready', `The version is \`${status}\` and cannot be published.`)
       if (page.published?.versionId === versionId) return null
       const event = 'page_version.published'
-      return { publishedVersionId: versionId, computedName, publishes: true, inActiveGroup: true, event }
+      return { publishedVersionId: versionId, computedName, publishes: true, event }
     })
 
 /**

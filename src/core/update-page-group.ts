@@ -1,22 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { brandFor, type PageGroupFields } from './create-page-group.ts'
-import { untilRecorded } from './decide-and-save.ts'
-import {
-  existingPageGroup,
-  getPageGroup,
-  type PageGroupDeps,
-  type PageGroupRead,
-  type ReadPageGroup,
-} from './get-page-group.ts'
+import { existingPageGroup, getPageGroup, type PageGroupDeps, type ReadPageGroup } from './get-page-group.ts'
 import { newEvent } from './new-event.ts'
 import type { Requester } from './ports/events.ts'
+import type { PageGroupRead } from './ports/page-groups.ts'
 import type { Needs } from './ports/store.ts'
-import { type IfRevision, requireRevision } from './revisions.ts'
 import { isoTime } from './times.ts'
-import { atOnce, type Turns } from './turns.ts'
+import { type IfRevision, type Turns, writeInTurn } from './write-in-turn.ts'
 
-/** Which fields of which page group to change. */
-export type PageGroupUpdate = PageGroupRead & PageGroupFields & IfRevision & Requester
+/** Which page group a person writes to. */
+type PageGroupWrite = PageGroupRead & IfRevision & Requester
 type Deps = Needs<'pageGroups' | 'tenants'> & Pick<PageGroupDeps, 'seesDeleted'> & Turns
 
 /**
@@ -26,32 +19,29 @@ type Deps = Needs<'pageGroups' | 'tenants'> & Pick<PageGroupDeps, 'seesDeleted'>
  */
 export const updatePageGroup =
   (deps: Deps) =>
-  async (update: PageGroupUpdate): Promise<ReadPageGroup> => {
+  async (update: PageGroupWrite & PageGroupFields): Promise<ReadPageGroup> => {
     const { ifRevision, tenantId, pageGroupId, apiKeyId, ...fields } = update
-    const { store, clock, newId, inTurn = atOnce } = deps
+    const { store, clock, newId } = deps
     const want = { tenantId, pageGroupId }
-    await inTurn(pageGroupId, () =>
-      untilRecorded(async () => {
-        const group = await existingPageGroup(deps, want)
-        requireRevision(group.revision, update)
-        if (fields.brandId !== undefined) await brandFor(store, tenantId, fields.brandId)
-        if (isDeepStrictEqual({ ...group, ...fields }, group)) return 'recorded'
-        // Always later, so that another writer that read the group before is overtaken.
-        const now = isoTime(Math.max(clock(), Date.parse(group.updatedAt) + 1))
-        const status = fields.status ?? group.status
-        const deletedAt = status === 'deleted' ? (group.deletedAt ?? now) : null
-        const after = { ...group, ...fields, status, updatedAt: now, deletedAt }
-        return store.pageGroups.change(after, group.updatedAt, ifRevision && group.revision, () => [
-          newEvent(newId, 'page_group.updated', { tenantId, apiKeyId }, { pageGroupId }, now),
-        ])
-      }),
-    )
+    const load = () => existingPageGroup(deps, want)
+    await writeInTurn(deps, pageGroupId, update, load, async (group) => {
+      if (fields.brandId !== undefined) await brandFor(store, tenantId, fields.brandId)
+      if (isDeepStrictEqual({ ...group, ...fields }, group)) return 'recorded'
+      // Always later, so that another writer that read the group before is overtaken.
+      const now = isoTime(Math.max(clock(), Date.parse(group.updatedAt) + 1))
+      const status = fields.status ?? group.status
+      const deletedAt = status === 'deleted' ? (group.deletedAt ?? now) : null
+      const after = { ...group, ...fields, status, updatedAt: now, deletedAt }
+      return store.pageGroups.change(after, group.updatedAt, ifRevision && group.revision, () => [
+        newEvent(newId, 'page_group.updated', { tenantId, apiKeyId }, { pageGroupId }, now),
+      ])
+    })
     return getPageGroup({ store, seesDeleted: true })(want)
   }
 
 /** Deletes a page group: callers find neither it nor its pages. Refuses `page_group_not_found`, `precondition_failed`. */
 export const deletePageGroup =
   (deps: Deps) =>
-  async (want: PageGroupRead & IfRevision & Requester): Promise<void> => {
+  async (want: PageGroupWrite): Promise<void> => {
     await updatePageGroup(deps)({ ...want, status: 'deleted' })
   }

@@ -1,16 +1,14 @@
 import type { PageChanges } from '../shapes/page.ts'
-import { changeAndRead, type PageDeps, type PageWrite, withPage } from './change-page.ts'
-import type { ReadPage } from './get-page.ts'
+import { changeAndRead, type PageDeps, type PageWrite } from './change-page.ts'
+import { loadPage, type ReadPage } from './get-page.ts'
 import { newEvent } from './new-event.ts'
 import { isoTime } from './times.ts'
-
-/** What to change of which page. */
-export type PageUpdate = PageWrite & PageChanges
+import { writeInTurn } from './write-in-turn.ts'
 
 /** Renames a page; null removes its custom name. Refuses `page_group_not_found`, `page_not_found`, `precondition_failed`. */
 export const updatePage =
   (deps: PageDeps) =>
-  ({ customName, ...want }: PageUpdate): Promise<ReadPage> =>
+  ({ customName, ...want }: PageWrite & PageChanges): Promise<ReadPage> =>
     changeAndRead(deps, want, (page) =>
       customName === undefined || customName === page.customName
         ? null
@@ -24,10 +22,12 @@ export const updatePage =
 export const deletePage =
   (deps: PageDeps) =>
   async (want: PageWrite): Promise<void> => {
+    const { store, clock, newId } = deps
     const { pageGroupId, pageId } = want
-    await withPage(deps, want, (page) =>
-      deps.store.pages.remove(page, () => [
-        newEvent(deps.newId, 'page.deleted', want, { pageGroupId, pageId }, isoTime(deps.clock())),
+    const load = () => loadPage(store, want)
+    await writeInTurn(deps, pageId, want, load, (page) =>
+      store.pages.remove(page, () => [
+        newEvent(newId, 'page.deleted', want, { pageGroupId, pageId }, isoTime(clock())),
       ]),
     )
   }

@@ -20,11 +20,11 @@ import type { Needs, Store } from './ports/store.ts'
 import { publishVersion, unpublishPage } from './publish-version.ts'
 import { type RememberedProspects, rememberProspects } from './remember-prospects.ts'
 import { requestErasure } from './request-erasure.ts'
-import { createTurns } from './turns.ts'
 import { deletePage, updatePage } from './update-page.ts'
 import { deletePageGroup, updatePageGroup } from './update-page-group.ts'
 import { updateProspect } from './update-prospect.ts'
 import * as endpoints from './webhook-endpoints.ts'
+import { createTurns } from './write-in-turn.ts'
 
 /**
  * Pages and slices may each be as large as a body. Only so many are answered in one turn of the event loop: writing 1 MiB

@@ -43,7 +43,7 @@ const rateOf = async (url: string, count: number, isNamed: boolean, seconds: num
   const publishers = stores.map((store) => createPublisher({ store, ...options }))
   const beganMs = performance.now()
   for (const { start } of publishers) start()
-  while ((await store.backlog(100_000)).count > 0) await pause(20)
+  while ((await store.versions.backlog(100_000)).count > 0) await pause(20)
   const rate = (Math.ceil(pagesCount / 500) * 500_000) / (performance.now() - beganMs)
   for (const { stop } of publishers) await stop()
   for (const { close } of stores) await close()

@@ -1,12 +1,8 @@
-import type { memoryStore } from '../../src/adapters/memory/store.ts'
 import { ONE_PLAN, openPostgres } from '../../src/adapters/postgres/open.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { preparedFrom } from '../support/prepared.ts'
 import { addTenant, at, someClaim, someGroup, somePage } from '../support/rows.ts'
-import { opened, overStores, type TestedStore } from '../support/stores.ts'
-
-type Backlog = ReturnType<typeof memoryStore>['backlog']
-const backlogOf = ({ store }: TestedStore) => (store as unknown as { backlog: Backlog }).backlog
+import { opened, overStores } from '../support/stores.ts'
 
 overStores(async (t, kind) => {
   /** Pages created so many seconds after the start. */
@@ -16,7 +12,7 @@ overStores(async (t, kind) => {
     await tested.store.pageGroups.add(group)
     if (seconds.length > 0)
       await tested.store.pages.record(seconds.map((s) => somePage(group, { createdAt: at(s * 1_000) })))
-    return { ...tested, backlog: backlogOf(tested) }
+    return { ...tested, backlog: tested.store.versions.backlog }
   }
 
   t.test('what is processing is counted up to a bound, with the oldest of it', async (t) => {
@@ -63,7 +59,7 @@ overStores(async (t, kind) => {
       const { address } = await setting(10)
       const seen = preparedFrom(t)
       const { another } = await setting()
-      await backlogOf({ store: await another() } as TestedStore)(1_000)
+      await (await another()).versions.backlog(1_000)
       const statement = [...seen].find((text) => text.includes('min(created_at)')) ?? ''
       const database = openDatabase(String(address), 5_000)
       t.teardown(database.close)

@@ -108,7 +108,6 @@ t.test(
 
 /** Files over 200 lines, and why each is one thing. */
 const LONG: Readonly<Record<string, string>> = {
-  'adapters/http/routes.ts': 'the table of all operations',
   'adapters/http/admission.ts': 'one decision over shared counters',
 }
 

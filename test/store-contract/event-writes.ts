@@ -55,9 +55,8 @@ const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Prom
   },
   'pages.change': async (store, tenant) => {
     const page = await addPage(store, tenant)
-    const change = { publishedVersionId: null, latestVersionId: page.versionId, revision: 1, added: null }
-    return (events) =>
-      store.pages.change({ ...page, ...change, inActiveGroup: false, publishes: false }, events)
+    const change = { publishedVersionId: null, revision: 1, added: null, publishes: false }
+    return (events) => store.pages.change({ ...page, ...change }, events)
   },
   'pages.remove': async (store, tenant) => {
     const page = await addPage(store, tenant)

@@ -46,9 +46,7 @@ export const pageChanges = section(
       return pages.change({
         ...{ tenantId, pageGroupId, pageId, customName, computedName, revision },
         publishedVersionId: page.published?.versionId ?? null,
-        latestVersionId: page.latest.versionId,
         updatedAt: at(7),
-        inActiveGroup: false,
         added: null,
         publishes: false,
         ...fields,
@@ -57,7 +55,7 @@ export const pageChanges = section(
     const addVersion = async (want: PageName, fields: Partial<NewVersionRow> = {}) => {
       const { latest } = await read(want)
       const version = someVersion({ versionNumber: latest.versionNumber + 1, ...fields })
-      equal(await change(want, { added: version, latestVersionId: version.versionId }), 'recorded')
+      equal(await change(want, { added: version }), 'recorded')
       return version
     }
     const revise = (fields: Partial<typeof group>, lastUpdatedAt: string) =>
@@ -120,7 +118,7 @@ export const pageChanges = section(
       const { publish, content, idempotencyKey, requestHash, ...shown } = version
       const stored = { ...shown, status: 'processing', failureReason: null, publishedAt: null }
       like(await read(page), { published: null, latest: stored })
-      const found = { ...stored, content, requestHash }
+      const found = { ...stored, content }
       same(await versions.find([{ ...page, versionId: version.versionId }]), [found])
       const claimed = await versions.claim(someClaim())
       const { tenantId, pageGroupId, pageId } = page
@@ -195,7 +193,7 @@ export const pageChanges = section(
       await addVersion(other, keyFields('one'))
       const before = await read(page)
       const again = someVersion({ ...keyFields('one'), versionNumber: 3 })
-      equal(await change(page, { added: again, latestVersionId: again.versionId }), 'overtaken')
+      equal(await change(page, { added: again }), 'overtaken')
       same(await read(page), before)
       const { versionId, requestHash } = version
       like(await versions.findByKey([{ ...page, idempotencyKey: 'one' }]), [{ versionId, requestHash }])
@@ -236,7 +234,8 @@ export const pageChanges = section(
     }) => {
       const page = await added()
       equal(await revise({ status: 'archived' }, group.updatedAt), 'recorded')
-      equal(await change(page, { customName: 'Mine', inActiveGroup: true }), 'overtaken')
+      equal(await change(page, { added: someVersion({ versionNumber: 2 }) }), 'overtaken')
+      equal(await change(page, { publishedVersionId: page.versionId, publishes: true }), 'overtaken')
       equal(await change(page, { customName: 'Mine' }), 'recorded')
       like(await read(page), { customName: 'Mine', groupStatus: 'archived' })
     },

@@ -197,8 +197,8 @@ export const VERBS = {
         const { pageGroupId, pageId, versionId, computedName } = page
         return pages.change({
           ...{ tenantId, pageGroupId, pageId, computedName, customName: 'Theirs', revision: 2 },
-          ...{ publishedVersionId: versionId, latestVersionId: versionId, updatedAt: at(9) },
-          ...{ inActiveGroup: true, added: someVersion(keyFields('two')), publishes: true },
+          ...{ publishedVersionId: versionId, updatedAt: at(9) },
+          ...{ added: someVersion(keyFields('two')), publishes: true },
         })
       },
       toStrangers: 'overtaken',
@@ -246,6 +246,11 @@ export const VERBS = {
         return versions.settle(tenantId, [{ pageId, versionId, attempt, ...published }])
       },
       toStrangers: [],
+    },
+    backlog: {
+      serves: 'publisher',
+      ask: ({ versions }) => versions.backlog(100),
+      noTenant: 'it counts for the metrics',
     },
   },
   erasures: {
@@ -477,8 +482,7 @@ export const fillTenant = async (store: Ports) => {
   await store.pages.record([page])
   const version = someVersion(keyFields('one'))
   await store.pages.change({
-    ...{ ...page, revision: 1, publishedVersionId: null, latestVersionId: version.versionId },
-    ...{ inActiveGroup: true, added: version, publishes: false },
+    ...{ ...page, revision: 1, publishedVersionId: null, added: version, publishes: false },
   })
   const key = someKey(tenant.tenantId, { name: newId('apikey') })
   await store.apiKeys.add(key)

@@ -4,7 +4,7 @@ import { type Caller, requireScope } from '../../core/identify.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import type { Admission, Place } from './admission.ts'
-import { isKnown } from './entity-tags.ts'
+import { createWrite, isKnown } from './entity-tags.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { parseRequest, requireJson } from './parse-request.ts'
 import { type ProblemCode, problem } from './problems.ts'
@@ -26,7 +26,6 @@ import {
 import type { Route } from './route.ts'
 import { createRouter, type Match } from './router.ts'
 import { ROUTES } from './routes.ts'
-import { createWriteShared, write } from './write-answer.ts'
 
 /** Describes a request once it is answered. Contains nothing that identifies a prospect or a key. */
 export type Answered = {
@@ -64,7 +63,7 @@ export const createApi = (deps: Deps): Api => {
   const { useCases, identify, rateLimit, admission, tracing, rawRoutes = [] } = deps
   const hasDocs = rawRoutes.some(({ path }) => path === '/docs')
   const match = createRouter<AnyRoute>([...ROUTES, ...publicRoutes(deps.ready, hasDocs), ...rawRoutes])
-  const writeShared = createWriteShared()
+  const write = createWrite()
 
   /** The steps of a request, in order. From each step on, `headers` are part of the answer, whatever it is. */
   const respond = async (
@@ -109,7 +108,7 @@ export const createApi = (deps: Deps): Api => {
       if (answer.replayed) headers['idempotent-replayed'] = 'true'
       Object.assign(headers, answer.headers)
       const isRead = route.method === 'GET'
-      const { text, etag, length } = isRead ? writeShared(answer, route) : write(answer, route)
+      const { text, etag, length } = write(answer, route)
       if (etag !== undefined) headers['etag'] = etag
       if (isRead) headers['cache-control'] = 'private, no-cache'
       if (isRead && isKnown(request, etag)) return { status: 304, headers: {}, body: '', tenantId }

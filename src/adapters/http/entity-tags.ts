@@ -1,18 +1,42 @@
 import { crc32 } from 'node:zlib'
 import { type ApiRequest, headerOf } from './requests.ts'
+import type { Answer, Route } from './route.ts'
 
-/** The tag of a page or a page group. */
-export const tagOfRevision = (revision: number): string => `"r${revision}"`
 /** Texts are encoded here just to be measured: a new buffer for each would cost more than the rest. */
 const SCRATCH = Buffer.allocUnsafeSlow(262_144)
-/** In bytes, with the end of its line. That is only counted: the engine would copy the whole text to add it. */
-export const lengthOf = (json: string): string => String(Buffer.byteLength(json) + 1)
-/** The tag of any other answer, and its length: a checksum takes a fraction of the time of a cryptographic hash. */
-export const measured = (json: string): { readonly etag: string; readonly length: string } => {
+/**
+ * The tag of an answer without a revision, and its length in bytes with the end of its line, which the engine would copy the
+ * whole text to add. A checksum takes a fraction of the time of a cryptographic hash.
+ */
+const measured = (json: string): { readonly etag: string; readonly length: string } => {
   const fits = json.length * 3 <= SCRATCH.length
   const encoded = fits ? SCRATCH.subarray(0, SCRATCH.write(json)) : Buffer.from(json)
   const length = String(encoded.length + 1)
   return { etag: `W/"${length}-${crc32(encoded).toString(36)}"`, length }
+}
+
+type Written = { readonly text: string; readonly etag?: string; readonly length?: string }
+/** An answer as JSON, and its tag if it has a revision or is that of a read. */
+const write = ({ body, revision }: Answer, { method, write = JSON.stringify }: Route): Written => {
+  const json = body === undefined ? '' : write(body)
+  const text = json && `${json}\n`
+  if (revision !== undefined)
+    return { text, etag: `"r${revision}"`, length: String(Buffer.byteLength(json) + 1) }
+  return method === 'GET' ? { text, ...measured(json) } : { text }
+}
+
+/** Callers that read the same at the same moment share one answer, one after the other. It is written and measured once. */
+export const createWrite = () => {
+  let last: object | undefined
+  let written: Written = { text: '' }
+  return (answer: Answer, route: Route): Written => {
+    if (route.method !== 'GET') return write(answer, route)
+    if (answer.body !== last) {
+      written = write(answer, route)
+      last = answer.body
+    }
+    return written
+  }
 }
 
 /** Without the mark of weak tags, which proxies add. None of the tags that are issued here contains a comma. */

@@ -45,7 +45,6 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 type Spec<Query, Body> = {
   readonly summary: string
-  readonly scope: Scope
   readonly query?: Query
   readonly body?: Body
   /** The body has items, each with the limits of a body; the whole may be larger and nest deeper. */
@@ -59,17 +58,19 @@ type Spec<Query, Body> = {
   /** By default 200. */
   readonly status?: number
   /**
-   * In addition to the problems of every operation. With `idempotency_key_reused` the header `Idempotency-Key` is taken,
-   * with `precondition_failed` the header `If-Match`.
+   * In addition to those of every operation, of the ids in its path and of its cursor. With `idempotency_key_reused` the
+   * header `Idempotency-Key` is taken, with `precondition_failed` the header `If-Match`.
    */
-  readonly problems: readonly ProblemCode[]
+  readonly problems?: readonly ProblemCode[]
 }
 /** One operation, as the router, the parser and the OpenAPI document read it. */
 export type Route = Spec<QueryShape, v.GenericSchema> & {
   readonly method: Method
   readonly path: string
   readonly operationId: keyof UseCases
+  readonly scope: Scope
   readonly status: number
+  readonly problems: readonly ProblemCode[]
   readonly run: Run<never, never>
 }
 type Nothing = v.ObjectSchema<Record<never, never>, undefined>
@@ -79,8 +80,27 @@ export const route = <Query extends QueryShape = Nothing, Body extends v.Generic
   method: Method,
   path: string,
   operationId: keyof UseCases,
+  scope: Scope,
   spec: Spec<Query, Body> & { readonly run: Run<v.InferOutput<Query>, v.InferOutput<Body>> },
-): Route => ({ status: 200, ...spec, method, path, operationId })
+): Route => {
+  const ofIds = Object.entries(PROBLEMS_OF_IDS).flatMap(([id, problems]) =>
+    path.includes(id) ? problems : [],
+  )
+  const ofCursor: ProblemCode[] = spec.query && 'cursor' in spec.query.entries ? ['invalid_cursor'] : []
+  const problems = [...ofCursor, ...ofIds, ...(spec.problems ?? [])]
+  return { status: 200, ...spec, problems, method, path, operationId, scope }
+}
+const PROBLEMS_OF_IDS: Readonly<Record<string, readonly ProblemCode[]>> = {
+  '/{prospect_id}': ['prospect_not_found', 'prospect_erased'],
+  '/{prospect_log_id}': ['prospect_log_not_found'],
+  '/{erasure_id}': ['erasure_not_found'],
+  '/{page_group_id}': ['page_group_not_found'],
+  '/{page_id}': ['page_not_found'],
+  '/{version_id}': ['version_not_found'],
+  '/events/{event_id}': ['event_not_found'],
+  '/{webhook_endpoint_id}': ['webhook_endpoint_not_found'],
+  '/deliveries/{event_id}': ['delivery_not_found'],
+}
 
 type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
@@ -95,8 +115,8 @@ type UseCaseFor<Input> = {
 }[keyof UseCases]
 
 /**
- * A route that gives its use case the tenant, the ids in the path, the query and the body, and answers its result, or this
- * member of its result.
+ * A route that gives its use case the tenant, the ids in the path, the query and the body, and answers its result, or the
+ * page, group or version that this names beside its revision or whether it is replayed.
  */
 export const plainRoute = <
   const Path extends string,
@@ -106,21 +126,21 @@ export const plainRoute = <
   method: Method,
   path: Path,
   operationId: UseCaseFor<IdsIn<Path> & v.InferOutput<Query> & v.InferOutput<Body>>,
-  { member, ...spec }: Spec<Query, Body> & { readonly member?: 'page' | 'pageGroup' | 'version' },
+  scope: Scope,
+  spec: Spec<Query, Body>,
 ): Route => {
-  const takesKey = spec.problems.includes('idempotency_key_reused')
-  const takesRevision = spec.problems.includes('precondition_failed')
-  const run: Run<object, object> = async (useCases, request) => {
+  const takesKey = spec.problems?.includes('idempotency_key_reused')
+  const takesRevision = spec.problems?.includes('precondition_failed')
+  const run: Run = async (useCases, request) => {
     const { tenantId, params, query, body } = request
-    const input: Record<string, unknown> = { ...query, ...body, tenantId }
+    const input: Record<string, unknown> = { ...Object(query), ...Object(body), tenantId }
     if (method !== 'GET') input['apiKeyId'] = request.apiKeyId
     for (const name in params) input[camelCase(name)] = params[name]
     if (takesKey) input['idempotencyKey'] = request.idempotencyKey
     if (takesRevision) input['ifRevision'] = request.ifRevision
-    const result = await (useCases[operationId] as (input: object) => Promise<object>)(input)
-    if (member === undefined) return { body: result }
-    const { [member]: shown, revision, replayed } = result as Result
-    return { body: shown, revision, replayed }
+    const result = await (useCases[operationId] as (input: object) => Promise<Result>)(input)
+    const { page, pageGroup, version, revision, replayed } = result ?? {}
+    return { body: page ?? pageGroup ?? version ?? result, revision, replayed }
   }
-  return { status: 200, ...spec, method, path, operationId, run }
+  return route<Query, Body>(method, path, operationId, scope, { ...spec, run })
 }

@@ -1,5 +1,6 @@
-import type { FoundPage, KnownPages, NewPageRow, Pages, PagesWant, PageWant } from '../../core/ports/pages.ts'
-import type { FoundVersion, Settlement, Versions } from '../../core/ports/versions.ts'
+import type { PageGroupRead } from '../../core/ports/page-groups.ts'
+import type { KnownPages, NewPageRow, Pages, PagesWant, StoredVersion } from '../../core/ports/pages.ts'
+import type { Settlement, Versions } from '../../core/ports/versions.ts'
 import { firstVersionRow, newPageRow, newVersionRow, settledRow, storedPage, storedVersion } from '../rows.ts'
 import { takeSlice } from '../take-slice.ts'
 import { claimFrom } from './claim.ts'
@@ -8,7 +9,7 @@ import { groupTable, type KeptGroup, memoryPageGroups } from './page-groups.ts'
 import { indexBy, tableOf } from './table.ts'
 
 type KeptPage = ReturnType<typeof newPageRow> & { readonly publishedVersionId: string | null }
-type KeptVersion = Omit<ReturnType<typeof newVersionRow>, 'status'> & FoundVersion
+type KeptVersion = Omit<ReturnType<typeof newVersionRow>, 'status'> & StoredVersion
 
 /** Calls `added` after versions were added. */
 export const memoryPages = (outbox: Outbox, added: () => void) => {
@@ -22,7 +23,7 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
     byKey: indexBy<KeptVersion>(['tenantId', 'pageId', 'idempotencyKey']),
     byStatus: indexBy<KeptVersion>(['status'], ['versionId']),
   })
-  const visibleGroup = (want: Pick<PageWant, 'tenantId' | 'pageGroupId'>) => {
+  const visibleGroup = (want: PageGroupRead) => {
     const group = groups.byId.at(want)
     return group?.status === 'deleted' ? undefined : group
   }
@@ -32,10 +33,7 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
     groups.change(group, { pagesCount: group.pagesCount + more, revision: group.revision + 1 })
   const addVersion = (row: ReturnType<typeof newVersionRow>) =>
     versions.add({ ...structuredClone(row), publishedAt: null, failureReason: null })
-  const foundVersion = (want: PageWant, version: KeptVersion | undefined): FoundVersion | null =>
-    version && visibleGroup(want)
-      ? { ...storedVersion(version), content: version.content, requestHash: version.requestHash }
-      : null
+  const withContent = (version: KeptVersion) => ({ ...storedVersion(version), content: version.content })
 
   const pagesPort: Pages = {
     recall: async (wants) =>
@@ -59,7 +57,7 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
     list: async (wants) =>
       wants.map((want) => sliceOf(want, pages.byId.backFrom(want, want.beforeId).map(storedPage))),
     find: async (wants) =>
-      wants.map((want): FoundPage => {
+      wants.map((want) => {
         const group = visibleGroup(want)
         if (!group) return 'page_group_not_found'
         const page = pages.byId.at(want)
@@ -71,9 +69,7 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
           ...storedPage(page),
           revision,
           groupStatus: group.status,
-          published: published
-            ? { ...storedVersion(published), content: want.withoutContent ? null : published.content }
-            : null,
+          published: published ? withContent(published) : null,
           latest: storedVersion(latest),
         }
       }),
@@ -82,10 +78,11 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
       const group = visibleGroup(change)
       const version = change.added && newVersionRow(change, change.added)
       if (page?.revision !== change.revision || !group) return 'overtaken'
-      if (change.inActiveGroup && group.status !== 'active') return 'overtaken'
+      if ((version || change.publishes) && group.status !== 'active') return 'overtaken'
       if (version && versions.byKey.at(version)) return 'overtaken'
       outbox.save([change], events)
-      const { customName, computedName, publishedVersionId, latestVersionId, updatedAt } = change
+      const { customName, computedName, publishedVersionId, updatedAt } = change
+      const latestVersionId = version ? version.versionId : page.latestVersionId
       const fields = { customName, computedName, publishedVersionId, latestVersionId, updatedAt }
       pages.change(page, { ...fields, revision: page.revision + 1 })
       if (version) addVersion(version)
@@ -135,8 +132,13 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
       wants.map((want) => {
         return sliceOf(want, versions.byId.backFrom(want, want.beforeId).map(storedVersion)) ?? []
       }),
-    find: async (wants) => wants.map((want) => foundVersion(want, versions.byId.at(want))),
-    findByKey: async (wants) => wants.map((want) => foundVersion(want, versions.byKey.at(want))),
+    find: async (wants) =>
+      wants.map((want) => {
+        const version = visibleGroup(want) && versions.byId.at(want)
+        return version ? withContent(version) : null
+      }),
+    findByKey: async (wants) =>
+      wants.map((want) => (visibleGroup(want) && structuredClone(versions.byKey.at(want))) ?? null),
     claim: async (want) =>
       claimFrom(versions.byStatus.after({ status: 'processing' }), versions.change, want).map(
         ({ tenantId, pageGroupId, pageId, versionId, attempts, publish }) => {
@@ -158,13 +160,13 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
       outbox.save([{ tenantId }], eventOf && (() => ended.map(eventOf)))
       return saved.map(({ versionId }) => versionId)
     },
+    backlog: async (countMax) => {
+      const waiting = versions.byStatus.after({ status: 'processing' }, '', undefined, countMax)
+      return {
+        count: waiting.length,
+        oldest: waiting.map(({ createdAt }) => createdAt).toSorted()[0] ?? null,
+      }
+    },
   }
-
-  /** For the metrics: see postgres/versions.ts. */
-  const backlog = async (countMax: number) => {
-    const waiting = [...versions.byStatus.after({ status: 'processing' })].slice(0, countMax)
-    const times = waiting.map(({ createdAt }) => createdAt)
-    return { count: times.length, oldest: times.toSorted()[0] ?? null }
-  }
-  return { pageGroups: memoryPageGroups(groups, outbox), pages: pagesPort, versions: versionsPort, backlog }
+  return { pageGroups: memoryPageGroups(groups, outbox), pages: pagesPort, versions: versionsPort }
 }

@@ -15,7 +15,6 @@ import { memoryWebhooks } from './webhooks.ts'
 
 /** A store that keeps nothing beyond the process. Tests read in `kept` what the ports do not show. */
 export type MemoryStore = Store & {
-  readonly backlog: ReturnType<typeof memoryPages>['backlog']
   readonly kept: { readonly prospects: () => ProspectChange[]; readonly logs: () => NewLog[] }
 }
 

@@ -1,12 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Gauge } from 'prom-client'
 import type { Store } from '../../core/ports/store.ts'
-import type { Namer } from '../../core/ports/versions.ts'
-import type { Recorded } from '../../core/ports/world.ts'
-import type { Backlog } from '../rows.ts'
+import type { Namer, Versions } from '../../core/ports/versions.ts'
+import type { Backlog, Recorded } from '../../core/ports/world.ts'
 import { type Instruments, timed } from './instruments.ts'
-
-type ReadBacklog = (countMax: number) => Promise<Backlog>
 
 const NAMING_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 /** How an attempt ended, once that is saved. */
@@ -36,16 +33,17 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
     'Calls to the naming server. Empty with the built-in namer.',
     NAMING_SECONDS,
   )()
-  const backlog = backlogGauges(gauge, {
-    count: ['versions_processing', 'Versions in processing'],
-    oldestAgeS: 'versions_oldest_processing_age_seconds',
+  const showBacklog = backlogGauges(gauge, {
+    name: 'versions_processing',
+    what: 'Versions in processing',
+    ageName: 'versions_oldest_processing_age_seconds',
   })
 
   return {
     /** The same store, which counts the versions that are created and settled. */
-    countedStore: <Kept extends Store & { readonly backlog?: ReadBacklog }>(store: Kept): Kept => {
+    countedStore: <Kept extends Store>(store: Kept): Kept => {
       const { pages, versions } = store
-      if (store.backlog !== undefined) backlog.of(store.backlog)
+      showBacklog(versions.backlog)
       const counted = (recorded: Recorded, versionsCount: number): Recorded => {
         if (recorded === 'recorded') created.inc(versionsCount)
         return recorded
@@ -70,10 +68,10 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
   }
 }
 
-/** Two gauges of what waits in the whole database. */
+/** Two gauges of what waits in the whole database, once it is known how to read that. */
 export const backlogGauges = (
   gauge: Instruments['gauge'],
-  names: { readonly count: readonly [name: string, what: string]; readonly oldestAgeS: string },
+  { name, what, ageName }: Readonly<Record<'name' | 'what' | 'ageName', string>>,
 ) => {
   let backlog: ReturnType<typeof cachedBacklog> = async () => null
   const add = (name: string, help: string, member: 'count' | 'oldestAgeS') => {
@@ -84,20 +82,17 @@ export const backlogGauges = (
     }
     gauge(name, help, collect, { aggregator: 'max' })
   }
-  const [name, what] = names.count
   const bound = `${BACKLOG_MAX} means that many or more. Missing while the database cannot answer.`
   add(name, `${what} in the whole database; ${bound}`, 'count')
-  add(names.oldestAgeS, 'Age of the oldest of those; 0 if there are none.', 'oldestAgeS')
-  return {
-    of: (read: ReadBacklog): void => {
-      backlog = cachedBacklog(read)
-    },
+  add(ageName, 'Age of the oldest of those; 0 if there are none.', 'oldestAgeS')
+  return (read: Versions['backlog']): void => {
+    backlog = cachedBacklog(read)
   }
 }
 
 /** The backlog, read at most every few seconds; null while it is not known. */
 export const cachedBacklog = (
-  read: ReadBacklog,
+  read: Versions['backlog'],
   clock: () => number = Date.now,
   stopwatch: () => number = () => performance.now(),
 ): (() => Promise<{ readonly count: number; readonly oldestAgeS: number } | null>) => {

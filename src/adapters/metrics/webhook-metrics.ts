@@ -10,13 +10,14 @@ export const webhookMetrics = ({ counter, gauge }: Instruments) => {
     ['outcome'],
   )
   for (const outcome of ['delivered', 'again', 'failed']) attempts.inc({ outcome }, 0)
-  const backlog = backlogGauges(gauge, {
-    count: ['webhook_deliveries_pending', 'Webhook deliveries that are pending'],
-    oldestAgeS: 'webhook_deliveries_oldest_pending_age_seconds',
+  const showBacklog = backlogGauges(gauge, {
+    name: 'webhook_deliveries_pending',
+    what: 'Webhook deliveries that are pending',
+    ageName: 'webhook_deliveries_oldest_pending_age_seconds',
   })
   return <Kept extends Store>(store: Kept): Kept => {
     const { webhooks } = store
-    backlog.of(webhooks.backlog)
+    showBacklog(webhooks.backlog)
     const settle: typeof webhooks.settle = async (endpoint, results, state) => {
       const isSaved = await webhooks.settle(endpoint, results, state)
       const saved = isSaved ? results : []

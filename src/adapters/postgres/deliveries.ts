@@ -1,5 +1,6 @@
 import type { DueDelivery, EndpointWant, ShownDelivery, Webhooks } from '../../core/ports/webhooks.ts'
-import { type Backlog, COLUMNS } from '../rows.ts'
+import type { Backlog } from '../../core/ports/world.ts'
+import { COLUMNS } from '../rows.ts'
 import { AFTER_ALL_IDS } from '../take-slice.ts'
 import { deliver, EVENT, type EventRow, storedEvent } from './events.ts'
 import { ALL_TENANTS, type Fragment, type Query, sql } from './sql.ts'

@@ -45,7 +45,7 @@ export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => 
           select * from page_counts c
           where c.tenant_id = ${tenantId} and c.page_group_id = l.page_group_id limit 1
         ) c`
-    return row === undefined ? null : { ...row, ...storedPageGroup(row) }
+    return row ? { ...storedPageGroup(row), revision: row.revision, requestHash: row.requestHash } : null
   },
 
   tenantOf: async (pageGroupId) => {

@@ -1,5 +1,5 @@
 import type { KnownPages, Pages, StoredPage } from '../../core/ports/pages.ts'
-import { newVersionRow, storedPage } from '../rows.ts'
+import { newVersionRow, SHOWN_VERSION, storedPage } from '../rows.ts'
 import { byTenant, rowsOfEach, slicesByTenant, upTo, wantedTenant } from './by-tenant.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 import { pagesFromArrays, pagesOnCluster, VERSIONS } from './new-pages.ts'
@@ -16,7 +16,8 @@ type ListedRow = StoredPage & { readonly want: number; readonly pageId: string |
 const BY_GROUP = columns('want', 'tenant_id, page_group_id')
 const BY_KEY = columns('want', 'tenant_id, page_group_id, idempotency_key')
 const LISTED = columns('want', 'number int, page_group_id, before_id, rows_max int')
-const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id, without_content boolean')
+const SHOWN = columns('v', SHOWN_VERSION)
+const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
 
 /**
  * A page group is looked up by the expression that only the index of those not deleted, or of those with a status,
@@ -69,18 +70,13 @@ export const postgresPages = (
     return lists.map((rows) => (rows.length === 0 ? null : pagesOf(rows)))
   },
 
-  find: async (wants) => {
-    const asked = wants.map(({ tenantId, pageGroupId, pageId, withoutContent = false }) => {
-      return { tenantId, pageGroupId, pageId, withoutContent }
-    })
-    const found = await rowsOfEach(!isCluster, asked, (tenantId, its) => {
+  find: async (wants, withContent = true) => {
+    const found = await rowsOfEach(!isCluster, wants, (tenantId, its) => {
       return query(tenantId)<FoundRow>`
         select want.number as want, p.custom_name, p.computed_name as page_name, p.revision,
-          p.created_at as page_created_at, p.updated_at, p.published_version_id, p.latest_version_id,
-          g.status as group_status, v.version_id, v.version_number, v.status, v.published_at, v.failure_reason,
-          v.supplementary_context, v.computed_name, v.created_at,
-          case when v.version_id = p.published_version_id and not want.without_content then v.content::text
-            end as content
+          p.created_at as page_created_at, p.updated_at, p.published_version_id, g.status as group_status,
+          ${SHOWN.selected},
+          case when v.version_id = p.published_version_id ${withContent ? nothing : NEVER} then v.content::text end as content
         from ${FOUND.from(its)}
           ${ifGroupExists(tenantId)}
           left join lateral (
@@ -97,8 +93,8 @@ export const postgresPages = (
   },
 
   change: async (change, events) => {
-    const { tenantId, pageId, customName, computedName, publishedVersionId, latestVersionId } = change
-    const { updatedAt, added: version } = change
+    const { tenantId, pageId, customName, computedName, publishedVersionId, updatedAt } = change
+    const { added: version, publishes } = change
     const rows = version && VERSIONS.values([newVersionRow(change, version)])
     const published = sql`published as (
       update page_versions v set status = 'published', published_at = ${updatedAt}
@@ -106,13 +102,13 @@ export const postgresPages = (
     const changed = sql`
       changed as (
         update pages p set custom_name = ${customName}, computed_name = ${computedName}, updated_at = ${updatedAt},
-          published_version_id = ${publishedVersionId}, latest_version_id = ${latestVersionId},
-          revision = p.revision + 1
-        where ${isUnchanged(change)} returning 1)`
+          published_version_id = ${publishedVersionId}, revision = p.revision + 1,
+          latest_version_id = coalesce(${version?.versionId ?? null}, p.latest_version_id)
+        where ${isUnchanged(change, version !== null || publishes)} returning 1)`
     const parts = [
       changed,
       ...(rows ? [sql`added as (insert into page_versions ${rows})`] : []),
-      ...(change.publishes ? [published] : []),
+      ...(publishes ? [published] : []),
     ]
     const recorded = await outbox.record([change], events, parts, IF_CHANGED)
     if (version && recorded === 'recorded') added()
@@ -138,8 +134,8 @@ export const postgresPages = (
  * Every change of a page locks its row before those of its versions, and raises its revision. If the page has changed, the
  * statement divides by zero: then nothing is saved.
  */
-const isUnchanged = (page: Parameters<Pages['remove']>[0] & { readonly inActiveGroup?: boolean }) => {
-  const { tenantId, pageGroupId, pageId, revision, inActiveGroup } = page
+const isUnchanged = (page: Parameters<Pages['remove']>[0], inActiveGroup = false) => {
+  const { tenantId, pageGroupId, pageId, revision } = page
   const isIn = inActiveGroup
     ? sql`(g.status || '/' || g.page_group_id) collate "C" = ${`active/${pageGroupId}`}`
     : sql`(case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}`
@@ -167,6 +163,7 @@ export const ifGroupExists = (tenantId: string | null) => sql`
     where g.tenant_id = ${wantedTenant(tenantId)} and ${IS_WANTED_GROUP} ${upTo(1, tenantId)}
   ) g`
 
+const NEVER = sql`and false`
 const IS_WANTED_GROUP = sql`(case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id`
 
 const andByKey = (keys: readonly object[], tenantId: string | null) => sql`

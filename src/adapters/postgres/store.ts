@@ -14,7 +14,7 @@ import { postgresProspects } from './prospects.ts'
 import { postgresSignals } from './signals.ts'
 import { queryOver } from './sql.ts'
 import { postgresApiKeys, postgresTenants } from './tenants.ts'
-import { postgresBacklog, postgresVersions } from './versions.ts'
+import { postgresVersions } from './versions.ts'
 import { postgresWebhooks } from './webhooks.ts'
 
 /** Everything kept in PostgreSQL 14 or newer. Connects with its first statement. */
@@ -22,7 +22,7 @@ export const postgresStore = (
   settings: PostgresSettings,
   migrations: readonly Migration[],
   warn: Warn = () => {},
-): Store & { readonly backlog: ReturnType<typeof postgresBacklog> } => {
+): Store => {
   const { ask, close } = connect(settings)
   const { url, pooler, cluster, everyEvent } = settings
   const directUrl = pooler === undefined ? url : pooler.directUrl
@@ -41,7 +41,6 @@ export const postgresStore = (
 
   return {
     ...ports,
-    backlog: postgresBacklog(queryOver(ask)),
     ready: () => refuseUnusable().then(ports.ready),
     migrate: () => refuseUnusable(true).then(() => migratePostgres(directUrl ?? url, migrations, warn)),
     watch,

@@ -2,12 +2,14 @@ import type { EventOf } from '../../core/ports/events.ts'
 import type { StoredVersion } from '../../core/ports/pages.ts'
 import type {
   ClaimedVersion,
-  FoundVersion,
+  CreatedByKey,
   NamingContext,
   Settlement,
   Versions,
 } from '../../core/ports/versions.ts'
-import { type Backlog, COLUMNS, rawJsonOf, settledRow, storedVersion } from '../rows.ts'
+import type { Backlog } from '../../core/ports/world.ts'
+import { columnsOf } from '../columns.ts'
+import { SHOWN_VERSION, settledRow, storedVersion, versionWithContent } from '../rows.ts'
 import { findBy, slicesByTenant } from './by-tenant.ts'
 import { claimFrom } from './claim.ts'
 import { codeOf } from './error-codes.ts'
@@ -18,10 +20,13 @@ import { columns } from './statements.ts'
 import { slice } from './walk.ts'
 
 type ListedRow = StoredVersion & { readonly want: number }
-type FoundRow = Omit<FoundVersion, 'content'> & { readonly content: string | null }
 
-const { content: _, ...WITHOUT_CONTENT } = COLUMNS.page_versions
-const LISTED = columns('l', WITHOUT_CONTENT)
+const TABLE = 'page_versions'
+const PAGE = 'page_group_id, page_id'
+const SHOWN = columns('l', SHOWN_VERSION)
+const CREATED = columnsOf('version_id, version_number int, created_at timestamptz, request_hash')
+const asCreated = (row: CreatedByKey) => row
+const FOUND = { ...SHOWN_VERSION, content: 'json' } as const
 const WANTS = columns('want', 'number int, page_group_id, page_id, before_id, rows_max int')
 const DONE = columns(
   'done',
@@ -40,11 +45,11 @@ export const postgresVersions = (query: Query, isCluster: boolean, outbox: Outbo
   list: async (wants) => {
     const lists = await slicesByTenant(wants, (tenantId, its) => {
       const rows = sql`
-        select ${LISTED.selected} from page_versions l
+        select l.page_group_id, ${SHOWN.selected} from page_versions l
         where l.tenant_id = ${tenantId} and l.page_id = want.page_id and l.version_id < want.before_id`
       const older = slice(rows, BYTES, sql`l.version_id desc`, sql`want.rows_max`)
       return query(tenantId)<ListedRow>`
-        select want.number as want, ${LISTED.selected}
+        select want.number as want, ${SHOWN.selected}
         from ${WANTS.from(its)} ${ifGroupExists(tenantId)} cross join lateral ${older}
         where l.page_group_id = want.page_group_id
         order by want.number, l.version_id desc`
@@ -52,9 +57,9 @@ export const postgresVersions = (query: Query, isCluster: boolean, outbox: Outbo
     return lists.map((list) => list.map(storedVersion))
   },
 
-  find: findVersions(query, !isCluster, 'version_id'),
+  find: findBy(query, !isCluster, TABLE, `${PAGE}, version_id`, FOUND, versionWithContent, ifGroupExists),
 
-  findByKey: findVersions(query, false, 'idempotency_key'),
+  findByKey: findBy(query, false, TABLE, `${PAGE}, idempotency_key`, CREATED, asCreated, ifGroupExists),
 
   claim: claimFrom<ClaimedVersion>(query, isCluster, QUEUE),
 
@@ -68,29 +73,19 @@ export const postgresVersions = (query: Query, isCluster: boolean, outbox: Outbo
   },
 
   settle: settleOver(query, isCluster, outbox),
-})
 
-const BYTES = sql`octet_length(l.supplementary_context)`
-
-const foundVersion = (row: FoundRow): FoundVersion => {
-  return { ...storedVersion(row), content: rawJsonOf(row), requestHash: row.requestHash }
-}
-const findVersions = (query: Query, isTogether: boolean, column: string) => {
-  const key = `page_group_id, page_id, ${column}`
-  return findBy(query, isTogether, 'page_versions', key, COLUMNS.page_versions, foundVersion, ifGroupExists)
-}
-
-/** For the metrics. It names no tenant, and reads at most `countMax` entries of the index of what waits. */
-export const postgresBacklog =
-  (query: Query) =>
-  async (countMax: number): Promise<Backlog> => {
+  // It names no tenant, and reads at most `countMax` entries of the index of what waits.
+  backlog: async (countMax) => {
     const [backlog] = await query(ALL_TENANTS)<Backlog>`
       select count(*)::int as count, min(created_at) as oldest from (
         select created_at from page_versions where status = 'processing'
         order by tenant_id, claimable_at limit ${countMax}
       ) as waiting`
     return backlog ?? { count: 0, oldest: null }
-  }
+  },
+})
+
+const BYTES = sql`octet_length(l.supplementary_context)`
 
 /**
  * Locks each page, then its version, and reads both as they are by then: a claim that was lost meanwhile saves nothing.

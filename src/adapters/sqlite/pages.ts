@@ -6,10 +6,12 @@ import {
   newPageRow,
   newVersionRow,
   storedVersion,
+  type VersionRow,
+  versionWithContent,
 } from '../rows.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, insertInto } from './open.ts'
-import { VERSION, type VersionRow, versionWithContent, WITH_CONTENT } from './versions.ts'
+import { VERSION, WITH_CONTENT } from './versions.ts'
 
 const OF_GROUP = 'where tenant_id = :tenantId and page_group_id = :pageGroupId'
 const OF_PAGE = `${OF_GROUP} and page_id = :pageId`
@@ -32,7 +34,8 @@ const LIST = `
 const FIND = `${PAGE}, revision, published_version_id, latest_version_id from pages ${OF_PAGE}`
 const CHANGE = `
   update pages set custom_name = :customName, computed_name = :computedName, updated_at = :updatedAt,
-    published_version_id = :publishedVersionId, latest_version_id = :latestVersionId, revision = revision + 1
+    published_version_id = :publishedVersionId, latest_version_id = coalesce(:addedId, latest_version_id),
+    revision = revision + 1
   ${OF_PAGE} and revision = :revision`
 const PUBLISH = `
   update page_versions set status = 'published', published_at = :updatedAt
@@ -40,7 +43,8 @@ const PUBLISH = `
 const REMOVE = `delete from pages ${OF_PAGE} and revision = :revision`
 const REMOVE_VERSIONS = 'delete from page_versions where tenant_id = :tenantId and page_id = :pageId'
 
-type PageRow = StoredPage & Pick<PageChange, 'revision' | 'publishedVersionId' | 'latestVersionId'>
+type PageRow = StoredPage &
+  Pick<PageChange, 'revision' | 'publishedVersionId'> & { readonly latestVersionId: string }
 
 /** Calls `added` after versions were added. */
 export const sqlitePages = (database: Database, outbox: Outbox, added: () => void): Pages => ({
@@ -64,7 +68,7 @@ export const sqlitePages = (database: Database, outbox: Outbox, added: () => voi
   list: async (wants) =>
     wants.map((want) => (database.has(GROUP_EXISTS, want) ? database.slice<StoredPage>(LIST, want) : null)),
 
-  find: async (wants) =>
+  find: async (wants, withContent = true) =>
     database.readEach(wants, (want): FoundPage => {
       const group = database.get<Pick<Exclude<FoundPage, string>, 'groupStatus'>>(GROUP_EXISTS, want)
       if (group === null) return 'page_group_not_found'
@@ -73,7 +77,7 @@ export const sqlitePages = (database: Database, outbox: Outbox, added: () => voi
       const { publishedVersionId, latestVersionId, ...page } = row
       const version = (sql: string, versionId: string) =>
         database.get<VersionRow>(sql, { ...want, versionId }) as VersionRow
-      const shown = want.withoutContent ? VERSION : WITH_CONTENT
+      const shown = withContent ? WITH_CONTENT : VERSION
       const published = publishedVersionId === null ? null : version(shown, publishedVersionId)
       const latest = latestVersionId === publishedVersionId ? published : version(VERSION, latestVersionId)
       return {
@@ -84,11 +88,11 @@ export const sqlitePages = (database: Database, outbox: Outbox, added: () => voi
       }
     }),
 
-  change: ({ added: version, inActiveGroup, publishes, ...change }, events) =>
+  change: ({ added: version, publishes, ...change }, events) =>
     database.record(
       () => {
-        if (!database.has(inActiveGroup ? GROUP_IS_ACTIVE : GROUP_EXISTS, change)) return 'overtaken'
-        if (database.run(CHANGE, change) === 0) return 'overtaken'
+        if (!database.has(version || publishes ? GROUP_IS_ACTIVE : GROUP_EXISTS, change)) return 'overtaken'
+        if (database.run(CHANGE, { ...change, addedId: version?.versionId ?? null }) === 0) return 'overtaken'
         if (version !== null) database.run(ADD_VERSION, newVersionRow(change, version))
         if (publishes) database.run(PUBLISH, change)
         outbox([change], events)

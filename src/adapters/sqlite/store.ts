@@ -10,7 +10,7 @@ import { sqlitePages } from './pages.ts'
 import { sqliteProspectLogs } from './prospect-logs.ts'
 import { sqliteProspects } from './prospects.ts'
 import { sqliteApiKeys, sqliteTenants } from './tenants.ts'
-import { sqliteBacklog, sqliteVersions } from './versions.ts'
+import { sqliteVersions } from './versions.ts'
 import { sqliteWebhooks } from './webhooks.ts'
 
 export type SqliteSettings = {
@@ -30,7 +30,7 @@ export const sqliteStore = (
   migrations: readonly Migration[],
   /** Gets a sentence when a watched file can no longer be used, and one when it can again. */
   notify: (message: string, isUsable: boolean) => void = () => {},
-): Store & { readonly backlog: ReturnType<typeof sqliteBacklog> } => {
+): Store => {
   const database = openDatabase(path, busyMsMax)
   const listeners = createListeners()
   // Called within a transaction. Those are synchronous: by then it is committed, or there is a signal too many.
@@ -64,7 +64,6 @@ export const sqliteStore = (
     webhooks: sqliteWebhooks(database, emitEvents),
     apiKeys: sqliteApiKeys(database, () => listeners.emit('keys')),
     tenants: sqliteTenants(database),
-    backlog: sqliteBacklog(database),
     migrate: async () => migrate(database, migrations),
     ready: async () => {
       database.refuseMoved()

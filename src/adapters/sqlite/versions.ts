@@ -1,12 +1,12 @@
 import type { StoredVersion } from '../../core/ports/pages.ts'
-import type { ClaimedVersion, FoundVersion, Versions } from '../../core/ports/versions.ts'
-import { type Backlog, settledRow, storedVersion } from '../rows.ts'
+import type { ClaimedVersion, CreatedByKey, Versions } from '../../core/ports/versions.ts'
+import type { Backlog } from '../../core/ports/world.ts'
+import { SHOWN_VERSION, settledRow, type VersionRow, versionWithContent } from '../rows.ts'
 import { claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, type Values } from './open.ts'
 
-const SHOWN = `version_id, version_number, status, published_at, failure_reason, supplementary_context, computed_name,
-  created_at`
+const SHOWN = Object.keys(SHOWN_VERSION)
 const OF_PAGE = 'from page_versions where tenant_id = :tenantId and page_id = :pageId'
 const PAGE_EXISTS = `
   select 1 from pages p join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id
@@ -14,8 +14,8 @@ const PAGE_EXISTS = `
     and g.status <> 'deleted'`
 const LIST = `select ${SHOWN} ${OF_PAGE} and version_id < ${BEFORE_ID} order by version_id desc`
 export const VERSION = `select ${SHOWN} ${OF_PAGE} and version_id = :versionId`
-export const WITH_CONTENT = `select ${SHOWN}, content, request_hash ${OF_PAGE} and version_id = :versionId`
-const BY_KEY = `select ${SHOWN}, content, request_hash ${OF_PAGE} and idempotency_key = :idempotencyKey`
+export const WITH_CONTENT = `select ${SHOWN}, content ${OF_PAGE} and version_id = :versionId`
+const BY_KEY = `select version_id, version_number, created_at, request_hash ${OF_PAGE} and idempotency_key = :idempotencyKey`
 const CONTEXT = `
   select g.title as group_title, g.page_context, v.supplementary_context
   from page_versions v join page_groups g on g.tenant_id = v.tenant_id and g.page_group_id = v.page_group_id
@@ -43,32 +43,22 @@ const BACKLOG = `
   select count(*) as count, min(created_at) as oldest from (
     select created_at from page_versions where status = 'processing' order by tenant_id, claimable_at limit :countMax
   )`
-export const sqliteBacklog =
-  (database: Database) =>
-  async (countMax: number): Promise<Backlog> =>
-    database.get(BACKLOG, { countMax }) ?? { count: 0, oldest: null }
-
-export type VersionRow = StoredVersion & {
-  readonly content: string | null
-  readonly requestHash: string | null
-}
-export const versionWithContent = ({ content, ...row }: VersionRow) => {
-  return { ...storedVersion(row), content: content ? { rawJson: content } : null }
-}
 
 const QUEUE = { table: 'page_versions', key: 'page_id, version_id', answered: 'page_group_id, publish' }
 
 export const sqliteVersions = (database: Database, outbox: Outbox): Versions => {
   const claim = claimFrom<ClaimedVersion>(database, QUEUE)
-  const find = (version: string, want: Values): FoundVersion | null => {
-    const row = database.has(PAGE_EXISTS, want) ? database.get<VersionRow>(version, want) : null
-    return row && { ...versionWithContent(row), requestHash: row.requestHash }
-  }
+  const find = <Row>(version: string, want: Values) =>
+    database.has(PAGE_EXISTS, want) ? database.get<Row>(version, want) : null
   return {
     list: async (wants) =>
       wants.map((want) => (database.has(PAGE_EXISTS, want) ? database.slice<StoredVersion>(LIST, want) : [])),
-    find: async (wants) => wants.map((want) => find(WITH_CONTENT, want)),
-    findByKey: async (wants) => wants.map((want) => find(BY_KEY, want)),
+    find: async (wants) =>
+      wants.map((want) => {
+        const row = find<VersionRow>(WITH_CONTENT, want)
+        return row && versionWithContent(row)
+      }),
+    findByKey: async (wants) => wants.map((want) => find<CreatedByKey>(BY_KEY, want)),
 
     claim: async (want) => (await claim(want)).map((row) => ({ ...row, publish: Boolean(row.publish) })),
 
@@ -92,5 +82,7 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
         outbox(ended.length === 0 ? [] : [{ tenantId }], eventOf && (() => ended.map(eventOf)))
         return saved.map(({ versionId }) => versionId)
       }),
+
+    backlog: async (countMax) => database.get<Backlog>(BACKLOG, { countMax }) ?? { count: 0, oldest: null },
   }
 }

@@ -1,6 +1,7 @@
 import type { ShownDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
+import type { Backlog } from '../../core/ports/world.ts'
 import { ROWS_LOOKED_AT_MAX } from '../../core/slices.ts'
-import { type Backlog, COLUMNS } from '../rows.ts'
+import { COLUMNS } from '../rows.ts'
 import { AFTER_ALL_IDS } from '../take-slice.ts'
 import {
   addEvent,

@@ -11,11 +11,10 @@ export type FoundPageGroup = StoredPageGroup & {
   readonly revision: number
   readonly requestHash: string | null
 }
-/** Names one page group: by its id, or by the idempotency key that it was created under. */
-export type PageGroupWant = { readonly tenantId: string } & (
-  | { readonly pageGroupId: string }
-  | { readonly idempotencyKey: string }
-)
+/** Names one page group. */
+export type PageGroupRead = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
+/** The same, or by the idempotency key that it was created under. */
+export type PageGroupWant = PageGroupRead | { readonly tenantId: string; readonly idempotencyKey: string }
 /** A page group to store. */
 export type NewPageGroupRow = StoredPageGroup & {
   readonly idempotencyKey: string | null

@@ -1,7 +1,7 @@
 import type { Page, Version, VersionWithContent } from '../../shapes/page.ts'
 import type { PageGroupStatus } from '../../shapes/page-group.ts'
 import type { EventsOf } from './events.ts'
-import type { StoredPageGroup } from './page-groups.ts'
+import type { PageGroupRead, StoredPageGroup } from './page-groups.ts'
 import type { Recorded, SliceWant } from './world.ts'
 
 /** A page as lists show it. Its effective name follows from the two others. */
@@ -33,17 +33,16 @@ type StoredCreation = Pick<NewPageRow, 'tenantId' | 'pageGroupId' | 'pageId' | '
 }
 /** What creating a list of pages needs to know: their groups, and pages by idempotency key. */
 export type PageWants = {
-  readonly groups: readonly Pick<StoredPage, 'tenantId' | 'pageGroupId'>[]
+  readonly groups: readonly PageGroupRead[]
   readonly keys: readonly Pick<StoredCreation, 'tenantId' | 'pageGroupId' | 'idempotencyKey'>[]
 }
-type KnownGroup = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId' | 'status' | 'title' | 'pagesCount'>
 /** Those of the wanted groups and pages that exist. */
 export type KnownPages = {
-  readonly groups: readonly KnownGroup[]
+  readonly groups: readonly Pick<StoredPageGroup, keyof PageGroupRead | 'status' | 'title' | 'pagesCount'>[]
   readonly pages: readonly StoredCreation[]
 }
 /** Which slice of the pages of a group to read. */
-export type PagesWant = SliceWant & { readonly pageGroupId: string }
+export type PagesWant = SliceWant & PageGroupRead
 /** Names one page. */
 export type PageWant = Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>
 /** A page that was looked for, or which of page and group does not exist. */
@@ -54,11 +53,9 @@ export type PageChange = PageWant &
     /** The page must still have this one; the change raises it. */
     readonly revision: number
     readonly publishedVersionId: string | null
-    readonly latestVersionId: string
-    /** Its group must still be active. */
-    readonly inActiveGroup: boolean
+    /** Its newest version from now on. Its group must still be active. */
     readonly added: NewVersionRow | null
-    /** Marks the published version as published, at `updatedAt`. */
+    /** Marks the published version as published, at `updatedAt`. Its group must still be active. */
     readonly publishes: boolean
   }
 /** The part of a store that keeps pages. */
@@ -69,8 +66,8 @@ export type Pages = {
   record(pages: readonly NewPageRow[], events?: EventsOf): Promise<Recorded>
   /** For each want, in order: its rows, or null if the group is missing or deleted. */
   list(wants: readonly PagesWant[]): Promise<readonly (readonly StoredPage[] | null)[]>
-  /** For each want, in order: the page, or which of the two is missing. The content is null if it is not wanted. */
-  find(wants: readonly (PageWant & { readonly withoutContent?: boolean })[]): Promise<readonly FoundPage[]>
+  /** For each want, in order: the page, or which of the two is missing. The content may be null if it is not wanted. */
+  find(wants: readonly PageWant[], withContent?: boolean): Promise<readonly FoundPage[]>
   /** Answers `overtaken`, too, if the idempotency key of the new version is taken. */
   change(change: PageChange, events?: EventsOf): Promise<Recorded>
   /** Deletes a page that still has this revision, with its versions, and counts it off in its group. */

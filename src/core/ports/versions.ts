@@ -1,14 +1,14 @@
 import type { EventOf } from './events.ts'
 import type { PageWant, StoredVersion, StoredVersionWithContent } from './pages.ts'
-import type { SliceWant, Timestamp } from './world.ts'
+import type { Backlog, SliceWant, Timestamp } from './world.ts'
 
 /** Names one version of a page. */
 export type VersionWant = PageWant & { readonly versionId: string }
 type VersionByKey = PageWant & { readonly idempotencyKey: string }
-/** Which slice of the versions of a page to read. */
-export type VersionsWant = SliceWant & PageWant
-/** A version, and the hash of the request that created it, if that had an idempotency key. */
-export type FoundVersion = StoredVersionWithContent & { readonly requestHash: string | null }
+/** A version that was created under an idempotency key, and the hash of that request. */
+export type CreatedByKey = Pick<StoredVersion, 'versionId' | 'versionNumber' | 'createdAt'> & {
+  readonly requestHash: string | null
+}
 /** Work that a publisher has taken. `attempt` proves whose it is: each claim counts one up. */
 export type ClaimedVersion = VersionWant & {
   readonly attempt: number
@@ -47,11 +47,11 @@ export type ClaimWant = {
 /** The part of a store that shows versions, hands them to publishers and saves what became of them. */
 export type Versions = {
   /** For each want, in order: the versions of the page, newest first; none if there is no such page. */
-  list(wants: readonly VersionsWant[]): Promise<readonly (readonly StoredVersion[])[]>
+  list(wants: readonly (SliceWant & PageWant)[]): Promise<readonly (readonly StoredVersion[])[]>
   /** For each want, in order: the version, or null. */
-  find(wants: readonly VersionWant[]): Promise<readonly (FoundVersion | null)[]>
-  /** The same by the idempotency keys under which they were created. */
-  findByKey(wants: readonly VersionByKey[]): Promise<readonly (FoundVersion | null)[]>
+  find(wants: readonly VersionWant[]): Promise<readonly (StoredVersionWithContent | null)[]>
+  /** For each want, in order: what was created under this idempotency key, or null. */
+  findByKey(wants: readonly VersionByKey[]): Promise<readonly (CreatedByKey | null)[]>
   /**
    * Takes up to `max` versions in `processing` that are claimable: tenant by tenant in the order of their ids, and of
    * each tenant those that have waited longest. Nobody else gets them until `until`. Answers none only if there is
@@ -71,6 +71,8 @@ export type Versions = {
     settlements: readonly Settlement[],
     eventOf?: EventOf<Settlement>,
   ): Promise<readonly string[]>
+  /** For the metrics: how many are `processing`, up to `countMax`, and when the oldest of those was created. */
+  backlog(countMax: number): Promise<Backlog>
 }
 /** Thinks of a name for a page. Slow and foreign, and it may fail: see `namingFailure`. */
 export type Namer = (context: NamingContext, stop: AbortSignal) => Promise<string>

@@ -1,7 +1,7 @@
 import type { WebhookDelivery, WebhookEndpoint } from '../../shapes/webhook.ts'
 import type { NewEvent, StoredEvent } from './events.ts'
 import type { ClaimWant } from './versions.ts'
-import type { LookedAt, Recorded, SliceWant, Timestamp } from './world.ts'
+import type { Backlog, LookedAt, Recorded, SliceWant, Timestamp } from './world.ts'
 
 /** Names one endpoint. */
 export type EndpointWant = { readonly tenantId: string; readonly webhookEndpointId: string }
@@ -86,7 +86,7 @@ export type Webhooks = {
     },
   ): Promise<{ readonly made: number; readonly lastEventId: string | null }>
   /** For the metrics: how many deliveries are pending, up to a bound, and since when the oldest of those counted. */
-  backlog(countMax: number): Promise<{ readonly count: number; readonly oldest: Timestamp | null }>
+  backlog(countMax: number): Promise<Backlog>
 }
 
 /** Makes and keeps the secrets that webhooks are signed with. */

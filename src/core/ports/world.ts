@@ -30,3 +30,5 @@ export type SliceWant = {
 }
 /** Rows that match a filter. `resume`: where the list goes on, if it stopped after looking at 10,000 rows. */
 export type LookedAt<Row> = { readonly rows: readonly Row[]; readonly resume: string | null }
+/** How much waits, up to a bound, and when the oldest of what was counted was created. */
+export type Backlog = { readonly count: number; readonly oldest: Timestamp | null }

@@ -106,7 +106,9 @@ t.test('a version whose attempts were all abandoned is counted as failed', async
 
 t.test('the backlog is left out while it is not known', async (t) => {
   const metrics = createMetrics()
-  metrics.measured({ ...memoryStore(), backlog: () => Promise.reject(new Error('away')) })
+  const store = memoryStore()
+  const backlog = () => Promise.reject(new Error('away'))
+  metrics.measured({ ...store, versions: { ...store.versions, backlog } })
   const { all, types } = scrapeOf(await metrics.text())
   t.strictSame(all(PROCESSING), [])
   t.equal(types.get(PROCESSING), 'gauge')

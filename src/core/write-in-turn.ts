@@ -1,0 +1,42 @@
+import { untilRecorded } from './decide-and-save.ts'
+import { refuse } from './failures.ts'
+
+/** Which revisions of a page or page group a change is for. Undefined: whatever it has. */
+export type IfRevision = { readonly ifRevision?: readonly number[] | undefined }
+
+/** Runs what concerns the same thing one after the other: writers that would only overtake each other wait instead. */
+export const createTurns = () => {
+  const last = new Map<string, Promise<unknown>>()
+  return async <Answer>(thing: string, work: () => Promise<Answer>): Promise<Answer> => {
+    const mine = (last.get(thing) ?? Promise.resolve()).then(work, work)
+    last.set(thing, mine)
+    try {
+      return await mine
+    } finally {
+      if (last.get(thing) === mine) last.delete(thing)
+    }
+  }
+}
+/** Within one process; by default nobody waits. */
+export type Turns = { readonly inTurn?: ReturnType<typeof createTurns> }
+
+/**
+ * Loads a page or page group and writes, again if somebody else changed it meanwhile. Refuses `precondition_failed`, with
+ * the present revision, unless the change is for this one.
+ */
+export const writeInTurn = <Found extends { readonly revision: number }, Answer>(
+  { inTurn = (_, work) => work() }: Turns,
+  id: string,
+  { ifRevision }: IfRevision,
+  load: () => Promise<Found>,
+  write: (found: Found) => Promise<Answer | 'overtaken'>,
+): Promise<Answer> =>
+  inTurn(id, () =>
+    untilRecorded(async () => {
+      const found = await load()
+      const { revision } = found
+      if (ifRevision?.includes(revision) === false)
+        refuse('precondition_failed', `The revision is now ${revision}.`, { revision })
+      return write(found)
+    }),
+  )
