@@ -7,18 +7,22 @@ import type { Signal, SignalListener } from '../core/ports/store.ts'
 export const createListeners = () => {
   const listeners = new Set<SignalListener>()
   const call = async (listener: SignalListener, signal: Signal) => listener(signal)
-  const emit = (signal: Signal): void => {
-    for (const listener of listeners) call(listener, signal).catch(console.error)
+  const emit = (...signals: readonly Signal[]): void => {
+    for (const signal of signals)
+      for (const listener of listeners) call(listener, signal).catch(console.error)
   }
   return {
-    add: (listener: SignalListener): void => void listeners.add(listener),
-    emit,
-    /** Some signals may have been missed. Not those of prospects: they only save time, and memories of them end soon. */
-    emitAll: (): void => {
-      emit('keys')
-      emit('versions')
-      emit('events')
+    /** Returns what removes the listener again. */
+    add: (listener: SignalListener) => {
+      listeners.add(listener)
+      return (): void => void listeners.delete(listener)
     },
+    emit,
+    /**
+     * Some signals of other processes may have been missed. Not those of prospects: they only save time, and memories of
+     * them end soon. Nor those of deliveries: they come only from this process.
+     */
+    emitAll: (): void => emit('keys', 'versions', 'events'),
     clear: (): void => listeners.clear(),
   }
 }

@@ -2,9 +2,8 @@ import { accessSync, createReadStream } from 'node:fs'
 import { addAbortSignal } from 'node:stream'
 import { isatty } from 'node:tty'
 import { setFlagsFromString } from 'node:v8'
-import { webhookTools } from '../compose/webhook-tools.ts'
 import { readConfig } from '../config/config.ts'
-import { composeUseCases } from '../core/use-cases.ts'
+import { logProspectActivities } from '../core/log-prospect-activity.ts'
 import { exportProspectLogs } from '../operations/export-prospect-logs.ts'
 import { type Imported, importProspectLogs, type RefusedLine } from '../operations/import-prospect-logs.ts'
 import { utcOf } from '../shapes/text.ts'
@@ -38,10 +37,6 @@ export const prospectLogCommands: readonly Command[] = [
       else if (isatty(0)) process.stderr.write('Type or paste JSON lines; end with Ctrl-D.\n')
       const { bodyBytesMax: lineBytesMax, requireIdentity } = readConfig(process.env)
       const world = await open()
-      // The prospects of a whole list are hardly ever remembered.
-      const settings = { requireIdentity, prospectsRememberedMax: 0, listsInFlightMax: 1 }
-      const webhooks = webhookTools({}, world.clock)
-      const useCases = composeUseCases({ ...world, ...settings, webhooks })
       setFlagsFromString(SMALL)
       const stop = new AbortController()
       process.once('SIGINT', () => stop.abort())
@@ -49,7 +44,8 @@ export const prospectLogCommands: readonly Command[] = [
       const reportProgress = reportEverySecond()
       const onProgress = ({ read, nextLine }: Imported) =>
         reportProgress(`${read} activities, up to line ${nextLine - 1}`)
-      const deps = { ...world, ...useCases, onRefused: reportRefused, onProgress }
+      const log = logProspectActivities({ ...world, requireIdentity })
+      const deps = { ...world, logProspectActivities: log, onRefused: reportRefused, onProgress }
       const input = { tenantId, chunks: source, lineBytesMax, fromLine: Number(from), stop: stop.signal }
       const { imported, why } = await importProspectLogs(deps)(input)
       const { nextLine, ...counts } = imported

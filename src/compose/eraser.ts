@@ -1,4 +1,4 @@
-import { createPublisher as workInBackground } from '../adapters/publisher.ts'
+import { type WorkHooks, workInBackground } from '../adapters/background-work.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { deleteExpired } from '../core/delete-expired.ts'
@@ -12,11 +12,11 @@ const REST_MS = 10
 /** Erasures in this process, or signalled by others, are noticed at once; the second pass waits anyway. */
 const POLL_MS = 5_000
 const EXPIRED_POLL_MS = 60 * 60_000
-/** A write waits for a connection, is sent, and may be answered late; its look-up before it, too. And some more. */
+/** How long a write, and the look-up before it, may wait for a connection and for the network, and some slack. */
 const WRITE_MARGIN_MS = 20_000
 
 /** What an eraser needs. Omitted settings have the defaults of the service. */
-export type EraserOptions = {
+export type EraserOptions = WorkHooks & {
   readonly store: Pick<Store, 'erasures' | 'events' | 'tenants' | 'watch'>
   readonly clock?: Clock | undefined
   /** How long activities are kept, unless their tenant has its own time; 0 or null: for ever. */
@@ -25,10 +25,6 @@ export type EraserOptions = {
   readonly eventDaysKept?: number | undefined
   /** The time limit of one statement in every process on the database. */
   readonly statementMsMax?: number | undefined
-  /** Called for each error, mostly of the database; erasing goes on. By default prints it to stderr. */
-  readonly onError?: ((error: unknown) => void) | undefined
-  /** Called after each step without an error. */
-  readonly onStep?: (() => void) | undefined
 }
 /** `start` erases from now on; `wake` looks for erasures at once; call `stop` before the store is closed. */
 export type Eraser = ReturnType<typeof createEraser>
@@ -44,29 +40,11 @@ export const createEraser = (options: EraserOptions) => {
     retentionDays = null,
     eventDaysKept = DEFAULTS.eventDaysKept,
     statementMsMax = DEFAULTS.statementMsMax,
-    onError = console.error,
-    onStep,
   } = checkOptions(options, 'store')
   const settleMs = REMEMBERED_MS_MAX + 2 * statementMsMax + WRITE_MARGIN_MS
-  const inBackground = (step: (stop: AbortSignal) => Promise<boolean>, pollMs: number) =>
-    workInBackground({ publish: step, pollMs, restMs: REST_MS, onError, onStep })
-  const eraser = inBackground(eraseProspects({ store, clock, settleMs }), POLL_MS)
-  const expirer = inBackground(
-    deleteExpired({ store, clock, retentionDays, eventDaysKept, onError }),
-    EXPIRED_POLL_MS,
-  )
-  return {
-    start: (): void => {
-      store.watch((signal) => {
-        if (signal === 'prospects') setImmediate(eraser.wake)
-      })
-      eraser.start()
-      expirer.start()
-    },
-    wake: eraser.wake,
-    /** Ends after the step in hand. */
-    stop: async (): Promise<void> => {
-      await Promise.all([eraser.stop(), expirer.stop()])
-    },
-  }
+  const expire = { store, clock, retentionDays, eventDaysKept }
+  return workInBackground({ ...options, restMs: REST_MS }, [
+    { signal: 'prospects', pollMs: POLL_MS, stepWith: () => eraseProspects({ store, clock, settleMs }) },
+    { pollMs: EXPIRED_POLL_MS, stepWith: (onError) => deleteExpired({ ...expire, onError }) },
+  ])
 }

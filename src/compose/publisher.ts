@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { type WorkHooks, workInBackground } from '../adapters/background-work.ts'
 import { createNewId } from '../adapters/ids.ts'
-import { createPublisher as publishInBackground } from '../adapters/publisher.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { LIST_LENGTH_MAX } from '../core/in-order.ts'
@@ -16,7 +16,7 @@ const REST_MS = 10
 const LEASE_MARGIN_MS = 20_000
 
 /** What a publisher needs. Omitted settings have the defaults of the service. */
-export type PublisherOptions = {
+export type PublisherOptions = WorkHooks & {
   readonly store: Pick<Store, 'versions' | 'watch'>
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
@@ -28,19 +28,15 @@ export type PublisherOptions = {
   readonly namerCallsMax?: number | undefined
   /** How often it polls for versions that no signal announced. */
   readonly pollMs?: number | undefined
-  /** Called for each failed call to the namer. */
+  /** Called for each failed call to the namer, instead of `onError`. */
   readonly onFailedAttempt?: OnFailedAttempt | undefined
-  /** Called for every other error, mostly of the database; publishing goes on. By default prints it to stderr. */
-  readonly onError?: ((error: unknown) => void) | undefined
-  /** Called after each step without an error: after an error it means that publishing works again. */
-  readonly onStep?: (() => void) | undefined
 }
 /** `start` publishes from now on; `wake` looks for versions at once; call `stop` before the store is closed. */
 export type Publisher = ReturnType<typeof createPublisher>
 
 /**
- * A publisher over a store: many versions at a time, but no more than calls to the namer if there is one. Several
- * publishers, in one process or in many, share the work.
+ * A publisher over a store: many versions at a time; with a namer, no more than `namerCallsMax`. Several publishers, in
+ * one process or in many, share the work.
  */
 export const createPublisher = (options: PublisherOptions) => {
   const {
@@ -52,32 +48,15 @@ export const createPublisher = (options: PublisherOptions) => {
     namerCallsMax = DEFAULTS.namerCallsMax,
     pollMs = DEFAULTS.publisherPollMs,
     onFailedAttempt = () => {},
-    onError = console.error,
-    onStep,
   } = checkOptions(options, 'store')
   const sleep = (ms: number, stop: AbortSignal) => pause(ms, undefined, { signal: stop }).catch(() => {})
-  const publisher = publishInBackground({
-    publish: publishVersions({
-      store,
-      clock,
-      newId,
+  const stepWith = () =>
+    publishVersions({
+      ...{ store, clock, newId },
       namer: namer && namePatiently({ namer, patienceMs, sleep, onFailedAttempt }),
       claimMax: namer ? namerCallsMax : LIST_LENGTH_MAX,
       leaseMs: (namer ? patienceMs : 0) + LEASE_MARGIN_MS,
-    }),
-    pollMs,
-    restMs: namer ? 0 : REST_MS,
-    onError,
-    onStep,
-  })
-  return {
-    ...publisher,
-    start: () => {
-      store.watch((signal) => {
-        // After the callers who created the versions have their answers.
-        if (signal === 'versions') setImmediate(publisher.wake)
-      })
-      publisher.start()
-    },
-  }
+    })
+  const restMs = namer ? 0 : REST_MS
+  return workInBackground({ ...options, restMs }, [{ signal: 'versions', pollMs, stepWith }])
 }

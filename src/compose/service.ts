@@ -79,17 +79,14 @@ export const compose = (config: Config, runtime: Runtime) => {
     { listLengthMax: 1, listsInFlightMax: 1, dedupeKey: () => 'ready' },
   )
 
-  const webhooks = {
-    secretsKey: config.secretsKey,
-    allowedHosts: config.webhooksAllowedHosts,
-    allowedNetworks: config.webhooksAllowedNetworks,
-  }
+  const { secretsKey, webhooksAllowedHosts: allowedHosts, webhooksAllowedNetworks: allowedNetworks } = config
+  const webhooks = webhookTools({ secretsKey, allowedHosts, allowedNetworks }, clock)
   const { api, useCases, onSignal } = composeApi({
     ...requests,
     store: { ...store, apiKeys: { ...store.apiKeys, findByHash } },
     clock,
     newId,
-    webhooks: webhookTools(webhooks, clock),
+    webhooks,
     settings: config,
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.
@@ -112,7 +109,7 @@ export const compose = (config: Config, runtime: Runtime) => {
 
   const { retentionDays, eventDaysKept, statementMsMax, publisherPollMs: pollMs } = config
   const eraser = createEraser({ ...erasing, store, clock, retentionDays, eventDaysKept, statementMsMax })
-  const sender = createWebhooks({ ...sending, store, clock, newId, webhooks, pollMs })
+  const sender = createWebhooks({ ...sending, store, clock, newId, pollMs }, webhooks)
 
   return {
     api,

@@ -12,15 +12,16 @@ export type EventListing = EventQuery & { readonly tenantId: string }
 export type EventRead = { readonly tenantId: string; readonly eventId: string }
 type Deps = Pick<Needs<'events'>, 'store'> & { readonly dataOf: ReturnType<typeof eventData> }
 
-/** With a filter, rows are read so many at a time. */
+/** Rows that are read at a time if there is a filter. */
 const ROWS_AT_ONCE = 1_000
-/** Resources may be as large as a body until they are made data. */
+/** Events whose data is read at a time: the resources behind it may be as large as a request body. */
 const DATA_AT_ONCE = 20
 const FEED = 'events'
 
 /**
  * Reads the feed: numbered events, oldest first, after the last number that the reader has looked at, which is its cursor.
- * As there are no gaps, the next event has the next number, or it is no longer kept.
+ * There are no gaps: the event after that has the next number, or it is no longer kept. Without a cursor, the feed begins
+ * after the last such event.
  * Refuses `invalid_cursor`, `cursor_expired`.
  */
 export const listEvents =
@@ -36,12 +37,13 @@ export const listEvents =
       const found = await store.events.list({ tenantId, afterSequence: position, limit: rowsMax })
       last = found.last
       const next = found.rows[0]?.sequence ?? last + 1
-      if (given !== null && next > position + 1)
-        refuse('cursor_expired', 'The events after this cursor are no longer kept.')
-      if (given !== null && next <= position) invalidCursor()
+      if (given !== null && next !== position + 1) return next > position ? cursorExpired() : invalidCursor()
       if (found.rows.length === 0) position = last
       for (const event of found.rows) {
-        if (matching.length === limit) break
+        // The oldest events expire in the order of their ids, which is not quite that of their numbers.
+        const isGap = event.sequence !== position + 1
+        if (matching.length === limit || (isGap && given !== null)) break
+        if (isGap) matching.length = 0
         position = event.sequence
         if (types?.includes(event.type) ?? true) matching.push(event)
       }
@@ -60,7 +62,7 @@ export const getEvent =
     return eventOf(dataOf)(found ?? refuse('event_not_found', 'Event not found.'))
   }
 
-/** The first events, as many as are together no larger than one slice may be. */
+/** The first events, as many as fit into one slice. */
 const thatFit = async (events: readonly StoredEvent[], dataOf: Deps['dataOf']): Promise<Event[]> => {
   const items: Event[] = []
   let bytes = 0
@@ -74,6 +76,9 @@ const thatFit = async (events: readonly StoredEvent[], dataOf: Deps['dataOf']): 
   }
   return items
 }
+
+const cursorExpired = (): never =>
+  refuse('cursor_expired', 'The events after this cursor are no longer kept.')
 
 const eventOf =
   (dataOf: Deps['dataOf']) =>

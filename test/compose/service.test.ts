@@ -13,6 +13,7 @@ t.test('a service that is stopped while it migrates opens nothing more', async (
     migrate: () => migration.promise,
     watch: () => {
       watched = true
+      return () => {}
     },
   }
   const world = { store, clock: stoppedClock(), newId: countedIds(), log: createLog('silent') }

@@ -130,6 +130,14 @@ t.test('events that expire while a filter passes over them are reported', async 
   t.match(await slice({ types: ['page.deleted'] }), { hasMore: false, nextCursor: cursorAt(1_010) })
 })
 
+t.test('no slice passes over an event that is gone', async (t) => {
+  const { slice } = feedOf([...range(1, 2), ...range(4, 6)])
+  const first = await slice({ cursor: cursorAt(0) })
+  t.match(first, { sequences: [1, 2], hasMore: true, nextCursor: cursorAt(2) })
+  t.match(await noOf(slice({ cursor: cursorAt(2) })), { kind: 'cursor_expired' })
+  t.match(await slice(), { sequences: [4, 5, 6], hasMore: false }, 'a new reader is not sent back again')
+})
+
 t.test('a slice has at most 1 MiB, and its data is read in portions', async (t) => {
   let [reading, most] = [0, 0]
   const dataOf = async () => {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { ClaimedEndpoint, Store, StoredDelivery, StoredEndpoint } from 'prospect-pages'
 import { equal, like, same } from './assertions.ts'
 import { section } from './contract.ts'
@@ -162,25 +163,31 @@ export const deliveries = section('deliveries', settingOf, {
     equal((await store.webhooks.backlog(2)).count, 2)
   },
 
-  'whatever makes deliveries due, or leads to them, emits a signal': async ({
+  'whatever makes deliveries due emits a signal, and so do events that wait for numbers': async ({
     ours,
     endpoint,
     store,
     replay,
   }) => {
-    const { next } = watching(store)
-    const emitting = async (act: () => Promise<unknown>) => {
-      const emitted = next('events')
+    const { next, count } = watching(store)
+    const emitting = async (act: () => Promise<unknown>, signal: 'events' | 'deliveries' = 'deliveries') => {
+      const emitted = next(signal)
       await act()
       await emitted
     }
     const event = someEvent(ours.tenantId)
-    await emitting(() => ours.write(event))
+    await emitting(() => ours.write(event), 'events')
+    equal(count('deliveries'), 0, 'nothing is due before it has a number')
     await emitting(() => ours.number())
     const { eventId } = event
     await emitting(() => store.webhooks.retry({ ...namesOf(endpoint), eventId, now: at(0) }))
     await emitting(() => replay({ delivered: true }))
     await ours.changeEndpoint(endpoint, { status: 'disabled' })
     await emitting(() => ours.changeEndpoint(endpoint, { status: 'enabled' }))
+    await emitting(() => ours.changeEndpoint(endpoint, { types: ['page.deleted'] }))
+    const before = count('deliveries')
+    await ours.addEvents(1, { type: 'page.created' })
+    await setImmediate()
+    equal(count('deliveries'), before, 'an event that no endpoint takes makes nothing due')
   },
 })

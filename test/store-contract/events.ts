@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { StoredEvent } from 'prospect-pages'
+import type { NewEvent, StoredEvent } from 'prospect-pages'
 import { equal, like, ok, same } from './assertions.ts'
 import { times } from './concurrency.ts'
 import { section } from './contract.ts'
@@ -174,6 +174,35 @@ export const events = section('events', async ({ store }) => ({ ours: await outb
     equal(await ours.number(), 1)
     like(await ours.read(7), [waiting])
     equal((await theirs.read()).length, 1)
+  },
+
+  'a reader is never led past an event that expired before those with lower numbers': async ({
+    ours,
+    store,
+    core,
+  }) => {
+    await ours.addEndpoint()
+    const { tenantId } = ours
+    const [late, first, last] = times(3, () => someEvent(tenantId)) as [NewEvent, NewEvent, NewEvent]
+    for (const event of [first, late, last]) {
+      await ours.write(event)
+      await ours.number()
+    }
+    await store.events.expire({ tenantId, beforeEventId: first.eventId, max: 9 })
+    const listEvents = core.listEvents({ store, dataOf: async () => ({}) })
+    const seen: number[] = []
+    let why: unknown
+    for (let cursor = 'MTpldmVudHM6MA'; why === undefined; )
+      try {
+        const slice = await listEvents({ tenantId, cursor, limit: 9 })
+        seen.push(...slice.items.map(({ sequence }) => sequence))
+        if (!slice.hasMore) break
+        cursor = slice.nextCursor
+      } catch (error) {
+        why = (error as { kind: unknown }).kind
+      }
+    if (why === undefined) same(seen, [1, 2, 3])
+    else same([seen, why], [[1], 'cursor_expired'])
   },
 })
 

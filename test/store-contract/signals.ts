@@ -22,6 +22,16 @@ export const signals = section(
       await Promise.all(emitted)
     },
 
+    'a listener that was removed gets no more signals': async ({ store, group }) => {
+      const [one, other] = [watching(store), watching(store)]
+      one.remove()
+      const before = one.count('versions')
+      const emitted = other.next('versions')
+      await store.pages.record([somePage(group)])
+      await emitted
+      equal(one.count('versions'), before)
+    },
+
     'a listener that throws is reported, and harms neither the write nor other listeners': async ({
       store,
       group,
@@ -61,9 +71,9 @@ export const endSomeKey = async ({ apiKeys }: Store, tenantId: string): Promise<
 
 /** Watches a store, counts its signals, and waits for them. */
 export const watching = (store: Store) => {
-  const counts: Record<Signal, number> = { keys: 0, versions: 0, prospects: 0, events: 0 }
+  const counts: Record<Signal, number> = { keys: 0, versions: 0, prospects: 0, events: 0, deliveries: 0 }
   const waiting = new Set<{ readonly signal: Signal; readonly resolve: () => void }>()
-  store.watch((signal) => {
+  const remove = store.watch((signal) => {
     counts[signal]++
     for (const one of waiting)
       if (one.signal === signal) {
@@ -86,5 +96,5 @@ export const watching = (store: Store) => {
     emitted.catch(() => {})
     return emitted
   }
-  return { next, count: (signal: Signal) => counts[signal] }
+  return { next, remove, count: (signal: Signal) => counts[signal] }
 }

@@ -1,4 +1,5 @@
 import type { Events, EventsOf, NewEvent, StoredEvent } from '../../core/ports/events.ts'
+import type { Signal } from '../../core/ports/store.ts'
 import type { ClaimedEndpoint, EndpointWant, ShownDelivery } from '../../core/ports/webhooks.ts'
 import { indexBy, tableOf } from './table.ts'
 
@@ -7,8 +8,8 @@ export type KeptEndpoint = ClaimedEndpoint & { readonly claimableAt: string }
 type KeptEvent = StoredEvent & { readonly place: string }
 export type Outbox = ReturnType<typeof memoryOutbox>
 
-/** Events and where they are delivered. Calls `written` after events or deliveries were saved. */
-export const memoryOutbox = (everyEvent: boolean, written: () => void) => {
+/** Events and where they are delivered. */
+export const memoryOutbox = (everyEvent: boolean, emit: (...signals: Signal[]) => void) => {
   const waiting = tableOf({ byId: indexBy<NewEvent>(['tenantId'], ['eventId']) })
   const numbered = tableOf({
     byId: indexBy<KeptEvent>(['tenantId'], ['eventId']),
@@ -29,7 +30,7 @@ export const memoryOutbox = (everyEvent: boolean, written: () => void) => {
     if (eventsOf === undefined || users.length === 0) return
     const events = eventsOf().filter(({ tenantId }) => users.includes(tenantId))
     structuredClone(events).forEach(waiting.add)
-    if (events.length > 0) queueMicrotask(written)
+    if (events.length > 0) queueMicrotask(() => emit('events'))
   }
   /** Makes a delivery pending, as if it were new. */
   const deliver = (
@@ -42,7 +43,9 @@ export const memoryOutbox = (everyEvent: boolean, written: () => void) => {
     const blank = { ...due, type, lastStatus: null, lastError: null, createdAt: now }
     if (!deliveries.change(deliveries.byId.at(names), due)) deliveries.add({ ...names, ...blank })
   }
-  return { waiting, numbered, endpoints, deliveries, enabledOf, save, deliver, written }
+  /** To be called after deliveries became due, maybe by a change with an event. */
+  const written = () => emit('events', 'deliveries')
+  return { waiting, numbered, endpoints, deliveries, enabledOf, save, deliver, written, emit }
 }
 
 export const memoryEvents = (outbox: Outbox): Events => {
@@ -63,8 +66,8 @@ export const memoryEvents = (outbox: Outbox): Events => {
         numbered.add({ ...event, sequence, place: placeOf(sequence) })
         const takers = outbox.enabledOf(tenantId).filter((endpoint) => takes(endpoint, event))
         for (const endpoint of takers) outbox.deliver(endpoint, event, now)
+        if (takers.length > 0) outbox.emit('deliveries')
       }
-      if (events.length > 0) outbox.written()
       return events.length
     },
     list: async ({ tenantId, afterSequence, limit: max }) => ({

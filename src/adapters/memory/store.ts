@@ -22,7 +22,7 @@ export type MemoryStore = Store & {
 export const memoryStore = ({ everyEvent = false } = {}): MemoryStore => {
   const listeners = createListeners()
   const onChange = () => listeners.emit('prospects')
-  const outbox = memoryOutbox(everyEvent, () => listeners.emit('events'))
+  const outbox = memoryOutbox(everyEvent, listeners.emit)
   const people = memoryPeople(outbox)
   const tenants = tableOf({ byId: indexBy<NewTenant & Tenant>([], ['tenantId']) })
   const keys = tableOf({

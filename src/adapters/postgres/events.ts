@@ -25,8 +25,8 @@ export const deliver = (tenantId: string, events: Fragment, now: Timestamp) => s
   from webhook_endpoints v join ${events} on v.types is null or e.type = any (v.types)
   where v.tenant_id = ${tenantId}`
 
-/** Calls `numbered` after events got their numbers. */
-export const postgresEvents = (query: Query, isCluster: boolean, numbered: () => void): Events => {
+/** Calls `delivering` after numbering created deliveries. */
+export const postgresEvents = (query: Query, isCluster: boolean, delivering: () => void): Events => {
   const waiting = sql`events e where e.sequence is null`
   const onCluster = waitingOnCluster(query, sql`events v`, () => sql`v.sequence is null`)
   /**
@@ -63,7 +63,7 @@ export const postgresEvents = (query: Query, isCluster: boolean, numbered: () =>
         insert into event_counts (tenant_id, sequence) values (${tenantId}, 0) on conflict (tenant_id) do nothing`
       return number({ tenantId, now, max })
     }
-    if (row?.made) numbered()
+    if (row?.made) delivering()
     return row?.numbered ?? 0
   }
 

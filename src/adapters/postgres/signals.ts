@@ -71,23 +71,25 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
   }
 
   return {
-    watch: (listener: SignalListener): void => {
-      listeners.add(listener)
+    watch: (listener: SignalListener) => {
+      const remove = listeners.add(listener)
       running ??= run()
+      return remove
     },
     /**
-     * Notifies this process at once, and the others once for all that happens meanwhile: commits with a NOTIFY wait for
-     * each other. The statement that ends a key notifies them itself.
+     * Notifies this process at once, and the others after a pause, once for all that happened meanwhile: commits with a
+     * NOTIFY wait for each other. The statement that ends a key notifies them itself. Deliveries concern only this process.
      */
-    notify: (signal: Signal): void => {
-      listeners.emit(signal)
-      if (signal === 'keys') return
-      if (notifying.has(signal)) return
-      const timer = setTimeout(() => {
-        notifying.delete(signal)
-        ask((sql) => sql`select pg_notify('prospect_pages', ${signal})`).catch(() => {})
-      }, NOTIFY_PAUSE_MS)
-      notifying.set(signal, timer)
+    notify: (...signals: readonly Signal[]): void => {
+      listeners.emit(...signals)
+      for (const signal of signals) {
+        if (signal === 'keys' || signal === 'deliveries' || notifying.has(signal)) continue
+        const timer = setTimeout(() => {
+          notifying.delete(signal)
+          ask((sql) => sql`select pg_notify('prospect_pages', ${signal})`).catch(() => {})
+        }, NOTIFY_PAUSE_MS)
+        notifying.set(signal, timer)
+      }
     },
     close: async (): Promise<void> => {
       listeners.clear()

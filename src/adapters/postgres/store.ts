@@ -52,14 +52,13 @@ export const postgresStore = (
 export const portsOver = (
   ask: Ask,
   migrations: readonly Migration[],
-  notify: (signal: Signal) => void,
+  notify: (...signals: readonly Signal[]) => void,
   cluster?: 'citus',
   everyEvent = false,
 ): Omit<Store, 'migrate' | 'watch' | 'close'> => {
   const query = queryOver(ask)
   const isCluster = cluster !== undefined
-  const notifyEvents = () => notify('events')
-  const outbox = createOutbox(query, isCluster, everyEvent, notifyEvents)
+  const outbox = createOutbox(query, isCluster, everyEvent, () => notify('events'))
   return {
     activities: postgresActivities(query, isCluster, outbox),
     prospects: postgresProspects(query, () => notify('prospects'), isCluster, outbox),
@@ -68,8 +67,8 @@ export const portsOver = (
     pages: postgresPages(query, () => notify('versions'), isCluster, outbox),
     versions: postgresVersions(query, isCluster, outbox),
     erasures: postgresErasures(query, isCluster, () => notify('prospects'), outbox),
-    events: postgresEvents(query, isCluster, notifyEvents),
-    webhooks: postgresWebhooks(query, isCluster, notifyEvents),
+    events: postgresEvents(query, isCluster, () => notify('deliveries')),
+    webhooks: postgresWebhooks(query, isCluster, () => notify('events', 'deliveries')),
     apiKeys: postgresApiKeys(query, () => notify('keys')),
     tenants: postgresTenants(query),
     ready: async () => refuseUnmigrated(migrations, await lastMigration(ask)),

@@ -1,4 +1,4 @@
-import type { Store } from '../../core/ports/store.ts'
+import type { Signal, Store } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
 import { type Migration, missingMigrations, refuseUnmigrated } from '../migrations.ts'
 import { sqliteActivities } from './activities.ts'
@@ -34,8 +34,8 @@ export const sqliteStore = (
   const database = openDatabase(path, busyMsMax)
   const listeners = createListeners()
   // Called within a transaction. Those are synchronous: by then it is committed, or there is a signal too many.
-  const emitEvents = () => queueMicrotask(() => listeners.emit('events'))
-  const outbox = sqliteOutbox(database, everyEvent, emitEvents)
+  const emit = (...signals: Signal[]) => queueMicrotask(() => listeners.emit(...signals))
+  const outbox = sqliteOutbox(database, everyEvent, () => emit('events'))
   let looking: NodeJS.Timeout | undefined
 
   /** What another process does to the file shows in SQLite's `data_version`. */
@@ -60,8 +60,8 @@ export const sqliteStore = (
     pages: sqlitePages(database, outbox, () => listeners.emit('versions')),
     versions: sqliteVersions(database, outbox),
     erasures: sqliteErasures(database, outbox, () => listeners.emit('prospects')),
-    events: sqliteEvents(database, emitEvents),
-    webhooks: sqliteWebhooks(database, emitEvents),
+    events: sqliteEvents(database, () => emit('deliveries')),
+    webhooks: sqliteWebhooks(database, () => emit('events', 'deliveries')),
     apiKeys: sqliteApiKeys(database, () => listeners.emit('keys')),
     tenants: sqliteTenants(database),
     migrate: async () => migrate(database, migrations),
@@ -70,8 +70,8 @@ export const sqliteStore = (
       refuseUnmigrated(migrations, database.lastMigration())
     },
     watch: (listener) => {
-      listeners.add(listener)
       looking ??= look()
+      return listeners.add(listener)
     },
     close: async () => {
       listeners.clear()

@@ -11,8 +11,8 @@ import type { Versions } from './versions.ts'
 import type { Webhooks } from './webhooks.ts'
 import type { Clock, NewId } from './world.ts'
 
-/** What happened elsewhere, in this process or in another on the same database. */
-export type Signal = 'keys' | 'versions' | 'prospects' | 'events'
+/** What happened in this process or in another on the same database; `deliveries`: in this one, some became due. */
+export type Signal = 'keys' | 'versions' | 'prospects' | 'events' | 'deliveries'
 /** Called soon after something happened. */
 export type SignalListener = (signal: Signal) => void
 /**
@@ -44,8 +44,11 @@ export type Store = {
   migrate(): Promise<readonly string[]>
   /** Resolves where the database answers and has this program's schema; else refuses with `unavailable`. */
   ready(): Promise<void>
-  /** Signals may come too often and may be lost. A listener that throws is reported on stderr and harms nobody. */
-  watch(listener: SignalListener): void
+  /**
+   * Signals may come too often and may be lost. A listener that throws is reported on stderr and harms nobody. Returns what
+   * removes the listener.
+   */
+  watch(listener: SignalListener): () => void
   close(): Promise<void>
 }
 /** What a use case needs: these parts of the store, the time, and ids. */

@@ -1,11 +1,16 @@
 import t, { type Test } from 'tap'
-import { createPublisher } from '../../src/adapters/publisher.ts'
+import { workInBackground } from '../../src/adapters/background-work.ts'
+import { createListeners } from '../../src/adapters/listeners.ts'
 
 const NEVER_MS = 2 ** 30
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-type Round = { readonly stop: AbortSignal; readonly woken: Promise<void> }
-/** A publisher whose steps are `works`, one after the other; then there is nothing to do. */
+type Round = {
+  readonly stop: AbortSignal
+  readonly woken: Promise<void>
+  readonly onError: (error: unknown) => void
+}
+/** A job whose steps are `works`, one after the other; then there is nothing to do. */
 const setting = (
   t: Test,
   works: ((round: Round) => boolean | Promise<boolean>)[] = [],
@@ -15,20 +20,39 @@ const setting = (
   const rounds: AbortSignal[] = []
   const errors: unknown[] = []
   let steps = 0
-  const publisher = createPublisher({
-    publish: async (stop, woken) => {
-      rounds.push(stop)
-      return (await works.shift()?.({ stop, woken })) ?? false
+  const listeners = createListeners()
+  let watching = 0
+  const watch: typeof listeners.add = (listener) => {
+    watching++
+    const remove = listeners.add(listener)
+    return () => {
+      watching--
+      remove()
+    }
+  }
+  const worker = workInBackground(
+    {
+      store: { watch },
+      restMs,
+      onError: (error) => errors.push(error),
+      onStep: () => {
+        steps++
+      },
     },
-    pollMs,
-    restMs,
-    onError: (error) => errors.push(error),
-    onStep: () => {
-      steps++
-    },
-  })
-  t.teardown(() => publisher.stop())
-  return { ...publisher, rounds, errors, steps: () => steps }
+    [
+      {
+        signal: 'events',
+        pollMs,
+        stepWith: (onError) => async (stop, woken) => {
+          rounds.push(stop)
+          return (await works.shift()?.({ stop, woken, onError })) ?? false
+        },
+      },
+    ],
+  )
+  t.teardown(worker.stop)
+  const { emit } = listeners
+  return { ...worker, rounds, errors, emit, steps: () => steps, watching: () => watching }
 }
 const held = () => {
   const { promise, resolve } = Promise.withResolvers<boolean>()
@@ -158,20 +182,104 @@ t.test('one that never started stops too', async (t) => {
   t.ok(rounds.every(({ aborted }) => aborted))
 })
 
-t.test('an onError that throws ends neither the publisher nor its stop', async (t) => {
+t.test('an onError that throws ends neither the work nor its stop', async (t) => {
   const printed = t.capture(console, 'error', () => {})
-  const publisher = createPublisher({
-    publish: () => Promise.reject(new Error('away')),
-    pollMs: NEVER_MS,
-    restMs: 1,
-    onError: () => {
-      throw new Error('a bug of the hook')
-    },
-  })
-  publisher.start()
+  const onError = () => {
+    throw new Error('a bug of the hook')
+  }
+  const stepWith = () => () => Promise.reject(new Error('away'))
+  const worker = workInBackground({ store: { watch: createListeners().add }, restMs: 1, onError }, [
+    { signal: 'events', pollMs: NEVER_MS, stepWith },
+  ])
+  worker.start()
   await settled()
-  publisher.wake()
+  worker.wake()
   await settled()
-  await publisher.stop()
+  await worker.stop()
   t.equal(printed().length, 3)
+})
+
+t.test('only its own signal wakes it, however often it is started', async (t) => {
+  const { start, emit, rounds, watching } = setting(t)
+  for (let time = 0; time < 3; time++) start()
+  t.equal(watching(), 1)
+  await settled()
+  emit('keys')
+  await settled()
+  t.equal(rounds.length, 1)
+  emit('events')
+  await settled()
+  t.equal(rounds.length, 2)
+})
+
+t.test('a stop removes its listener, and a start after that adds none', async (t) => {
+  const { start, stop, watching } = setting(t)
+  start()
+  await stop()
+  t.equal(watching(), 0)
+  start()
+  t.equal(watching(), 0)
+})
+
+t.test('two stops at once both wait for the same last step', async (t) => {
+  const { work, letGo } = held()
+  const { start, stop, rounds } = setting(t, [() => false, work])
+  start()
+  await settled()
+  const ended: string[] = []
+  const stops = [stop().then(() => ended.push('one')), stop().then(() => ended.push('two'))]
+  await settled()
+  t.strictSame(ended, [])
+  letGo(false)
+  await Promise.all(stops)
+  t.equal(rounds.length, 2)
+})
+
+t.test('a step that reported an error is not reported as a success', async (t) => {
+  const fail = ({ onError }: Round) => {
+    onError(new Error('away'))
+    return false
+  }
+  const { start, wake, errors, steps } = setting(t, [fail, fail])
+  start()
+  await settled()
+  wake()
+  await settled()
+  t.equal(errors.length, 2)
+  t.equal(steps(), 0)
+  wake()
+  await settled()
+  t.equal(steps(), 1)
+})
+
+t.test('nor is a step of one job while another job is failing', async (t) => {
+  const outcomes: (Error | null)[] = [new Error('away'), new Error('away'), null]
+  const done: string[] = []
+  const failing = (onError: (error: unknown) => void) => async () => {
+    const outcome = outcomes.shift()
+    if (outcome) onError(outcome)
+    return false
+  }
+  const working = () => async () => {
+    done.push('step')
+    return false
+  }
+  const worker = workInBackground(
+    {
+      store: { watch: createListeners().add },
+      restMs: 1,
+      onError: () => done.push('error'),
+      onStep: () => done.push('works'),
+    },
+    [failing, working].map((stepWith) => ({ signal: 'events', pollMs: NEVER_MS, stepWith })),
+  )
+  t.teardown(worker.stop)
+  worker.start()
+  await settled()
+  worker.wake()
+  await settled()
+  t.strictSame(done, ['error', 'step', 'error', 'step'])
+  worker.wake()
+  await settled()
+  t.ok(done.includes('works'))
 })

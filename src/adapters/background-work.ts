@@ -1,0 +1,97 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { callHook } from '../core/call-hook.ts'
+import type { Signal, Store } from '../core/ports/store.ts'
+
+type OnError = (error: unknown) => void
+/** How background work is reported. */
+export type WorkHooks = {
+  /** Called for each error, mostly of the database; the work goes on. By default prints it to stderr. */
+  readonly onError?: OnError | undefined
+  /** Called after each step while none of the work is failing: after an error it means that all of it works again. */
+  readonly onStep?: (() => void) | undefined
+}
+type Work = WorkHooks & {
+  readonly store: Pick<Store, 'watch'>
+  /** Between two steps: under load each then does more at once, and requests get the database meanwhile. */
+  readonly restMs: number
+}
+type Job = {
+  /** Wakes the job. Without one it only polls. */
+  readonly signal?: Signal
+  /** How often it looks without being woken: signals may be lost, and rests end. */
+  readonly pollMs: number
+  /** Makes the function that takes one step, see core/publish-versions.ts, and answers whether there may be more. */
+  readonly stepWith: (onError: OnError) => (stop: AbortSignal, woken: Promise<void>) => Promise<boolean>
+}
+
+/** Does these jobs in the background, independently of each other. */
+export const workInBackground = (work: Work, jobs: readonly Job[]) => {
+  const { store, restMs, onError = console.error, onStep } = work
+  const stopping = new AbortController()
+  const stop = stopping.signal
+  const failing = new Set<Job>()
+  const polls: NodeJS.Timeout[] = []
+  let unwatch: (() => void) | undefined
+  let stopped: Promise<unknown> | undefined
+
+  const workers = jobs.map((job) => {
+    let running: Promise<void> | undefined
+    let woken = Promise.withResolvers<void>()
+    let [isWoken, hasFailed] = [false, false]
+    const report = (error: unknown): void => {
+      hasFailed = true
+      failing.add(job)
+      callHook(() => onError(error))
+    }
+    const step = job.stepWith(report)
+    const run = async (): Promise<void> => {
+      try {
+        for (let more = true; more; ) {
+          isWoken = hasFailed = false
+          woken = Promise.withResolvers()
+          more = (await step(stop, woken.promise)) || isWoken
+          if (!hasFailed) failing.delete(job)
+          if (failing.size === 0) callHook(() => onStep?.())
+          if (more) await pause(restMs, undefined, { signal: stop }).catch(() => {})
+        }
+      } catch (error) {
+        report(error)
+      }
+    }
+    const wake = (): void => {
+      if (stop.aborted) return
+      isWoken = true
+      woken.resolve()
+      running ??= run().finally(() => {
+        running = undefined
+      })
+    }
+    return { ...job, wake, finish: () => Promise.resolve(running).then(run) }
+  })
+
+  return {
+    start: (): void => {
+      if (stop.aborted || unwatch) return
+      unwatch = store.watch((emitted) => {
+        // After the callers who caused it have their answers.
+        for (const { signal, wake } of workers) if (signal === emitted) setImmediate(wake)
+      })
+      for (const { pollMs, wake } of workers) {
+        polls.push(setInterval(wake, pollMs))
+        wake()
+      }
+    },
+    /** Looks at once for what signals announce. */
+    wake: (): void => {
+      for (const { signal, wake } of workers) if (signal) wake()
+    },
+    /** Aborts calls in flight, saves what was decided, and starts nothing more. */
+    stop: async (): Promise<void> => {
+      stopping.abort()
+      unwatch?.()
+      polls.forEach(clearInterval)
+      stopped ??= Promise.all(workers.map(({ finish }) => finish()))
+      await stopped
+    },
+  }
+}

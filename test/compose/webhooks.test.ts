@@ -1,0 +1,57 @@
+import { setImmediate } from 'node:timers/promises'
+import t from 'tap'
+import { memoryStore } from '../../src/adapters/memory/store.ts'
+import { createSecrets } from '../../src/adapters/webhooks/secrets.ts'
+import { createService } from '../../src/compose/create-service.ts'
+import { createWebhooks } from '../../src/compose/webhooks.ts'
+import type { Store } from '../../src/core/ports/store.ts'
+import type { SendWebhook, Webhook } from '../../src/core/ports/webhooks.ts'
+
+const WRITES = 20
+const NEVER_MS = 2 ** 30
+
+/** A service whose events are numbered and sent in the background, and how often due deliveries were looked for. */
+const setting = async (t: { teardown: (end: () => Promise<void>) => void }) => {
+  const store = memoryStore({ everyEvent: true })
+  let claims = 0
+  const claim: Store['webhooks']['claim'] = (want) => {
+    claims++
+    return store.webhooks.claim(want)
+  }
+  const service = createService({ store })
+  const { tenantId } = await service.createTenant({ name: 'Acme' })
+  const seen = { ...store, webhooks: { ...store.webhooks, claim } }
+  const { promise: sent, resolve } = Promise.withResolvers<Webhook>()
+  const send: SendWebhook = async (webhook) => {
+    resolve(webhook)
+    return { status: 204, error: null, retryAfterMs: null }
+  }
+  const tools = { secrets: createSecrets(null), checkUrl: () => null, send }
+  const sender = createWebhooks({ store: seen, pollMs: NEVER_MS }, tools)
+  t.teardown(sender.stop)
+  /** Makes changes one by one, until all of their events have numbers. */
+  const write = async () => {
+    for (let n = 0; n < WRITES; n++) {
+      await service.logActivity({ tenantId, source: 'crm', payload: { rawJson: '{}' } })
+      await setImmediate()
+    }
+    while ((await store.events.waiting('', 1)).length > 0) await setImmediate()
+    await setImmediate()
+  }
+  return { service, tenantId, sender, write, sent, claims: () => claims }
+}
+
+t.test('writes make the sender look for due deliveries only if there is an endpoint for them', async (t) => {
+  const { service, tenantId, sender, write, sent, claims } = await setting(t)
+  sender.start()
+  await setImmediate()
+  const atStart = claims()
+  await write()
+  t.equal(claims(), atStart)
+  t.equal((await service.listEvents({ tenantId, limit: 100 })).items.length, 2 * WRITES, 'all are numbered')
+  const url = 'https://example.com/hook'
+  await service.createWebhookEndpoint({ tenantId, url, types: ['prospect.created'] })
+  await write()
+  t.equal((await sent).url, url)
+  t.ok(claims() > atStart)
+})
