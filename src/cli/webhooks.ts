@@ -1,5 +1,5 @@
 import { createService } from '../compose/create-service.ts'
-import type { ReplayResult } from '../shapes/webhook.ts'
+import type { Replay, ReplayResult } from '../shapes/webhook.ts'
 import { type Command, TENANT, valued, wrongUse } from './command.ts'
 import { timeOf } from './prospect-logs.ts'
 
@@ -64,14 +64,14 @@ export const webhookCommands: readonly Command[] = [
         'prospect-pages webhooks replay "$ENDPOINT" --tenant "$TENANT" --since 2026-11-22T09:00:00Z',
     },
     run: async ({ texts, values, operand: webhookEndpointId }, open) => {
-      const first = timeOf(texts, 'since')
+      const since = timeOf(texts, 'since') ?? undefined
       const service = createService(await open())
       const want = { tenantId: texts['tenant'] ?? '', webhookEndpointId, onlyUndelivered: !values['all'] }
       let deliveries = 0
-      for (let since = first; since !== null; ) {
-        const replayed: ReplayResult = await service.replayDeliveries({ ...want, since })
+      for (let from: Partial<Replay> | null = { since }; from; ) {
+        const replayed: ReplayResult = await service.replayDeliveries({ ...want, ...from })
         deliveries += replayed.deliveries
-        since = replayed.nextSince
+        from = replayed.nextCursor === null ? null : { cursor: replayed.nextCursor }
       }
       return { deliveries }
     },

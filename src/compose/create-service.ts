@@ -171,7 +171,7 @@ export const createService = (options: ServiceOptions) => {
       { ...endpoint, ...shapes.SecretRotation.entries },
       useCases.rotateWebhookSecret,
     ),
-    /** Sends a webhook to an endpoint now, and returns what came of it. */
+    /** Sends a webhook to an endpoint now, and returns the result. */
     testWebhookEndpoint: operation(endpoint, useCases.testWebhookEndpoint),
     /** One slice of the deliveries of an endpoint, newest event first. */
     listDeliveries: operation({ ...endpoint, ...shapes.DeliveryQuery.entries }, useCases.listDeliveries),

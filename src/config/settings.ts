@@ -43,6 +43,7 @@ const listOf =
     if (!items.every(fits)) throw new Error(must)
     return items
   }
+const isHost = (given: string): boolean => /^[\w.-]+$/.test(given) || isIP(given) === 6
 export const isNetwork = (given: string): boolean => {
   const [, address = '', prefix] = /^([^/]+)\/(\d{1,3})$/.exec(given) ?? []
   return isIP(address) > 0 && Number(prefix) <= (isIP(address) === 4 ? 32 : 128)
@@ -119,7 +120,7 @@ export const SETTINGS = {
   EVENTS: [
     'subscribed',
     oneOf(['subscribed', 'on']),
-    'which tenants have events: subscribed (those with a webhook endpoint), on (all)',
+    'which tenants have events: subscribed (those with an enabled webhook endpoint), on (all)',
   ],
   EVENT_DAYS_KEPT: ['30', whole(1, 3_650), 'days that events and their deliveries are kept'],
   SECRETS_KEY: [
@@ -129,7 +130,7 @@ export const SETTINGS = {
   ],
   WEBHOOKS_ALLOWED_HOSTS: [
     '',
-    listOf((host) => /^[\w.:-]+$/.test(host), 'must be host names, separated by commas'),
+    listOf(isHost, 'must be host names or addresses without a port, separated by commas'),
     'host names that webhooks may be sent to although they are not public, separated by commas',
   ],
   WEBHOOKS_ALLOWED_NETWORKS: [

@@ -1,13 +1,13 @@
 import { writeJson } from '../json/write-json.ts'
 import type { DeliveryQuery, Replay, ReplayResult, WebhookDelivery, WebhookTest } from '../shapes/webhook.ts'
+import { untilRecorded } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
 import { asOutcome } from './outcome.ts'
 import type { Needs } from './ports/store.ts'
 import type { EndpointWant, ShownDelivery } from './ports/webhooks.ts'
-import { secretsOf } from './send-webhooks.ts'
 import { ROWS_LOOKED_AT_MAX, slicesOf } from './slices.ts'
-import { idsSince, isoTime, timeOfId } from './times.ts'
-import { existingEndpoint, type WebhookTools } from './webhook-endpoints.ts'
+import { idsSince, isoTime } from './times.ts'
+import { existingEndpoint, secretsOf, type WebhookTools } from './webhook-endpoints.ts'
 
 /** Tests of one tenant in flight: each may take as long as its receiver does. */
 const TESTS_MAX = 4
@@ -36,38 +36,40 @@ export const listDeliveries = ({ store }: Pick<Deps, 'store'>) =>
     itemOf: deliveryOf,
   })
 
-/** Makes a delivery pending again. Refuses `webhook_endpoint_not_found`, `delivery_not_found`. */
+/** Makes a delivery pending again. Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `delivery_not_found`. */
 export const retryDelivery =
   ({ store, clock }: Deps) =>
   async ({ eventId, ...endpoint }: EndpointWant & { readonly eventId: string }): Promise<WebhookDelivery> => {
-    const { tenantId, webhookEndpointId } = await existingEndpoint(store, endpoint)
+    const { tenantId, webhookEndpointId, status } = await existingEndpoint(store, endpoint)
+    if (status !== 'enabled') refuseDisabled()
     const want = { tenantId, webhookEndpointId, eventId, now: isoTime(clock()) }
     const retried = await store.webhooks.retry(want)
     return deliveryOf(retried ?? refuse('delivery_not_found', 'The endpoint has no delivery of this event.'))
   }
 
 /**
- * Delivers the events since a time again, as many as one request may look at.
- * Refuses `webhook_endpoint_not_found`.
+ * Delivers the events since a time or after an event again, as many as one request may look at.
+ * Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `invalid_request`: neither a time nor an event.
  */
 export const replayDeliveries =
   ({ store, clock }: Deps) =>
-  async ({ since, onlyUndelivered, ...endpoint }: EndpointWant & Replay): Promise<ReplayResult> => {
-    const { tenantId, webhookEndpointId } = await existingEndpoint(store, endpoint)
-    const { made, lastEventId } = await store.webhooks.replay({
-      tenantId,
-      webhookEndpointId,
-      afterEventId: idsSince('event', since),
-      delivered: !onlyUndelivered,
-      now: isoTime(clock()),
-      max: ROWS_LOOKED_AT_MAX,
-    })
-    return { deliveries: made, nextSince: lastEventId && timeOfId(lastEventId) }
+  async ({ since, cursor, onlyUndelivered, ...endpoint }: EndpointWant & Replay): Promise<ReplayResult> => {
+    const afterEventId = cursor ?? idsSince('event', since ?? refuseNoStart())
+    const { tenantId, webhookEndpointId, status } = await existingEndpoint(store, endpoint)
+    if (status !== 'enabled') refuseDisabled()
+    const want = { tenantId, webhookEndpointId, afterEventId, delivered: !onlyUndelivered }
+    const now = isoTime(clock())
+    const replay = () => store.webhooks.replay({ ...want, now, max: ROWS_LOOKED_AT_MAX })
+    const { made, lastEventId } = await untilRecorded(replay)
+    return { deliveries: made, nextCursor: lastEventId }
   }
+const NO_START = { errors: [{ detail: 'is required without a cursor', pointer: '/since' }] }
+const refuseNoStart = () => refuse('invalid_request', 'A replay starts at a time or a cursor.', NO_START)
+const refuseDisabled = () => refuse('webhook_endpoint_disabled', 'Enable the endpoint first.')
 
 /**
- * Sends an endpoint a webhook as the sender would, and answers what came of it. It is no event: nothing is kept.
- * Refuses `webhook_endpoint_not_found`, and `rate_limited` while as many tests of the tenant are in flight as may be.
+ * Sends a webhook to an endpoint as the sender would, and returns the result. No event and no delivery are stored.
+ * Refuses `webhook_endpoint_not_found`, and `rate_limited` while the tenant has `TESTS_MAX` tests in flight.
  */
 export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps) => {
   const inFlight: string[] = []
@@ -81,11 +83,14 @@ export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps)
     const event = { type: 'webhook_endpoint.test', timestamp: isoTime(now), data: { webhookEndpointId } }
     const began = performance.now()
     try {
-      const secrets = secretsOf(endpoint, now).map(webhooks.secrets.open)
+      const secrets = secretsOf(endpoint, now, webhooks.secrets.open)
       const webhook = { url, secrets, eventId: newId('event'), body: writeJson(event) }
-      const { status, error } = await webhooks.send(webhook, AbortSignal.any([]))
+      const { status, error } = await webhooks.send(webhook, AbortSignal.any([]), false)
       const durationMs = Math.round(performance.now() - began)
       return { delivered: error === null, statusCode: status, durationMs, error }
+    } catch (why) {
+      // Sending never throws: its secret cannot be opened.
+      return { delivered: false, statusCode: null, durationMs: 0, error: (why as Error).message }
     } finally {
       inFlight.splice(inFlight.indexOf(tenantId), 1)
     }

@@ -16,6 +16,7 @@ export type FailureKind =
   | 'email_taken'
   | 'page_group_not_active'
   | 'version_not_ready'
+  | 'webhook_endpoint_disabled'
   | 'limit_reached'
   | 'precondition_failed'
   | 'idempotency_key_reused'

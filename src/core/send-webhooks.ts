@@ -3,13 +3,7 @@ import { claimInTurns } from './claim-in-turns.ts'
 import { newEvent } from './new-event.ts'
 import type { StoredEvent } from './ports/events.ts'
 import type { Needs } from './ports/store.ts'
-import type {
-  ClaimedEndpoint,
-  DeliveryResult,
-  Secrets,
-  SendWebhook,
-  StoredEndpoint,
-} from './ports/webhooks.ts'
+import type { ClaimedEndpoint, DeliveryResult, EndpointWant, Secrets, SendWebhook } from './ports/webhooks.ts'
 import type { Recorded } from './ports/world.ts'
 import { isoTime } from './times.ts'
 import {
@@ -22,9 +16,12 @@ import {
   REST_MS,
   restMsAsked,
 } from './webhook-attempts.ts'
+import { secretsOf } from './webhook-endpoints.ts'
 
-/** Endpoints in progress at a time. */
-const ENDPOINTS_MAX = 64
+/** Endpoints in progress at a time, so that many that do not answer hold up no other: with 80 KiB of bodies each, 40 MiB. */
+const ENDPOINTS_MAX = 512
+/** Claimed by one step: requests get the database in between. */
+const CLAIMED_MAX = 64
 const IN_FLIGHT_MAX = 4
 const LIST_LENGTH_MAX = 32
 const SWEEP_MAX = 500
@@ -32,10 +29,12 @@ const SWEEP_MAX = 500
 const CLAIM_MS = 2_000
 /** Outlives that, the last attempt, and some statements. */
 const LEASE_MS = 45_000
+/** What began before an endpoint was deleted may give it deliveries for so long. They are swept before it is removed. */
+const DELETED_MS = 60_000
 
 /** Called if an endpoint begins to rest after failures, works again, or was disabled; with the last error or why. */
 export type OnEndpoint = (
-  endpoint: ClaimedEndpoint,
+  endpoint: EndpointWant & Pick<ClaimedEndpoint, 'url'>,
   became: 'resting' | 'working' | 'disabled',
   why: string | null,
 ) => void
@@ -54,8 +53,8 @@ type Deps = Needs<'webhooks'> & {
  * Claims endpoints with deliveries that are due, and sends these: a few at a time to each endpoint, all endpoints
  * independently of each other. Bodies are rendered just before they are sent, and results are saved in lists.
  *
- * Each call is one step: it claims as many endpoints as it has room for, and waits until one is done or `woken` resolves. It
- * answers false once nothing is due or in progress. An attempt that `stop` ended does not count, and after `stop` no other is
+ * Each call is one step: it claims endpoints, and if those were all, waits until one is done or `woken` resolves. It answers
+ * false once nothing is due or in progress. An attempt that `stop` ended does not count, and after `stop` no other is
  * made. What was sent but could not be saved is sent again, under the same id.
  */
 export const sendWebhooks = (deps: Deps) => {
@@ -75,7 +74,8 @@ export const sendWebhooks = (deps: Deps) => {
   }
 
   const sweep = async (endpoint: ClaimedEndpoint, goesOn: () => boolean): Promise<void> => {
-    while ((await webhooks.sweep(endpoint, 'The endpoint was disabled.', SWEEP_MAX)) && goesOn());
+    const isLast = clock() - Date.parse(endpoint.updatedAt) > DELETED_MS
+    while ((await webhooks.sweep(endpoint, 'The endpoint was disabled.', SWEEP_MAX, isLast)) && goesOn());
   }
 
   /** Null if the event cannot be read, mostly because the database is away. */
@@ -95,13 +95,13 @@ export const sendWebhooks = (deps: Deps) => {
 
   const deliver = async (endpoint: ClaimedEndpoint, stop: AbortSignal, goesOn: () => boolean) => {
     const { tenantId, webhookEndpointId, url, failures, failingSince } = endpoint
-    const secrets = secretsOf(endpoint, clock()).map(openSecret)
+    const secrets = secretsOf(endpoint, clock(), openSecret)
     let health: Health = { failures, failingSince }
     for (let isMoreLeft = true, isFirst = true; isMoreLeft; isFirst = false) {
       const before = health
       const max = needsRest(before) ? 1 : LIST_LENGTH_MAX
-      const want = { tenantId, webhookEndpointId, now: isoTime(clock()), max }
-      const due = [...(await webhooks.due(want))]
+      const readAt = isoTime(clock())
+      const due = [...(await webhooks.due({ tenantId, webhookEndpointId, now: readAt, max }))]
       const isFull = due.length === max
       const results: DeliveryResult[] = []
       let reason: string | null = null
@@ -124,30 +124,24 @@ export const sendWebhooks = (deps: Deps) => {
       isMoreLeft = isFull && mayStart()
       if (needsRest(health)) restMs = REST_MS
       const claimableAt = isMoreLeft ? null : isoTime(clock() + restMs)
-      if (!(await webhooks.settle(endpoint, results, { ...health, claimableAt }))) return
+      if (!(await webhooks.settle(endpoint, results, { ...health, claimableAt, readAt }))) return
+      const shown = { tenantId, webhookEndpointId, url }
       if (reason !== null && (await disable(endpoint, reason)) === 'recorded') {
-        callHook(() => deps.onEndpoint(endpoint, 'disabled', reason))
+        callHook(() => deps.onEndpoint(shown, 'disabled', reason))
       } else if (needsRest(before) !== needsRest(health)) {
         const became = needsRest(health) ? 'resting' : 'working'
-        callHook(() => deps.onEndpoint(endpoint, became, results.at(-1)?.lastError ?? null))
+        callHook(() => deps.onEndpoint(shown, became, results.at(-1)?.lastError ?? null))
       }
     }
   }
 
   return async (stop: AbortSignal, woken?: Promise<void>): Promise<boolean> => {
-    const room = stop.aborted ? 0 : ENDPOINTS_MAX - inProgress.size
-    if (room > 0) for (const endpoint of await claim(room)) start(endpoint, stop)
+    const room = stop.aborted ? 0 : Math.min(CLAIMED_MAX, ENDPOINTS_MAX - inProgress.size)
+    const claimed = room > 0 ? await claim(room) : []
+    for (const endpoint of claimed) start(endpoint, stop)
     if (inProgress.size === 0) return false
+    if (room > 0 && claimed.length === room) return true
     await Promise.race(woken ? [...inProgress, woken] : inProgress)
     return true
   }
 }
-
-/** The secrets that sign now, as sealed. */
-export const secretsOf = (
-  { secret, previousSecret, previousSecretUntil }: StoredEndpoint,
-  nowMs: number,
-): string[] =>
-  previousSecret !== null && String(previousSecretUntil) > isoTime(nowMs)
-    ? [secret, previousSecret]
-    : [secret]

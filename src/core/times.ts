@@ -9,9 +9,4 @@ export const idsSince = (prefix: IdPrefix, time: Timestamp): string => {
   for (let ms = Date.parse(time); text.length < 10; ms = Math.floor(ms / 32)) text = CROCKFORD[ms % 32] + text
   return `${prefix}_${text}`
 }
-/** When an id was made. */
-export const timeOfId = (id: string): Timestamp => {
-  const letters = id.slice(id.indexOf('_') + 1).slice(0, 10)
-  return isoTime([...letters].reduce((ms, letter) => ms * 32 + CROCKFORD.indexOf(letter), 0))
-}
 export const DAY_MS = 86_400_000

@@ -36,10 +36,11 @@ export const deliveryAfter = (
 }
 const GONE = 410
 
+export const UNREAD = 'The service could not read the event.'
 /** A delivery that was not attempted, because its event could not be read: that is not the fault of its receiver. */
 export const deliveryUnread = ({ event, attempts }: DueDelivery, nowMs: number): DeliveryResult => ({
   ...{ eventId: event.eventId, status: 'pending', attempts, nextAttemptAt: isoTime(nowMs + REST_MS) },
-  ...{ lastStatus: null, lastError: 'The service could not read the event.', deliveredAt: null },
+  ...{ lastStatus: null, lastError: UNREAD, deliveredAt: null },
 })
 
 /** What it means for its endpoint. */

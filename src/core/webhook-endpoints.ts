@@ -7,7 +7,6 @@ import type {
 } from '../shapes/webhook.ts'
 import { untilRecorded } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
-import { orNull } from './or-null.ts'
 import type { Needs } from './ports/store.ts'
 import type { EndpointWant, Secrets, SendWebhook, StoredEndpoint } from './ports/webhooks.ts'
 import { isoTime } from './times.ts'
@@ -39,25 +38,18 @@ export const createWebhookEndpoint =
       const taken = new Set((await store.webhooks.list(tenantId)).map((endpoint) => endpoint.slot))
       const slot = SLOTS.find((slot) => !taken.has(slot)) ?? tooMany()
       const endpoint: StoredEndpoint = {
-        tenantId,
-        webhookEndpointId: newId('webhookendpoint'),
-        url,
-        types,
-        description,
+        ...{ tenantId, webhookEndpointId: newId('webhookendpoint'), url, types, description, slot },
         ...ENABLED,
-        secret: sealed,
-        previousSecret: null,
-        previousSecretUntil: null,
-        slot,
-        createdAt: now,
-        updatedAt: now,
+        ...{ secret: sealed, previousSecret: null, previousSecretUntil: null },
+        ...{ createdAt: now, updatedAt: now },
       }
       const recorded = await store.webhooks.add(endpoint)
       return recorded === 'recorded' ? { ...endpointOf(endpoint), secret } : recorded
     })
   }
 const tooMany = () => refuse('limit_reached', `A tenant has at most ${SLOTS.length} webhook endpoints.`)
-const ENABLED = { status: 'enabled', disabledReason: null, failures: 0, failingSince: null } as const
+const CALM = { failures: 0, failingSince: null }
+const ENABLED = { status: 'enabled', disabledReason: null, ...CALM } as const
 
 /** All endpoints of a tenant, oldest first. */
 export const listWebhookEndpoints =
@@ -73,7 +65,7 @@ export const getWebhookEndpoint =
     endpointOf(await existingEndpoint(store, want))
 
 /**
- * Changes the given fields of an endpoint. Enabling it forgets its failures.
+ * Changes the given fields of an endpoint. Enabling it, or another URL, forgets its failures.
  * Refuses `webhook_endpoint_not_found`, `invalid_request`: the URL.
  */
 export const updateWebhookEndpoint =
@@ -84,6 +76,7 @@ export const updateWebhookEndpoint =
       url: url ?? found.url,
       types: types === undefined ? found.types : types,
       description: description === undefined ? found.description : description,
+      ...(url !== undefined && url !== found.url && CALM),
       ...(status === 'enabled' && found.status !== status ? ENABLED : { status: status ?? found.status }),
     }))
     return endpointOf(changed)
@@ -96,21 +89,34 @@ export const deleteWebhookEndpoint =
     await change(deps, want, () => ({ status: 'deleted', slot: null }))
   }
 
-/** Replaces the secret; the old one signs too until the overlap is over. Refuses `webhook_endpoint_not_found`. */
+/** Replaces the secret; up to three old ones that still sign do so until the overlap is over. Refuses `webhook_endpoint_not_found`. */
 export const rotateWebhookSecret =
   (deps: Deps) =>
   async ({ overlapHours, ...want }: EndpointWant & SecretRotation): Promise<WebhookEndpointWithSecret> => {
     const { secrets } = deps.webhooks
     const { secret, sealed } = secrets.issue()
-    const until = overlapHours === 0 ? null : isoTime(deps.clock() + overlapHours * HOUR_MS)
+    const now = deps.clock()
+    const until = overlapHours === 0 ? null : isoTime(now + overlapHours * HOUR_MS)
+    // One that cannot be opened any more, as its key was lost, would keep the new one from signing too.
+    const canSign = (old: string) => secrets.open(old) !== null
     const rotated = await change(deps, want, (found) => ({
       secret: sealed,
-      // One that cannot be opened any more, as its key was lost, would keep the new one from signing too.
-      previousSecret: until && orNull(() => secrets.open(found.secret)) && found.secret,
+      previousSecret: (until && sealedSecrets(found, now).filter(canSign).slice(0, 3).join(' ')) || null,
       previousSecretUntil: until,
     }))
     return { ...endpointOf(rotated), secret }
   }
+
+/** The secrets that sign now. Throws if one was encrypted with a key that is lost. */
+export const secretsOf = (endpoint: StoredEndpoint, nowMs: number, open: Secrets['open']): string[] =>
+  sealedSecrets(endpoint, nowMs).map((sealed) => open(sealed) ?? lost(endpoint))
+const lost = ({ webhookEndpointId: id }: EndpointWant): never => {
+  throw new Error(`The secret of ${id} cannot be decrypted with this SECRETS_KEY. Rotate it.`)
+}
+const sealedSecrets = ({ secret, previousSecret, previousSecretUntil }: StoredEndpoint, nowMs: number) => {
+  const old = String(previousSecretUntil) > isoTime(nowMs) ? previousSecret : null
+  return [secret, ...(old?.split(' ') ?? [])]
+}
 
 /** Refuses `webhook_endpoint_not_found`. */
 export const existingEndpoint = async (

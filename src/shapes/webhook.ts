@@ -61,7 +61,7 @@ export const SecretRotation = v.object({
   overlapHours: v.optional(
     described(
       v.pipe(whole(0), v.maxValue(OVERLAP_HOURS_MAX, `must be at most ${OVERLAP_HOURS_MAX}`)),
-      'For how many hours the old secret signs too.',
+      'For how many hours the old secret signs too, with those before it that still do; 0 ends them all.',
     ),
     24,
   ),
@@ -108,16 +108,17 @@ export const DeliverySlice = v.object(sliceOf(WebhookDelivery))
 
 /** Body of `POST /v0/webhook_endpoints/{webhook_endpoint_id}/replay`. */
 export const Replay = v.object({
-  since: dateTime('Deliver the events since then again.'),
+  since: v.optional(dateTime('Deliver the events since then again. Required without `cursor`.')),
+  cursor: optional(id('event'), 'The `nextCursor` of the answer before, in place of `since`.'),
   onlyUndelivered: v.optional(described(v.boolean(), 'False: also those that were delivered before.'), true),
 })
 export type Replay = v.InferOutput<typeof Replay>
 /** Its answer. */
 export const ReplayResult = v.object({
   deliveries: described(whole(0), 'How many deliveries are pending because of it.'),
-  nextSince: described(
-    v.nullable(timestamp()),
-    'Not null if there were too many events for one request: repeat it with this time as `since`.',
+  nextCursor: described(
+    v.nullable(v.string()),
+    'Not null if there were too many events for one request: repeat it with this as `cursor`, in place of `since`.',
   ),
 })
 export type ReplayResult = v.InferOutput<typeof ReplayResult>

@@ -36,6 +36,14 @@ t.test('the default that help shows is the default', async (t) => {
   t.strictSame(readConfig(shown), readConfig({}))
 })
 
+t.test('a host that webhooks may be sent to has no port', async (t) => {
+  const faultsIn = (hosts: string) => faultsOf({ WEBHOOKS_ALLOWED_HOSTS: hosts })
+  t.strictSame(faultsIn('receiver,10.0.0.1,fd00::1'), [])
+  const detail = 'must be host names or addresses without a port, separated by commas'
+  for (const hosts of ['receiver:8080', '10.0.0.1:80', '[fd00::1]'])
+    t.strictSame(faultsIn(hosts), [{ detail, parameter: 'WEBHOOKS_ALLOWED_HOSTS' }])
+})
+
 const POSTGRES = 'postgres://localhost/db'
 
 t.test('a number is a whole one within its bounds, in plain digits', async (t) => {

@@ -60,12 +60,12 @@ overStores(
         const failed = { status: 'pending', attempts: 1, nextAttemptAt: at(9), deliveredAt: null } as const
         return { eventId, ...failed, lastStatus: 500, lastError: 'why' }
       })
-      const state = { failures: 1, failingSince: at(0), claimableAt: null }
+      const state = { failures: 1, failingSince: at(0), claimableAt: null, readAt: at(0) }
       const want = { ...endpoint, afterEventId: '', delivered: true, now: at(0), max: 300 }
       for (let round = 0; round < 20; round++) {
         const replayed = other.webhooks.replay(want)
         t.equal(await store.webhooks.settle(claimed as ClaimedEndpoint, results, state), true)
-        t.equal((await replayed).made, 300)
+        t.match(await replayed, { made: 300 })
       }
     })
   },

@@ -65,6 +65,12 @@ t.test('an event of what no longer exists shows its ids', async (t) => {
     t.strictSame(await read({ getPage: refusing(kind) }, event('page.deleted', PAGE)), PAGE)
 })
 
+t.test('an activity of an erased prospect shows its ids, also before it is deleted', async (t) => {
+  const ids = { prospectId: 'prospect_1', prospectLogId: 'prospectlog_1' }
+  const readers = { getProspect: refusing('prospect_erased'), getProspectLog: async () => ({ email: 'ada' }) }
+  t.strictSame(await read(readers, event('prospect_log.created', ids)), ids)
+})
+
 t.test('a resource that cannot be read now is not taken for missing', async (t) => {
   const reading = read({ getPage: refusing('unavailable') }, event('page.updated', PAGE))
   await t.rejects(reading, new DomainFailure('unavailable', 'No.'))
@@ -72,8 +78,9 @@ t.test('a resource that cannot be read now is not taken for missing', async (t) 
 
 t.test('over 20 KiB of JSON, the payload or the content is omitted', async (t) => {
   const log = event('prospect_log.created', { prospectId: 'prospect_1', prospectLogId: 'prospectlog_1' })
+  const getProspect = async () => ({})
   const ofLog = (payload: object) =>
-    read({ getProspectLog: async () => ({ source: 'crm', payload, email: null }) }, log)
+    read({ getProspect, getProspectLog: async () => ({ source: 'crm', payload, email: null }) }, log)
   const around = writeJson({ source: 'crm', payload: text(0), email: null }).length
   const most = text(20_480 - around)
   t.strictSame(await ofLog(most), { source: 'crm', payload: most, email: null })

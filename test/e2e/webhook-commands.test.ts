@@ -63,6 +63,16 @@ t.test('events and webhooks on the command line', async (t) => {
     t.strictSame(await run(`${replay} --all`), [{ deliveries: 220 }])
   })
 
+  t.test('a disabled endpoint must be enabled before a replay', async (t) => {
+    const path = `/v0/webhook_endpoints/${webhookEndpointId}`
+    await call('PATCH', path, { status: 'disabled' })
+    const replay = `webhooks replay ${webhookEndpointId} --since 2026-01-01T00:00:00Z --tenant ${tenantId}`
+    const { code, stderr } = await runCommand(replay.split(' '), env)
+    const refusal = { code: 'webhook_endpoint_disabled', detail: 'Enable the endpoint first.' }
+    t.match([code, JSON.parse(stderr)], [1, refusal])
+    await call('PATCH', path, { status: 'enabled' })
+  })
+
   t.test('what does not exist is refused', async (t) => {
     const refused = [
       ['webhooks list --tenant tenant_x', 'not_found'],

@@ -55,7 +55,7 @@ t.test('the feed and what is delivered, as the API answers them', async (t) => {
   const since = '2026-01-01T00:00:00Z'
   t.strictSame(await service.replayDeliveries({ ...want, since }), {
     deliveries: 2,
-    nextSince: null,
+    nextCursor: null,
   })
 
   t.match(await service.updateWebhookEndpoint({ ...want, types: ['page.created'] }), {

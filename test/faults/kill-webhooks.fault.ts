@@ -141,13 +141,13 @@ for (const kind of databaseKinds())
         t.strictSame(idsOf(type, name), ids, `a ${type} for each, once`)
 
       const replay = async ({ path }: { path: string }) => {
-        let from: string | null = since
+        let from: object | null = { since }
         let made = 0
         while (from !== null) {
-          const { status, body } = await call('POST', `${path}/replay`, { since: from })
+          const { status, body } = await call('POST', `${path}/replay`, from)
           t.equal(status, 202)
           made += body.deliveries
-          from = body.nextSince
+          from = body.nextCursor && { cursor: body.nextCursor }
         }
         return made
       }

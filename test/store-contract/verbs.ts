@@ -365,7 +365,7 @@ export const VERBS = {
     settle: {
       serves: 'publisher',
       ask: ({ webhooks }, { tenantId }, { endpoint, event: { eventId } }) => {
-        const state = { failures: 7, failingSince: at(1), claimableAt: null }
+        const state = { failures: 7, failingSince: at(1), claimableAt: null, readAt: at(9) }
         return webhooks.settle({ ...endpoint, tenantId }, [delivered(eventId)], state)
       },
       toStrangers: false,
@@ -373,7 +373,7 @@ export const VERBS = {
     sweep: {
       serves: 'publisher',
       ask: ({ webhooks }, { tenantId }, { disabled }) =>
-        webhooks.sweep({ ...disabled, tenantId }, 'theirs', 1),
+        webhooks.sweep({ ...disabled, tenantId }, 'theirs', 1, true),
       toStrangers: false,
     },
     deliveries: {

@@ -5,7 +5,7 @@ import { section } from './contract.ts'
 import { DELETED, findEndpoint, namesOf, outboxOf } from './outbox.ts'
 import { at, newId, scribbleOn, someEndpoint, someEvent } from './rows.ts'
 
-const CALM = { failures: 0, failingSince: null, claimableAt: null }
+const CALM = { failures: 0, failingSince: null, claimableAt: null, readAt: at(1e9) }
 const idsOf = (endpoints: readonly StoredEndpoint[]) =>
   endpoints.map(({ webhookEndpointId }) => webhookEndpointId)
 
@@ -85,6 +85,20 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     const enabled = { ...endpoint, updatedAt: at(2) }
     equal(await store.webhooks.change({ ...enabled, ...counted }, at(1)), 'recorded')
     same(await findEndpoint(store, endpoint), enabled)
+  },
+
+  'another URL has no failures, and gets none of an attempt at the old one': async ({ ours, store }) => {
+    const endpoint = await ours.addEndpoint({ failures: 7, failingSince: at(3) })
+    await ours.addEvents(1)
+    const [claimed] = await ours.claim(0)
+    const moved = { ...endpoint, url: 'https://example.com/moved', updatedAt: at(1) }
+    equal(await store.webhooks.change(moved, at(0)), 'recorded')
+    const calm = { ...moved, failures: 0, failingSince: null }
+    same(await findEndpoint(store, endpoint), calm)
+    const counted = { failures: 8, failingSince: at(3), claimableAt: at(50) }
+    equal(await store.webhooks.settle(claimed as ClaimedEndpoint, [], { ...CALM, ...counted }), true)
+    same(await findEndpoint(store, endpoint), calm)
+    like(await ours.claim(50), [{ claims: 2 }])
   },
 
   'an event is delivered to the enabled endpoints that take its type': async ({ ours }) => {
@@ -191,6 +205,23 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     same(await findEndpoint(store, endpoint), endpoint)
     equal(await store.webhooks.settle(current as ClaimedEndpoint, [delivered(eventId)], CALM), true)
     same(await ours.deliveriesOf(endpoint), [[eventId, 'delivered']])
+  },
+
+  'only a success ends a delivery that was asked for again meanwhile': async ({ ours, store }) => {
+    const endpoint = await ours.addEndpoint()
+    const [one = '', two = '', three = ''] = await ours.addEvents(3)
+    const [claimed] = await ours.claim(0)
+    const now = at(7)
+    for (const eventId of [one, two]) await store.webhooks.retry({ ...namesOf(endpoint), eventId, now })
+    const results = [retried(one, 30), delivered(two), retried(three, 30)]
+    const state = { ...CALM, readAt: at(6) }
+    equal(await store.webhooks.settle(claimed as ClaimedEndpoint, results, state), true)
+    same(await ours.dueAt(endpoint, 7), [one])
+    same(await ours.deliveriesOf(endpoint), [
+      [three, 'pending'],
+      [two, 'delivered'],
+      [one, 'pending'],
+    ])
   },
 
   'an endpoint that fails counts it, rests, and is claimed again afterwards': async ({ ours, store }) => {

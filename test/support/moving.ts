@@ -128,7 +128,7 @@ const fillEvents = async (store: Store, tenant: { tenantId: string; brandId: str
     afterTenantId: '',
     max: 1,
   })
-  const state = { failures: 3, failingSince: at(60), claimableAt: at(2) }
+  const state = { failures: 3, failingSince: at(60), claimableAt: at(2), readAt: at(1) }
   if (claimed) await store.webhooks.settle(claimed, results, state)
 }
 

@@ -608,7 +608,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   updateWebhookEndpoint: {
     description:
-      'Replaces the given fields; the others keep their values. Enabling an endpoint forgets its failures. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.',
+      'Replaces the given fields; the others keep their values. Enabling an endpoint, or another URL, forgets its failures. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.',
     done: 'The endpoint as it is now.',
     requests: {
       moved: { summary: 'Another URL', value: { url: 'https://example.com/v2/webhooks' } },
@@ -628,11 +628,11 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   rotateWebhookSecret: {
     description:
-      'Gives the endpoint a new secret. For `overlapHours` each webhook has two signatures, one with either secret, so receivers can change to the new one at any time.',
+      'Gives the endpoint a new secret. For `overlapHours` each webhook is also signed with the old secret, so receivers can change to the new one at any time. If the answer is lost, rotate again: up to three old secrets sign until the overlap is over.',
     done: 'The endpoint, with its new secret.',
     requests: {
       day: { summary: 'The old secret signs for a day; the same as no body', value: { overlapHours: 24 } },
-      now: { summary: 'The old secret is compromised', value: { overlapHours: 0 } },
+      now: { summary: 'An old secret is compromised', value: { overlapHours: 0 } },
     },
     answers: {
       rotated: { summary: 'Rotated', value: { ...endpoint, updatedAt: PUBLISHED_AT, secret: SECRET } },
@@ -661,7 +661,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   retryDelivery: {
     description:
-      'Delivers an event again, now, with the same `webhook-id` and all attempts, whatever became of it before.',
+      'Delivers an event again, now, with the same `webhook-id` and all attempts, whatever became of it before. The endpoint must be enabled.',
     done: 'The delivery is pending.',
     answers: {
       pending: {
@@ -672,7 +672,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   replayDeliveries: {
     description:
-      'Delivers the events since a time again, with the same `webhook-id` each: those that were not delivered, even if they happened before the endpoint existed, or all. One request looks at no more than 10,000 events; `nextSince` is where to go on.',
+      'Delivers the events since a time again, with the same `webhook-id` each: those that were not delivered, even if they happened before the endpoint existed, or all. One request looks at no more than 10,000 events; a `nextCursor` that is not null is where to go on. The endpoint must be enabled.',
     done: 'The deliveries are pending.',
     requests: {
       undelivered: { summary: 'What was not delivered', value: { since: '2026-11-20T00:00:00Z' } },
@@ -682,10 +682,10 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
       },
     },
     answers: {
-      done: { summary: 'All of them', value: { deliveries: 17, nextSince: null } },
+      done: { summary: 'All of them', value: { deliveries: 17, nextCursor: null } },
       some: {
         summary: 'More than one request can take',
-        value: { deliveries: 9_998, nextSince: '2026-11-20T16:20:33.021Z' },
+        value: { deliveries: 9_998, nextCursor: EVENT_ID },
       },
     },
   },
@@ -802,5 +802,5 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   testWebhookEndpoint: REPEATED,
   listDeliveries: WRONG_LIMIT,
   retryDelivery: REPEATED,
-  replayDeliveries: { detail: 'is required', pointer: '/since' },
+  replayDeliveries: { detail: 'is required without a cursor', pointer: '/since' },
 }

@@ -518,7 +518,7 @@ export interface paths {
         head?: never;
         /**
          * Change, disable or enable a webhook endpoint
-         * @description Replaces the given fields; the others keep their values. Enabling an endpoint forgets its failures. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.
+         * @description Replaces the given fields; the others keep their values. Enabling an endpoint, or another URL, forgets its failures. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.
          *
          *     Required scope: `webhooks:write`.
          */
@@ -536,7 +536,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of a webhook endpoint
-         * @description Gives the endpoint a new secret. For `overlapHours` each webhook has two signatures, one with either secret, so receivers can change to the new one at any time.
+         * @description Gives the endpoint a new secret. For `overlapHours` each webhook is also signed with the old secret, so receivers can change to the new one at any time. If the answer is lost, rotate again: up to three old secrets sign until the overlap is over.
          *
          *     Required scope: `webhooks:write`.
          */
@@ -602,7 +602,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver an event again
-         * @description Delivers an event again, now, with the same `webhook-id` and all attempts, whatever became of it before.
+         * @description Delivers an event again, now, with the same `webhook-id` and all attempts, whatever became of it before. The endpoint must be enabled.
          *
          *     Required scope: `webhooks:write`.
          */
@@ -624,7 +624,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver the events since a time again
-         * @description Delivers the events since a time again, with the same `webhook-id` each: those that were not delivered, even if they happened before the endpoint existed, or all. One request looks at no more than 10,000 events; `nextSince` is where to go on.
+         * @description Delivers the events since a time again, with the same `webhook-id` each: those that were not delivered, even if they happened before the endpoint existed, or all. One request looks at no more than 10,000 events; a `nextCursor` that is not null is where to go on. The endpoint must be enabled.
          *
          *     Required scope: `webhooks:write`.
          */
@@ -1554,7 +1554,7 @@ export interface components {
         };
         SecretRotation: {
             /**
-             * @description For how many hours the old secret signs too.
+             * @description For how many hours the old secret signs too, with those before it that still do; 0 ends them all.
              * @default 24
              */
             overlapHours?: number;
@@ -1609,9 +1609,11 @@ export interface components {
         Replay: {
             /**
              * Format: date-time
-             * @description Deliver the events since then again.
+             * @description Deliver the events since then again. Required without `cursor`.
              */
-            since: string;
+            since?: string;
+            /** @description The `nextCursor` of the answer before, in place of `since`. */
+            cursor?: string;
             /**
              * @description False: also those that were delivered before.
              * @default true
@@ -1621,8 +1623,8 @@ export interface components {
         ReplayResult: {
             /** @description How many deliveries are pending because of it. */
             deliveries: number;
-            /** @description Not null if there were too many events for one request: repeat it with this time as `since`. */
-            nextSince: string | null;
+            /** @description Not null if there were too many events for one request: repeat it with this as `cursor`, in place of `since`. */
+            nextCursor: string | null;
         };
         /** @description The ids of the resource that an event is about, and of what it belongs to. */
         EventIds: {
@@ -2111,6 +2113,13 @@ export interface components {
             status?: 404;
             /** @constant */
             code?: "delivery_not_found";
+        };
+        /** @description Enable the endpoint first. */
+        WebhookEndpointDisabledProblem: components["schemas"]["Problem"] & {
+            /** @constant */
+            status?: 409;
+            /** @constant */
+            code?: "webhook_endpoint_disabled";
         };
     };
     responses: never;
@@ -7479,6 +7488,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"] | components["schemas"]["DeliveryNotFoundProblem"];
                 };
             };
+            /** @description Webhook endpoint disabled (`webhook_endpoint_disabled`). */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["WebhookEndpointDisabledProblem"];
+                };
+            };
             /** @description Too many requests (`rate_limited`). */
             429: {
                 headers: {
@@ -7603,6 +7624,18 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
+                };
+            };
+            /** @description Webhook endpoint disabled (`webhook_endpoint_disabled`). */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["WebhookEndpointDisabledProblem"];
                 };
             };
             /** @description Payload too large (`payload_too_large`). */

@@ -75,6 +75,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
     'Version not ready',
     'A version that is `processing` or `failed` cannot be published. Wait until it is `ready`, or create a new version.',
   ),
+  webhook_endpoint_disabled: row(409, 'Webhook endpoint disabled', 'Enable the endpoint first.'),
   limit_reached: row(409, 'Limit reached', 'The limit named in `detail` is reached.'),
   email_taken: row(
     409,

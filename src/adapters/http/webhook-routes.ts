@@ -64,11 +64,13 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     summary: 'Deliver an event again',
     answer: shapes.WebhookDelivery,
     status: 202,
+    problems: ['webhook_endpoint_disabled'],
   }),
   plainRoute('POST', `${ENDPOINT}/replay`, 'replayDeliveries', 'webhooks:write', {
     summary: 'Deliver the events since a time again',
     body: shapes.Replay,
     answer: shapes.ReplayResult,
     status: 202,
+    problems: ['webhook_endpoint_disabled'],
   }),
 ]

@@ -30,8 +30,9 @@ export const memoryWebhooks = (outbox: Outbox): Webhooks => {
       if (event) outbox.waiting.add(structuredClone(event))
       const { failures, failingSince, ...changed } = structuredClone(endpoint)
       const isEnabled = before.status !== 'enabled' && endpoint.status === 'enabled'
-      const fresh = isEnabled && { failures: 0, failingSince: null, claimableAt: endpoint.updatedAt }
-      endpoints.change(before, { ...changed, claims: before.claims, ...fresh })
+      const fresh = (isEnabled || before.url !== endpoint.url) && { failures: 0, failingSince: null }
+      const claimableAt = isEnabled ? endpoint.updatedAt : before.claimableAt
+      endpoints.change(before, { ...changed, claims: before.claims, ...fresh, claimableAt })
       written()
       return 'recorded'
     },
@@ -53,15 +54,20 @@ export const memoryWebhooks = (outbox: Outbox): Webhooks => {
         const event = numbered.byId.at(delivery)
         return event ? { attempts: delivery.attempts, event: storedEvent(event) } : []
       }),
-    settle: async ({ tenantId, webhookEndpointId, claims }, results, { claimableAt, ...counted }) => {
+    settle: async ({ tenantId, webhookEndpointId, claims, url }, results, state) => {
+      const { claimableAt, readAt, ...counted } = state
       const endpoint = endpoints.byId.at({ tenantId, webhookEndpointId })
       if (endpoint?.claims !== claims) return false
-      for (const result of results)
-        deliveries.change(deliveries.byId.at({ tenantId, webhookEndpointId, ...result }), result)
-      endpoints.change(endpoint, { ...counted, claimableAt: claimableAt ?? endpoint.claimableAt })
+      for (const result of results) {
+        const delivery = deliveries.byId.at({ tenantId, webhookEndpointId, ...result })
+        if (result.status === 'delivered' || (delivery?.nextAttemptAt ?? '~') <= readAt)
+          deliveries.change(delivery, result)
+      }
+      const same = url === endpoint.url && counted
+      endpoints.change(endpoint, { ...same, claimableAt: claimableAt ?? endpoint.claimableAt })
       return true
     },
-    sweep: async ({ tenantId, webhookEndpointId }, lastError, max) => {
+    sweep: async ({ tenantId, webhookEndpointId }, lastError, max, isLast) => {
       const want = { tenantId, webhookEndpointId }
       const endpoint = endpoints.byId.at(want)
       if (endpoint === undefined || endpoint.status === 'enabled') return false
@@ -70,7 +76,7 @@ export const memoryWebhooks = (outbox: Outbox): Webhooks => {
       for (const delivery of some)
         if (isDeleted) deliveries.remove(delivery)
         else deliveries.change(delivery, { status: 'failed', nextAttemptAt: null, lastError })
-      if (isDeleted && some.length < max) endpoints.remove(endpoint)
+      if (isDeleted && isLast && some.length < max) endpoints.remove(endpoint)
       return some.length === max
     },
     deliveries: async ({ tenantId, webhookEndpointId, status, beforeId, limit }) => {
@@ -91,7 +97,8 @@ export const memoryWebhooks = (outbox: Outbox): Webhooks => {
       const events = endpoint ? numbered.byId.after(want, afterEventId, undefined, max) : []
       const isKept = ({ eventId }: NewEvent) =>
         !delivered && deliveries.byId.at({ ...want, eventId })?.status === 'delivered'
-      const again = events.filter((event) => endpoint && takes(endpoint, event) && !isKept(event))
+      const isEnabled = endpoint?.status === 'enabled'
+      const again = events.filter((event) => isEnabled && takes(endpoint, event) && !isKept(event))
       for (const event of again) outbox.deliver(want, event, now)
       written()
       return { made: again.length, lastEventId: (events.length === max && events.at(-1)?.eventId) || null }

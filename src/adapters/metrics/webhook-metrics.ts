@@ -1,4 +1,5 @@
 import type { Store } from '../../core/ports/store.ts'
+import { UNREAD } from '../../core/webhook-attempts.ts'
 import type { Instruments } from './instruments.ts'
 import { backlogGauges } from './publisher-metrics.ts'
 
@@ -20,8 +21,8 @@ export const webhookMetrics = ({ counter, gauge }: Instruments) => {
     showBacklog(webhooks.backlog)
     const settle: typeof webhooks.settle = async (endpoint, results, state) => {
       const isSaved = await webhooks.settle(endpoint, results, state)
-      const saved = isSaved ? results : []
-      for (const { status } of saved) attempts.inc({ outcome: status === 'pending' ? 'again' : status })
+      const made = isSaved ? results.filter(({ lastError }) => lastError !== UNREAD) : []
+      for (const { status } of made) attempts.inc({ outcome: status === 'pending' ? 'again' : status })
       return isSaved
     }
     return { ...store, webhooks: { ...webhooks, settle } }

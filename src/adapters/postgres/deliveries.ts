@@ -4,7 +4,7 @@ import { COLUMNS } from '../rows.ts'
 import { AFTER_ALL_IDS } from '../take-slice.ts'
 import { deliver, EVENT, type EventRow, storedEvent } from './events.ts'
 import { ALL_TENANTS, type Fragment, type Query, sql } from './sql.ts'
-import { columns } from './statements.ts'
+import { columns, ifOvertaken } from './statements.ts'
 import { walk } from './walk.ts'
 
 const DELIVERY = columns('l', COLUMNS.webhook_deliveries)
@@ -66,16 +66,18 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
         order by e.event_id limit ${max}
       ), made as (
         ${deliver(want.tenantId, sql`looked e`, now)} and v.webhook_endpoint_id = ${want.webhookEndpointId}
-          and v.slot is not null
+          and v.status = 'enabled'
         order by e.event_id
         on conflict (tenant_id, webhook_endpoint_id, event_id) do update set status = 'pending', attempts = 0,
           next_attempt_at = excluded.next_attempt_at, delivered_at = null
           where d.status <> 'delivered' or ${delivered}::boolean
         returning 1
       )
-      select (select count(*)::int from made) as made, count(*)::int as looked, max(event_id) as last from looked`
-    if (row?.made) notify()
-    return { made: row?.made ?? 0, lastEventId: row?.looked === max ? row.last : null }
+      select (select count(*)::int from made) as made, count(*)::int as looked, max(event_id) as last from looked
+      `.catch(ifOvertaken([]))
+    if (row === undefined) return 'overtaken'
+    if (row.made > 0) notify()
+    return { made: row.made, lastEventId: row.looked === max ? row.last : null }
   },
 
   backlog: async (countMax) => {

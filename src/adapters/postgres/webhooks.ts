@@ -75,12 +75,13 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
     },
 
     change: async (endpoint, lastUpdatedAt, event) => {
-      const ifEnabled = sql`case when v.status <> 'enabled' and ${endpoint.status} = 'enabled' then`
+      const isEnabled = sql`v.status <> 'enabled' and ${endpoint.status} = 'enabled'`
+      const ifFresh = sql`case when v.url <> ${endpoint.url} or ${isEnabled} then`
       const recorded = await unlessOvertaken(query(endpoint.tenantId)`
       with changed as (
         update webhook_endpoints v set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([endpointRow(endpoint)])}),
-          failures = ${ifEnabled} 0 else v.failures end, failing_since = ${ifEnabled} null else v.failing_since end,
-          claimable_at = ${ifEnabled} ${endpoint.updatedAt} else v.claimable_at end
+          failures = ${ifFresh} 0 else v.failures end, failing_since = ${ifFresh} null else v.failing_since end,
+          claimable_at = case when ${isEnabled} then ${endpoint.updatedAt} else v.claimable_at end
         where ${isThat(endpoint, V)} and v.updated_at = ${lastUpdatedAt}
         returning 1
       ) ${event ? sql`, noted as (${insertEvent(event)})` : nothing}
@@ -95,12 +96,14 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
     },
 
     /** The condition on the status must not be that of the index of what is pending, or all of that might be read. */
-    settle: async (endpoint, results, { failures, failingSince, claimableAt }) => {
+    settle: async (endpoint, results, { failures, failingSince, claimableAt, readAt }) => {
       // In the order in which a replay locks them.
       const rows = sortedBy(results, 'eventId').map((result) => ({ ...endpoint, ...result }))
+      const ifSame = sql`case v.url when ${endpoint.url} then`
       const settled = await unlessOvertaken(query(endpoint.tenantId)`
       with changed as (
-        update webhook_endpoints v set failures = ${failures}, failing_since = ${failingSince},
+        update webhook_endpoints v set failures = ${ifSame} ${failures}::int else v.failures end,
+          failing_since = ${ifSame} ${failingSince}::timestamptz else v.failing_since end,
           claimable_at = coalesce(${claimableAt}, v.claimable_at)
         where ${isThat(endpoint, V)} and v.claims = ${endpoint.claims}
         returning 1
@@ -109,7 +112,8 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
           last_status = r.last_status, last_error = r.last_error, delivered_at = r.delivered_at
         from ${RESULT.from(rows)}
         where d.tenant_id = r.tenant_id and d.webhook_endpoint_id = r.webhook_endpoint_id and d.event_id = r.event_id
-          and d.status not in ('delivered', 'failed') and exists (select 1 from changed)
+          and d.status not in ('delivered', 'failed') and (r.status = 'delivered' or d.next_attempt_at <= ${readAt})
+          and exists (select 1 from changed)
           ${inTenant(endpoint.tenantId)}
       )
       ${IF_CHANGED}`)
@@ -118,7 +122,7 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
 
     ...postgresDeliveries(query, notify),
 
-    sweep: async (endpoint, error, max) => {
+    sweep: async (endpoint, error, max, isLast) => {
       const isDeleted = endpoint.status === 'deleted'
       const order = isDeleted
         ? sql`order by d.event_id`
@@ -138,7 +142,7 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
           and d.event_id = due.event_id ${inTenant(endpoint.tenantId)}
       ), ended as (
         delete from webhook_endpoints v
-        where ${isThat(endpoint, V)} and v.status = 'deleted' and ${isDeleted}::boolean and (select count(*) from due) < ${max}
+        where ${isThat(endpoint, V)} and v.status = 'deleted' and ${isDeleted && isLast}::boolean and (select count(*) from due) < ${max}
       )
       select count(*)::int as found from due`
       return row?.found === max

@@ -22,11 +22,12 @@ const LIST = `
   select ${SHOWN} from webhook_endpoints where tenant_id = :tenantId and status <> 'deleted'
   order by webhook_endpoint_id`
 const ADD = insertInto('webhook_endpoints', COLUMNS.webhook_endpoints)
-const IF_ENABLED = "iif(status <> 'enabled' and :status = 'enabled'"
+const IS_ENABLED = "status <> 'enabled' and :status = 'enabled'"
+const IF_FRESH = `iif(url <> :url or ${IS_ENABLED}`
 const CHANGE = `
   update webhook_endpoints set (${CHANGING}) = (${valuesFor(CHANGING)}),
-    failures = ${IF_ENABLED}, 0, failures), failing_since = ${IF_ENABLED}, null, failing_since),
-    claimable_at = ${IF_ENABLED}, :updatedAt, claimable_at)
+    failures = ${IF_FRESH}, 0, failures), failing_since = ${IF_FRESH}, null, failing_since),
+    claimable_at = iif(${IS_ENABLED}, :updatedAt, claimable_at)
   where ${OF_ENDPOINT} and updated_at = :lastUpdatedAt`
 
 const PENDING = "webhook_deliveries where status = 'pending'"
@@ -72,13 +73,14 @@ const DELIVERIES = `
 const DELIVERY = `select ${SHOWN_DELIVERY}, e.type ${OF_EVENT} and d.event_id = :eventId`
 
 const SETTLE = `
-  update webhook_endpoints set failures = :failures, failing_since = :failingSince,
+  update webhook_endpoints set failures = iif(url = :url, :failures, failures),
+    failing_since = iif(url = :url, :failingSince, failing_since),
     claimable_at = coalesce(:claimableAt, claimable_at)
   where ${CLAIMED}`
 const SETTLE_DELIVERY = `
   update webhook_deliveries set status = :status, attempts = :attempts, next_attempt_at = :nextAttemptAt,
     last_status = :lastStatus, last_error = :lastError, delivered_at = :deliveredAt
-  where ${OF_DELIVERY}`
+  where ${OF_DELIVERY} and (:status = 'delivered' or next_attempt_at <= :readAt)`
 const STATUS = `select status from webhook_endpoints where ${CLAIMED}`
 const FAIL = `
   update webhook_deliveries set status = 'failed', next_attempt_at = null, last_error = :error
@@ -92,7 +94,7 @@ const LOOKED_AT = `
     select event_id from events where tenant_id = :tenantId and event_id > :afterEventId order by event_id limit :max)`
 // What waits for its number gets its delivery with it.
 const REPLAY = `
-  ${DELIVER} and w.webhook_endpoint_id = :webhookEndpointId and w.status <> 'deleted' and e.sequence is not null
+  ${DELIVER} and w.webhook_endpoint_id = :webhookEndpointId and w.status = 'enabled' and e.sequence is not null
     and e.event_id > :afterEventId and e.event_id <= :lastEventId
   on conflict do update ${AGAIN} where status <> 'delivered' or :delivered`
 const BACKLOG = `
@@ -145,17 +147,18 @@ export const sqliteWebhooks = (database: Database, waiting: () => void): Webhook
   settle: (endpoint, results, state) =>
     database.write(() => {
       const isClaimed = database.run(SETTLE, { ...endpoint, ...state }) > 0
-      for (const result of isClaimed ? results : []) database.run(SETTLE_DELIVERY, { ...endpoint, ...result })
+      for (const result of isClaimed ? results : [])
+        database.run(SETTLE_DELIVERY, { ...endpoint, ...state, ...result })
       return isClaimed
     }),
 
-  sweep: (endpoint, error, max) =>
+  sweep: (endpoint, error, max, isLast) =>
     database.write(() => {
       const status = database.get<StoredEndpoint>(STATUS, endpoint)?.status
       if (status === undefined || status === 'enabled') return false
       const values = { ...endpoint, error, max, beforeEventId: AFTER_ALL_IDS }
       const swept = database.run(status === 'deleted' ? EXPIRE_DELIVERIES : FAIL, values)
-      if (status === 'deleted' && swept < max) database.run(DELETE, endpoint)
+      if (status === 'deleted' && isLast && swept < max) database.run(DELETE, endpoint)
       return swept === max
     }),
 

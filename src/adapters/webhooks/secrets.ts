@@ -30,11 +30,6 @@ export const createSecrets = (key: Buffer | null): Secrets => {
       const secret = SECRET_PREFIX + randomBytes(32).toString('base64')
       return { secret, sealed: seal(secret) }
     },
-    open: (sealed) => {
-      const secret = sealed.startsWith(SECRET_PREFIX) ? sealed : orNull(() => opened(sealed))
-      if (secret === null)
-        throw new Error('a webhook secret was encrypted with a SECRETS_KEY that is not set now')
-      return secret
-    },
+    open: (sealed) => (sealed.startsWith(SECRET_PREFIX) ? sealed : orNull(() => opened(sealed))),
   }
 }

@@ -8,7 +8,7 @@ import { signatureHeaders } from './signature.ts'
 
 /** What is read of an answer's body: a connection can serve again only after that. */
 const ANSWER_BYTES_MAX = 65_536
-const IDLE_MS_MAX = 30_000
+const IDLE_MS_MAX = 5_000
 
 type Deps = {
   readonly addresses: Addresses
@@ -18,7 +18,7 @@ type Deps = {
   readonly msMax: number
 }
 
-/** Sends webhooks over connections that are kept alive. An answer is 2xx, or an error: redirects are not followed. */
+/** Sends webhooks. An answer is 2xx, or an error: redirects are not followed. */
 export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps): SendWebhook => {
   const options = { keepAlive: true, timeout: IDLE_MS_MAX }
   const agents = { 'http:': new http.Agent(options), 'https:': new https.Agent(options) }
@@ -37,7 +37,7 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
     return answerTo(request(url, { method: 'POST', agent, lookup, headers, signal }).end(webhook.body))
   }
 
-  return async (webhook, stop) => {
+  return async (webhook, stop, isKept = true) => {
     const ending = new AbortController()
     const { signal } = ending
     const onStop = () => ending.abort(new Error('The service is stopping.'))
@@ -49,7 +49,7 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
       const why = addresses.checkUrl(webhook.url)
       if (why !== null) throw new Error(`The URL ${why}.`)
       // A receiver may close an idle connection in the moment in which it is used again.
-      const answer = await call(webhook, signal, true).catch((error) => {
+      const answer = await call(webhook, signal, isKept).catch((error) => {
         if (!error.wasReused) throw error
         return call(webhook, signal, false)
       })

@@ -12,7 +12,7 @@ export type StoredEndpoint = EndpointWant &
     readonly status: WebhookEndpoint['status'] | 'deleted'
     /** As sealed: see `Secrets`. */
     readonly secret: string
-    /** Signs too until then, after a rotation. */
+    /** Sign too until then, after rotations: newest first, separated by spaces. */
     readonly previousSecret: string | null
     readonly previousSecretUntil: Timestamp | null
     /** Its place among the endpoints of its tenant, from 1; null once it is deleted. */
@@ -29,10 +29,12 @@ export type StoredDelivery = Omit<ShownDelivery, 'type'>
 export type DueDelivery = Pick<StoredDelivery, 'attempts'> & { readonly event: StoredEvent }
 /** What became of an attempt. */
 export type DeliveryResult = Omit<StoredDelivery, keyof EndpointWant | 'createdAt'>
-/** What attempts mean for their endpoint. */
+/** What attempts mean for their endpoint. Its failures are not saved if its URL has changed meanwhile. */
 export type EndpointState = Pick<StoredEndpoint, 'failures' | 'failingSince'> & {
   /** When it may be claimed again; null: the lease goes on. */
   readonly claimableAt: Timestamp | null
+  /** When the deliveries were read. One that has become due since was asked for again: only a success ends it. */
+  readonly readAt: Timestamp
 }
 
 /** The part of a store that keeps webhook endpoints and what is delivered to them. */
@@ -43,7 +45,7 @@ export type Webhooks = {
   add(endpoint: StoredEndpoint): Promise<Recorded>
   /**
    * Saves an endpoint whose `updatedAt` is still that one, with this event, even if the tenant uses no events; not its
-   * failures, which a sender may count meanwhile. If that enables it, it has none, and is claimable at once.
+   * failures, which a sender may count meanwhile. Enabling it, or another URL, ends them; enabling makes it claimable at once.
    */
   change(endpoint: StoredEndpoint, lastUpdatedAt: Timestamp, event?: NewEvent): Promise<Recorded>
   /**
@@ -61,9 +63,9 @@ export type Webhooks = {
   ): Promise<boolean>
   /**
    * For an endpoint that is not enabled: fails up to `max` pending deliveries if it is disabled, deletes up to `max`
-   * deliveries if it is deleted, and then the endpoint itself. Answers whether there may be more.
+   * deliveries if it is deleted, and then, with `isLast`, the endpoint itself. Answers whether there may be more.
    */
-  sweep(endpoint: ClaimedEndpoint, error: string, max: number): Promise<boolean>
+  sweep(endpoint: ClaimedEndpoint, error: string, max: number, isLast: boolean): Promise<boolean>
   /** Deliveries of an endpoint, newest event first; of one status, or all. Resumes before an event id. */
   deliveries(
     want: SliceWant & EndpointWant & { readonly status: StoredDelivery['status'] | null },
@@ -73,9 +75,9 @@ export type Webhooks = {
     want: EndpointWant & { readonly eventId: string; readonly now: Timestamp },
   ): Promise<ShownDelivery | null>
   /**
-   * Delivers again, from now on: of the first `max` events after an id, those whose type the endpoint takes; a delivery that
+   * Delivers again to an enabled endpoint: of the first `max` events after an id, those whose type it takes; a delivery that
    * was successful only if `delivered` is true. One that waits for its next attempt is due now. Answers how many there are, and
-   * the last event looked at; null if that was all.
+   * the last event looked at; null if that was all. `overtaken`: by a write of the same deliveries.
    */
   replay(
     want: EndpointWant & {
@@ -84,7 +86,7 @@ export type Webhooks = {
       readonly now: Timestamp
       readonly max: number
     },
-  ): Promise<{ readonly made: number; readonly lastEventId: string | null }>
+  ): Promise<{ readonly made: number; readonly lastEventId: string | null } | 'overtaken'>
   /** For the metrics: how many deliveries are pending, up to a bound, and since when the oldest of those counted. */
   backlog(countMax: number): Promise<Backlog>
 }
@@ -93,8 +95,8 @@ export type Webhooks = {
 export type Secrets = {
   /** A new secret, `whsec_` and 32 bytes in base64, and how it is stored. */
   readonly issue: () => { readonly secret: string; readonly sealed: string }
-  /** Throws if it was sealed with another key. */
-  readonly open: (sealed: string) => string
+  /** Null if it was sealed with another key. */
+  readonly open: (sealed: string) => string | null
 }
 /** A webhook to send: the bytes of its body are signed with each secret. */
 export type Webhook = {
@@ -110,5 +112,5 @@ export type WebhookAnswer = {
   readonly error: string | null
   readonly retryAfterMs: number | null
 }
-/** Sends one webhook within its time limit. Never throws. */
-export type SendWebhook = (webhook: Webhook, stop: AbortSignal) => Promise<WebhookAnswer>
+/** Sends one webhook within its time limit, over a connection that is kept for others unless `isKept` is false. Never throws. */
+export type SendWebhook = (webhook: Webhook, stop: AbortSignal, isKept?: boolean) => Promise<WebhookAnswer>

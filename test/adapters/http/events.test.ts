@@ -69,7 +69,7 @@ t.test(
   '200: nothing of an erased person is left in the feed, and a deleted group is shown as deleted',
   async (t) => {
     const { call, log, number, newGroup } = await openFeed()
-    const { prospectId } = (await log({ email: 'ada@example.com', name: 'Ada' })).json
+    const { prospectId, prospectLogId } = (await log({ email: 'ada@example.com', name: 'Ada' })).json
     await call('POST /v0/erasures', { json: { prospectId } })
     const { pageGroupId } = await newGroup()
     await call(`DELETE /v0/page_groups/${pageGroupId}`)
@@ -78,6 +78,7 @@ t.test(
     const of = (type: string) => items.find((item) => item.type === type)?.data
     t.strictSame(of('prospect.created'), { prospectId })
     t.strictSame(of('prospect.erased'), { prospectId })
+    t.strictSame(of('prospect_log.created'), { prospectId, prospectLogId }, 'no eraser has run')
     t.match(of('page_group.updated'), { pageGroupId, status: 'deleted', deletedAt: /Z$/ })
   },
 )

@@ -373,6 +373,7 @@ const ELSEWHERE = [
   'event_not_found',
   'webhook_endpoint_not_found',
   'delivery_not_found',
+  'webhook_endpoint_disabled',
 ]
 
 t.test('every problem there is stands in the table', async (t) => {

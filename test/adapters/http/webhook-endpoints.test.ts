@@ -7,11 +7,12 @@ const URL_OK = 'https://example.com/hooks'
 const NOW = '2026-01-01T00:00:00.000Z'
 const ENDPOINTS = '/v0/webhook_endpoints'
 
-const openEndpoints = async () => {
+const openEndpoints = async (options: Parameters<typeof openScene>[0] = {}) => {
   const sent: Webhook[] = []
   const answers: WebhookAnswer[] = []
   const DELIVERED = { status: 204, error: null, retryAfterMs: null }
   const scene = await openScene({
+    ...options,
     send: async (webhook) => {
       sent.push(webhook)
       return answers.shift() ?? DELIVERED
@@ -123,6 +124,20 @@ t.test('200: the given fields change, and the others stay', async (t) => {
   t.match(await call(`PATCH ${path}`, { json: { status: 'deleted' } }), { status: 400 })
 })
 
+t.test('200: another URL has no failures', async (t) => {
+  const { call, create, store, owner } = await openEndpoints()
+  await create()
+  const [found] = await store.webhooks.list(owner.tenantId)
+  const webhookEndpointId = `webhookendpoint_${'0'.repeat(26)}`
+  const failing = { failures: 12, failingSince: NOW }
+  if (found) await store.webhooks.add({ ...found, ...failing, webhookEndpointId, slot: 2 })
+  const path = `${ENDPOINTS}/${webhookEndpointId}`
+  t.match((await call(`PATCH ${path}`, { json: { url: URL_OK } })).json, failing)
+  const url = 'https://example.com/v2'
+  t.match((await call(`PATCH ${path}`, { json: { url } })).json, { url, failures: 0, failingSince: null })
+  t.match((await call(`GET ${path}`)).json, { url, failures: 0, failingSince: null })
+})
+
 t.test('200: enabling an endpoint that the service disabled forgets its failures', async (t) => {
   const { call, create, store, owner } = await openEndpoints()
   await create()
@@ -165,6 +180,11 @@ t.test('200: after a rotation both secrets sign until the overlap is over', asyn
   clock.advance(24 * 3_600_000)
   t.strictSame(await signers(), [second])
   const third = await rotated({ overlapHours: 1 })
+  t.strictSame(await signers(), [third, second])
+  const others = [await rotated({ overlapHours: 2 }), await rotated({ overlapHours: 2 })].reverse()
+  t.strictSame(await signers(), [...others, third, second], 'answers may be lost')
+  const latest = await rotated({ overlapHours: 1 })
+  t.strictSame(await signers(), [latest, ...others, third], 'at most three old ones')
   const fourth = await rotated({ overlapHours: 0 })
   t.equal(new Set([secret, second, third, fourth]).size, 4)
   t.strictSame(await signers(), [fourth])
@@ -182,7 +202,10 @@ t.test('200: a rotation replaces a secret whose SECRETS_KEY was lost', async (t)
   if (!found) throw new Error('no endpoint')
   await store.webhooks.change({ ...found, secret: 'v1:sealed' }, found.updatedAt)
   const test = () => call(`POST ${ENDPOINTS}/${webhookEndpointId}/test`)
-  t.equal((await test()).status, 500)
+  t.strictSame((await test()).json, {
+    ...{ delivered: false, statusCode: null, durationMs: 0 },
+    error: `The secret of ${webhookEndpointId} cannot be decrypted with this SECRETS_KEY. Rotate it.`,
+  })
   const { secret } = (await call(`POST ${ENDPOINTS}/${webhookEndpointId}/rotate_secret`)).json
   t.match(await test(), { status: 200, json: { delivered: true } })
   t.strictSame(sent.pop()?.secrets, [secret])
@@ -273,7 +296,7 @@ t.test('202: an event is delivered again, with all its attempts', async (t) => {
     if (claimed === undefined) throw new Error('it is claimable')
     const failed = { attempts: 10, nextAttemptAt: null, lastStatus: 503, lastError: 'No.', deliveredAt: null }
     await store.webhooks.settle(claimed, [{ eventId, status: 'failed', ...failed }], {
-      ...{ failures: 10, failingSince: NOW, claimableAt: null },
+      ...{ failures: 10, failingSince: NOW, claimableAt: null, readAt: NOW },
     })
   }
   await settle()
@@ -296,17 +319,61 @@ t.test('202: a replay delivers what was not delivered, or all', async (t) => {
   const replay = (json: object, { webhookEndpointId } = late) =>
     call(`POST ${ENDPOINTS}/${webhookEndpointId}/replay`, { json })
   const since = '1970-01-01T00:00:00Z'
-  t.match(await replay({ since }), { status: 202, json: { deliveries: 1, nextSince: null } })
+  t.match(await replay({ since }), { status: 202, json: { deliveries: 1, nextCursor: null } })
   t.match((await deliveries(late.webhookEndpointId)).items, [{ type: 'prospect.created', status: 'pending' }])
   t.match(
     (await replay({ since, onlyUndelivered: false }, first)).json,
     { deliveries: 2 },
     'those that are pending, too',
   )
-  t.match((await replay({ since: '2026-01-02T00:00:00Z' })).json, { deliveries: 0, nextSince: null })
+  t.match((await replay({ since: '2026-01-02T00:00:00Z' })).json, { deliveries: 0, nextCursor: null })
   const wrong = await replay({ since: 'yesterday', onlyUndelivered: 1 })
   t.match(wrong.json, problemFor(wrong, 'invalid_request', 400, SEE_ERRORS))
   t.match(wrong.json, { errors: [{ pointer: '/since' }, { pointer: '/onlyUndelivered' }] })
+  t.match((await replay({ cursor: 'x' })).json, { errors: [{ pointer: '/cursor' }] })
+  t.match((await replay({})).json, {
+    errors: [{ pointer: '/since', detail: 'is required without a cursor' }],
+  })
+})
+
+t.test('202: a replay goes on from its cursor, exactly', async (t) => {
+  const { call, create, logged } = await openEndpoints({
+    storeAs: ({ webhooks, ...store }) => ({
+      ...store,
+      webhooks: { ...webhooks, replay: (want) => webhooks.replay({ ...want, max: 2 }) },
+    }),
+  })
+  const { webhookEndpointId } = await create()
+  // All in one moment.
+  for (let i = 0; i < 3; i++) await logged()
+  const made: unknown[] = []
+  for (let from: object | null = { since: '1970-01-01T00:00:00Z' }; from && made.length < 9; ) {
+    const { json } = await call(`POST ${ENDPOINTS}/${webhookEndpointId}/replay`, { json: from })
+    made.push(json['deliveries'])
+    from = json['nextCursor'] === null ? null : { cursor: json['nextCursor'] }
+  }
+  t.strictSame(made, [2, 2, 2, 0])
+})
+
+t.test('409: nothing is delivered again to a disabled endpoint', async (t) => {
+  const { call, create, logged, deliveries } = await openEndpoints()
+  const { webhookEndpointId } = await create()
+  await logged()
+  const { items } = await deliveries(webhookEndpointId)
+  const path = `${ENDPOINTS}/${webhookEndpointId}`
+  await call(`PATCH ${path}`, { json: { status: 'disabled' } })
+  const again = [
+    () => call(`POST ${path}/deliveries/${items[0]?.eventId}/retry`),
+    () => call(`POST ${path}/replay`, { json: { since: NOW } }),
+  ]
+  for (const ask of again) {
+    const answer = await ask()
+    const detail = 'Enable the endpoint first.'
+    t.strictSame(answer.json, problemFor(answer, 'webhook_endpoint_disabled', 409, detail))
+  }
+  t.strictSame((await deliveries(webhookEndpointId)).items, items)
+  await call(`PATCH ${path}`, { json: { status: 'enabled' } })
+  for (const ask of again) t.equal((await ask()).status, 202)
 })
 
 t.test('404: what is missing, deleted, or of another tenant', async (t) => {

@@ -4,8 +4,6 @@ import t from 'tap'
 import { createSecrets } from '../../../src/adapters/webhooks/secrets.ts'
 import { signatureHeaders } from '../../../src/adapters/webhooks/signature.ts'
 
-const OTHER_KEY = /SECRETS_KEY/
-
 t.test('a secret is encrypted with the key, each time differently', async (t) => {
   const secrets = createSecrets(randomBytes(32))
   const { secret, sealed } = secrets.issue()
@@ -24,10 +22,10 @@ t.test('without a key it is stored as it is, and can still be read once a key is
 t.test('one that was encrypted with another key, or was changed, is not opened', async (t) => {
   const key = randomBytes(32)
   const { sealed } = createSecrets(key).issue()
-  t.throws(() => createSecrets(null).open(sealed), OTHER_KEY)
-  t.throws(() => createSecrets(randomBytes(32)).open(sealed), OTHER_KEY)
+  t.equal(createSecrets(null).open(sealed), null)
+  t.equal(createSecrets(randomBytes(32)).open(sealed), null)
   for (const changed of [`${sealed.slice(0, -8)}AAAAAAA=`, 'v1:', 'v1:AAAA', 'v2:AAAA', ''])
-    t.throws(() => createSecrets(key).open(changed), OTHER_KEY)
+    t.equal(createSecrets(key).open(changed), null)
 })
 
 const body = '{"type":"prospect.created","timestamp":"2026-01-01T00:00:00.000Z","data":{"name":"Zoë 🌷"}}'

@@ -22,7 +22,8 @@ const sender = ({
 }: Settings & { msMax?: number; clock?: () => number }) => {
   const addresses = createAddresses({ ...LOCAL, ...settings })
   const send = createSendWebhook({ addresses, clock, userAgent: 'prospect-pages/1', msMax })
-  return (url: string, stop = GOING_ON) => send({ url, body, secrets: [SECRET], eventId: 'event_01' }, stop)
+  return (url: string, stop = GOING_ON, isKept = true) =>
+    send({ url, body, secrets: [SECRET], eventId: 'event_01' }, stop, isKept)
 }
 const listening = async (t: Test, server: Server): Promise<string> => {
   const sockets = new Set<Socket>()
@@ -192,6 +193,18 @@ t.test('connections are kept alive, and one that was closed meanwhile is replace
   const url = `http://${await listening(t, server)}`
   for (let i = 0; i < 3; i++) t.match(await send(url), { status: 200, error: null })
   t.strictSame(requests, [3, 1])
+})
+
+t.test('a connection that is not to be kept is closed', async (t) => {
+  const seen: unknown[] = []
+  const url = await receiver(t, ({ headers }, response) => {
+    seen.push(headers.connection)
+    response.end()
+  })
+  const send = sender({})
+  await send(url)
+  await send(url, GOING_ON, false)
+  t.strictSame(seen, ['keep-alive', 'close'])
 })
 
 t.test('a connection that dies with its first request is a failure, not a second request', async (t) => {
