@@ -24,7 +24,7 @@ import {
   until,
 } from '../support/program.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(280_000)
 // Every command is a process, and starting them takes most of the time: two databases at a time.
 t.jobs = 2
 type Refusal = { readonly code: string; readonly database?: string; readonly remedy?: string }
