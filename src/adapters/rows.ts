@@ -1,6 +1,5 @@
 import type { StoredApiKey } from '../core/ports/api-keys.ts'
 import type { StoredErasure } from '../core/ports/erasures.ts'
-import type { StoredPageGroup } from '../core/ports/page-groups.ts'
 import type { NewPageRow, NewVersionRow, PageWant, StoredPage, StoredVersion } from '../core/ports/pages.ts'
 import type { StoredLog } from '../core/ports/prospect-logs.ts'
 import type { Settlement } from '../core/ports/versions.ts'
@@ -141,27 +140,6 @@ export const ERASURE_SHOWN = without(COLUMNS.erasures, 'pass', 'position', 'atte
 export const newErasureRow = (erasure: StoredErasure) => {
   return { ...erasure, pass: 1 as 1 | 2, position: '', attempts: 0, claimableAt: erasure.requestedAt }
 }
-
-type JsonColumn = 'actions' | 'footerLinks' | 'scripts'
-export type PageGroupRow = Omit<StoredPageGroup, JsonColumn> & Readonly<Record<JsonColumn, string>>
-export const storedPageGroup = (row: PageGroupRow): StoredPageGroup => ({
-  // Named one by one: a copy by `...` takes three times as long.
-  pageGroupId: row.pageGroupId,
-  tenantId: row.tenantId,
-  brandId: row.brandId,
-  name: row.name,
-  title: row.title,
-  pageContext: row.pageContext,
-  status: row.status,
-  pagesCount: row.pagesCount,
-  actions: { rawJson: row.actions },
-  footerLinks: { rawJson: row.footerLinks },
-  scripts: { rawJson: row.scripts },
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-  deletedAt: row.deletedAt,
-  headerActionId: row.headerActionId,
-})
 
 /** Scopes are read as one text: `a b` from SQLite, `{a,b}` from PostgreSQL. */
 export type ApiKeyRow = Omit<StoredApiKey, 'scopes'> & { readonly scopes: string }

@@ -47,9 +47,7 @@ export const checked = <Input>(
   }
   const { output, faults: found } = checkShape(shape, values, isList ? 'parameter' : 'pointer')
   const detail = 'must be { rawJson }: the text of a JSON value'
-  const faults: Fault[] = found.map((fault) =>
-    notTexts.has(fault['pointer']) ? { ...fault, detail } : fault,
-  )
+  const faults: Fault[] = found.map((one) => (notTexts.has(one['pointer']) ? { ...one, detail } : one))
   const words = new Set(faults.map(({ detail, pointer, parameter }) => `${pointer ?? parameter} ${detail}`))
   refuseFaults(faults, `Invalid input: ${[...words].join('; ')}.`)
   return withTexts(output, texts)

@@ -40,9 +40,9 @@ export const createPageGroup =
       }
       const now = isoTime(clock())
       const status = wanted.status ?? 'active'
-      const group: StoredPageGroup = {
-        tenantId,
+      const pageGroup: StoredPageGroup = {
         pageGroupId: newId('pagegroup'),
+        tenantId,
         brandId: await brandFor(store, tenantId, wanted.brandId),
         name: wanted.name,
         title: wanted.title,
@@ -52,18 +52,17 @@ export const createPageGroup =
         actions,
         footerLinks,
         scripts,
-        headerActionId: wanted.headerActionId ?? null,
         createdAt: now,
         updatedAt: now,
         deletedAt: status === 'deleted' ? now : null,
+        headerActionId: wanted.headerActionId ?? null,
       }
-      const { pageGroupId } = group
+      const { pageGroupId } = pageGroup
       const recorded = await store.pageGroups.add(
-        { ...group, idempotencyKey: idempotencyKey ?? null, requestHash },
+        { ...pageGroup, idempotencyKey: idempotencyKey ?? null, requestHash },
         () => [newEvent(newId, 'page_group.created', { tenantId, apiKeyId }, { pageGroupId }, now)],
       )
-      if (recorded === 'overtaken') return recorded
-      return { ...readPageGroupOf({ ...group, revision: 1, requestHash }), replayed: false }
+      return recorded === 'overtaken' ? recorded : { pageGroup, revision: 1, replayed: false }
     })
 
 /** The members of a request in the order of their names: that in which they were sent makes no difference. */

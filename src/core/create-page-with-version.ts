@@ -8,7 +8,8 @@ import { keyOf } from './keys.ts'
 import { newEvent } from './new-event.ts'
 import { attemptEach, type Outcome } from './outcome.ts'
 import type { Requester } from './ports/events.ts'
-import type { KnownPages, NewPageRow, PageWants } from './ports/pages.ts'
+import type { PageGroupRead } from './ports/page-groups.ts'
+import type { KnownPages, NewPageRow } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import type { NewId } from './ports/world.ts'
 import { isoTime } from './times.ts'
@@ -37,7 +38,8 @@ export const createPagesWithVersion =
     return decideAndSave(inputs, {
       recall: (inputs) =>
         store.pages.recall({
-          groups: groupsOf(inputs),
+          // Each group once, however many pages it gets.
+          groups: [...new Map(inputs.map((input) => [groupKeyOf(input), input])).values()],
           keys: inputs.flatMap(({ tenantId, pageGroupId, idempotencyKey }) =>
             idempotencyKey === undefined ? [] : [{ tenantId, pageGroupId, idempotencyKey }],
           ),
@@ -47,16 +49,11 @@ export const createPagesWithVersion =
     })
   }
 
-/** Each group once, however many pages it gets. */
-const groupsOf = (inputs: readonly PageToCreate[]): PageWants['groups'] => [
-  ...new Map(inputs.map((input) => [keyOf(input.tenantId, input.pageGroupId), input])).values(),
-]
+const groupKeyOf = ({ tenantId, pageGroupId }: PageGroupRead) => keyOf(tenantId, pageGroupId)
 
 /** Pure. A page sees what was decided for those before it in the list. */
 const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string, newId: NewId) => {
-  const groups = new Map(
-    known.groups.map((group) => [keyOf(group.tenantId, group.pageGroupId), { ...group }]),
-  )
+  const groups = new Map(known.groups.map((group) => [groupKeyOf(group), { ...group }]))
   const earlier = earlierRequests<Created>(
     known.pages.map((page) => [keyOf(page.tenantId, page.pageGroupId, page.idempotencyKey), page]),
     ({ pageId }) => ({ pageId }),
@@ -66,7 +63,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
   const createOne = (input: PageToCreate): PageCreation => {
     const { tenantId, pageGroupId, customName = null, supplementaryContext = null } = input
     const { idempotencyKey = null, content } = input
-    const group = groups.get(keyOf(tenantId, pageGroupId))
+    const group = groups.get(groupKeyOf(input))
     if (group === undefined) return pageGroupNotFound()
 
     const key = idempotencyKey === null ? null : keyOf(tenantId, pageGroupId, idempotencyKey)

@@ -21,11 +21,9 @@ export const getPages =
 export const loadPage = async ({ pages }: Needs<'pages'>['store'], want: PageWant, withContent = false) =>
   existingPage((await pages.find([want], withContent))[0])
 
-const existingPage = (found: FoundPage | undefined): StoredPageWithVersions => {
+const existingPage = (found: FoundPage = 'page_not_found'): StoredPageWithVersions => {
   if (found === 'page_group_not_found') return pageGroupNotFound()
-  if (found === 'page_not_found' || found === undefined)
-    return refuse('page_not_found', 'Page not found in this group.')
-  return found
+  return found === 'page_not_found' ? refuse(found, 'Page not found in this group.') : found
 }
 
 export const readPageOf = (page: StoredPageWithVersions): ReadPage => ({

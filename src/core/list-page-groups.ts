@@ -1,8 +1,8 @@
 import type { PageGroup, PageGroupQuery, PageGroupSlice } from '../shapes/page-group.ts'
 import { brandsOf } from './create-tenant.ts'
 import { DomainFailure } from './failures.ts'
+import { pageGroupOf } from './get-page-group.ts'
 import { attemptEach, type Outcome } from './outcome.ts'
-import type { StoredPageGroup } from './ports/page-groups.ts'
 import type { Needs } from './ports/store.ts'
 import { slicesOf } from './slices.ts'
 
@@ -37,21 +37,3 @@ export const listAllPageGroups = ({ store }: Pick<Needs<'pageGroups' | 'tenants'
       cursor = slice.nextCursor
     } while (cursor !== undefined)
   }
-
-export const pageGroupOf = (group: StoredPageGroup): PageGroup => ({
-  pageGroupId: group.pageGroupId,
-  tenantId: group.tenantId,
-  brandId: group.brandId,
-  name: group.name,
-  title: group.title,
-  pageContext: group.pageContext,
-  status: group.status,
-  pagesCount: group.pagesCount,
-  actions: group.actions,
-  footerLinks: group.footerLinks,
-  scripts: group.scripts,
-  createdAt: group.createdAt,
-  updatedAt: group.updatedAt,
-  deletedAt: group.deletedAt,
-  headerActionId: group.headerActionId,
-})

@@ -77,8 +77,7 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs 
     await Promise.all([...byTenant].map((ofTenant) => settle(...ofTenant).catch(keepError)))
   }
 
-  const eventOf = (done: Settlement) => {
-    const { tenantId, pageGroupId, pageId, versionId, status } = done as Ended
+  const eventOf = ({ tenantId, pageGroupId, pageId, versionId, status }: Ended) => {
     const ids = { pageGroupId, pageId, versionId }
     return newEvent(newId, `page_version.${status as EventStatus}`, { tenantId }, ids, isoTime(clock()))
   }
@@ -86,12 +85,9 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs 
   /** A version that is not published, because a newer one is by now, is ready. */
   const settle = async (tenantId: string, those: readonly Ended[]): Promise<void> => {
     const saved = new Set(await store.versions.settle(tenantId, those, eventOf))
-    const overtaken = those.flatMap((one) =>
-      one.status === 'published' && !saved.has(one.versionId)
-        ? [{ ...one, status: finished(false) } as const]
-        : [],
-    )
-    if (overtaken.length > 0) await store.versions.settle(tenantId, overtaken, eventOf)
+    const overtaken = those.filter(({ status, versionId }) => status === 'published' && !saved.has(versionId))
+    const ready = overtaken.map((one) => ({ ...one, status: finished(false) }) as Ended)
+    if (ready.length > 0) await store.versions.settle(tenantId, ready, eventOf)
   }
 
   return async (stop: AbortSignal, woken?: Promise<void>): Promise<boolean> => {

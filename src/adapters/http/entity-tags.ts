@@ -16,25 +16,21 @@ const measured = (json: string): { readonly etag: string; readonly length: strin
 }
 
 type Written = { readonly text: string; readonly etag?: string; readonly length?: string }
-/** An answer as JSON, and its tag if it has a revision or is that of a read. */
-const write = ({ body, revision }: Answer, { method, write = JSON.stringify }: Route): Written => {
-  const json = body === undefined ? '' : write(body)
-  const text = json && `${json}\n`
-  if (revision !== undefined)
-    return { text, etag: `"r${revision}"`, length: String(Buffer.byteLength(json) + 1) }
-  return method === 'GET' ? { text, ...measured(json) } : { text }
-}
-
-/** Callers that read the same at the same moment share one answer, one after the other. It is written and measured once. */
+/**
+ * Writes an answer as JSON, with a tag if it has a revision or is that of a read. Callers that read the same at the same
+ * moment share one answer, one after the other: it is written and measured once.
+ */
 export const createWrite = () => {
   let last: object | undefined
   let written: Written = { text: '' }
-  return (answer: Answer, route: Route): Written => {
-    if (route.method !== 'GET') return write(answer, route)
-    if (answer.body !== last) {
-      written = write(answer, route)
-      last = answer.body
-    }
+  return ({ body, revision }: Answer, { method, write }: Route): Written => {
+    if (body === last) return written
+    const json = body === undefined ? '' : write(body)
+    const text = json && `${json}\n`
+    last = body
+    if (revision !== undefined)
+      written = { text, etag: `"r${revision}"`, length: String(Buffer.byteLength(json) + 1) }
+    else written = method === 'GET' ? { text, ...measured(json) } : { text }
     return written
   }
 }
@@ -53,8 +49,5 @@ export const isKnown = (request: Pick<ApiRequest, 'headers'>, etag: string | und
 export const revisionsIn = (request: Pick<ApiRequest, 'headers'>): readonly number[] | undefined => {
   const given = headerOf(request, 'if-match')
   if (given === undefined || given.trim() === '*') return undefined
-  return tagsIn(given).flatMap((tag) => {
-    const [, revision] = /^"r([1-9]\d{0,14})"$/.exec(tag) ?? []
-    return revision === undefined ? [] : [Number(revision)]
-  })
+  return tagsIn(given).flatMap((tag) => Number(/^"r([1-9]\d{0,14})"$/.exec(tag)?.[1]) || [])
 }

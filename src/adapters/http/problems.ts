@@ -5,6 +5,12 @@ export type ProblemCode = FailureKind | 'internal_error'
 type Problem = { readonly status: number; readonly title: string; readonly explanation: string }
 
 const row = (status: number, title: string, explanation: string): Problem => ({ status, title, explanation })
+const missing = (what: string, more = ''): Problem =>
+  row(
+    404,
+    `${what} not found`,
+    `The tenant of this API key has no ${what.toLowerCase()} with this id.${more}`,
+  )
 
 /** How each failure appears in HTTP. `/problems/{code}` answers one row; `openapi.json` lists them all. */
 export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
@@ -42,27 +48,15 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   ),
   page_not_found: row(404, 'Page not found', 'The page group has no page with this id.'),
   version_not_found: row(404, 'Version not found', 'The page has no version with this id.'),
-  prospect_not_found: row(
-    404,
-    'Prospect not found',
-    'The tenant of this API key has no prospect with this id. Omit `prospectId` to find or create one by email.',
-  ),
+  prospect_not_found: missing('Prospect', ' Omit `prospectId` to find or create one by email.'),
   prospect_log_not_found: row(
     404,
     'Prospect log not found',
     'The tenant of this API key has no logged activity with this id. It may have been erased, or its retention time is over.',
   ),
-  erasure_not_found: row(404, 'Erasure not found', 'The tenant of this API key has no erasure with this id.'),
-  event_not_found: row(
-    404,
-    'Event not found',
-    'The tenant of this API key has no event with this id. Events are kept for a limited time.',
-  ),
-  webhook_endpoint_not_found: row(
-    404,
-    'Webhook endpoint not found',
-    'The tenant of this API key has no webhook endpoint with this id.',
-  ),
+  erasure_not_found: missing('Erasure'),
+  event_not_found: missing('Event', ' Events are kept for a limited time.'),
+  webhook_endpoint_not_found: missing('Webhook endpoint'),
   delivery_not_found: row(404, 'Delivery not found', 'The webhook endpoint has no delivery of this event.'),
   method_not_allowed: row(405, 'Method not allowed', 'The `Allow` header lists the allowed methods.'),
   page_group_not_active: row(
@@ -138,12 +132,9 @@ export const problem = (
   basePath = '',
 ): ApiResponse => {
   const { status, title, explanation } = PROBLEMS[code]
-  const { errors, prospectId, prospectLogId, requiredScope, allow, retryAfterS } = failure?.facts ?? {}
-  const { pageGroupId, pageId, versionId, revision } = failure?.facts ?? {}
+  const { allow, retryAfterS, ...facts } = failure?.facts ?? {}
   const type = `${basePath}/problems/${code}`
   const detail = failure?.message ?? explanation
-  const ids = { prospectId, prospectLogId, pageGroupId, pageId, versionId }
-  const facts = { errors, ...ids, revision, requiredScope }
   return {
     status,
     headers: {

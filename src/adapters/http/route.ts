@@ -1,6 +1,7 @@
 import type * as v from 'valibot'
 import type { Scope } from '../../core/ports/api-keys.ts'
 import type { UseCases } from '../../core/use-cases.ts'
+import { writeJson } from '../../json/write-json.ts'
 import { camelCase } from '../columns.ts'
 import type { QueryShape } from './parse-request.ts'
 import type { ProblemCode } from './problems.ts'
@@ -51,11 +52,10 @@ type Spec<Query, Body> = {
   readonly isBatch?: boolean
   /** True if no body means `{}`. */
   readonly bodyOptional?: boolean
-  /** Left out with status 204. */
   readonly answer?: v.GenericSchema
-  /** Serializes an answer that contains raw JSON text. */
+  /** By default `writeJson` if the answer contains JSON text, else `JSON.stringify`. */
   readonly write?: (answer: object) => string
-  /** By default 200. */
+  /** By default 200, or 204 without an answer. */
   readonly status?: number
   /**
    * In addition to those of every operation, of the ids in its path and of its cursor. With `idempotency_key_reused` the
@@ -70,6 +70,7 @@ export type Route = Spec<QueryShape, v.GenericSchema> & {
   readonly operationId: keyof UseCases
   readonly scope: Scope
   readonly status: number
+  readonly write: (answer: object) => string
   readonly problems: readonly ProblemCode[]
   readonly run: Run<never, never>
 }
@@ -88,7 +89,8 @@ export const route = <Query extends QueryShape = Nothing, Body extends v.Generic
   )
   const ofCursor: ProblemCode[] = spec.query && 'cursor' in spec.query.entries ? ['invalid_cursor'] : []
   const problems = [...ofCursor, ...ofIds, ...(spec.problems ?? [])]
-  return { status: 200, ...spec, problems, method, path, operationId, scope }
+  const write = JSON.stringify(spec.answer ?? {}).includes('"rawJson"') ? writeJson : JSON.stringify
+  return { status: spec.answer ? 200 : 204, write, ...spec, problems, method, path, operationId, scope }
 }
 const PROBLEMS_OF_IDS: Readonly<Record<string, readonly ProblemCode[]>> = {
   '/{prospect_id}': ['prospect_not_found', 'prospect_erased'],

@@ -43,7 +43,6 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
   }),
   plainRoute('DELETE', ENDPOINT, 'deleteWebhookEndpoint', 'webhooks:write', {
     summary: 'Delete a webhook endpoint',
-    status: 204,
   }),
   plainRoute('POST', `${ENDPOINT}/rotate_secret`, 'rotateWebhookSecret', 'webhooks:write', {
     summary: 'Replace the secret of a webhook endpoint',

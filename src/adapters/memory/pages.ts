@@ -62,12 +62,11 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
         if (!group) return 'page_group_not_found'
         const page = pages.byId.at(want)
         if (page === undefined) return 'page_not_found'
-        const { revision, publishedVersionId, latestVersionId } = page
-        const published = versions.byId.at({ ...page, versionId: publishedVersionId })
-        const latest = versions.byId.at({ ...page, versionId: latestVersionId }) as KeptVersion
+        const published = versions.byId.at({ ...page, versionId: page.publishedVersionId })
+        const latest = versions.byId.at({ ...page, versionId: page.latestVersionId }) as KeptVersion
         return {
           ...storedPage(page),
-          revision,
+          revision: page.revision,
           groupStatus: group.status,
           published: published ? withContent(published) : null,
           latest: storedVersion(latest),

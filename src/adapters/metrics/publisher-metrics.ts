@@ -33,17 +33,16 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
     'Calls to the naming server. Empty with the built-in namer.',
     NAMING_SECONDS,
   )()
-  const showBacklog = backlogGauges(gauge, {
-    name: 'versions_processing',
-    what: 'Versions in processing',
-    ageName: 'versions_oldest_processing_age_seconds',
-  })
 
   return {
     /** The same store, which counts the versions that are created and settled. */
     countedStore: <Kept extends Store>(store: Kept): Kept => {
       const { pages, versions } = store
-      showBacklog(versions.backlog)
+      backlogGauges(gauge, versions.backlog, {
+        name: 'versions_processing',
+        what: 'Versions in processing',
+        ageName: 'versions_oldest_processing_age_seconds',
+      })
       const counted = (recorded: Recorded, versionsCount: number): Recorded => {
         if (recorded === 'recorded') created.inc(versionsCount)
         return recorded
@@ -68,12 +67,13 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
   }
 }
 
-/** Two gauges of what waits in the whole database, once it is known how to read that. */
+/** Adds two gauges of what waits in the whole database. */
 export const backlogGauges = (
   gauge: Instruments['gauge'],
+  read: Versions['backlog'],
   { name, what, ageName }: Readonly<Record<'name' | 'what' | 'ageName', string>>,
-) => {
-  let backlog: ReturnType<typeof cachedBacklog> = async () => null
+): void => {
+  const backlog = cachedBacklog(read)
   const add = (name: string, help: string, member: 'count' | 'oldestAgeS') => {
     const collect = async (gauge: Gauge) => {
       const known = await backlog()
@@ -85,9 +85,6 @@ export const backlogGauges = (
   const bound = `${BACKLOG_MAX} means that many or more. Missing while the database cannot answer.`
   add(name, `${what} in the whole database; ${bound}`, 'count')
   add(ageName, 'Age of the oldest of those; 0 if there are none.', 'oldestAgeS')
-  return (read: Versions['backlog']): void => {
-    backlog = cachedBacklog(read)
-  }
 }
 
 /** The backlog, read at most every few seconds; null while it is not known. */

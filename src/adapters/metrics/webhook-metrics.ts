@@ -11,14 +11,13 @@ export const webhookMetrics = ({ counter, gauge }: Instruments) => {
     ['outcome'],
   )
   for (const outcome of ['delivered', 'again', 'failed']) attempts.inc({ outcome }, 0)
-  const showBacklog = backlogGauges(gauge, {
-    name: 'webhook_deliveries_pending',
-    what: 'Webhook deliveries that are pending',
-    ageName: 'webhook_deliveries_oldest_pending_age_seconds',
-  })
   return <Kept extends Store>(store: Kept): Kept => {
     const { webhooks } = store
-    showBacklog(webhooks.backlog)
+    backlogGauges(gauge, webhooks.backlog, {
+      name: 'webhook_deliveries_pending',
+      what: 'Webhook deliveries that are pending',
+      ageName: 'webhook_deliveries_oldest_pending_age_seconds',
+    })
     const settle: typeof webhooks.settle = async (endpoint, results, state) => {
       const isSaved = await webhooks.settle(endpoint, results, state)
       const made = isSaved ? results.filter(({ lastError }) => lastError !== UNREAD) : []

@@ -1,5 +1,6 @@
+import { type PageGroupRow, pageGroupOf } from '../../core/get-page-group.ts'
 import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
-import { COLUMNS, PAGE_GROUP_CHANGES, type PageGroupRow, storedPageGroup } from '../rows.ts'
+import { COLUMNS, PAGE_GROUP_CHANGES } from '../rows.ts'
 import { slicesByTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
 import { ALL_TENANTS, nothing, type Query, sql } from './sql.ts'
@@ -31,7 +32,7 @@ export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => 
       })
       return (await Promise.all(asked)).flat()
     })
-    return lists.map((list) => list.map(storedPageGroup))
+    return lists.map((list) => list.map(pageGroupOf))
   },
 
   find: async (want) => {
@@ -45,7 +46,7 @@ export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => 
           select * from page_counts c
           where c.tenant_id = ${tenantId} and c.page_group_id = l.page_group_id limit 1
         ) c`
-    return row ? { ...storedPageGroup(row), revision: row.revision, requestHash: row.requestHash } : null
+    return row ? { ...pageGroupOf(row), revision: row.revision, requestHash: row.requestHash } : null
   },
 
   tenantOf: async (pageGroupId) => {

@@ -98,10 +98,10 @@ const BYTES = sql`octet_length(l.supplementary_context)`
  */
 const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
   const isStrict = (noted: readonly Fragment[]) => isCluster && noted.length > 0
-  const settle = async (
+  const settle = async <Done extends Settlement>(
     tenantId: string,
-    settlements: readonly Settlement[],
-    eventOf?: EventOf<Settlement>,
+    settlements: readonly Done[],
+    eventOf?: EventOf<Done>,
     tries = 1,
   ): Promise<readonly string[]> => {
     const rows = settlements.map((done) => settledRow(tenantId, done))

@@ -66,10 +66,10 @@ export type Versions = {
    * is published, which it then does not save. A page without a published version takes the name of its newest one. What
    * ends raises the revision of its page.
    */
-  settle(
+  settle<Done extends Settlement>(
     tenantId: string,
-    settlements: readonly Settlement[],
-    eventOf?: EventOf<Settlement>,
+    settlements: readonly Done[],
+    eventOf?: EventOf<Done>,
   ): Promise<readonly string[]>
   /** For the metrics: how many are `processing`, up to `countMax`, and when the oldest of those was created. */
   backlog(countMax: number): Promise<Backlog>
