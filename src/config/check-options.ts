@@ -7,15 +7,20 @@ const whole = (names: RegExp, min: number, max: number): Rule => [
   (n) => n === null || (Number.isSafeInteger(n) && Number(n) >= min && Number(n) <= max),
   `must be a whole number from ${min} to ${max}`,
 ]
+const isFunction = (value: unknown) => typeof value === 'function'
+const isString = (value: unknown) => typeof value === 'string'
 /** What an option must be: the first that fits its name. */
 const RULES: readonly Rule[] = [
   [/^store$/, (value) => Object(value).watch !== undefined, 'is required, such as memoryStore()'],
-  [/^api$/, (value) => typeof value === 'function', 'must be what createApi returns'],
-  [/^sql$/, (value) => typeof value === 'function', 'must be an instance of postgres.js'],
-  [/path$|^model$/i, (value) => typeof value === 'string', 'must be a string'],
+  [/^api$/, isFunction, 'must be what createApi returns'],
+  [/^sql$/, isFunction, 'must be an instance of postgres.js'],
+  [/^(on[A-Z]\w*|clock|newId)$/, isFunction, 'must be a function'],
+  [/^namer$/, (value) => value === null || isFunction(value), 'must be a function, or null'],
+  [/path$|^model$/i, isString, 'must be a string'],
   [/^url$/, (value) => /^https?:\/\/./.test(String(value)), 'must be an http: or https: URL'],
   [/^cluster$/, (value) => value === 'citus', 'must be citus'],
   [/^secretsKey$/, (key) => key === null || Object(key).byteLength === 32, 'must be a Buffer of 32 bytes'],
+  [/^allowedHosts$/, (list) => Array.isArray(list) && list.every(isString), 'must be an array of host names'],
   [/^allowedNet/, (list) => Array.isArray(list) && list.every(isNetwork), 'must be an array of networks'],
   whole(/^prospectsRememberedMax$/, 0, 1e7),
   whole(/^eventDaysKept$/, 1, 3_650),

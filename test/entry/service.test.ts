@@ -366,6 +366,7 @@ t.test('options that are nonsense are refused in words', async (t) => {
   for (const [wrong, message] of [
     [{ secretsKey: 'x' }, 'secretsKey must be a Buffer of 32 bytes.'],
     [{ allowedNetworks: ['10.0.0.0'] }, 'allowedNetworks must be an array of networks.'],
+    [{ allowedHosts: 'x' }, 'allowedHosts must be an array of host names.'],
   ] as const)
     t.throws(() => createService({ store, webhooks: wrong as never }), { message })
   t.throws(() => postgresStore((() => {}) as never, { cluster: 'x' as never }), { message: /^cluster must/ })
@@ -379,6 +380,8 @@ t.test('options that are nonsense are refused in words', async (t) => {
     t.throws(() => gather(...(args as never as [never, never])), {
       message: /^gather needs a function, and /,
     })
+  t.throws(() => createApi({ store, onAnswered: 1 as never }), { message: 'onAnswered must be a function.' })
+  t.throws(() => createPublisher({ store, namer: 'x' as never }), { message: /^namer must be a function/ })
   const tooLong = { message: /^\w+ must be a whole number from [01] to 2147483647\.$/ }
   t.throws(() => createPublisher({ store, pollMs: 2 ** 31 }), tooLong)
   t.throws(() => createPublisher({ store, namerPatienceMs: 2 ** 31 }), tooLong)
