@@ -19,7 +19,9 @@ export const greeting = async (deps: CommandDeps, config: Config, url: string): 
   const first = another ? ['tenants list'] : tenant ? [] : ['tenants create --name Acme']
   // npm finds the command of a checkout, a shell does not.
   const program = process.env['npm_lifecycle_event'] === undefined ? 'prospect-pages' : 'npx prospect-pages'
-  const commands = [...first, `keys create --tenant ${tenantId}`].map((line) => `  ${program} ${line}\n`)
+  const commands = [...first, `keys create --tenant ${tenantId} --scope all`].map(
+    (line) => `  ${program} ${line}\n`,
+  )
   const tenants = another ? 'several tenants' : tenant ? 'one tenant' : 'no API key'
   return `\nThis database has ${tenants}.${reference}\nTo create an API key:\n${commands.join('')}\n`
 }

@@ -4,7 +4,8 @@ import { inPairs, paint } from './output.ts'
 
 /** `keys create --tenant T [--name N] …` */
 const usageOf = ({ words, operand, options = {} }: Command): string => {
-  const flags = Object.entries(options).map(([name, option]) => {
+  const flags = Object.entries(options).flatMap(([name, option]) => {
+    if (option.short) return [] // `--version` takes the place of a command
     const flag = flagOf(name, option)
     return `${option.required ? flag : `[${flag}]`}${option.multiple ? '…' : ''}`
   })
@@ -33,7 +34,9 @@ ${inPairs(settingsHelp().map((setting) => [`  ${setting.name}`, withDefault(sett
 
 export const commandHelp = (command: Command): string => {
   const { help, details = [], options, examples } = command
-  const flags = Object.entries({ ...options, ...COMMON_OPTIONS }).map(([name, option]) => [
+  const { json, ...common } = COMMON_OPTIONS
+  const answers = json && command.words !== 'serve' ? { json } : {}
+  const flags = Object.entries({ ...options, ...answers, ...common }).map(([name, option]) => [
     `  ${flagOf(name, option)}${option.short ? `, -${option.short}` : ''}`,
     withDefault(`${option.help}${option.required ? ' (required)' : ''}`, option.default),
   ])

@@ -46,7 +46,7 @@ export const operationCommands: readonly Command[] = [
   },
   {
     words: 'doctor',
-    help: 'checks the settings, the database, the disk and, on PostgreSQL, the clock; changes nothing',
+    help: 'checks settings, database and naming server, also the disk or the clock of PostgreSQL; changes nothing',
     details: ['Each failed check says how to fix it, and the exit code is 1.'],
     options: {
       thorough: { type: 'boolean', help: 'check every page of the embedded database, however large it is' },

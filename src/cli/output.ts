@@ -75,6 +75,7 @@ const cellOf = (value: unknown): string => {
  */
 export const printAnswers = async (answers: Answers, format: TableFormat | undefined, isJson: boolean) => {
   const collected: object[] = []
+  let isEmpty = true
   let isInterrupted = false
   const interrupt = () => {
     isInterrupted = true
@@ -83,6 +84,7 @@ export const printAnswers = async (answers: Answers, format: TableFormat | undef
   try {
     for await (const answer of Symbol.asyncIterator in answers ? answers : [(await answers) ?? []].flat()) {
       if (process.listenerCount('SIGINT') === 0) process.once('SIGINT', interrupt)
+      isEmpty = false
       // A slow reader slows the command down, which else would hold all that is not read yet.
       if (isJson || format?.isLines) {
         const error = await new Promise((done) => process.stdout.write(`${writeJson(answer)}\n`, done))
@@ -96,7 +98,8 @@ export const printAnswers = async (answers: Answers, format: TableFormat | undef
     process.off('SIGINT', interrupt)
     if (collected.length > 0) process.stdout.write(asText(collected, format))
   }
-  if (!isJson && format?.list === true && collected.length === 0) process.stdout.write(asText([], format))
+  if (!isJson && isEmpty && (format?.list === true || format?.isLines))
+    process.stdout.write(asText([], format))
 }
 
 /** What a running command reports on stderr: in words on a terminal, otherwise as JSON. */

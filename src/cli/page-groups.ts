@@ -97,7 +97,7 @@ export const pageGroupCommands: readonly Command[] = [
     help: 'changes the given fields of a page group',
     details: [...FILE_DETAILS, 'Other fields keep their values.'],
     operand: 'ID',
-    options: FIELD_OPTIONS,
+    options: { ...FIELD_OPTIONS, brand: valued('B', 'brand id') },
     examples: {
       'another title': 'prospect-pages page-groups update "$GROUP" --title "Spring offers"',
       'set links and remove the page context': `echo '{"pageContext":null,"footerLinks":[{"href":"/imprint"}]}' | prospect-pages page-groups update "$GROUP" --file -`,

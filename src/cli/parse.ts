@@ -14,7 +14,8 @@ export const unknownCommand = (args: readonly string[], commands: readonly Comma
   const verbs = groupIn(args, commands).map(({ words }) => words.split(' ')[1])
   if (verbs.length > 0) wrongUse(`${args[0]} needs one of: ${verbs.join(', ')}`)
   const [known, words] = [commands.map(({ words }) => words), args.slice(0, 2).join(' ')]
-  return wrongUse(`unknown command: ${words}${suggestion(words, known) || suggestion(args[0], known)}`)
+  const firsts = known.map((words) => words.replace(/ .*/, '')).filter((first) => first !== args[0])
+  return wrongUse(`unknown command: ${words}${suggestion(words, known) || suggestion(args[0], firsts)}`)
 }
 
 const NAME_LENGTH_MAX = 255

@@ -59,7 +59,7 @@ export const prospectLogCommands: readonly Command[] = [
     help: 'prints the logged activities of a tenant as JSON lines, oldest first',
     details: [
       'A line has the fields of GET /v0/prospect_logs/{prospect_log_id}, with the payload as it was sent. Times are',
-      'those of arrival.',
+      'those within the ids, which may be a few milliseconds after createdAt.',
     ],
     options: {
       tenant: TENANT,

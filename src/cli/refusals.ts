@@ -12,7 +12,7 @@ import { inPairs, paint } from './output.ts'
 const REMEDIES: readonly (readonly [RegExp, remedy: string, words?: string])[] = [
   [/^listen EADDRINUSE.* (\S+)$/, 'Set PORT to another port.', '$1 is already in use.'],
   [/^listen EACCES.* (\S+)$/, 'Set PORT to 1024 or higher.', 'This user may not listen on $1.'],
-  [/^listen EADDRNOTAVAIL.* (\S+)$/, 'Correct HOST.', '$1 is not an address of this machine.'],
+  [/^listen EADDRNOTAVAIL.* (\S+):\d+$/, 'Correct HOST.', '$1 is not an address of this machine.'],
   [/^getaddrinfo \w+ (\S+)$/, 'Correct it in DATABASE_URL or HOST.', 'The host $1 is unknown.'],
   [/^connect (\w+) (\S+).*$/, 'Correct DATABASE_URL, or start PostgreSQL.', 'No connection to $2 ($1).'],
   [/unsupported startup parameter/, 'DATABASE_URL is a pooler: set DATABASE_POOLER=true.'],
@@ -29,8 +29,13 @@ const REMEDIES: readonly (readonly [RegExp, remedy: string, words?: string])[] =
   [/^unable to open|readonly|disk I/, 'DATABASE_URL must name a file that this user can read and write.'],
   [/ is a folder\.$|^The folder .* not exist/, 'Name a file in a folder that exists.'],
   [/^EEXIST: .* '(.*)'$/, 'Name a file in a folder that exists.', '$1 is not a folder.'],
-  [/^ENOENT: (.*), \w+ '(.*?)(?:\.unfinished.*)?'$/, 'Correct the path. Its folder must exist.', '$2: $1.'],
+  [/^ENOENT: (.*), \w+ '(.*)\.unfinished.*'$/, 'Correct the path. Its folder must exist.', '$2: $1.'],
+  [/^ENOENT: (.*), \w+ '(.*)'$/, 'Correct the path: nothing has this name.', '$2: $1.'],
   [/^E[A-Z]+: (.*), \w+ '(.*)'$/, 'Check the path and its permissions.', '$2: $1.'],
+  [/^Tenant not found/, 'prospect-pages tenants list shows all tenants.'],
+  [/^API key not found/, 'prospect-pages keys list --tenant T shows the keys of a tenant.'],
+  [/^Page group not found/, 'prospect-pages page-groups list --tenant T shows the page groups of a tenant.'],
+  [/^Webhook endpoint not/, 'prospect-pages webhooks list --tenant T shows the endpoints of a tenant.'],
   [/^The settings/, 'prospect-pages --help lists every setting.'],
   [/^The database/, 'Check that the database is running, then retry.'],
 ]

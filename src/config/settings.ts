@@ -112,10 +112,11 @@ export const SETTINGS = {
   NAMER_CALLS_MAX: ['4', whole(1, 1_000), 'naming calls in flight'],
   PROSPECTS_REMEMBERED_MAX: ['50000', whole(0, 10_000_000), 'prospects kept in memory; 0: none'],
   REQUIRE_IDENTITY: ['false', flag, 'refuse activities with neither prospectId nor email: true, false'],
+  // An empty text stands for the default, so no limit takes a word.
   RETENTION_DAYS: [
-    '',
-    nullable(whole(1, 36_500, ', or empty')),
-    'days that activities are kept, unless their tenant has its own; empty: for ever',
+    'none',
+    nullable(whole(1, 36_500, ', or none'), 'none'),
+    'days that activities are kept, unless their tenant has its own; none: for ever',
   ],
   EVENTS: [
     'subscribed',
@@ -139,11 +140,10 @@ export const SETTINGS = {
     'networks that webhooks may be sent to although they are not public, such as 10.0.0.0/8, separated by commas',
   ],
   RATE_LIMIT_PER_MINUTE: [
-    '',
-    nullable(whole(1, 1e9, ', or empty')),
-    'requests per API key and minute, counted per worker; empty: no limit',
+    'none',
+    nullable(whole(1, 1e9, ', or none'), 'none'),
+    'requests per API key and minute, counted per worker; none: no limit',
   ],
-  // An empty text stands for the default, so no limit takes a word.
   FAILED_AUTH_PER_MINUTE: [
     '60',
     nullable(whole(1, 1e9, ', or none'), 'none'),

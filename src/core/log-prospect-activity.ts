@@ -11,7 +11,6 @@ import { newLog, occurredAtOf, receiptOf, withKey } from './new-log.ts'
 import { attempt, attemptEach, type Outcome } from './outcome.ts'
 import type { ActivityChanges, KnownActivities, NewLog, StoredProspect } from './ports/activities.ts'
 import type { Needs } from './ports/store.ts'
-import type { NewId } from './ports/world.ts'
 import type { RememberedProspects } from './remember-prospects.ts'
 import { isoTime } from './times.ts'
 
@@ -61,7 +60,7 @@ export const logProspectActivities = (deps: Deps) => {
 
   return async (inputs: readonly LocatedActivity[]): Promise<readonly Outcome<LoggedActivity>[]> => {
     const activities = inputs.map(withKey)
-    const logs = logsOfRemembered(activities, isoTime(clock()), newId)
+    const logs = logsOfRemembered(activities, deps)
     if (logs === undefined) return decideAndSave(activities.map(withEmail), storyAt())
 
     const added = new Set(await store.activities.recordLogs(logs, eventOf))
@@ -76,11 +75,12 @@ export const logProspectActivities = (deps: Deps) => {
 }
 
 /** Undefined unless all can be logged as they are: prospects remembered, no key twice, no time to refuse. */
-const logsOfRemembered = (activities: readonly KeyedActivity[], now: string, newId: NewId) => {
+const logsOfRemembered = (activities: readonly KeyedActivity[], { clock, newId }: Deps) => {
   const located = activities.flatMap(({ rememberedId }) => rememberedId ?? [])
   const keys = activities.flatMap(({ key }) => key ?? [])
   const isKeyTwice = new Set(keys).size < keys.length
   if (located.length === 0 || located.length < activities.length || isKeyTwice) return undefined
+  const now = isoTime(clock())
   const logs = attempt(() =>
     activities.map((activity, i) => newLog(activity, located[i] as string, false, now, newId)),
   )

@@ -116,7 +116,7 @@ const clocks = ({ nowMs }: Found, beforeMs: number, afterMs: number): Check => {
 
 const role = ({ role, isSuperuser, missing }: Found): Check => {
   if (missing !== null) {
-    const remedy = 'run sql/roles.sql as the owner of the tables; SECURITY.md describes how'
+    const remedy = 'run sql/roles.sql of this package as the owner of the tables; SECURITY.md describes how'
     return failed('role', `${role} lacks the privileges ${missing}`, remedy)
   }
   const more = isSuperuser ? '. It is a superuser; SECURITY.md describes a role with fewer rights' : ''

@@ -56,7 +56,7 @@ const writeAccess = (path: string, folder: string): Check => {
   const places = [folder, path, `${path}-wal`, `${path}-shm`].filter(existsSync)
   const locked = places.filter((place) => orNull(() => accessSync(place, constants.W_OK)) === null)
   if (locked.length === 0) return passed('write access', `this user can write to ${folder}`)
-  const remedy = 'run the service as the user that owns them, or change their owner'
+  const remedy = 'run the service as a user that can write there, or change the owner'
   return failed('write access', `this user cannot write to ${locked.join(', ')}`, remedy)
 }
 
@@ -78,5 +78,5 @@ const integrity = (file: DatabaseSync, isRead: boolean): Check => {
   const fault = findFault(file)
   if (fault === null) return passed('integrity', 'no damaged page')
   const remedy = 'stop the service, keep a copy of the file, and restore the last backup'
-  return failed('integrity', `damaged: ${fault}`, remedy)
+  return failed('integrity', `the file is damaged; SQLite reports: ${fault.replace(/^\*.*\n/, '')}`, remedy)
 }

@@ -42,7 +42,7 @@ export const importProspectLogs =
         if (line.number >= fromLine && !isBlank(line)) yield line
     }
     const prepare = ({ bytes }: Line) => {
-      if (bytes === null) throw tooLarge(lineBytesMax, 'The line')
+      if (bytes === null) throw tooLarge(lineBytesMax)
       return { ...parseActivity(decodeUtf8(bytes)), tenantId }
     }
     await brandsOf(store, tenantId)

@@ -45,6 +45,7 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
   const uses: Readonly<Record<string, string>> = {
     sing: 'unknown command: sing',
     sevre: 'unknown command: sevre; did you mean serve?',
+    kys: 'unknown command: kys; did you mean keys?',
     'keys creat --tenant t': 'unknown command: keys creat; did you mean keys create?',
     'keys sing x': 'unknown command: keys sing',
     keys: 'keys needs one of: create, list, revoke, rotate',
@@ -178,7 +179,7 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
   const causes: Readonly<Record<string, readonly [text: string, remedy: RegExp]>> = {
     'listen EACCES: permission denied 0.0.0.0:80': ['This user may not listen on 0.0.0.0:80.', /1024/],
     'listen EADDRNOTAVAIL: address not available 10.1.2.3:1': [
-      '10.1.2.3:1 is not an address of this machine.',
+      '10.1.2.3 is not an address of this machine.',
       /HOST/,
     ],
     'getaddrinfo ENOTFOUND db.example': ['The host db.example is unknown.', /^Correct it in DATABASE_URL\.$/],
@@ -196,6 +197,18 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
     'role "x" does not exist': ['role "x" does not exist', /role/],
     'database "x" does not exist': ['database "x" does not exist', /createdb/],
     "EACCES: permission denied, access '/x.db'": ['/x.db: permission denied.', /permissions/],
+    "ENOENT: no such file or directory, open '/x.json'": [
+      '/x.json: no such file or directory.',
+      /nothing has/,
+    ],
+    "ENOENT: no such file or directory, open '/no/x.db.unfinished-1'": [
+      '/no/x.db: no such file or directory.',
+      /folder must exist/,
+    ],
+    'Tenant not found.': ['Tenant not found.', /tenants list/],
+    'API key not found.': ['API key not found.', /keys list/],
+    'Page group not found.': ['Page group not found.', /page-groups list/],
+    'Webhook endpoint not found.': ['Webhook endpoint not found.', /webhooks list/],
     'database or disk is full': ['database or disk is full', /^Free some space on that disk/],
     'ENOSPC: no space left on device, write': ['ENOSPC: no space left on device, write', /^Free some space/],
     'unsupported startup parameter: statement_timeout': [

@@ -63,7 +63,7 @@ t.test('a number is a whole one within its bounds, in plain digits', async (t) =
     }
     const detail = faultOf('two')?.detail ?? ''
     const [, min = '', max = ''] =
-      /^must be a whole number from (\d+) to (\d+)(?:, or (?:none|empty))?$/.exec(detail) ?? []
+      /^must be a whole number from (\d+) to (\d+)(?:, or none)?$/.exec(detail) ?? []
     t.ok(Number(min) < Number(max), `${name}: ${detail}`)
     for (const good of [min, max]) t.equal(faultOf(good), undefined, `${name}: ${good}`)
     const outside = [Number(min) - 1, Number(max) + 1]
@@ -76,7 +76,10 @@ t.test('no limit of failed authentications is the word none: an empty setting is
   t.equal(readConfig({ FAILED_AUTH_PER_MINUTE: 'none' }).failedAuthPerMinute, null)
   t.equal(readConfig({ FAILED_AUTH_PER_MINUTE: '' }).failedAuthPerMinute, 60)
   t.match(faultsOf({ FAILED_AUTH_PER_MINUTE: '0' }), [{ detail: /, or none$/ }])
-  t.match(faultsOf({ RATE_LIMIT_PER_MINUTE: '0' }), [{ detail: /, or empty$/ }])
+  for (const name of ['RATE_LIMIT_PER_MINUTE', 'RETENTION_DAYS']) {
+    t.match(faultsOf({ [name]: '0' }), [{ detail: /, or none$/ }])
+    for (const given of ['none', '']) t.strictSame(readConfig({ [name]: given }), readConfig({}))
+  }
 })
 
 t.test('the largest body fits even if another one of its size is held', async (t) => {

@@ -98,7 +98,9 @@ t.test('a damaged file is reported, and so is one that is not a database', async
   const damaged = readFileSync(path)
   damaged.fill(0xa5, ((index?.rootpage ?? 0) - 1) * 4_096, (index?.rootpage ?? 0) * 4_096)
   writeFileSync(path, damaged)
-  t.match((await diagnosed(t, env)).failed, [{ name: 'integrity', remedy: /restore/ }])
+  t.match((await diagnosed(t, env)).failed, [
+    { name: 'integrity', detail: /^the file is damaged; SQLite reports: [^*\n]+$/, remedy: /restore/ },
+  ])
   writeFileSync(path, 'This is not a database.\n'.repeat(1_000))
   t.match((await diagnosed(t, env)).failed, [
     { name: 'database', detail: /not a database/, remedy: /backup/ },

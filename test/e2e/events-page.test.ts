@@ -21,7 +21,8 @@ t.test(
   'the calls and the receiver in docs/events.md work as pasted',
   { skip: hasShell ? false : 'NO BASH OR CURL HERE' },
   async (t) => {
-    const page = readFileSync(join(ROOT, 'docs/events.md'), 'utf8')
+    const port = await freePort()
+    const page = readFileSync(join(ROOT, 'docs/events.md'), 'utf8').replaceAll('9000', String(port))
     const pasted = (language: string) =>
       [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, text = '']) => text)
     const folder = newFolder(t)
@@ -36,12 +37,11 @@ t.test(
     // As the first start and the README log it: the reader's prospect exists before.
     const ada = { source: 'crm', email: 'ada@example.com', payload: {} }
     await caller(server.url, apiKey)('POST', '/v0/prospect_logs', ada)
-    const port = await freePort()
 
     const run = async (script: string) => {
       const bash = spawn('timeout', ['60', 'bash', '-euo', 'pipefail', '-c', script], {
         cwd: folder,
-        env: { ...inherited(), URL: server.url, KEY: apiKey, RECEIVER_PORT: String(port) },
+        env: { ...inherited(), URL: server.url, KEY: apiKey },
         stdio: ['ignore', 'pipe', 'inherit'],
       })
       return (await bash.stdout.setEncoding('utf8').toArray()).join('')

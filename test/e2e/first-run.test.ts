@@ -100,7 +100,7 @@ t.test(
     t.equal(
       text,
       `This database has one tenant. The API reference is at ${second.url}/docs.\nTo create an API key:\n` +
-        `  prospect-pages keys create --tenant ${tenantId}\n\n`,
+        `  prospect-pages keys create --tenant ${tenantId} --scope all\n\n`,
     )
     t.equal(await second.stop(), 0)
   },
@@ -161,12 +161,12 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
       const { env, rows } = await kind.open(t)
       for (const more of [{}, { WORKERS: '2' }]) {
         const server = await startProgram(t, { ...env, ...more, DOCS: 'off' })
-        await until('it greets', () => server.stdout().endsWith('TENANT_ID\n\n'))
+        await until('it greets', () => server.stdout().endsWith('--scope all\n\n'))
         t.equal(await server.stop(), 0)
         t.equal(
           server.stdout(),
           '\nThis database has no API key.\nTo create an API key:\n' +
-            '  prospect-pages tenants create --name Acme\n  prospect-pages keys create --tenant TENANT_ID\n\n',
+            '  prospect-pages tenants create --name Acme\n  prospect-pages keys create --tenant TENANT_ID --scope all\n\n',
         )
       }
       t.strictSame(await rows('select tenant_id from tenants'), [])

@@ -93,7 +93,7 @@ for (const kind of proxyKinds()) {
 
     t.test('what reaches the service is what was sent, on few connections, with a request id', async (t) => {
       const { port, reached, connections } = await echo(t)
-      const { ask } = await kind.start(t, port)
+      const { ask, accessLog } = await kind.start(t, port)
       for (let n = 0; n < 20; n++) t.equal((await ask(`/v0/page_groups?n=${n}`)).text, 'reached')
       t.equal(connections(), 1, 'connections to the service are kept')
       const target = '/v0//page_groups/%2e%2e/a%20b?cursor=a%2Fb&x'
@@ -108,6 +108,11 @@ for (const kind of proxyKinds()) {
       const odd = await idFor('a b<script>')
       t.match(odd, [/^[\w-]{32,36}$/])
       t.equal(odd.length, 1)
+      if (kind.name === 'nginx') {
+        await ask('/v0/prospects?email=ada%40example.com', { headers: { 'x-request-id': 'order-7.2' } })
+        const line = await until('it is in the log', () => /^.*order-7\.2$/m.exec(accessLog())?.[0])
+        t.match(line, / GET \/v0\/prospects 200 7 [\d.]+ order-7\.2$/, 'without the query')
+      }
       const made = [await idFor(), await idFor()]
       t.match(made, [[/^[\w-]{32,36}$/], [/^[\w-]{32,36}$/]])
       t.not(String(made[0]), String(made[1]))

@@ -49,17 +49,18 @@ t.test('a refusal is sentences on a terminal, and JSON with --json', { skip }, a
   const env = { ...databaseIn(newFolder(t)), NO_COLOR: '1' }
   const { tenantId } = await seed(env)
   const line = programLine('keys', 'list', '--tenant', 'nobody')
-  const [refused, bare, asJson, wrong, unknown, none] = await Promise.all([
+  const [refused, bare, asJson, wrong, unknown, none, noEvents] = await Promise.all([
     onTerminal(line, env),
     onTerminal(line, databaseIn('/not/there')),
     onTerminal(`${line} --json`, env),
     onTerminal(line, { ...env, PORT: 'x', LOG_LEVEL: 'loud' }),
     onTerminal(programLine('keys', 'lis'), env),
     onTerminal(programLine('page-groups', 'list', '--tenant', tenantId, '--status', 'deleted'), env),
+    onTerminal(programLine('events', 'list', '--tenant', tenantId), env),
   ])
   t.match(refused, {
     code: 1,
-    text: /^refused: Tenant not found\. \(not_found\)\ndatabase: sqlite:\/.*test\.db\n$/,
+    text: /^refused: Tenant not found\. \(not_found\)\ndatabase: sqlite:\/.*test\.db\nprospect-pages tenants list .*\n$/,
   })
   t.match(stripVTControlCharacters(bare.text), /^refused: The database file .* does not exist\.\n/)
   t.equal(JSON.parse(asJson.text).code, 'not_found')
@@ -70,6 +71,7 @@ t.test('a refusal is sentences on a terminal, and JSON with --json', { skip }, a
     text: /^prospect-pages: unknown command: keys lis; did you mean keys list\?\nprosp/,
   })
   t.equal(none.text, 'none\n')
+  t.equal(noEvents.text, 'none\n', 'of answers that are lines, too')
 })
 
 /** Page groups `g0`, `g1` and so on, as JSON lines. */

@@ -35,7 +35,7 @@ t.test('the README fits its 180 lines and uses the one name of the program', asy
 t.test('the settings page lists every setting as the program does', async (t) => {
   const rows = settingsHelp().map(
     ({ name, default: fallback, help }) =>
-      `| \`${name}\` | ${fallback ? `\`${fallback}\`` : 'none'} | ${help} |`,
+      `| \`${name}\` | ${fallback ? `\`${fallback}\`` : 'empty'} | ${help} |`,
   )
   t.strictSame(read('docs/settings.md').match(/^\| `[A-Z_]+` \|.*$/gm), rows)
 })

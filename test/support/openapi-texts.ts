@@ -343,7 +343,7 @@ the refused ones. All items together may take 8 MiB unless the server sets anoth
   },
   listProspectLogs: {
     description:
-      'Returns the activities of the tenant in the order of their arrival, one slice at a time. `since` and `until` compare `createdAt`. A slice looks at no more than 10,000 activities: with a rare `source` or `type` it may be short or empty while `hasMore` is true. With `source` and `idempotencyKey`, it returns at most the one activity that arrived under this key.',
+      'Returns the activities of the tenant in the order of their arrival, one slice at a time. `since` and `until` compare the time within the id of an activity, which may be a few milliseconds after `createdAt`. To continue exactly where a slice ended, pass its `nextCursor`. A slice looks at no more than 10,000 activities: with a rare `source` or `type` it may be short or empty while `hasMore` is true. With `source` and `idempotencyKey`, it returns at most the one activity that arrived under this key.',
     done: 'A slice of activities.',
     answers: {
       whole: { summary: 'The only slice', value: { items: [log], hasMore: false } },

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List activities, newest first by when they arrived, or find one by its idempotency key
-         * @description Returns the activities of the tenant in the order of their arrival, one slice at a time. `since` and `until` compare `createdAt`. A slice looks at no more than 10,000 activities: with a rare `source` or `type` it may be short or empty while `hasMore` is true. With `source` and `idempotencyKey`, it returns at most the one activity that arrived under this key.
+         * @description Returns the activities of the tenant in the order of their arrival, one slice at a time. `since` and `until` compare the time within the id of an activity, which may be a few milliseconds after `createdAt`. To continue exactly where a slice ended, pass its `nextCursor`. A slice looks at no more than 10,000 activities: with a rare `source` or `type` it may be short or empty while `hasMore` is true. With `source` and `idempotencyKey`, it returns at most the one activity that arrived under this key.
          *
          *     Required scope: `prospect_logs:read`.
          */

@@ -31,6 +31,8 @@ export type Proxy = {
   /** Sends a target as it stands, by TLS, and answers what the proxy answered. */
   readonly ask: (target: string, asked?: Asked) => Promise<Answered>
   readonly socket: string
+  /** What nginx has logged. */
+  readonly accessLog: () => string
   readonly stop: () => Promise<void>
 }
 type Owner = { readonly teardown: (end: () => Promise<void>) => void }
@@ -74,6 +76,7 @@ const nginxFiles = ({ folder, socket, upstreamPort }: Place): string[] => {
   site = changed(site, 'listen 443 ssl;', `listen unix:${socket} ssl;`)
   site = changed(site, '/etc/ssl/prospects.example.com.pem', join(folder, 'cert.pem'))
   site = changed(site, '/etc/ssl/prospects.example.com.key', join(folder, 'cert.key'))
+  site = changed(site, '/var/log/nginx/prospect-pages.log', join(folder, 'access.log'))
   writeFileSync(join(folder, 'site.conf'), site)
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   writeFileSync(
@@ -139,7 +142,8 @@ const startProxy = async (
     if (child.exitCode !== null) throw new Error(`${name} ended at once: ${said}`)
     return isListening(socket)
   })
-  return { socket, stop, ask: (target, asked) => ask(socket, target, asked) }
+  const accessLog = () => readFileSync(join(folder, 'access.log'), 'utf8')
+  return { socket, stop, accessLog, ask: (target, asked) => ask(socket, target, asked) }
 }
 
 /** A socket is there a moment before it can be connected to. */

@@ -36,11 +36,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
     'Insufficient scope',
     'Use an API key that has the scope named in `requiredScope`.',
   ),
-  not_found: row(
-    404,
-    'Not found',
-    'No operation has this path: `/openapi.json` lists all operations. For a page group: the tenant has no brand with this id.',
-  ),
+  not_found: row(404, 'Not found', 'No operation has this path: `/openapi.json` lists all operations.'),
   page_group_not_found: row(
     404,
     'Page group not found',

@@ -18,7 +18,7 @@ export const logBatch: Run<unknown, Batch> = async (
   const texts = elementsOf(body.items.rawJson)
   steps.count(texts.length - 1)
   const prepare = (text: string) => {
-    if (Buffer.byteLength(text) > steps.itemBytesMax) throw tooLarge(steps.itemBytesMax, 'The item')
+    if (Buffer.byteLength(text) > steps.itemBytesMax) throw tooLarge(steps.itemBytesMax)
     return { ...parseActivity(text), tenantId, apiKeyId }
   }
   const answers = await inOrder(texts, { prepare, run: logProspectActivities, beforeList: steps.nextTurn })
