@@ -48,10 +48,11 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
       try {
         for (let more = true; more; ) {
           isWoken = hasFailed = false
+          const isLast = stop.aborted
           woken = Promise.withResolvers()
           more = (await step(stop, woken.promise)) || isWoken
           if (!hasFailed) failing.delete(job)
-          if (failing.size === 0) callHook(() => onStep?.())
+          if (failing.size === 0 && !isLast) callHook(() => onStep?.())
           if (more) await pause(restMs, undefined, { signal: stop }).catch(() => {})
         }
       } catch (error) {

@@ -51,7 +51,7 @@ export const main = async (argv: readonly string[]): Promise<void> => {
       else await run(known, input)
     }
   } catch (error) {
-    const database = error instanceof WrongUse ? undefined : databaseNames(texts)
+    const database = error instanceof WrongUse ? undefined : databaseNames(texts, error)
     process.stderr.write(refusalText(error, isJson, command, database))
     process.exitCode = error instanceof WrongUse ? 2 : 1
   }

@@ -8,8 +8,13 @@ import { type Command, type Texts, WrongUse } from './command.ts'
 import { usageHint } from './help.ts'
 import { inPairs, paint } from './output.ts'
 
+type Remedy = readonly [RegExp, remedy: string, words?: string, command?: string]
 /** What to do about an error, by its message; and the message in words if it is not. The first that matches counts. */
-const REMEDIES: readonly (readonly [RegExp, remedy: string, words?: string])[] = [
+const REMEDIES: readonly Remedy[] = [
+  [/^unsupported startup.*$/, '--to must be PostgreSQL itself.', '--to is a connection pooler.', 'move'],
+  [/^permission denied/, "In --to, use the owner's role: it must be able to create tables.", '$&', 'move'],
+  [/^Client net.*$/, 'Turn on ssl there, or change sslmode in DATABASE_URL.', 'The server offers no TLS.'],
+  [/^unrecognized config.* "(.*)"$/, 'Correct the parameter $1 in DATABASE_URL.'],
   [/^listen EADDRINUSE.* (\S+)$/, 'Set PORT to another port.', '$1 is already in use.'],
   [/^listen EACCES.* (\S+)$/, 'Set PORT to 1024 or higher.', 'This user may not listen on $1.'],
   [/^listen EADDRNOTAVAIL.* (\S+):\d+$/, 'Correct HOST.', '$1 is not an address of this machine.'],
@@ -36,24 +41,30 @@ const REMEDIES: readonly (readonly [RegExp, remedy: string, words?: string])[] =
   [/^API key not found/, 'prospect-pages keys list --tenant T shows the keys of a tenant.'],
   [/^Page group not found/, 'prospect-pages page-groups list --tenant T shows the page groups of a tenant.'],
   [/^Webhook endpoint not/, 'prospect-pages webhooks list --tenant T shows the endpoints of a tenant.'],
+  [/^(The database is not Citus\.) (.*)$/, '$2', '$1'],
   [/^The settings/, 'prospect-pages --help lists every setting.'],
   [/^The database/, 'Check that the database is running, then retry.'],
 ]
 
+/** How an error of the direct connection begins. */
+const DIRECT = /(DATABASE_DIRECT_URL): /
 /** An error in words, and what to do about it. */
 export const explained = (error: unknown, command: string): [text: string, remedy: string | undefined] => {
   // The driver tries each address of a host.
   const [first = error] = error instanceof AggregateError ? error.errors : []
-  const message = first instanceof Error ? first.message : String(first)
-  const [pattern = '', remedy, words = '$&'] = REMEDIES.find(([pattern]) => pattern.test(message)) ?? []
-  const option = command !== 'move' ? '$&' : /file|backup/.test(String(remedy)) ? '--from' : '--to'
+  const [prefix = '', setting = '$&'] = DIRECT.exec(String(error)) ?? []
+  const message = (first instanceof Error ? first.message : String(first)).replace(DIRECT, '')
+  const isAbout = ([pattern, , , only = command]: Remedy) => only === command && pattern.test(message)
+  const [pattern = '', advice, words = '$&'] = REMEDIES.find(isAbout) ?? []
+  const remedy = advice?.replace(/\$\d/, (part) => message.replace(pattern, part))
+  const option = command !== 'move' ? setting : /file|backup/.test(String(remedy)) ? '--from' : '--to'
   // `serve` waits for a database whose host is unknown, and refuses an unknown HOST.
   const named = remedy?.replace('DATABASE_URL or HOST', command === 'serve' ? 'HOST' : 'DATABASE_URL')
-  return [message.replace(pattern, words), named?.replace('DATABASE_URL', option)]
+  return [prefix + message.replace(pattern, words), named?.replace('DATABASE_URL', option)]
 }
 
 /** A server waits until an operator mends these, so they are `unavailable`. A command that is retried fails again. */
-const LASTING = /^database .* not exist|not migrated|newer than this program/
+const LASTING = /^(DATABASE_DIRECT_URL: )?database .* not exist|not migrated|newer than this program/
 const withoutRetry = (why: unknown): unknown => {
   const reason = why instanceof DomainFailure ? (why.cause ?? why) : undefined
   return reason instanceof Error && LASTING.test(reason.message) ? new Error(reason.message) : why
@@ -83,8 +94,10 @@ export const refusalText = (
 }
 
 /** The databases that a command looks at, without passwords; undefined if the settings are invalid. */
-export const databaseNames = (texts: Texts): string | undefined => {
-  const named = ['from', 'to'].flatMap((option) => texts[option] ?? [])
+export const databaseNames = (texts: Texts, why?: unknown): string | undefined => {
+  const isDirect = DIRECT.test(String((why as Error | undefined)?.cause ?? why))
+  const direct = isDirect ? process.env['DATABASE_DIRECT_URL'] : undefined
+  const named = direct ? [direct] : ['from', 'to'].flatMap((option) => texts[option] ?? [])
   const addresses = () => (named.length > 0 ? named.map(database) : [readConfig(process.env).database])
   return orNull(() => addresses().map(nameOf).join(' and ')) ?? undefined
 }

@@ -67,6 +67,7 @@ const retried = async (step: () => Promise<unknown>, stop: AbortSignal, log: Log
   for (let tries = 0; !stop.aborted; tries++) {
     try {
       await step()
+      if (tries > 0 && !stop.aborted) log.info('connected to the database')
       return
     } catch (error) {
       if (!isUnavailable(error)) throw error

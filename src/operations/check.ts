@@ -12,6 +12,7 @@ export const failed = (name: string, detail: string, remedy: string) => ({ name,
 /** Why something failed, without the codes of Node; some errors have nothing else. */
 export const inWords = ({ message, code }: { message: string; code?: string }): string =>
   (message || `${code}`)
+    .replace(/Client .* TLS .*/, 'the server offers no TLS')
     .replace(/^.*connect (ECONNREFUSED|ENOENT)/, 'nothing is listening at')
     .replace('ECONNREFUSED', 'nothing is listening there')
     .replace('The operation was aborted due to timeout', 'no answer came in time')

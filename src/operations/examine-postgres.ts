@@ -10,7 +10,8 @@ import { type Check, checkMigrations, failed, inWords, passed, webhookSecrets } 
 const MS_MAX = 15_000
 const DRIFT_MS_MAX = 5_000
 
-type Settings = Pick<Config, 'databasePooler' | 'databaseCluster' | 'statementMsMax' | 'secretsKey'>
+type Named = 'databasePooler' | 'databaseDirectUrl' | 'databaseCluster' | 'statementMsMax' | 'secretsKey'
+type Settings = Pick<Config, Named>
 
 /** What can be wrong with PostgreSQL. Connects as the service does. */
 export const examinePostgres = async (
@@ -28,7 +29,8 @@ export const examinePostgres = async (
   try {
     return await withTimeout(examine(sql, migrationsKnown, settings, clock), MS_MAX)
   } catch (error) {
-    const remedy = 'check that PostgreSQL runs, and the address, database, role and password in DATABASE_URL'
+    const setting = /^DATABASE_DIRECT_URL/.exec((error as Error).message) ?? 'DATABASE_URL'
+    const remedy = `check that PostgreSQL runs, and the address, database, role, password and parameters (such as sslmode) in ${setting}`
     return [failed('database', inWords(error as Error), remedy)]
   } finally {
     await endPool(sql, 1)
@@ -36,8 +38,8 @@ export const examinePostgres = async (
 }
 
 const examine = async (sql: Sql, migrationsKnown: number, settings: Settings, clock: Clock) => {
-  const { databasePooler, databaseCluster, statementMsMax } = settings
-  const obstacle = refused(await findObstacle(askOn(sql), databasePooler, databaseCluster))
+  const { databasePooler, databaseDirectUrl: direct, databaseCluster, statementMsMax } = settings
+  const obstacle = refused(await findObstacle(askOn(sql), databasePooler, databaseCluster, direct))
   if (obstacle.length > 0) return obstacle
   const cluster = refused(await findClusterObstacle(askOn(sql), databaseCluster))
   const beforeMs = clock()

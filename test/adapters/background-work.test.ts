@@ -167,11 +167,12 @@ t.test('a stop aborts what is in progress, waits for it, and starts nothing afte
 
 t.test('a stop saves what was left in progress by a step that failed', async (t) => {
   const saved = Promise.withResolvers<void>()
-  const { start, stop } = setting(t, [() => Promise.reject(new Error('away')), resolving(saved)])
+  const { start, stop, steps } = setting(t, [() => Promise.reject(new Error('away')), resolving(saved)])
   start()
   await settled()
   await stop()
   await t.resolves(saved.promise)
+  t.equal(steps(), 0, 'which does not mean that the work goes on')
 })
 
 t.test('one that never started stops too', async (t) => {

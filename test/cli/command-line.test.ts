@@ -194,6 +194,10 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
     ],
     'The database is not migrated.': ['The database is not migrated.', /as the owner of the tables/],
     'The database is newer than this program.': ['The database is newer than this program.', /release/],
+    'DATABASE_DIRECT_URL: connect ECONNREFUSED 127.0.0.1:1': [
+      'DATABASE_DIRECT_URL: No connection to 127.0.0.1:1 (ECONNREFUSED).',
+      /^Correct DATABASE_DIRECT_URL, or/,
+    ],
     'role "x" does not exist': ['role "x" does not exist', /role/],
     'database "x" does not exist': ['database "x" does not exist', /createdb/],
     "EACCES: permission denied, access '/x.db'": ['/x.db: permission denied.', /permissions/],
@@ -246,6 +250,8 @@ t.test('the remedies of a move name its options', async (t) => {
     'getaddrinfo ENOTFOUND db.example': 'Correct it in --to.',
     'connect ECONNREFUSED 127.0.0.1:1': 'Correct --to, or start PostgreSQL.',
     'password authentication failed for user "x"': 'Correct the role and the password in --to.',
+    'unsupported startup parameter: enable_seqscan': '--to must be PostgreSQL itself.',
+    'permission denied for schema public': "In --to, use the owner's role: it must be able to create tables.",
     'database "x" does not exist': 'Correct its name in --to, or create it with createdb.',
   }
   for (const [message, remedy] of Object.entries(remedies))

@@ -5,7 +5,7 @@ import { inWords } from '../../src/operations/check.ts'
 import { examinePostgres } from '../../src/operations/examine-postgres.ts'
 import { diagnosed } from '../support/doctor.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'
-import { answerOf, databaseAt, newFolder, startProgram } from '../support/program.ts'
+import { answerOf, databaseAt, newFolder, runCommand, startProgram } from '../support/program.ts'
 
 t.setTimeout(120_000)
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -55,6 +55,22 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
     t.equal(inWords(refused), 'nothing is listening there', 'a host with several addresses')
   })
 
+  t.test('sslmode without TLS, an unknown parameter and another cluster have their remedies', async (t) => {
+    const { url, env } = await newDatabase(postgres)
+    const uses = [
+      [{ DATABASE_URL: `${url}&sslmode=verify-full` }, /no TLS/, /sslmode/],
+      [{ DATABASE_URL: `${url}&sslmod=require` }, /"sslmod"/, /parameters? /],
+      [{ ...env, DATABASE_CLUSTER: 'citus' }, /^The database is not Citus/, /^Unset DATABASE_CLUSTER/],
+    ] as const
+    for (const [env, detail, remedy] of uses) {
+      t.match((await diagnosed(t, env)).failed, [{ name: 'database', detail, remedy }])
+      const { code, stderr } = await runCommand(['tenants', 'list'], env)
+      const refusal = JSON.parse(stderr)
+      t.match({ code, detail: refusal.cause ?? refusal.detail }, { code: 1, detail })
+      t.match(refusal.remedy, /sslmode?|^Unset DATABASE_CLUSTER, or create the extension citus\.$/)
+    }
+  })
+
   t.test('a role that lacks privileges is reported with each of them', async (t) => {
     const { url, run } = await newDatabase(postgres)
     await run('create role prospect_pages login')
@@ -91,7 +107,8 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
 
   t.test('a clock that differs and settings that can lose writes are reported', async (t) => {
     const { url, env, run } = await newDatabase(postgres)
-    const settings = { databasePooler: false, databaseCluster: null, statementMsMax: 5_000, secretsKey: null }
+    const direct = { databasePooler: false, databaseDirectUrl: null }
+    const settings = { ...direct, databaseCluster: null, statementMsMax: 5_000, secretsKey: null }
     const known = readMigrations('postgres').length
     const checks = await examinePostgres(url, known, settings, () => Date.now() + 60_000)
     t.match(

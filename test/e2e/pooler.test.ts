@@ -103,6 +103,35 @@ t.test('behind a pooler in transaction mode', { skip: why ?? false }, async (t) 
     t.strictSame(await unsettled(t), [])
   })
 
+  t.test(
+    'a direct address that is not the way past the pooler is refused, and nothing is migrated there',
+    async (t) => {
+      const { env: direct } = await kind.open(t)
+      const { env: other, rows } = await kind.open(t)
+      const [directUrl, otherUrl] = [String(direct['DATABASE_URL']), String(other['DATABASE_URL'])]
+      const pooler = await startPgbouncer(new URL(directUrl).searchParams.get('host') ?? '')
+      t.teardown(pooler.stop)
+      const poolerUrl = pooler.urlOf(directUrl)
+      const away = 'postgres://somebody@localhost:1/db'
+      const uses = [
+        [otherUrl, /^DATABASE_DIRECT_URL leads to another database than DATABASE_URL/],
+        [poolerUrl, /^DATABASE_DIRECT_URL is a connection pooler/],
+        [away, /No connection to .*:1 |nothing is listening/],
+      ] as const
+      for (const [DATABASE_DIRECT_URL, why] of uses) {
+        const env = { DATABASE_URL: poolerUrl, DATABASE_POOLER: 'true', DATABASE_DIRECT_URL }
+        const { code, stderr } = await runCommand(['migrate'], env)
+        const { cause, detail, remedy = detail, database } = JSON.parse(stderr)
+        t.match({ code, why: cause ?? detail, remedy }, { code: 1, why, remedy: /DATABASE_DIRECT_URL/ })
+        if (cause) t.equal(database, away)
+        const { failed } = await diagnosed(t, env)
+        t.match(failed, [{ name: 'database', detail: why, remedy: /./ }])
+        t.match(`${failed[0]?.detail} ${failed[0]?.remedy}`, /DATABASE_DIRECT_URL/)
+      }
+      t.strictSame(await rows("select 1 from pg_tables where schemaname = 'public'"), [])
+    },
+  )
+
   for (const knowsDirect of [true, false])
     t.test(`${knowsDirect ? 'with' : 'without'} an address of PostgreSQL itself`, async (t) => {
       const { call, server, rows, env, pagesPath, pageGroupId, apiKeyId } = await setting(t, knowsDirect)

@@ -59,6 +59,8 @@ const testAbsence = (t: Test, kind: DatabaseKind) => {
     await postgres.start()
     await server.ready()
     t.equal((await caller(server.url, apiKey)('POST', '/v0/prospect_logs', ACTIVITY)).status, 201)
+    const lines = server.logs().filter(({ msg }) => /the database$/.test(msg ?? ''))
+    t.match(lines.at(-1), { level: 30, msg: 'connected to the database' })
   })
 
   t.test('a server whose database goes down answers 503, and serves again once it is back', async (t) => {

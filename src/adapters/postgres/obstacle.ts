@@ -1,22 +1,42 @@
-import type { Ask } from './connect.ts'
-import { ONE_PLAN, PLAN_EACH } from './open.ts'
+import { type Ask, askOn } from './connect.ts'
+import { endPool, ONE_PLAN, openPostgres, PLAN_EACH } from './open.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /** `move` creates this table before it copies the first row, and drops it after the last. */
 export const MOVE_MARK = 'unfinished_move'
 const LOOK = `
-  select current_setting('plan_cache_mode') as plans, to_regclass('${MOVE_MARK}') is not null as is_half_moved`
+  select current_setting('plan_cache_mode') as plans, to_regclass('${MOVE_MARK}') is not null as is_half_moved,
+    current_database() || extract(epoch from pg_postmaster_start_time()) as identity`
 
 /**
  * Why the service refuses to use a database, with the remedy; or null. Some poolers refuse the parameters of a session,
  * others drop them. The look is not prepared: a pooler that is not known as one mixes prepared statements up.
  */
-export const findObstacle = async (ask: Ask, isPooler: boolean, cluster: Cluster): Promise<string | null> => {
-  const look = ask((sql) => sql.unsafe<{ plans: string; isHalfMoved: boolean }[]>(LOOK))
-  const [found] = await look.catch((error) => (isFromPooler(error) ? [] : Promise.reject(error)))
+export const findObstacle = async (ask: Ask, isPooler: boolean, cluster: Cluster, direct?: string | null) => {
+  const found = await look(ask)
   if (!isPooler && found?.plans !== (cluster ? PLAN_EACH : ONE_PLAN).plan_cache_mode)
     return 'DATABASE_URL is a connection pooler. Set DATABASE_POOLER=true.'
-  if (!found?.isHalfMoved) return null
-  return 'The move into this database is not complete. Run the same prospect-pages move again, or empty the database.'
+  if (found?.isHalfMoved)
+    return 'The move into this database is not complete. Run the same prospect-pages move again, or empty the database.'
+  if (!direct) return null
+  const sql = openPostgres(direct, { max: 1, prepare: false, connection: ONE_PLAN })
+  const looked = withTimeout(look(askOn(sql)), 5_000).catch(nameDirect)
+  const { plans, identity } = (await looked.finally(() => endPool(sql, 1))) ?? {}
+  if (plans !== ONE_PLAN.plan_cache_mode)
+    return 'DATABASE_DIRECT_URL is a connection pooler. Set it to the address of PostgreSQL itself.'
+  if (identity === found?.identity) return null
+  return 'DATABASE_DIRECT_URL leads to another database than DATABASE_URL. Set it to the PostgreSQL behind that pooler.'
+}
+
+const look = async (ask: Ask) => {
+  const looked = ask((sql) => sql.unsafe<{ plans: string; isHalfMoved: boolean; identity: string }[]>(LOOK))
+  return (await looked.catch((error) => (isFromPooler(error) ? [] : Promise.reject(error))))[0]
+}
+/** Rethrows an error of the direct connection, with the name of its setting. */
+export const nameDirect = (error: Error): never => {
+  const reason = (error.cause ?? error) as NodeJS.ErrnoException
+  reason.message = `DATABASE_DIRECT_URL: ${reason.message || reason.code}`
+  throw error
 }
 
 const IS_CITUS = `select to_regclass('pg_dist_partition')::text as list`

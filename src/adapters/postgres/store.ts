@@ -3,9 +3,10 @@ import { type Migration, refuseUnmigrated } from '../migrations.ts'
 import { postgresActivities } from './activities.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { postgresErasures } from './erasures.ts'
+import { unavailableUnlessRejected } from './error-codes.ts'
 import { postgresEvents } from './events.ts'
 import { lastMigration, migratePostgres, type Warn } from './migrate.ts'
-import { findObstacle, refuseOtherCluster } from './obstacle.ts'
+import { findObstacle, nameDirect, refuseOtherCluster } from './obstacle.ts'
 import { createOutbox } from './outbox.ts'
 import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
@@ -33,7 +34,8 @@ export const postgresStore = (
   /** Looks until it finds nothing. */
   const refuseUnusable = async (migrates = false): Promise<void> => {
     if (isUsable) return
-    const obstacle = await findObstacle(ask, pooler !== undefined, cluster)
+    const looked = findObstacle(ask, pooler !== undefined, cluster, pooler?.directUrl)
+    const obstacle = await looked.catch(unavailableUnlessRejected)
     if (obstacle !== null) throw new Error(obstacle)
     await refuseOtherCluster(ask, cluster, migrates)
     isUsable = !migrates || cluster === undefined
@@ -42,7 +44,10 @@ export const postgresStore = (
   return {
     ...ports,
     ready: () => refuseUnusable().then(ports.ready),
-    migrate: () => refuseUnusable(true).then(() => migratePostgres(directUrl ?? url, migrations, warn)),
+    migrate: async () => {
+      await refuseUnusable(true)
+      return migratePostgres(directUrl ?? url, migrations, warn).catch(pooler?.directUrl ? nameDirect : null)
+    },
     watch,
     close: () => closeSignals().then(close),
   }
