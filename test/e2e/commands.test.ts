@@ -357,7 +357,7 @@ t.test('incorrect use ends with 2 and one JSON object on stderr, which names the
     [
       '--verison',
       'unknown option --verison; did you mean --version?',
-      /^usage: prospect-pages serve .*--help/s,
+      /^usage: prospect-pages serve\n.*--help/s,
     ],
     ['keys revoke a b', 'unexpected argument: b', /^usage: prospect-pages keys revoke ID\n.*--help/],
   ] as const
