@@ -66,7 +66,7 @@ const cellOf = (value: unknown): string => {
   if (value === null || value === undefined) return '-'
   if (typeof value !== 'object') return escaped(String(value))
   const isPlainList = Array.isArray(value) && value.every((item) => typeof item !== 'object')
-  return escaped(isPlainList && value.length > 0 ? value.join(', ') : writeJson(value))
+  return escaped(isPlainList ? value.join(', ') || '-' : writeJson(value))
 }
 
 /**

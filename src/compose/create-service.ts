@@ -107,6 +107,7 @@ export const createService = (options: ServiceOptions) => {
       ).map((answer) => (answer instanceof Error ? asOutcome(answer) : answer)),
     /** One slice of the prospects of a tenant, newest first. With an email: the one that has it, if any. */
     listProspects: operation(ProspectQuery.entries, useCases.listProspects),
+    /** Reads a prospect. */
     getProspect: operation(prospect, useCases.getProspect),
     /** Corrects the email or the name of a prospect; null clears it. */
     updateProspect: operation({ ...prospect, ...ProspectChanges.entries }, useCases.updateProspect),
@@ -114,11 +115,13 @@ export const createService = (options: ServiceOptions) => {
     listTimeline: operation({ ...prospect, ...TimelineQuery.entries }, useCases.listTimeline),
     /** One slice of the activities of a tenant, newest first in the order of arrival. */
     listProspectLogs: operation(ProspectLogQuery.entries, useCases.listProspectLogs),
+    /** Reads an activity with its payload. */
     getProspectLog: operation({ prospectLogId: anyId }, useCases.getProspectLog),
     /** Erases a person, by prospect id or email. An eraser of `prospect-pages/publisher` must run to complete it. */
     eraseProspect: operation(NewErasure.entries, useCases.eraseProspect),
     /** One slice of the erasures of a tenant, newest first. */
     listErasures: operation(SliceQuery.entries, useCases.listErasures),
+    /** Reads an erasure: how far it is. */
     getErasure: operation({ erasureId: anyId }, useCases.getErasure),
     /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
     listPageGroups: operation(PageGroupQuery.entries, useCases.listPageGroups),
@@ -127,6 +130,7 @@ export const createService = (options: ServiceOptions) => {
       { ...PageGroupInput.entries, ...NewPageGroup.entries, ...createdOnce },
       useCases.createPageGroup,
     ),
+    /** Reads a page group. */
     getPageGroup: operation(group, useCases.getPageGroup),
     /** Changes the given fields. `ifRevision`, here and below: only if the revision is one of these. */
     updatePageGroup: operation(
@@ -157,16 +161,22 @@ export const createService = (options: ServiceOptions) => {
     unpublishPage: operation({ ...page, ...conditional }, useCases.unpublishPage),
     /** One slice of the feed of a tenant, oldest first. Keep `nextCursor`, and go on from there later. */
     listEvents: operation(EventQuery.entries, useCases.listEvents),
+    /** Reads an event with its data as of now. */
     getEvent: operation({ eventId: anyId }, useCases.getEvent),
     /** Creates a webhook endpoint, and returns its secret for the only time. */
     createWebhookEndpoint: operation(shapes.NewWebhookEndpoint.entries, useCases.createWebhookEndpoint),
+    /** Lists all webhook endpoints of a tenant, oldest first. */
     listWebhookEndpoints: operation({}, useCases.listWebhookEndpoints),
+    /** Reads a webhook endpoint, without its secret. */
     getWebhookEndpoint: operation(endpoint, useCases.getWebhookEndpoint),
+    /** Changes the given fields; `status` disables it, or enables it again. */
     updateWebhookEndpoint: operation(
       { ...endpoint, ...shapes.WebhookEndpointChanges.entries },
       useCases.updateWebhookEndpoint,
     ),
+    /** Deletes a webhook endpoint with its deliveries. */
     deleteWebhookEndpoint: operation(endpoint, useCases.deleteWebhookEndpoint),
+    /** Returns a new secret, for the only time. The old one signs too for `overlapHours`. */
     rotateWebhookSecret: operation(
       { ...endpoint, ...shapes.SecretRotation.entries },
       useCases.rotateWebhookSecret,
@@ -175,6 +185,7 @@ export const createService = (options: ServiceOptions) => {
     testWebhookEndpoint: operation(endpoint, useCases.testWebhookEndpoint),
     /** One slice of the deliveries of an endpoint, newest event first. */
     listDeliveries: operation({ ...endpoint, ...shapes.DeliveryQuery.entries }, useCases.listDeliveries),
+    /** Makes a delivery pending again. */
     retryDelivery: operation({ ...endpoint, eventId: anyId }, useCases.retryDelivery),
     /** Delivers the events since a time again. */
     replayDeliveries: operation({ ...endpoint, ...shapes.Replay.entries }, useCases.replayDeliveries),

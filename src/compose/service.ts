@@ -28,6 +28,8 @@ const STATEMENTS_WAITING_MAX = 2_000
 /** On a cluster a list is of one tenant, so it takes more of them to serve several. */
 const LISTS_ON_CLUSTER = { listsInFlightMax: 8, tenantListsMax: 2 }
 
+const ALLOW_LISTS = 'WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS'
+
 /** The store that the settings name. Opens the embedded file; connects to nothing yet. */
 const openStore = (config: Config, log: Log, metrics: Metrics | null = null): Store => {
   const { database } = config
@@ -80,7 +82,7 @@ export const compose = (config: Config, runtime: Runtime) => {
   )
 
   const { secretsKey, webhooksAllowedHosts: allowedHosts, webhooksAllowedNetworks: allowedNetworks } = config
-  const webhooks = webhookTools({ secretsKey, allowedHosts, allowedNetworks }, clock)
+  const webhooks = webhookTools({ secretsKey, allowedHosts, allowedNetworks }, clock, ALLOW_LISTS)
   const { api, useCases, onSignal } = composeApi({
     ...requests,
     store: { ...store, apiKeys: { ...store.apiKeys, findByHash } },

@@ -15,10 +15,11 @@ export type WebhookOptions = AddressSettings & {
 /** For all of an attempt. */
 const ATTEMPT_MS_MAX = 15_000
 
-export const webhookTools = (options: WebhookOptions, clock: Clock): WebhookTools => {
+/** `settings`: what the allow-lists are called where they are set. */
+export const webhookTools = (options: WebhookOptions, clock: Clock, settings?: string): WebhookTools => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const userAgent = `prospect-pages/${version}`
-  const addresses = createAddresses(checkOptions(options))
+  const addresses = createAddresses({ ...checkOptions(options), ...(settings && { settings }) })
   return {
     secrets: createSecrets(options.secretsKey ?? null),
     checkUrl: addresses.checkUrl,

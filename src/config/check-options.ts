@@ -32,16 +32,19 @@ const RULES: readonly Rule[] = [
 /** All options of all factories, so that several can be given the same object. */
 const NAMES = `store clock newId webhooks secretsKey allowedHosts allowedNetworks requireIdentity
   prospectsRememberedMax listsInFlightMax tenantListsMax rateLimitPerMinute failedAuthPerMinute requestsAtOnceMax
-  requestsWaitingMax bodyBytesHeldMax docs onAnswered onError api basePath bodyBytesMax batchBytesMax unsentBytesMax
+  requestsWaitingMax bodyBytesHeldMax docs onAnswered onError
   namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onStep onEndpoint retentionDays eventDaysKept
   statementMsMax path busyMsMax everyEvent sql cluster url model apiKey extraBody`.split(/\s+/)
+const OF_HANDLER = ['api', 'basePath', 'bodyBytesMax', 'batchBytesMax', 'unsentBytesMax']
 
 /** Throws where an option is unknown, is missing although it is needed, or is nothing to work with. */
 export const checkOptions = <Options extends object>(options: Options, ...needed: string[]): Options => {
   const given = new Map<string, unknown>(Object.entries(typeof options === 'object' ? (options ?? {}) : {}))
   for (const name of [...given.keys(), ...needed]) {
     const [, fits, must] = RULES.find(([names]) => names.test(name)) ?? []
-    if (!NAMES.includes(name)) throw new TypeError(`Unknown option: ${name}.`)
+    const isOfHandler = OF_HANDLER.includes(name)
+    if (isOfHandler && !given.has('api')) throw new TypeError(`${name} is an option of createHandler.`)
+    if (!isOfHandler && !NAMES.includes(name)) throw new TypeError(`Unknown option: ${name}.`)
     if ((given.get(name) !== undefined || needed.includes(name)) && fits?.(given.get(name)) === false)
       throw new TypeError(`${name} ${must}.`)
   }

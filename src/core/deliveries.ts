@@ -49,12 +49,13 @@ export const retryDelivery =
 
 /**
  * Delivers the events since a time or after an event again, as many as one request may look at.
- * Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `invalid_request`: neither a time nor an event.
+ * Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `invalid_request`: neither or both.
  */
 export const replayDeliveries =
   ({ store, clock }: Deps) =>
   async ({ since, cursor, onlyUndelivered, ...endpoint }: EndpointWant & Replay): Promise<ReplayResult> => {
-    const afterEventId = cursor ?? idsSince('event', since ?? refuseNoStart())
+    if ((since === undefined) === (cursor === undefined)) refuse('invalid_request', TWO_STARTS, START)
+    const afterEventId = cursor ?? idsSince('event', since ?? '')
     const { tenantId, webhookEndpointId, status } = await existingEndpoint(store, endpoint)
     if (status !== 'enabled') refuseDisabled()
     const want = { tenantId, webhookEndpointId, afterEventId, delivered: !onlyUndelivered }
@@ -63,8 +64,10 @@ export const replayDeliveries =
     const { made, lastEventId } = await untilRecorded(replay)
     return { deliveries: made, nextCursor: lastEventId }
   }
-const NO_START = { errors: [{ detail: 'is required without a cursor', pointer: '/since' }] }
-const refuseNoStart = () => refuse('invalid_request', 'A replay starts at a time or a cursor.', NO_START)
+const TWO_STARTS = 'A replay starts either at a time or at a cursor.'
+const START = {
+  errors: [{ detail: 'is required without a cursor, and must not be given with one', pointer: '/since' }],
+}
 const refuseDisabled = () => refuse('webhook_endpoint_disabled', 'Enable the endpoint first.')
 
 /**

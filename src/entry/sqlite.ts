@@ -18,5 +18,10 @@ export type SqliteOptions = {
 /** A store on one file, by the SQLite inside Node. Call `migrate` before anything else, and `close` at the end. */
 export const sqliteStore = (options: SqliteOptions): Store => {
   const { path, busyMsMax = 5_000, everyEvent = false } = checkOptions(options, 'path')
-  return storeOver({ path, busyMsMax, everyEvent }, readMigrations('sqlite'))
+  try {
+    return storeOver({ path, busyMsMax, everyEvent }, readMigrations('sqlite'))
+  } catch (cause) {
+    const { message } = cause as Error
+    throw message.includes(path) ? cause : new Error(`${path}: ${message}.`, { cause })
+  }
 }

@@ -89,7 +89,7 @@ t.test('a test reaches a receiver on a network that is allowed', async (t) => {
   const { service, tenantId: other } = await opened()
   t.match(await kindOf(service.createWebhookEndpoint({ tenantId: other, url })), [
     'invalid_request',
-    { pointer: '/url', detail: /WEBHOOKS_ALLOWED_NETWORKS/ },
+    { pointer: '/url', detail: /allowedNetworks/ },
   ])
 })
 

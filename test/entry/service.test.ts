@@ -393,6 +393,8 @@ t.test('options that are nonsense are refused in words', async (t) => {
   for (const options of [{}, undefined])
     t.throws(() => sqliteStore(options as never), { message: 'path must be a string.' })
   t.throws(() => sqliteStore({ path: '/' }), { message: '/ is a folder.' })
+  const path = `${t.testdir({ notes: 'milk, eggs, bread'.repeat(99) })}/notes`
+  t.throws(() => sqliteStore({ path }), { message: `${path}: file is not a database.` })
 })
 
 /** Of every factory: the compiler sees when one is missing here. */
@@ -457,8 +459,12 @@ t.test(
     t.throws(() => createHandler(createApi({ store }), wrong), { message })
     t.throws(() => postgresStore((() => {}) as never, wrong), { message })
     t.throws(() => createService({ store, webhooks: wrong }), { message })
+    const api = createApi({ store })
     for (const option of Object.keys(EVERY_OPTION))
-      t.doesNotThrow(() => createService({ [option]: undefined, store }), option)
+      t.doesNotThrow(() => createHandler(api, { [option]: undefined }), option)
+    t.throws(() => createApi({ store, basePath: '/x' } as never), {
+      message: 'basePath is an option of createHandler.',
+    })
   },
 )
 

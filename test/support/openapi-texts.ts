@@ -802,5 +802,8 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   testWebhookEndpoint: REPEATED,
   listDeliveries: WRONG_LIMIT,
   retryDelivery: REPEATED,
-  replayDeliveries: { detail: 'is required without a cursor', pointer: '/since' },
+  replayDeliveries: {
+    detail: 'is required without a cursor, and must not be given with one',
+    pointer: '/since',
+  },
 }

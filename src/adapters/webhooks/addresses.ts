@@ -7,23 +7,27 @@ const REFUSED = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32
   192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4
   240.0.0.0/4 ::/96 ::ffff:0:0:0/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32 2002::/16 3fff::/20
   5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8`.split(/\s+/)
-const SETTINGS = 'WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS'
 
 export type AddressSettings = {
   /** Host names and networks (`10.0.0.0/8`) that may be called although they are not public, also by `http:`. */
   readonly allowedHosts?: readonly string[] | undefined
   readonly allowedNetworks?: readonly string[] | undefined
 }
-type Settings = AddressSettings & { readonly lookup?: Lookup }
+type Settings = AddressSettings & {
+  /** What these two are called where they are set. */
+  readonly settings?: string
+  readonly lookup?: Lookup
+}
 export type Addresses = ReturnType<typeof createAddresses>
 
 /** Which addresses webhooks may be sent to. */
-export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...settings }: Settings) => {
+export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...more }: Settings) => {
+  const { settings = 'allowedHosts or allowedNetworks' } = more
   const refused = networks(REFUSED)
   const allowed = networks(allowedNetworks)
   const hosts = new Set(allowedHosts.map((host) => host.toLowerCase()))
   const names = { isTrusted: (name: string) => hosts.has(name), mayBeLocal: allowedNetworks.length > 0 }
-  const { lookup = lookupNames(names) } = settings
+  const { lookup = lookupNames(names) } = more
   /** IPv4 addresses that are mapped to IPv6 are matched as IPv4. */
   const mayCall = (address: string, protocol: string): boolean =>
     allowed(address) || (protocol === 'https:' && !refused(address))
@@ -40,10 +44,10 @@ export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...se
       if (hosts.has(address)) return null
       const isName = isIP(address) === 0
       if (protocol === 'http:' && !(isName ? allowedNetworks.length > 0 : allowed(address)))
-        return `must be an https: URL, unless ${SETTINGS} allows its host`
+        return `must be an https: URL, unless ${settings} allows its host`
       return isName || mayCall(address, protocol)
         ? null
-        : `must have a public address, unless ${SETTINGS} allows it`
+        : `must have a public address, unless ${settings} allows it`
     },
     /** For the connections of one protocol: fails if any address of the host must not be called. Node skips it for literals. */
     lookupFor:
@@ -53,7 +57,7 @@ export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...se
           const [first] = found ?? []
           if (error || first === undefined) done(error ?? new Error(NO_ADDRESS), '')
           else if (!hosts.has(hostname) && !found.every(({ address }) => mayCall(address, protocol)))
-            done(new Error(`The address of the host is not public, and not allowed by ${SETTINGS}.`), '')
+            done(new Error(`The address of the host is not public, and not allowed by ${settings}.`), '')
           else if (options.all) done(null, found)
           else done(null, first.address, first.family)
         }),

@@ -17,7 +17,7 @@ const REFUSED_V6 = [
 const PUBLIC = ['9.255.255.255', '11.0.0.1', '100.128.0.1', '128.0.0.1', '172.32.0.1', '223.255.255.1']
 const PUBLIC_V6 = ['2606:4700::1111', '2a00:1450::1', '2003::1']
 const literal = (address: string) => `https://${address.includes(':') ? `[${address}]` : address}/hook`
-const SETTINGS = /WEBHOOKS_ALLOWED_HOSTS.*WEBHOOKS_ALLOWED_NETWORKS/
+const SETTINGS = /allowedHosts or allowedNetworks/
 
 /** What a connection by this protocol gets from the look-up of a host with these addresses. */
 const lookUp = (

@@ -227,8 +227,7 @@ t.test(
     })
     t.match(await sender({ allowedNetworks: [] })(url.replace('http:', 'https:')), {
       status: null,
-      error:
-        /^The URL must have a public address, unless WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS/,
+      error: /^The URL must have a public address, unless allowedHosts or allowedNetworks/,
     })
     const answers = ['127.0.0.1', '10.0.0.1', '::ffff:169.254.169.254']
     const lookup = ((_: string, __: object, done: (error: null, found: object[]) => void) => {
@@ -238,8 +237,7 @@ t.test(
     const send = sender({ lookup, allowedNetworks: ['127.0.0.0/8'] })
     const named = url.replace('127.0.0.1', 'hooks.example')
     t.match(await send(named), { status: 200 })
-    const error =
-      /^The address of the host is not public, and not allowed by WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS/
+    const error = /^The address of the host is not public, and not allowed by allowedHosts or allowedNetworks/
     for (let i = 0; i < 2; i++) t.match(await send(named), { status: null, error })
     t.equal(calls, 1)
   },
