@@ -18,8 +18,10 @@ export const membersOf = (text: string): { members: ReadonlyMap<string, RawJson>
     const nameEnd = endOfString(text, at)
     const begin = skipBlanks(text, text.indexOf(':', nameEnd) + 1)
     const value = endOfValue(text, begin)
+    const name = text.slice(at + 1, nameEnd - 1)
     // An escaped name is the same name: {"pay\u006coad": …}
-    members.set(JSON.parse(text.slice(at, nameEnd)), { rawJson: text.slice(begin, value.end) })
+    const unescaped = name.includes('\\') ? JSON.parse(`"${name}"`) : name
+    members.set(unescaped, { rawJson: text.slice(begin, value.end) })
     depth = Math.max(depth, value.depth)
     at = value.end
   }
