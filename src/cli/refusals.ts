@@ -34,6 +34,7 @@ const REMEDIES: readonly Remedy[] = [
   [/^unable to open|readonly|disk I/, 'DATABASE_URL must name a file that this user can read and write.'],
   [/ is a folder\.$|^The folder .* not exist/, 'Name a file in a folder that exists.'],
   [/^EEXIST: .* '(.*)'$/, 'Name a file in a folder that exists.', '$1 is not a folder.'],
+  [/^ENOTDIR: .* '(.*)\/.*'$/, 'Name a file in a folder that exists.', '$1 is not a folder.'],
   [/^ENOENT: (.*), \w+ '(.*)\.unfinished.*'$/, 'Correct the path. Its folder must exist.', '$2: $1.'],
   [/^ENOENT: (.*), \w+ '(.*)'$/, 'Correct the path: nothing has this name.', '$2: $1.'],
   [/^E[A-Z]+: (.*), \w+ '(.*)'$/, 'Check the path and its permissions.', '$2: $1.'],

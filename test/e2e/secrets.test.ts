@@ -193,10 +193,11 @@ const BUG = `Object.assign(new Error('a bug'), { detail: '${WORD}', parameters: 
 t.test('a fault that nobody catches ends the process, and tells no more than any other', async (t) => {
   for (const act of [`throw ${BUG}`, `Promise.reject(${BUG})`]) {
     const script = join(newFolder(t), 'bug.mjs')
-    writeFileSync(script, `setTimeout(() => { ${act} }, 1_000)`)
+    writeFileSync(script, `process.once('SIGUSR2', () => { ${act} })`)
     const env = { DATABASE_URL: 'memory:', NODE_OPTIONS: `--import=${script}` }
     const server = await startProgram(t, env)
     const last = () => server.logs().at(-1)
+    process.kill(server.pid, 'SIGUSR2')
     await until('it has ended', () => last()?.level === 60)
     t.match(last(), { msg: 'uncaught exception', err: { message: 'a bug' } })
     t.equal(await server.stop(), 1)
