@@ -15,7 +15,9 @@ const PAGE = `${GROUP}/pages/{page_id}` as const
 const VERSIONS = `${PAGE}/versions` as const
 const VERSION = `${VERSIONS}/{version_id}` as const
 
-/** Only a page with content contains JSON text; others are written faster. */
+// Only a problem is JSON text, and the content of a page. Without them answers are written faster.
+const writeBatch = (batch: Partial<logs.ProspectLogBatchResult>): string =>
+  batch.refused === 0 ? JSON.stringify(batch) : writeJson(batch)
 const writePage = (page: Partial<pages.PageWithVersion>): string =>
   page.publishedVersion?.content ? writeJson(page) : JSON.stringify(page)
 const PAGE_ANSWER = { answer: pages.PageWithVersion, write: writePage } as const
@@ -40,6 +42,7 @@ export const ROUTES: readonly Route[] = [
     body: logs.ProspectLogBatch,
     isBatch: true,
     answer: logs.ProspectLogBatchResult,
+    write: writeBatch,
     status: 201,
     run: logBatch,
   }),
