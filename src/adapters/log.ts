@@ -73,7 +73,6 @@ const createTimestamp = () => {
 /** The members of an error that hold no caller's data: database drivers attach whole rows to their errors. */
 const loggable = (error: unknown) => {
   if (!(error instanceof Error)) return { message: typeof error }
-  const { name, message, stack, cause } = error
-  const code = (error as { code?: unknown }).code
+  const { name, message, code, stack, cause } = error as NodeJS.ErrnoException
   return { name, message, code, stack, ...(cause instanceof Error && { cause: cause.message }) }
 }

@@ -33,8 +33,7 @@ export const refuseUnmigrated = (ours: readonly Migration[], applied: number): v
 }
 
 /** For a statement that finds no table: what callers see, and its cause for the log. */
-export const unmigrated = (error: unknown) =>
-  unavailable(
-    'The database is not migrated.',
-    new Error('Not migrated: run migrate() first.', { cause: error }),
-  )
+export const unmigrated = (error: unknown) => {
+  const cause = new Error('Not migrated: run migrate() first.', { cause: error })
+  return unavailable('The database is not migrated.', cause)
+}

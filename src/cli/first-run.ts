@@ -19,9 +19,8 @@ export const greeting = async (deps: CommandDeps, config: Config, url: string): 
   const first = another ? ['tenants list'] : tenant ? [] : ['tenants create --name Acme']
   // npm finds the command of a checkout, a shell does not.
   const program = process.env['npm_lifecycle_event'] === undefined ? 'prospect-pages' : 'npx prospect-pages'
-  const commands = [...first, `keys create --tenant ${tenantId} --scope all`].map(
-    (line) => `  ${program} ${line}\n`,
-  )
+  const createKey = `keys create --tenant ${tenantId} --scope all`
+  const commands = [...first, createKey].map((line) => `  ${program} ${line}\n`)
   const tenants = another ? 'several tenants' : tenant ? 'one tenant' : 'no API key'
   return `\nThis database has ${tenants}.${reference}\nTo create an API key:\n${commands.join('')}\n`
 }
@@ -33,14 +32,13 @@ export const greeting = async (deps: CommandDeps, config: Config, url: string): 
 const firstRun = async (deps: CommandDeps, url: string, reference: string): Promise<string> => {
   const { tenantId } = await createTenant(deps)({ name: 'First tenant' })
   const { pageGroup } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
-  const { pageGroupId } = pageGroup
   const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: SCOPES, lifeMs: null })
   return `
 ${paint('bold', 'This database had no API key, so a tenant, a page group and a key were created.')}
 
 ${inPairs([
   ['  tenant', tenantId],
-  ['  page group', pageGroupId],
+  ['  page group', pageGroup.pageGroupId],
   ['  key', apiKey],
 ])}
 The key is shown only once.${reference}
@@ -48,7 +46,7 @@ ${paint('bold', 'Paste these lines to log an activity, read it back, list page g
 
 URL=${url}
 KEY=${apiKey}
-GROUP=${pageGroupId}
+GROUP=${pageGroup.pageGroupId}
 
 curl -s $URL/v0/prospect_logs -H "x-api-key: $KEY" -H 'content-type: application/json' \\
   -d '{"source":"crm","type":"form_submitted","email":"ada@example.com","payload":{"form":"contact"}}'

@@ -26,11 +26,7 @@ export const operationCommands: readonly Command[] = [
         'HOST=0.0.0.0 DATABASE_URL=postgres://user:password@host/database prospect-pages serve',
     },
     run: async () => {
-      await serve(readConfig(process.env)).catch((error) => {
-        // What is open already, such as the socket, would keep the process alive.
-        setImmediate(() => process.exit())
-        throw error
-      })
+      await serve(readConfig(process.env))
       return null
     },
   },

@@ -72,12 +72,7 @@ const withoutRetry = (why: unknown): unknown => {
 }
 
 /** Why a command was refused, for stderr: one JSON object, or sentences on a terminal. */
-export const refusalText = (
-  given: unknown,
-  isJson: boolean,
-  command?: Command,
-  database?: string,
-): string => {
+export const refusalText = (given: unknown, isJson: boolean, command?: Command, database?: string) => {
   const why = withoutRetry(given)
   const failure = why instanceof DomainFailure ? why : undefined
   const isWrongUse = why instanceof WrongUse

@@ -30,6 +30,8 @@ export const serve = async (config: Config): Promise<void> => {
   } catch (error) {
     // The refusal is printed at once, and must be the last line.
     await new Promise((done) => log.flush(done))
+    // What is open already, such as the socket, would keep the process alive.
+    setImmediate(() => process.exit())
     throw error
   }
 }

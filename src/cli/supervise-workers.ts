@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../adapters/log.ts'
-import { loadAggregate } from '../compose/telemetry.ts'
 import type { Config } from '../config/config.ts'
 import { addressOf, onSignals, type Report } from './role.ts'
 import { answerScrapes } from './worker-scrape.ts'
@@ -25,7 +24,7 @@ export const pauseMsAfter = (shortLives: number): number =>
  */
 export const superviseWorkers = async (config: Config, log: Log): Promise<void> => {
   const port = await freePort(config.host, config.port)
-  if (config.metrics) answerScrapes(await loadAggregate())
+  if (config.metrics) answerScrapes((await import('../adapters/metrics/aggregate.ts')).createAggregate())
   const done = Promise.withResolvers<void>()
   const living = new Set<Worker>()
   const listening = new Set<Worker>()

@@ -5,10 +5,7 @@ import { timeOf } from './prospect-logs.ts'
 
 const LIMIT = 100
 const FAULT = /^Invalid input: ((?:status|types) .*)\.$/
-const ENDPOINT = {
-  operand: 'ID',
-  details: ['ID is the webhookEndpointId that webhooks list shows.'],
-}
+const ENDPOINT = { operand: 'ID', details: ['ID is the webhookEndpointId that webhooks list shows.'] }
 
 export const webhookCommands: readonly Command[] = [
   {

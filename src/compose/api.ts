@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { createAdmission } from '../adapters/http/admission.ts'
 import { createApi } from '../adapters/http/api.ts'
 import { limitFailedAuth } from '../adapters/http/limits/failed-auth-limit.ts'
@@ -26,14 +25,7 @@ export type ApiSettings = Pick<
   | 'requestsWaitingMax'
   | 'bodyBytesHeldMax'
 >
-type Composed =
-  | keyof ApiSettings
-  | 'remembered'
-  | 'useCases'
-  | 'identify'
-  | 'rateLimit'
-  | 'admission'
-  | 'newRequestId'
+type Composed = keyof ApiSettings | 'remembered' | 'useCases' | 'identify' | 'rateLimit' | 'admission'
 type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof createApi>[0], Composed> & {
   readonly settings: ApiSettings
   /** How long a key needs no look-up unless keys change. */
@@ -65,7 +57,6 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
       waitMsMax: WAIT_MS_MAX,
       bodyBytesMax: settings.bodyBytesHeldMax,
     }),
-    newRequestId: randomUUID,
   })
   const onSignal = (signal: Signal): void => {
     if (signal === 'keys') keys.forget()

@@ -82,7 +82,7 @@ export const createService = (options: ServiceOptions) => {
     const shape = inTenant(entries)
     return async (given: Given<Entries>) => run(await ofTenant(checked(shape, given)))
   }
-  const checkedActivity = (activity: ActivityToLog) => checked(inputs.ActivityInput, activity)
+  const prepare = async (activity: ActivityToLog) => ofTenant(checked(inputs.ActivityInput, activity))
 
   return {
     /** Creates a tenant, and its first brand with the same name. */
@@ -92,19 +92,16 @@ export const createService = (options: ServiceOptions) => {
     issueApiKey: async (key: Pick<NewApiKey, 'tenantId' | 'scopes'> & Optional<NewApiKey>) =>
       issueApiKey(deps)({ ...checked(inputs.ApiKeyInput, key), scopes: key.scopes }),
     /** Logs one activity, for the prospect with this id, else the one with this email, else a new one. */
-    logActivity: async (activity: ActivityToLog) =>
-      useCases.logProspectActivity(await ofTenant(checkedActivity(activity))),
+    logActivity: async (activity: ActivityToLog) => useCases.logProspectActivity(await prepare(activity)),
     /**
      * Logs many, in order. Returns for each its result or its `DomainFailure`; one failure affects no other, but after
      * `unavailable` the rest is not tried.
      */
-    logActivities: async (activities: readonly ActivityToLog[]) =>
-      (
-        await inOrder(Array.isArray(activities) ? activities : refuse('invalid_request', 'Pass an array.'), {
-          prepare: (activity) => ofTenant(checkedActivity(activity)),
-          run: useCases.logProspectActivities,
-        })
-      ).map((answer) => (answer instanceof Error ? asOutcome(answer) : answer)),
+    logActivities: async (activities: readonly ActivityToLog[]) => {
+      if (!Array.isArray(activities)) refuse('invalid_request', 'Pass an array.')
+      const answers = await inOrder(activities, { prepare, run: useCases.logProspectActivities })
+      return answers.map((answer) => (answer instanceof Error ? asOutcome(answer) : answer))
+    },
     /** One slice of the prospects of a tenant, newest first. With an email: the one that has it, if any. */
     listProspects: operation(ProspectQuery.entries, useCases.listProspects),
     /** Reads a prospect. */

@@ -72,14 +72,12 @@ export const compose = (config: Config, runtime: Runtime) => {
     if (state === 'starting') throw unavailable('The service is starting.')
     return store.apiKeys.findByHash(keyHash)
   }
+  const askStore = async () => {
+    if (state !== 'serving') throw unavailable(`The service is ${state}.`)
+    return [await store.ready()]
+  }
   /** Checks that arrive together ask the database once. */
-  const ready = gather(
-    async () => {
-      if (state !== 'serving') throw unavailable(`The service is ${state}.`)
-      return [await store.ready()]
-    },
-    { listLengthMax: 1, listsInFlightMax: 1, dedupeKey: () => 'ready' },
-  )
+  const ready = gather(askStore, { listLengthMax: 1, listsInFlightMax: 1, dedupeKey: () => 'ready' })
 
   const { secretsKey, webhooksAllowedHosts: allowedHosts, webhooksAllowedNetworks: allowedNetworks } = config
   const webhooks = webhookTools({ secretsKey, allowedHosts, allowedNetworks }, clock, ALLOW_LISTS)
@@ -88,6 +86,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     store: { ...store, apiKeys: { ...store.apiKeys, findByHash } },
     clock,
     newId,
+    newRequestId: randomUUID,
     webhooks,
     settings: config,
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
@@ -98,18 +97,11 @@ export const compose = (config: Config, runtime: Runtime) => {
     rawRoutes: [...(config.docs ? docsRoutes() : []), ...(scrape ? [metricsRoute(scrape)] : [])],
   })
   const http = createHttpServer({ api, limits: config, newRequestId: randomUUID, onMalformed })
-  const publisher = createPublisher({
-    ...publishing,
-    store,
-    clock,
-    newId,
-    namer: config.namer && measuredNamer(chatCompletionsNamer(config.namer)),
-    namerPatienceMs: config.namerPatienceMs,
-    namerCallsMax: config.namerCallsMax,
-    pollMs: config.publisherPollMs,
-  })
-
-  const { retentionDays, eventDaysKept, statementMsMax, publisherPollMs: pollMs } = config
+  const { namerPatienceMs, namerCallsMax, publisherPollMs: pollMs } = config
+  const namer = config.namer && measuredNamer(chatCompletionsNamer(config.namer))
+  const naming = { namer, namerPatienceMs, namerCallsMax }
+  const publisher = createPublisher({ ...publishing, store, clock, newId, ...naming, pollMs })
+  const { retentionDays, eventDaysKept, statementMsMax } = config
   const eraser = createEraser({ ...erasing, store, clock, retentionDays, eventDaysKept, statementMsMax })
   const sender = createWebhooks({ ...sending, store, clock, newId, pollMs }, webhooks)
 

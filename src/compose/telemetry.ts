@@ -22,8 +22,6 @@ export const loadTelemetry = async (config: Pick<Config, 'metrics'>): Promise<Te
   metrics: config.metrics ? (await import('../adapters/metrics/metrics.ts')).createMetrics() : null,
   openTelemetry: await (await import('../adapters/open-telemetry.ts')).findOpenTelemetry(),
 })
-/** Adds up the metrics of several processes. */
-export const loadAggregate = async () => (await import('../adapters/metrics/aggregate.ts')).createAggregate()
 
 /** Passes what happens in the service to the log, the metrics and the traces. */
 export const observe = ({ log, metrics, scrape, openTelemetry }: Telemetry & { readonly log: Log }) => ({
@@ -47,13 +45,9 @@ export const observe = ({ log, metrics, scrape, openTelemetry }: Telemetry & { r
   measuredNamer: (namer: Namer): Namer => metrics?.timedNamer(namer) ?? namer,
   erasing: background(log, 'Erasing'),
   sending: {
-    onEndpoint: ((endpoint, became, reason) => {
-      const { tenantId, webhookEndpointId, url } = endpoint
-      const { host } = new URL(url)
-      log[became === 'working' ? 'info' : 'warn'](
-        { tenantId, webhookEndpointId, host, reason },
-        BECAME[became],
-      )
+    onEndpoint: (({ tenantId, webhookEndpointId, url }, became, reason) => {
+      const facts = { tenantId, webhookEndpointId, host: new URL(url).host, reason }
+      log[became === 'working' ? 'info' : 'warn'](facts, BECAME[became])
     }) satisfies OnEndpoint,
     ...background(log, 'Sending webhooks'),
   },

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net'
 import { orNull } from '../core/or-null.ts'
 
-const text = (given: string): string => given
 const textThat = (fits: (given: string) => boolean, must: string) => (given: string) => {
   if (!fits(given)) throw new Error(must)
   return given
@@ -26,10 +25,9 @@ const nullable =
 const headerValue = textThat((given) => /^[!-~]*$/.test(given), 'must be visible ASCII characters')
 /** The parser's own message would quote the text. */
 const jsonObject = (given: string): Readonly<Record<string, unknown>> => {
-  try {
-    if (/^\s*\{/.test(given)) return JSON.parse(given)
-  } catch {}
-  throw new Error('must be a JSON object')
+  const value = orNull(() => JSON.parse(given))
+  if (value === null || !/^\s*\{/.test(given)) throw new Error('must be a JSON object')
+  return value
 }
 /** The message does not quote the key. */
 const key = (given: string): Buffer => {
@@ -60,8 +58,8 @@ export type DatabaseAddress =
 
 export const database = (given: string): DatabaseAddress => {
   if (given === 'memory:') return { kind: 'memory' }
-  if (given.startsWith('sqlite:') && given.length > 'sqlite:'.length)
-    return { kind: 'sqlite', path: given.slice('sqlite:'.length) }
+  const [, path] = /^sqlite:(.+)$/s.exec(given) ?? []
+  if (path !== undefined) return { kind: 'sqlite', path }
   const isDecodable = orNull(() => decodeURIComponent(given)) !== null
   // `URL` knows one host only, so the others of a list are left out.
   if (POSTGRES_URL.test(given) && isDecodable && URL.canParse(given.replace(/,[^/?]*/, '')))
@@ -79,7 +77,9 @@ const postgresUrl = (given: string): string => {
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
-const DAY_MS = 86_400_000
+const bodyBytes = whole(1_024, 67_108_864)
+/** An empty text stands for the default, so no limit takes a word. */
+const wholeOrNone = (max: number) => nullable(whole(1, max, ', or none'), 'none')
 
 /** Every setting: default, parser (throws what the text must be), help line. `Config` derives from this. */
 export const SETTINGS = {
@@ -105,17 +105,16 @@ export const SETTINGS = {
   LOG_LEVEL: ['info', oneOf(LOG_LEVELS), LOG_LEVELS.join(', ')],
   METRICS: ['on', onOrOff, 'Prometheus metrics at /metrics, without an API key: on, off'],
   NAMER_URL: ['', nullable(httpUrl), 'base URL of a chat-completions server; empty: the built-in namer'],
-  NAMER_MODEL: ['', nullable(text), 'model to request from that server'],
+  NAMER_MODEL: ['', nullable(String), 'model to request from that server'],
   NAMER_API_KEY: ['', nullable(headerValue), 'API key for that server'],
   NAMER_EXTRA_BODY: ['', nullable(jsonObject), 'JSON object merged into each request to that server'],
   NAMER_PATIENCE_MS: ['10000', whole(1, 600_000), 'how long naming may delay a version, retries included'],
   NAMER_CALLS_MAX: ['4', whole(1, 1_000), 'naming calls in flight'],
   PROSPECTS_REMEMBERED_MAX: ['50000', whole(0, 10_000_000), 'prospects kept in memory; 0: none'],
   REQUIRE_IDENTITY: ['false', flag, 'refuse activities with neither prospectId nor email: true, false'],
-  // An empty text stands for the default, so no limit takes a word.
   RETENTION_DAYS: [
     'none',
-    nullable(whole(1, 36_500, ', or none'), 'none'),
+    wholeOrNone(36_500),
     'days that activities are kept, unless their tenant has its own; none: for ever',
   ],
   EVENTS: [
@@ -141,24 +140,20 @@ export const SETTINGS = {
   ],
   RATE_LIMIT_PER_MINUTE: [
     'none',
-    nullable(whole(1, 1e9, ', or none'), 'none'),
+    wholeOrNone(1e9),
     'requests per API key and minute, counted per worker; none: no limit',
   ],
   FAILED_AUTH_PER_MINUTE: [
     '60',
-    nullable(whole(1, 1e9, ', or none'), 'none'),
+    wholeOrNone(1e9),
     'failed authentications per address and minute, counted per worker; none: no limit',
   ],
-  BODY_BYTES_MAX: ['1048576', whole(1_024, 67_108_864), 'largest request body'],
-  BATCH_BYTES_MAX: [
-    '8388608',
-    whole(1_024, 67_108_864),
-    'largest body of a batch; BODY_BYTES_MAX limits each item',
-  ],
+  BODY_BYTES_MAX: ['1048576', bodyBytes, 'largest request body'],
+  BATCH_BYTES_MAX: ['8388608', bodyBytes, 'largest body of a batch; BODY_BYTES_MAX limits each item'],
   BODY_BYTES_HELD_MAX: ['67108864', whole(2_048, 1e11), 'body bytes in flight of all tenants; beyond it 503'],
   HEADERS_MS_MAX: ['10000', whole(100, 600_000), 'time limit for the headers of a request to arrive'],
   REQUEST_MS_MAX: ['30000', whole(100, 600_000), 'time limit for a whole request to arrive'],
-  KEEP_ALIVE_MS: ['65000', whole(1, DAY_MS), 'idle timeout of connections; must exceed that of a proxy'],
+  KEEP_ALIVE_MS: ['65000', whole(1, 86_400_000), 'idle timeout of connections; must exceed that of a proxy'],
   DRAIN_MS_MAX: ['10000', whole(0, 600_000), 'time limit for requests in flight after SIGTERM'],
   CONNECTIONS_MAX: ['10000', whole(1, 1_000_000), 'open connections'],
   UNSENT_BYTES_MAX: [

@@ -55,6 +55,7 @@ export const createApi = (options: ApiOptions): Api => {
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     ready: () => store.ready(),
     rawRoutes: docs ? docsRoutes() : [],
+    newRequestId: randomUUID,
     onAnswered,
     onError,
   })

@@ -7,12 +7,8 @@ import './needs-node.ts'
 export { createNewId } from '../adapters/ids.ts'
 export { type MemoryStore, memoryStore } from '../adapters/memory/store.ts'
 export * from '../compose/create-service.ts'
-export {
-  createPageGroup,
-  type NewPageGroup,
-  type PageGroupCreation,
-  type PageGroupFields,
-} from '../core/create-page-group.ts'
+export type { NewPageGroup, PageGroupCreation, PageGroupFields } from '../core/create-page-group.ts'
+export { createPageGroup } from '../core/create-page-group.ts'
 export * from '../core/create-page-with-version.ts'
 export { createTenant } from '../core/create-tenant.ts'
 export * from '../core/create-version.ts'
@@ -37,8 +33,7 @@ export { listProspectLogs, type ProspectLogListing } from '../core/list-prospect
 export { listProspects, type ProspectListing } from '../core/list-prospects.ts'
 export { listTimelines, type TimelineListing } from '../core/list-timeline.ts'
 export { getVersions, listVersions } from '../core/list-versions.ts'
-export type * from '../core/log-prospect-activity.ts'
-export { logProspectActivities } from '../core/log-prospect-activity.ts'
+export * from '../core/log-prospect-activity.ts'
 export type { LocatedActivity, NewActivity } from '../core/new-log.ts'
 export type { Outcome } from '../core/outcome.ts'
 export type * from '../core/ports/activities.ts'

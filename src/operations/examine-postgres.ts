@@ -22,10 +22,8 @@ export const examinePostgres = async (
 ): Promise<readonly Check[]> => {
   const plans = settings.databaseCluster ? PLAN_EACH : ONE_PLAN
   const connection = { statement_timeout: settings.statementMsMax, ...plans }
-  const sql = openPostgres(url, {
-    max: 1,
-    ...(settings.databasePooler ? { prepare: false } : { connection }),
-  })
+  const session = settings.databasePooler ? { prepare: false } : { connection }
+  const sql = openPostgres(url, { max: 1, ...session })
   try {
     return await withTimeout(examine(sql, migrationsKnown, settings, clock), MS_MAX)
   } catch (error) {
@@ -71,11 +69,10 @@ const examine = async (sql: Sql, migrationsKnown: number, settings: Settings, cl
   const applied = await lastMigration(askOn(sql))
   const migrations = checkMigrations(applied, migrationsKnown)
   if (applied === 0) return [...checks, migrations]
-  const isReadable = migrations.ok && found.missing === null
-  const endpoints = isReadable
-    ? await sql`select from webhook_endpoints where status <> 'deleted' limit 1`
-    : []
-  return [...checks, role(found), migrations, ...webhookSecrets(endpoints.length > 0, settings.secretsKey)]
+  const examined = [...checks, role(found), migrations]
+  if (!migrations.ok || found.missing !== null) return examined
+  const endpoints = await sql`select from webhook_endpoints where status <> 'deleted' limit 1`
+  return [...examined, ...webhookSecrets(endpoints.length > 0, settings.secretsKey)]
 }
 
 /** What the service would refuse with: a sentence, and its remedy. */

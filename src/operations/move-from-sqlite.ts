@@ -17,7 +17,14 @@ export const sqliteSource = (path: string, migrationsKnown: number) => {
   return {
     /** Refuses a database with another schema than this program's, or that another process has open. */
     lock: (): void => {
-      lockExclusively(file)
+      try {
+        // A server could write during the move, and the target would lack those rows.
+        file.exec('pragma locking_mode = exclusive')
+        file.exec('begin exclusive')
+      } catch (error) {
+        if (!isBusy(error)) throw error
+        throw new Error('Another process has the source open. Stop the server, then move.')
+      }
       const applied = lastMigration(file)
       if (applied !== migrationsKnown)
         throw new Error(
@@ -28,23 +35,11 @@ export const sqliteSource = (path: string, migrationsKnown: number) => {
       Number(file.prepare(`select count(*) as rows from ${table.name}`).get()?.['rows']),
     /** All rows, in the order of the key. */
     rows: (table: Table) => {
-      const read = file.prepare(
-        `select ${Object.keys(table.columns).join()} from ${table.name} order by ${table.key.join()}`,
-      )
+      const { name, key, columns } = table
+      const read = file.prepare(`select ${Object.keys(columns).join()} from ${name} order by ${key.join()}`)
       reads.set(table, read)
       return read.iterate() as Iterable<Row>
     },
     close: (): void => file.close(),
-  }
-}
-
-/** A server could write during the move, and the target would lack those rows. */
-const lockExclusively = (file: DatabaseSync): void => {
-  try {
-    file.exec('pragma locking_mode = exclusive')
-    file.exec('begin exclusive')
-  } catch (error) {
-    if (!isBusy(error)) throw error
-    throw new Error('Another process has the source open. Stop the server, then move.')
   }
 }

@@ -25,9 +25,7 @@ export const publicRoutes = (ready: () => Promise<void>, hasDocs: boolean): read
     }),
     rawRoute('/healthz', async () => json(200, '{"status":"ok"}\n')),
     rawRoute('/readyz', () => ready().then(() => json(200, '{"status":"ready"}\n'))),
-    rawRoute('/openapi.json', async ({ basePath }) =>
-      json(200, basePath ? documentUnder(basePath) : document),
-    ),
+    rawRoute('/openapi.json', async ({ basePath: base }) => json(200, base ? documentUnder(base) : document)),
     rawRoute('/problems/{code}', async ({ basePath }, { code }) => json(200, explanationOf(code, basePath))),
   ]
 }

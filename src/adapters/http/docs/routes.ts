@@ -20,11 +20,10 @@ const libraryFolder = () => orNull(() => new URL('./', import.meta.resolve('swag
  * links the OpenAPI document. Files are read once, at first use.
  */
 export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawRoute[] => {
-  const page = routeOf('/docs', () => assetOf(HTML, library === null ? PLAIN_PAGE : PAGE))
-  if (library === null) return [page, BESIDES]
+  if (library === null) return [routeOf('/docs', () => assetOf(HTML, PLAIN_PAGE)), BESIDES]
   const file = (name: string) => readFile(new URL(name, library))
   return [
-    page,
+    routeOf('/docs', () => assetOf(HTML, PAGE)),
     BESIDES,
     routeOf('/docs/swagger-ui-bundle.js', async () => assetOf(SCRIPT, await file('swagger-ui-bundle.js'))),
     routeOf('/docs/swagger-ui.css', async () => assetOf(CSS, await file('swagger-ui.css'))),
