@@ -128,7 +128,7 @@ const KEYS = [
 ]
 
 t.test('several answers are a table without the columns that have no value', async (t) => {
-  const table = ['id   name  scopes', 'k1   crm   a:read, b:read', 'k22  -     []', ''].join('\n')
+  const table = ['id   name  scopes', 'k1   crm   a:read, b:read', 'k22  -     -', ''].join('\n')
   t.equal(shown(KEYS), table)
   t.equal(shown([{ ok: true, keys: KEYS }], { list: 'keys' }), table, 'or one answer with a list')
   t.equal(shown(KEYS, { columns: ['name', 'id'] }), 'name  id\ncrm   k1\n-     k22\n')
