@@ -52,7 +52,7 @@ export type Service = ReturnType<typeof createService>
  * Calls that arrive together share a round trip to the database, and none waits for others.
  */
 export const createService = (options: ServiceOptions) => {
-  const { store, clock = Date.now, newId = createNewId() } = checkOptions(options, 'store')
+  const { store, clock = Date.now, newId = createNewId() } = checkOptions('createService', options)
   const { prospectsRememberedMax = DEFAULTS.prospectsRememberedMax } = options
   const { requireIdentity = false, listsInFlightMax = 1, tenantListsMax } = options
   const deps = { store, clock, newId }

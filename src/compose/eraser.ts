@@ -40,7 +40,7 @@ export const createEraser = (options: EraserOptions) => {
     retentionDays = null,
     eventDaysKept = DEFAULTS.eventDaysKept,
     statementMsMax = DEFAULTS.statementMsMax,
-  } = checkOptions(options, 'store')
+  } = checkOptions('createEraser', options)
   const settleMs = REMEMBERED_MS_MAX + 2 * statementMsMax + WRITE_MARGIN_MS
   const expire = { store, clock, retentionDays, eventDaysKept }
   return workInBackground({ ...options, restMs: REST_MS }, [

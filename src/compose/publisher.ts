@@ -48,7 +48,7 @@ export const createPublisher = (options: PublisherOptions) => {
     namerCallsMax = DEFAULTS.namerCallsMax,
     pollMs = DEFAULTS.publisherPollMs,
     onFailedAttempt = () => {},
-  } = checkOptions(options, 'store')
+  } = checkOptions('createPublisher', options)
   const sleep = (ms: number, stop: AbortSignal) => pause(ms, undefined, { signal: stop }).catch(() => {})
   const stepWith = () =>
     publishVersions({

@@ -19,7 +19,7 @@ const ATTEMPT_MS_MAX = 15_000
 export const webhookTools = (options: WebhookOptions, clock: Clock, settings?: string): WebhookTools => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const userAgent = `prospect-pages/${version}`
-  const addresses = createAddresses({ ...checkOptions(options), ...(settings && { settings }) })
+  const addresses = createAddresses({ ...checkOptions('webhooks', options), ...(settings && { settings }) })
   return {
     secrets: createSecrets(options.secretsKey ?? null),
     checkUrl: addresses.checkUrl,

@@ -39,7 +39,7 @@ export const createWebhooks = (options: WebhooksOptions, sharedTools?: WebhookTo
     webhooks = {},
     pollMs = DEFAULTS.publisherPollMs,
     onEndpoint = () => {},
-  } = checkOptions(options, 'store')
+  } = checkOptions('createWebhooks', options)
   const { send, secrets } = sharedTools ?? webhookTools(webhooks, clock)
   const dataOf = eventData(eventReaders({ store }, () => READS))
   const deps = { store, clock, newId, send, openSecret: secrets.open, random: Math.random, onEndpoint }

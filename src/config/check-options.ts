@@ -29,22 +29,37 @@ const RULES: readonly Rule[] = [
   whole(/Ms(Max)?$/, 1, 2 ** 31 - 1),
   whole(/(Max|PerMinute)$/, 1, 1e11),
 ]
-/** All options of all factories, so that several can be given the same object. */
-const NAMES = `store clock newId webhooks secretsKey allowedHosts allowedNetworks requireIdentity
-  prospectsRememberedMax listsInFlightMax tenantListsMax rateLimitPerMinute failedAuthPerMinute requestsAtOnceMax
-  requestsWaitingMax bodyBytesHeldMax docs onAnswered onError
-  namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onStep onEndpoint retentionDays eventDaysKept
-  statementMsMax path busyMsMax everyEvent sql cluster url model apiKey extraBody`.split(/\s+/)
-const OF_HANDLER = ['api', 'basePath', 'bodyBytesMax', 'batchBytesMax', 'unsentBytesMax']
+const SERVICE =
+  'store! clock newId webhooks requireIdentity prospectsRememberedMax listsInFlightMax tenantListsMax'
+/** The options of each function; `!` follows those that are needed. */
+export const OPTIONS = {
+  createService: SERVICE,
+  createApi: `${SERVICE} rateLimitPerMinute failedAuthPerMinute requestsAtOnceMax requestsWaitingMax bodyBytesHeldMax
+    docs onAnswered onError`,
+  createHandler: 'api! basePath bodyBytesMax batchBytesMax unsentBytesMax',
+  createPublisher:
+    'store! clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep',
+  createEraser: 'store! clock retentionDays eventDaysKept statementMsMax onError onStep',
+  createWebhooks: 'store! clock newId webhooks pollMs onEndpoint onError onStep',
+  webhooks: 'secretsKey allowedHosts allowedNetworks',
+  memoryStore: 'everyEvent',
+  sqliteStore: 'path! busyMsMax everyEvent',
+  postgresStore: 'sql! cluster everyEvent',
+  chatCompletionsNamer: 'url! model! apiKey extraBody',
+}
+type Owner = keyof typeof OPTIONS
+const namesOf = (owner: Owner): string[] => OPTIONS[owner].split(/!?\s+|!$/)
 
 /** Throws where an option is unknown, is missing although it is needed, or is nothing to work with. */
-export const checkOptions = <Options extends object>(options: Options, ...needed: string[]): Options => {
+export const checkOptions = <Options extends object>(owner: Owner, options: Options): Options => {
   const given = new Map<string, unknown>(Object.entries(typeof options === 'object' ? (options ?? {}) : {}))
+  const needed: readonly string[] = OPTIONS[owner].match(/\w+(?=!)/g) ?? []
   for (const name of [...given.keys(), ...needed]) {
+    if (!namesOf(owner).includes(name)) {
+      const other = (Object.keys(OPTIONS) as Owner[]).find((other) => namesOf(other).includes(name))
+      throw new TypeError(`${owner} has no option ${name}${other ? `: it belongs to ${other}` : ''}.`)
+    }
     const [, fits, must] = RULES.find(([names]) => names.test(name)) ?? []
-    const isOfHandler = OF_HANDLER.includes(name)
-    if (isOfHandler && !given.has('api')) throw new TypeError(`${name} is an option of createHandler.`)
-    if (!isOfHandler && !NAMES.includes(name)) throw new TypeError(`Unknown option: ${name}.`)
     if ((given.get(name) !== undefined || needed.includes(name)) && fits?.(given.get(name)) === false)
       throw new TypeError(`${name} ${must}.`)
   }

@@ -47,7 +47,7 @@ export const createApi = (options: ApiOptions): Api => {
     onAnswered = () => {},
     onError = (error: unknown, requestId: string) => console.error(requestId, error),
     ...settings
-  } = checkOptions(options, 'store')
+  } = checkOptions('createApi', options)
   const { api, onSignal } = composeApi({
     ...{ store, clock, newId, listsInFlightMax, tenantListsMax },
     settings: withDefaults(settings),
@@ -86,7 +86,7 @@ export type HandlerOptions = Optional<MessageLimits> & {
  * handlers run: take the requests in the hook `onRequest`.
  */
 export const createHandler = (api: Api, { basePath = '', ...limits }: HandlerOptions = {}): Handler => {
-  checkOptions({ api, basePath, ...limits }, 'api')
+  checkOptions('createHandler', { api, basePath, ...limits })
   return createHandlerOver({
     api,
     basePath: basePath.replace(/^\/*(?=.)/, '/').replace(/\/+$/, ''),

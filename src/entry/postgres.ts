@@ -30,4 +30,5 @@ export const postgresStore = <Types extends Record<string, unknown>>(
 export const migrate = <Types extends Record<string, unknown>>(sql: PostgresInstance<Types>) =>
   migrateInstance(instanceOf(sql), readMigrations('postgres'))
 
-const instanceOf = (sql: unknown, more = {}) => checkOptions({ ...more, sql }, 'sql').sql as PostgresInstance
+const instanceOf = (sql: unknown, more = {}) =>
+  checkOptions('postgresStore', { ...more, sql }).sql as PostgresInstance

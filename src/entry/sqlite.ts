@@ -17,7 +17,7 @@ export type SqliteOptions = {
 
 /** A store on one file, by the SQLite inside Node. Call `migrate` before anything else, and `close` at the end. */
 export const sqliteStore = (options: SqliteOptions): Store => {
-  const { path, busyMsMax = 5_000, everyEvent = false } = checkOptions(options, 'path')
+  const { path, busyMsMax = 5_000, everyEvent = false } = checkOptions('sqliteStore', options)
   try {
     return storeOver({ path, busyMsMax, everyEvent }, readMigrations('sqlite'))
   } catch (cause) {

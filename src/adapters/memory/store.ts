@@ -1,3 +1,4 @@
+import { checkOptions } from '../../config/check-options.ts'
 import type { NewLog, ProspectChange } from '../../core/ports/activities.ts'
 import type { StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { Store } from '../../core/ports/store.ts'
@@ -19,7 +20,8 @@ export type MemoryStore = Store & {
 }
 
 /** A new, empty store in memory. It needs no `migrate`. `everyEvent`: also of tenants without webhooks. */
-export const memoryStore = ({ everyEvent = false } = {}): MemoryStore => {
+export const memoryStore = (options: { readonly everyEvent?: boolean | undefined } = {}): MemoryStore => {
+  const { everyEvent = false } = checkOptions('memoryStore', options)
   const listeners = createListeners()
   const onChange = () => listeners.emit('prospects')
   const outbox = memoryOutbox(everyEvent, listeners.emit)

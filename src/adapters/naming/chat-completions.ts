@@ -19,7 +19,7 @@ const INSTRUCTION =
 
 /** Asks any server that speaks the chat-completions protocol for a page's name. */
 export const chatCompletionsNamer = (settings: ChatCompletionsSettings): Namer => {
-  const { url, model, apiKey, extraBody = {} } = checkOptions(settings, 'url', 'model')
+  const { url, model, apiKey, extraBody = {} } = checkOptions('chatCompletionsNamer', settings)
   const address = url.endsWith('/chat/completions') ? url : `${url.replace(/\/+$/, '')}/chat/completions`
   const authorization = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
   // JSON leaves out what is undefined.
