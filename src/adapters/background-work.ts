@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { callHook } from '../core/call-hook.ts'
 import type { Signal, Store } from '../core/ports/store.ts'
+import { yieldToRequests } from './yield-to-requests.ts'
 
 type OnError = (error: unknown) => void
 /** How background work is reported. */
@@ -12,7 +12,7 @@ export type WorkHooks = {
 }
 type Work = WorkHooks & {
   readonly store: Pick<Store, 'watch'>
-  /** Between two steps: under load each then does more at once, and requests get the database meanwhile. */
+  /** Between two steps, at least: under load each then does more at once, and requests get the database meanwhile. */
   readonly restMs: number
 }
 type Job = {
@@ -50,10 +50,11 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
           isWoken = hasFailed = false
           const isLast = stop.aborted
           woken = Promise.withResolvers()
+          const beganMs = performance.now()
           more = (await step(stop, woken.promise)) || isWoken
           if (!hasFailed) failing.delete(job)
           if (failing.size === 0 && !isLast) callHook(() => onStep?.())
-          if (more) await pause(restMs, undefined, { signal: stop }).catch(() => {})
+          if (more) await yieldToRequests(performance.now() - beganMs, restMs, stop)
         }
       } catch (error) {
         report(error)

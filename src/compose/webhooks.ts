@@ -1,5 +1,6 @@
 import { type WorkHooks, workInBackground } from '../adapters/background-work.ts'
 import { createNewId } from '../adapters/ids.ts'
+import { yieldToRequests } from '../adapters/yield-to-requests.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { eventData, eventReaders, webhookBodyOf } from '../core/event-data.ts'
@@ -13,6 +14,8 @@ import { type WebhookOptions, webhookTools } from './webhook-tools.ts'
 
 /** Between two steps: requests get the database meanwhile. */
 const REST_MS = 5
+/** Between two lists of deliveries. */
+const LIST_REST_MS = 2
 /** The data of events is read separately from what callers ask for, so that neither waits for the other. */
 const READS = { listLengthMax: 64, listsInFlightMax: 1, answersAtOnceMax: 16, dedupeKey: JSON.stringify }
 
@@ -42,7 +45,8 @@ export const createWebhooks = (options: WebhooksOptions, sharedTools?: WebhookTo
   } = checkOptions('createWebhooks', options)
   const { send, secrets } = sharedTools ?? webhookTools(webhooks, clock)
   const dataOf = eventData(eventReaders({ store }, () => READS))
-  const deps = { store, clock, newId, send, openSecret: secrets.open, random: Math.random, onEndpoint }
+  const rest = (tookMs: number, stop: AbortSignal) => yieldToRequests(tookMs, LIST_REST_MS, stop)
+  const deps = { store, clock, newId, send, openSecret: secrets.open, random: Math.random, onEndpoint, rest }
   const bodyOf = async (event: StoredEvent) => webhookBodyOf(event, await dataOf(event))
   return workInBackground({ ...options, restMs: REST_MS }, [
     { signal: 'events', pollMs, stepWith: (onError) => numberEvents({ ...deps, onError }) },

@@ -45,6 +45,8 @@ type Deps = Needs<'webhooks'> & {
   /** From 0 to 1. */
   readonly random: () => number
   readonly onEndpoint: OnEndpoint
+  /** Called between two lists for an endpoint, with how long the last took: requests go first. */
+  readonly rest: (tookMs: number, stop: AbortSignal) => Promise<void>
   /** Called for each error, mostly of the store. Its endpoint is claimed again after its lease. */
   readonly onError: (error: unknown) => void
 }
@@ -100,7 +102,8 @@ export const sendWebhooks = (deps: Deps) => {
     for (let isMoreLeft = true, isFirst = true; isMoreLeft; isFirst = false) {
       const before = health
       const max = needsRest(before) ? 1 : LIST_LENGTH_MAX
-      const readAt = isoTime(clock())
+      const readMs = clock()
+      const readAt = isoTime(readMs)
       const due = [...(await webhooks.due({ tenantId, webhookEndpointId, now: readAt, max }))]
       const isFull = due.length === max
       const results: DeliveryResult[] = []
@@ -132,6 +135,7 @@ export const sendWebhooks = (deps: Deps) => {
         const became = needsRest(health) ? 'resting' : 'working'
         callHook(() => deps.onEndpoint(shown, became, results.at(-1)?.lastError ?? null))
       }
+      if (isMoreLeft) await deps.rest(clock() - readMs, stop)
     }
   }
 

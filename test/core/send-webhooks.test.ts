@@ -53,6 +53,7 @@ const setting = async (endpoints = 1, overrides: Overrides = {}) => {
       openSecret: (sealed) => sealed,
       bodyOf: async ({ eventId }) => `body of ${eventId}`,
       random: () => 0.5,
+      rest: async () => {},
       onEndpoint: ({ url }, turn, why) => became.push([url, turn, why]),
       onError: (error) => errors.push(error),
       ...overrides,
