@@ -1,0 +1,15 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** A process that works for more than this part of a rest has requests to answer, or much else to do. */
+const BUSY = 0.8
+const TIMES_AS_LONG = 4
+const LONGER_MS_MAX = 250
+
+/** A rest after background work that took so long. In a busy process it is longer, so that requests go first. */
+export const yieldToRequests = async (tookMs: number, restMs: number, stop: AbortSignal): Promise<void> => {
+  const before = performance.eventLoopUtilization()
+  const rest = (ms: number) => pause(ms, undefined, { signal: stop }).catch(() => {})
+  await rest(restMs)
+  if (performance.eventLoopUtilization(before).utilization > BUSY)
+    await rest(Math.min(TIMES_AS_LONG * tookMs, LONGER_MS_MAX))
+}
