@@ -8,13 +8,15 @@ import type { Recorded } from './ports/world.ts'
 import { isoTime } from './times.ts'
 import {
   deliveryAfter,
-  deliveryUnread,
+  deliveryUnsent,
   disabledReason,
   type Health,
   healthAfter,
   needsRest,
   REST_MS,
   restMsAsked,
+  UNREAD,
+  UNSIGNED,
 } from './webhook-attempts.ts'
 import { secretsOf } from './webhook-endpoints.ts'
 
@@ -95,9 +97,22 @@ export const sendWebhooks = (deps: Deps) => {
     return webhooks.change(disabled, endpoint.updatedAt, event)
   }
 
+  /** Its secrets cannot be decrypted: what is due says so, and it rests. */
+  const showUnsigned = async (endpoint: ClaimedEndpoint): Promise<void> => {
+    const { tenantId, webhookEndpointId, failures, failingSince } = endpoint
+    onError(new Error(`${webhookEndpointId}: ${UNSIGNED}`))
+    const now = clock()
+    const readAt = isoTime(now)
+    const due = await webhooks.due({ tenantId, webhookEndpointId, now: readAt, max: SWEEP_MAX })
+    const results = due.map((delivery) => deliveryUnsent(delivery, now, UNSIGNED))
+    const claimableAt = isoTime(now + REST_MS)
+    await webhooks.settle(endpoint, results, { failures, failingSince, claimableAt, readAt })
+  }
+
   const deliver = async (endpoint: ClaimedEndpoint, stop: AbortSignal, goesOn: () => boolean) => {
     const { tenantId, webhookEndpointId, url, failures, failingSince } = endpoint
     const secrets = secretsOf(endpoint, clock(), openSecret)
+    if (secrets === null) return showUnsigned(endpoint)
     let health: Health = { failures, failingSince }
     for (let isMoreLeft = true, isFirst = true; isMoreLeft; isFirst = false) {
       const before = health
@@ -116,7 +131,9 @@ export const sendWebhooks = (deps: Deps) => {
           const answer = await attempt(secrets, url, next.event, stop)
           if (stop.aborted && !answer?.status) return
           const now = clock()
-          results.push(answer ? deliveryAfter(next, answer, now, random()) : deliveryUnread(next, now))
+          results.push(
+            answer ? deliveryAfter(next, answer, now, random()) : deliveryUnsent(next, now, UNREAD),
+          )
           if (answer === null) continue
           health = healthAfter(health, answer, now)
           reason ??= disabledReason(health, answer, now)

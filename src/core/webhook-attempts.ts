@@ -37,10 +37,11 @@ export const deliveryAfter = (
 const GONE = 410
 
 export const UNREAD = 'The service could not read the event.'
-/** A delivery that was not attempted, because its event could not be read: that is not the fault of its receiver. */
-export const deliveryUnread = ({ event, attempts }: DueDelivery, nowMs: number): DeliveryResult => ({
-  ...{ eventId: event.eventId, status: 'pending', attempts, nextAttemptAt: isoTime(nowMs + REST_MS) },
-  ...{ lastStatus: null, lastError: UNREAD, deliveredAt: null },
+export const UNSIGNED = 'The secret cannot be decrypted. Restore SECRETS_KEY, or rotate the secret.'
+/** A delivery that was not attempted, for one of these reasons: that is not the fault of its receiver. */
+export const deliveryUnsent = (due: DueDelivery, nowMs: number, lastError: string): DeliveryResult => ({
+  ...{ eventId: due.event.eventId, status: 'pending', attempts: due.attempts },
+  ...{ nextAttemptAt: isoTime(nowMs + REST_MS), lastStatus: null, lastError, deliveredAt: null },
 })
 
 /** What it means for its endpoint. */

@@ -107,13 +107,14 @@ export const rotateWebhookSecret =
     return { ...endpointOf(rotated), secret }
   }
 
-/** The secrets that sign now. Throws if one was encrypted with a key that is lost. */
-export const secretsOf = (endpoint: StoredEndpoint, nowMs: number, open: Secrets['open']): string[] =>
-  sealedSecrets(endpoint, nowMs).map((sealed) => open(sealed) ?? lost(endpoint))
-const lost = ({ webhookEndpointId: id }: EndpointWant): never => {
-  throw new Error(`The secret of ${id} cannot be decrypted with this SECRETS_KEY. Rotate it.`)
+/** The secrets of an endpoint, as they are stored. */
+export type SealedSecrets = Pick<StoredEndpoint, 'secret' | 'previousSecret' | 'previousSecretUntil'>
+/** The secrets that sign now; null if one was encrypted with a key that is lost. */
+export const secretsOf = (sealed: SealedSecrets, nowMs: number, open: Secrets['open']): string[] | null => {
+  const secrets = sealedSecrets(sealed, nowMs).map(open)
+  return secrets.every((secret) => secret !== null) ? secrets : null
 }
-const sealedSecrets = ({ secret, previousSecret, previousSecretUntil }: StoredEndpoint, nowMs: number) => {
+const sealedSecrets = ({ secret, previousSecret, previousSecretUntil }: SealedSecrets, nowMs: number) => {
   const old = String(previousSecretUntil) > isoTime(nowMs) ? previousSecret : null
   return [secret, ...(old?.split(' ') ?? [])]
 }

@@ -27,10 +27,3 @@ export const checkMigrations = (applied: number, known: number): Check => {
   const detail = `the database has migration ${applied}, this release only knows ${known}`
   return failed('migrations', detail, 'install the release that migrated the database, or a newer one')
 }
-
-/** What an operator should know of webhook secrets, if there are any endpoints. */
-export const webhookSecrets = (hasEndpoints: boolean, key: Buffer | null): readonly Check[] => {
-  if (!hasEndpoints) return []
-  const warning = 'warning: they are stored unencrypted; set SECRETS_KEY to 32 random bytes in base64'
-  return [passed('webhook secrets', key ? 'new ones are encrypted' : warning)]
-}

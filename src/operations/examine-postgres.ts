@@ -5,7 +5,8 @@ import { endPool, ONE_PLAN, openPostgres, PLAN_EACH, type Sql } from '../adapter
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/ports/world.ts'
-import { type Check, checkMigrations, failed, inWords, passed, webhookSecrets } from './check.ts'
+import { type Check, checkMigrations, failed, inWords, passed } from './check.ts'
+import { SELECT_SECRETS, webhookSecrets } from './webhook-secrets.ts'
 
 const MS_MAX = 15_000
 const DRIFT_MS_MAX = 5_000
@@ -71,8 +72,7 @@ const examine = async (sql: Sql, migrationsKnown: number, settings: Settings, cl
   if (applied === 0) return [...checks, migrations]
   const examined = [...checks, role(found), migrations]
   if (!migrations.ok || found.missing !== null) return examined
-  const endpoints = await sql`select from webhook_endpoints where status <> 'deleted' limit 1`
-  return [...examined, ...webhookSecrets(endpoints.length > 0, settings.secretsKey)]
+  return [...examined, ...webhookSecrets(await sql.unsafe(SELECT_SECRETS), settings.secretsKey)]
 }
 
 /** What the service would refuse with: a sentence, and its remedy. */

@@ -4,8 +4,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/open.ts'
 import { isLost, LOST_REMEDY, lostDetail } from '../adapters/sqlite/place.ts'
 import { orNull } from '../core/or-null.ts'
-import { type Check, checkMigrations, failed, passed, webhookSecrets } from './check.ts'
+import { type Check, checkMigrations, failed, passed } from './check.ts'
 import { findFault, openReadOnly } from './read-only.ts'
+import { SELECT_SECRETS, webhookSecrets } from './webhook-secrets.ts'
 
 const FREE_BYTES_MIN = 268_435_456
 /** Reading every page of a larger file takes more than some seconds. */
@@ -31,7 +32,7 @@ export const examineSqlite = (
       const { size } = statSync(path)
       const database = passed('database', `SQLite ${version}, ${path}, ${size} bytes`)
       const isRead = thorough || size <= QUICK_BYTES_MAX
-      const secrets = migrations.ok ? webhookSecrets(hasEndpoints(file), secretsKey) : []
+      const secrets = migrations.ok ? webhookSecrets(file.prepare(SELECT_SECRETS).all(), secretsKey) : []
       return [database, ...places, privacy(path), integrity(file, isRead), migrations, ...secrets]
     })
   } catch (error) {
@@ -41,9 +42,6 @@ export const examineSqlite = (
     return [failed('database', detail, remedy), ...places]
   }
 }
-
-const hasEndpoints = (file: DatabaseSync): boolean =>
-  file.prepare("select 1 from webhook_endpoints where status <> 'deleted' limit 1").get() !== undefined
 
 /** The folder of the file, or the nearest one above it that exists. */
 const nearestFolder = (path: string): string => {

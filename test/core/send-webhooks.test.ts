@@ -81,6 +81,19 @@ const setting = async (endpoints = 1, overrides: Overrides = {}) => {
     run: async (sender = step) => {
       while (await sender(stopping.signal));
     },
+    /** Something is due, and its endpoint has failed so often that it is only probed. */
+    failOften: async () => {
+      const now = iso(clock())
+      const [claimed] = await store.webhooks.claim({
+        now,
+        until: now,
+        horizon: now,
+        afterTenantId: '',
+        max: 1,
+      })
+      const state = { failures: 20, failingSince: now, claimableAt: now, readAt: now }
+      await store.webhooks.settle(claimed as ClaimedEndpoint, [], state)
+    },
     endpoint: async (i = 0) => (await findEndpoint(store, want(i))) as StoredEndpoint,
     change: async (i: number, fields: Partial<StoredEndpoint>) => {
       const found = (await findEndpoint(store, want(i))) as StoredEndpoint
@@ -270,13 +283,10 @@ t.test('who is called about an endpoint gets its names and its URL, no secret', 
 })
 
 t.test('five days without a success disable it', async (t) => {
-  const { happen, run, answers, clock, store, endpoint } = await setting()
+  const { happen, failOften, run, answers, clock, endpoint } = await setting()
   answers.set('https://0', () => failing(null))
   await happen()
-  const now = iso(clock())
-  const [claimed] = await store.webhooks.claim({ now, until: now, horizon: now, afterTenantId: '', max: 1 })
-  const state = { failures: 20, failingSince: now, claimableAt: now, readAt: now }
-  await store.webhooks.settle(claimed as ClaimedEndpoint, [], state)
+  await failOften()
   clock.advance(5 * DAY - 1)
   await run()
   t.match(await endpoint(), { status: 'enabled', failures: 21 })
@@ -447,7 +457,7 @@ t.test('an endpoint whose due deliveries have lost their events is not claimed i
 
 t.test('a secret that cannot be opened sends nothing, and other endpoints go on', async (t) => {
   const openSecret = (sealed: string) => (sealed === 'v1:lost' ? null : sealed)
-  const { happen, run, change, sent, errors, statuses } = await setting(2, { openSecret })
+  const { happen, run, change, clock, endpoint, sent, errors, statuses } = await setting(2, { openSecret })
   await change(0, { secret: 'v1:lost' })
   await happen()
   await run()
@@ -455,8 +465,37 @@ t.test('a secret that cannot be opened sends nothing, and other endpoints go on'
     sent.map(({ url }) => url),
     ['https://1'],
   )
-  t.match(errors, [{ message: /webhookendpoint_0 .*SECRETS_KEY/ }])
-  t.match((await statuses()).get('pending'), [{ attempts: 0 }])
+  t.match(errors, [{ message: /^webhookendpoint_0: The secret cannot be decrypted.* SECRETS_KEY/ }])
+  const lastError = 'The secret cannot be decrypted. Restore SECRETS_KEY, or rotate the secret.'
+  const nextAttemptAt = iso(clock() + MIN)
+  t.match((await statuses()).get('pending'), [{ attempts: 0, nextAttemptAt, lastStatus: null, lastError }])
+  t.match(await endpoint(), { status: 'enabled', failures: 0, failingSince: null })
+  await change(0, { secret: 'whsec_rotated' })
+  clock.advance(MIN)
+  await run()
+  t.match(sent.slice(1), [{ url: 'https://0', secrets: ['whsec_rotated'] }])
+})
+
+t.test('however much is due without a secret, one list a minute says why', async (t) => {
+  const openSecret = () => null
+  const { happen, failOften, run, clock, sent, errors, store, statuses } = await setting(1, { openSecret })
+  await happen(500)
+  await happen(100)
+  await failOften()
+  let reads = 0
+  const { due } = store.webhooks
+  const countedDue: typeof due = (want) => {
+    reads++
+    return due(want)
+  }
+  Object.assign(store.webhooks, { due: countedDue })
+  for (const [minute, explained] of [500, 600].entries()) {
+    await run()
+    const pending = (await statuses()).get('pending') ?? []
+    t.equal(pending.filter(({ lastError }) => lastError !== null).length, explained)
+    t.strictSame([reads, errors.length, sent.length], [minute + 1, minute + 1, 0])
+    clock.advance(MIN)
+  }
 })
 
 t.test('after rotations all secrets sign until the overlap is over', async (t) => {

@@ -38,6 +38,23 @@ t.test('a sound embedded database passes every check, and doctor does not change
   t.strictSame((await diagnosed(t, env, '--thorough')).failed, [])
 })
 
+t.test('webhook secrets are warned of while unencrypted; all that sign must open', async (t) => {
+  const { path, env } = await filled(t)
+  const { named } = await diagnosed(t, env)
+  t.match(named('webhook secrets'), { ok: true, detail: /^warning: .*unencrypted; set SECRETS_KEY/ })
+  const lost =
+    "update webhook_endpoints set previous_secret = 'v1:lost', previous_secret_until = '9999' where slot = 2"
+  execute(path, lost)
+  t.match((await diagnosed(t, env)).failed, [{ name: 'webhook secrets', detail: /^2 of 4 examined/ }])
+  execute(path, "update webhook_endpoints set previous_secret_until = '2025'")
+  t.strictSame((await diagnosed(t, env)).failed, [], 'an old secret that no longer signs is not needed')
+  execute(
+    path,
+    "update webhook_endpoints set secret = 'v1:lost', status = 'deleted', slot = null where slot = 1",
+  )
+  t.strictSame((await diagnosed(t, env)).failed, [])
+})
+
 t.test('a database passes every check while a server uses it', async (t) => {
   const { env } = await filled(t)
   const server = await startProgram(t, env)

@@ -78,9 +78,16 @@ for (const kind of databaseKinds()) {
       t.equal(rows.length, 1)
       t.notMatch(JSON.stringify(rows), /whsec_/)
       t.notMatch(server.stderr(), /whsec_|key=private/)
-      const detailFor = async (env: Environment) => (await diagnosed(t, env)).named('webhook secrets')?.detail
-      t.equal(await detailFor(env), 'new ones are encrypted')
-      t.match(await detailFor(database.env), /^warning: .*SECRETS_KEY/)
+      const secretsFor = async (env: Environment) => (await diagnosed(t, env)).named('webhook secrets')
+      t.match(await secretsFor(env), { ok: true, detail: 'new ones are encrypted' })
+      const remedy = /^set SECRETS_KEY to the key that encrypted them, or rotate/
+      for (const [key, why] of [
+        [{}, 'because SECRETS_KEY is not set'],
+        [{ SECRETS_KEY: randomBytes(32).toString('base64') }, 'with this SECRETS_KEY'],
+      ] as const) {
+        const detail = `1 of 1 examined cannot be decrypted ${why}`
+        t.match(await secretsFor({ ...database.env, ...key }), { ok: false, detail, remedy })
+      }
     })
 
     t.test('an address that is not allowed is refused, and the refusal names the setting', async (t) => {

@@ -84,6 +84,8 @@ const CALM = {
   [NAMINGS]: '0+10x60',
   [`${ATTEMPTS}{DELIVERED}`]: '0+10x60',
   [`${ATTEMPTS}{AGAIN}`]: '0+4x60',
+  // For six minutes.
+  [`${ATTEMPTS}{UNSENT}`]: '0x20 30+30x5 180x33',
   [FREE]: '20x60',
   node_filesystem_size_bytes: '100x60',
 }
@@ -93,6 +95,7 @@ const CASES: readonly (readonly [alert: string | null, series: Readonly<Record<s
   ['ProspectPagesDown', { ...CALM, 'up{OTHER}': '1x20 0x40' }],
   ['ProspectPagesNamingFails', { ...CALM, prospect_pages_naming_failures_total: '0+6x60' }],
   ['ProspectPagesWebhooksFail', { ...CALM, [`${ATTEMPTS}{AGAIN}`]: '0+11x60' }],
+  ['ProspectPagesWebhooksUnsent', { ...CALM, [`${ATTEMPTS}{UNSENT}`]: '0+1x60' }],
   ['ProspectPagesDiskLow', { ...CALM, [FREE]: '9x60' }],
   ['ProspectPagesErrors', { ...CALM, [`${COUNT}{ROUTE, status="503"}`]: '0+20x60' }],
   [
@@ -110,6 +113,7 @@ const seriesOf = (name: string, values: string) => {
         .replace('{ROUTE', `{${JOB}, method="GET", route="/v0/page_groups"`)
         .replace('{DELIVERED', `{${JOB}, outcome="delivered"`)
         .replace('{AGAIN', `{${JOB}, outcome="again"`)
+        .replace('{UNSENT', `{${JOB}, outcome="unsent"`)
         .replace('{OTHER', '{job="prospect-pages", instance="b"')
     : `${name}{${JOB}}`
   return { series, values }

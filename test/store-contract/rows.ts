@@ -186,7 +186,7 @@ export const someEndpoint = (tenantId: string, fields: Partial<StoredEndpoint> =
   description: null,
   status: 'enabled',
   disabledReason: null,
-  secret: 'sealed',
+  secret: 'whsec_secret',
   previousSecret: null,
   previousSecretUntil: null,
   failures: 0,

@@ -93,7 +93,7 @@ const fillEvents = async (store: Store, tenant: { tenantId: string; brandId: str
         description: '{"a b", NULL}',
         disabledReason: 'why',
       },
-      ...{ previousSecret: 'older', previousSecretUntil: at(80), failures: 3, failingSince: at(60) },
+      ...{ previousSecret: 'whsec_older', previousSecretUntil: at(80), failures: 3, failingSince: at(60) },
     }),
     someEndpoint(tenantId, { slot: 2 }),
   ]

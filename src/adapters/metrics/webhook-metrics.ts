@@ -1,5 +1,5 @@
 import type { Store } from '../../core/ports/store.ts'
-import { UNREAD } from '../../core/webhook-attempts.ts'
+import { UNREAD, UNSIGNED } from '../../core/webhook-attempts.ts'
 import type { Instruments } from './instruments.ts'
 import { backlogGauges } from './publisher-metrics.ts'
 
@@ -7,10 +7,10 @@ import { backlogGauges } from './publisher-metrics.ts'
 export const webhookMetrics = ({ counter, gauge }: Instruments) => {
   const attempts = counter(
     'webhook_attempts_total',
-    'Attempts to deliver a webhook: delivered; again, which will be retried; failed, which was the last one.',
+    'Attempts to deliver a webhook: delivered; again, which will be retried; failed, the last one; unsent, not made.',
     ['outcome'],
   )
-  for (const outcome of ['delivered', 'again', 'failed']) attempts.inc({ outcome }, 0)
+  for (const outcome of ['delivered', 'again', 'failed', 'unsent']) attempts.inc({ outcome }, 0)
   return <Kept extends Store>(store: Kept): Kept => {
     const { webhooks } = store
     backlogGauges(gauge, webhooks.backlog, {
@@ -20,8 +20,10 @@ export const webhookMetrics = ({ counter, gauge }: Instruments) => {
     })
     const settle: typeof webhooks.settle = async (endpoint, results, state) => {
       const isSaved = await webhooks.settle(endpoint, results, state)
-      const made = isSaved ? results.filter(({ lastError }) => lastError !== UNREAD) : []
-      for (const { status } of made) attempts.inc({ outcome: status === 'pending' ? 'again' : status })
+      for (const { status, lastError } of isSaved ? results : []) {
+        const isUnsent = lastError === UNREAD || lastError === UNSIGNED
+        attempts.inc({ outcome: isUnsent ? 'unsent' : status === 'pending' ? 'again' : status })
+      }
       return isSaved
     }
     return { ...store, webhooks: { ...webhooks, settle } }

@@ -205,7 +205,7 @@ t.test('200: a rotation replaces a secret whose SECRETS_KEY was lost', async (t)
   const test = () => call(`POST ${ENDPOINTS}/${webhookEndpointId}/test`)
   t.strictSame((await test()).json, {
     ...{ delivered: false, statusCode: null, durationMs: 0 },
-    error: `The secret of ${webhookEndpointId} cannot be decrypted with this SECRETS_KEY. Rotate it.`,
+    error: 'The secret cannot be decrypted. Restore SECRETS_KEY, or rotate the secret.',
   })
   const { secret } = (await call(`POST ${ENDPOINTS}/${webhookEndpointId}/rotate_secret`)).json
   t.match(await test(), { status: 200, json: { delivered: true } })

@@ -1,31 +1,32 @@
 import t from 'tap'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import { createMetrics } from '../../../src/adapters/metrics/metrics.ts'
-import { deliveryAfter, deliveryUnread } from '../../../src/core/webhook-attempts.ts'
+import { deliveryAfter, deliveryUnsent, UNREAD, UNSIGNED } from '../../../src/core/webhook-attempts.ts'
 import { addTenant, at, someClaim, someEndpoint, someEvent, someGroup } from '../../support/rows.ts'
 import { scrapeOf } from '../../support/scrape.ts'
 
-t.test('attempts are counted by outcome, without those that an unreadable event prevented', async (t) => {
+t.test('attempts are counted by outcome, and so are those that could not be made', async (t) => {
   const metrics = createMetrics()
   const store = metrics.measured(memoryStore())
   const tenant = await addTenant(store)
   const { tenantId } = tenant
   const endpoint = someEndpoint(tenantId)
   await store.webhooks.add(endpoint)
-  await store.pageGroups.add(someGroup(tenant), () => [1, 2, 3].map(() => someEvent(tenantId)))
-  await store.events.number({ tenantId, now: at(0), max: 3 })
+  await store.pageGroups.add(someGroup(tenant), () => [1, 2, 3, 4].map(() => someEvent(tenantId)))
+  await store.events.number({ tenantId, now: at(0), max: 4 })
   const [claimed] = await store.webhooks.claim(someClaim())
-  const [one, two, three] = await store.webhooks.due({ ...endpoint, now: at(0), max: 3 })
-  if (!claimed || !one || !two || !three) throw new Error('they are due')
+  const [one, two, three, four] = await store.webhooks.due({ ...endpoint, now: at(0), max: 4 })
+  if (!claimed || !one || !two || !three || !four) throw new Error('they are due')
   const nowMs = Date.parse(at(0))
   const results = [
     deliveryAfter(one, { status: 204, error: null, retryAfterMs: null }, nowMs, 0),
     deliveryAfter(two, { status: 500, error: 'why', retryAfterMs: null }, nowMs, 0),
-    deliveryUnread(three, nowMs),
+    deliveryUnsent(three, nowMs, UNREAD),
+    deliveryUnsent(four, nowMs, UNSIGNED),
   ]
   const state = { failures: 1, failingSince: at(0), claimableAt: null, readAt: at(0) }
   t.equal(await store.webhooks.settle(claimed, results, state), true)
   const { value } = scrapeOf(await metrics.text())
   const countOf = (outcome: string) => value('prospect_pages_webhook_attempts_total', { outcome })
-  t.strictSame(['delivered', 'again', 'failed'].map(countOf), [1, 1, 0])
+  t.strictSame(['delivered', 'again', 'failed', 'unsent'].map(countOf), [1, 1, 0, 2])
 })
