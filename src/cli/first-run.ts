@@ -5,13 +5,14 @@ import { issueApiKey } from '../core/issue-api-key.ts'
 import { SCOPES } from '../core/ports/api-keys.ts'
 import type { CommandDeps } from './command.ts'
 import { inPairs, paint } from './output.ts'
+import { nameOf } from './refusals.ts'
 
 /** The text to print at a start: where the reference is, and how to get a key. Empty if PostgreSQL has a key. */
 export const greeting = async (deps: CommandDeps, config: Config, url: string): Promise<string> => {
   const isEmbedded = config.database.kind !== 'postgres'
   const isNew = await deps.store.apiKeys.isEmpty()
   const reference = config.docs ? ` The API reference is at ${url}/docs.` : ''
-  if (isNew && isEmbedded) return firstRun(deps, url, reference)
+  if (isNew && isEmbedded) return firstRun(deps, url, reference, nameOf(config.database))
   if (!isNew && !isEmbedded) return ''
   // On PostgreSQL the role that serves need not be allowed to read tenants.
   const [tenant, another] = isNew ? [] : await deps.store.tenants.list('', 2)
@@ -29,7 +30,7 @@ export const greeting = async (deps: CommandDeps, config: Config, url: string): 
  * Fills a database without any key with a tenant, a page group and, last, a key, so that an interrupted run starts over.
  * Answers the text to print: the key, shown only once, and calls to paste.
  */
-const firstRun = async (deps: CommandDeps, url: string, reference: string): Promise<string> => {
+const firstRun = async (deps: CommandDeps, url: string, reference: string, database: string) => {
   const { tenantId } = await createTenant(deps)({ name: 'First tenant' })
   const { pageGroup } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
   const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: SCOPES, lifeMs: null })
@@ -37,6 +38,7 @@ const firstRun = async (deps: CommandDeps, url: string, reference: string): Prom
 ${paint('bold', 'This database had no API key, so a tenant, a page group and a key were created.')}
 
 ${inPairs([
+  ['  database', database],
   ['  tenant', tenantId],
   ['  page group', pageGroup.pageGroupId],
   ['  key', apiKey],

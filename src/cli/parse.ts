@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { isNear } from '../config/near-names.ts'
 import { isStorable } from '../shapes/text.ts'
 import { COMMON_OPTIONS, type Command, type Input, wrongUse } from './command.ts'
 
@@ -66,13 +67,4 @@ const parsed: typeof parseArgs = (config) => {
 const suggestion = (word = '', known: readonly string[]): string => {
   const near = known.find((other) => isNear(word, other, word.length > 4 ? 2 : 1))
   return near === undefined ? '' : `; did you mean ${near}?`
-}
-
-/** Whether adding, removing or replacing at most so many letters makes them equal. */
-const isNear = (a: string, b: string, edits: number): boolean => {
-  if (edits < 0) return false
-  if (a === '' || b === '') return a.length + b.length <= edits
-  const [moreA, moreB] = [a.slice(1), b.slice(1)]
-  if (a[0] === b[0]) return isNear(moreA, moreB, edits)
-  return isNear(moreA, moreB, edits - 1) || isNear(moreA, b, edits - 1) || isNear(a, moreB, edits - 1)
 }

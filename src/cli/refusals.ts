@@ -98,7 +98,8 @@ export const databaseNames = (texts: Texts, why?: unknown): string | undefined =
   return orNull(() => addresses().map(nameOf).join(' and ')) ?? undefined
 }
 
-const nameOf = (address: DatabaseAddress): string => {
+/** A database as a person may see it: the whole path of its file, no password. */
+export const nameOf = (address: DatabaseAddress): string => {
   if (address.kind === 'memory') return 'memory:'
   if (address.kind === 'sqlite') return `sqlite:${resolve(address.path)}`
   return address.url.replace(/(\/\/[^:@/]*):[^@]*@/, '$1@').replace(/password=[^&]*/g, 'password=…')

@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import type { Config } from '../config/config.ts'
+import { nameOf } from './refusals.ts'
 import { type ScrapeReport, scrapeByPrimary } from './worker-scrape.ts'
 
 /** How a serving process reports its state and learns that it must stop: on its own, or as one of several workers. */
@@ -15,10 +16,10 @@ export type Role = {
   readonly scrape?: (metrics: Metrics) => () => Promise<string>
 }
 
-/** Where a service with these settings listens, and its kind of database. */
+/** Where a service with these settings listens, and the name of its database. */
 export const addressOf = ({ host, database }: Config, port: number) => {
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-  return { host, port, url, database: database.kind }
+  return { host, port, url, database: nameOf(database) }
 }
 
 /** A process that is the whole service: it logs its state, and the first SIGTERM or SIGINT stops it. */

@@ -4,6 +4,7 @@ import { createLog, type Log } from '../adapters/log.ts'
 import { compose, createRuntime } from '../compose/service.ts'
 import { loadTelemetry } from '../compose/telemetry.ts'
 import type { Config } from '../config/config.ts'
+import { misspeltSettings } from '../config/near-names.ts'
 import { isUnavailable } from '../core/failures.ts'
 import { greeting } from './first-run.ts'
 import { explained } from './refusals.ts'
@@ -23,6 +24,8 @@ export const serve = async (config: Config): Promise<void> => {
     log.fatal({ err: error }, 'uncaught exception')
     process.exit(1)
   })
+  if (cluster.isPrimary)
+    for (const { warning, ...names } of misspeltSettings(process.env)) log.warn(names, warning)
   try {
     if (config.workers === 1) await serveHere(config, log, standaloneRole(log))
     else if (cluster.isPrimary) await superviseWorkers(config, log)

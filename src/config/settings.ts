@@ -59,6 +59,11 @@ export type DatabaseAddress =
 export const database = (given: string): DatabaseAddress => {
   if (given === 'memory:') return { kind: 'memory' }
   const [, path] = /^sqlite:(.+)$/s.exec(given) ?? []
+  // `//data/x.db` is `/data/x.db`, and nothing here replaces `~` by the home folder.
+  if (/^(\/\/[^/]|\/*~)/.test(path ?? ''))
+    throw new Error(
+      'must be sqlite:PATH without leading // or ~, such as sqlite:data/file.db or sqlite:/var/lib/file.db',
+    )
   if (path !== undefined) return { kind: 'sqlite', path }
   const isDecodable = orNull(() => decodeURIComponent(given)) !== null
   // `URL` knows one host only, so the others of a list are left out.

@@ -1,6 +1,7 @@
 import { readMigrations } from '../adapters/migrations.ts'
 import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
 import { type Config, readConfig } from '../config/config.ts'
+import { misspeltSettings } from '../config/near-names.ts'
 import { DomainFailure } from '../core/failures.ts'
 import { nameFrom, reasonOf } from '../core/name-patiently.ts'
 import { type Check, failed, inWords, passed } from './check.ts'
@@ -9,25 +10,26 @@ import { examineSqlite } from './examine-sqlite.ts'
 
 /** Checks everything that the service needs with the settings of this environment. Changes nothing. */
 export const diagnose = async (environment: NodeJS.ProcessEnv, thorough: boolean) => {
+  const warnings = misspeltSettings(environment).map(({ warning }) => `; warning: ${warning}`)
   let config: Config
   try {
     config = readConfig(environment)
   } catch (error) {
-    return { ok: false, checks: [invalidSettings(error)] }
+    return { ok: false, checks: [invalidSettings(error, warnings.join(''))] }
   }
   const checks = [
-    passed('settings', 'each setting is valid'),
+    passed('settings', `each setting is valid${warnings.join('')}`),
     ...(await checkDatabase(config, thorough)),
     ...(config.namer === null ? [] : [await checkNamer(config.namer, config.namerPatienceMs)]),
   ]
   return { ok: checks.every(({ ok }) => ok), checks }
 }
 
-const invalidSettings = (error: unknown): Check => {
+const invalidSettings = (error: unknown, warnings: string): Check => {
   if (!(error instanceof DomainFailure)) throw error
   const faults = error.facts.errors?.map(({ parameter, detail }) => `${parameter} ${detail}`) ?? []
   const remedy = 'correct these settings; prospect-pages --help describes each. The other checks were skipped'
-  return failed('settings', faults.join('; ') || error.message, remedy)
+  return failed('settings', (faults.join('; ') || error.message) + warnings, remedy)
 }
 
 const checkDatabase = async (config: Config, thorough: boolean): Promise<readonly Check[]> => {

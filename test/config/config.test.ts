@@ -140,6 +140,15 @@ t.test('the database is PostgreSQL, a file or memory, and nothing else', async (
     t.strictSame(namesOf(faultsOf({ DATABASE_URL: other })), ['DATABASE_URL'], other)
 })
 
+t.test('a file that would lie where nobody expects it is refused with the right form', async (t) => {
+  const detail =
+    'must be sqlite:PATH without leading // or ~, such as sqlite:data/file.db or sqlite:/var/lib/file.db'
+  for (const form of ['//data/x.db', '//x.db', '//./x.db', '~/x.db', '~', '//~/x.db', '///~/x.db'])
+    t.strictSame(faultsOf({ DATABASE_URL: `sqlite:${form}` }), [{ parameter: 'DATABASE_URL', detail }], form)
+  for (const path of ['///srv/x.db', '../x.db', './~x.db', 'data//x.db', 'x~'])
+    t.match(readConfig({ DATABASE_URL: `sqlite:${path}` }).database, { path })
+})
+
 t.test('a password with unescaped delimiters is refused, and no part of it is shown', async (t) => {
   const fine = [
     'postgres://u:p%40%2F%3F%23@h/db',

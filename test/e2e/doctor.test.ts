@@ -100,6 +100,16 @@ t.test('every invalid setting is reported without its value', async (t) => {
   t.notMatch(failed[0]?.detail, /secret/)
 })
 
+t.test('a misspelt setting is named, also beside invalid ones, and fails nothing', async (t) => {
+  const typo = { DATABASE_URL: 'memory:', RETENTON_DAYS: 'secret' }
+  const warning = '; warning: RETENTON_DAYS is not a setting; did you mean RETENTION_DAYS?'
+  const { named, failed } = await diagnosed(t, typo)
+  t.strictSame(failed, [])
+  t.equal(named('settings')?.detail, `each setting is valid${warning}`)
+  const invalid = await diagnosed(t, { ...typo, PORT: 'x' })
+  t.equal(invalid.named('settings')?.detail, `PORT must be a whole number from 0 to 65535${warning}`)
+})
+
 t.test('missing migrations and those of a newer release are reported', async (t) => {
   const { path, env } = await filled(t)
   execute(path, "insert into schema_migrations values (99, '0099_later.sql', '2026-01-01T00:00:00.000Z')")

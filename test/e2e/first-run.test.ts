@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
@@ -91,6 +91,7 @@ t.test(
     t.equal(await first.stop(), 0)
     t.ok(existsSync(join(folder, 'data', 'prospect-pages.db')))
     t.notMatch(first.stderr(), key, 'the key is not in the logs')
+    t.match(greeting, `  database    sqlite:${join(realpathSync(folder), 'data', 'prospect-pages.db')}\n`)
 
     const second = await startProgram(t, {}, folder)
     await second.ready()

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join, relative } from 'node:path'
 import t from 'tap'
 import { sourceUrl } from '../support/children.ts'
 import { FAULTS } from '../support/faulty.ts'
@@ -11,6 +12,7 @@ import {
   databaseKinds,
   type LogLine,
   linesOf,
+  newFolder,
   type Program,
   seed,
   startProgram,
@@ -201,6 +203,18 @@ const TALK = `
     process.stdin.once('data', () => log.flush(() => process.exit()))
   }
   talk()`
+
+t.test('the lines name the database, and misspelt settings without their values', async (t) => {
+  const file = join(newFolder(t), 'test.db')
+  const typos = { RETENTON_DAYS: SECRET, SECRET_KEY: SECRET }
+  const server = await startProgram(t, { DATABASE_URL: `sqlite:${relative('.', file)}`, ...typos })
+  t.equal(await server.stop(), 0)
+  const [retention, secret, listening] = server.logs()
+  t.match(retention, { level: 40, variable: 'RETENTON_DAYS', setting: 'RETENTION_DAYS' })
+  t.match(secret, { msg: 'SECRET_KEY is not a setting; did you mean SECRETS_KEY?' })
+  t.match(listening, { msg: 'listening', database: `sqlite:${file}` })
+  t.notOk(server.stderr().includes(SECRET))
+})
 
 t.test('lines that nobody reads are dropped past a bound, and counted', async (t) => {
   const count = 100_000

@@ -22,7 +22,7 @@ const FRESH = { connection: 'close' }
 
 const setting = async (t: Test, kind: DatabaseKind) => {
   const { env: database, rows } = await kind.open(t)
-  const env = { ...database, WORKERS: `${WORKERS}` }
+  const env = { ...database, WORKERS: `${WORKERS}`, DATABASE_CONECTIONS_MAX: '1' }
   const seeded = await seed(database)
   const server = await startProgram(t, env)
   await until('every worker is ready', async () => {
@@ -75,18 +75,24 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
   t.test(`on ${kind.name}`, { skip: kind.skip ?? false }, async (t) => {
     t.teardown(kind.end)
 
-    t.test('several processes answer on one port, and one log line announces them', async (t) => {
-      const { server, call } = await setting(t, kind)
-      const pids = await reached(server, WORKERS)
-      const [line, ...more] = messages(server, 'listening')
-      t.match(line, { port: Number(new URL(server.url).port), url: server.url, database: 'postgres' })
-      t.match(line, { host: '127.0.0.1', workers: WORKERS })
-      t.strictSame(more, [])
-      t.notOk(pids.includes(line?.['pid'] as number), 'the primary serves nothing')
-      t.equal((await call('POST', '/v0/prospect_logs', ACTIVITY)).status, 201)
-      t.equal(await server.stop(), 0)
-      t.equal(messages(server, 'stopped').length, 1)
-    })
+    t.test(
+      'several processes answer on one port, and one log line announces them, or a misspelt setting',
+      async (t) => {
+        const { server, call } = await setting(t, kind)
+        const pids = await reached(server, WORKERS)
+        const [line, ...more] = messages(server, 'listening')
+        t.match(line, { port: Number(new URL(server.url).port), url: server.url, database: /^postgres:/ })
+        t.match(line, { host: '127.0.0.1', workers: WORKERS })
+        t.strictSame(more, [])
+        const warnings = server.logs().filter(({ variable }) => variable)
+        t.match(warnings, [{ pid: line?.['pid'], setting: 'DATABASE_CONNECTIONS_MAX' }])
+        t.equal(warnings.length, 1)
+        t.notOk(pids.includes(line?.['pid'] as number), 'the primary serves nothing')
+        t.equal((await call('POST', '/v0/prospect_logs', ACTIVITY)).status, 201)
+        t.equal(await server.stop(), 0)
+        t.equal(messages(server, 'stopped').length, 1)
+      },
+    )
 
     t.test('a key revoked by the command line is refused by every worker within a second', async (t) => {
       const { server, call, apiKeyId, database } = await setting(t, kind)
