@@ -56,7 +56,7 @@ export const createService = (options: ServiceOptions) => {
   const { prospectsRememberedMax = DEFAULTS.prospectsRememberedMax } = options
   const { requireIdentity = false, listsInFlightMax = 1, tenantListsMax } = options
   const deps = { store, clock, newId }
-  const webhooks = webhookTools(options.webhooks ?? {}, clock)
+  const webhooks = webhookTools(options.webhooks, clock)
   const settings = { requireIdentity, prospectsRememberedMax, listsInFlightMax, tenantListsMax }
   const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
   const useCases = composeUseCases({ ...deps, ...settings, remembered, webhooks })
@@ -104,7 +104,6 @@ export const createService = (options: ServiceOptions) => {
     },
     /** One slice of the prospects of a tenant, newest first. With an email: the one that has it, if any. */
     listProspects: operation(ProspectQuery.entries, useCases.listProspects),
-    /** Reads a prospect. */
     getProspect: operation(prospect, useCases.getProspect),
     /** Corrects the email or the name of a prospect; null clears it. */
     updateProspect: operation({ ...prospect, ...ProspectChanges.entries }, useCases.updateProspect),
@@ -127,7 +126,6 @@ export const createService = (options: ServiceOptions) => {
       { ...PageGroupInput.entries, ...NewPageGroup.entries, ...createdOnce },
       useCases.createPageGroup,
     ),
-    /** Reads a page group. */
     getPageGroup: operation(group, useCases.getPageGroup),
     /** Changes the given fields. `ifRevision`, here and below: only if the revision is one of these. */
     updatePageGroup: operation(

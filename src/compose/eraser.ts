@@ -34,13 +34,8 @@ export type Eraser = ReturnType<typeof createEraser>
  * kept long enough. Several erasers, in one process or in many, share the work.
  */
 export const createEraser = (options: EraserOptions) => {
-  const {
-    store,
-    clock = Date.now,
-    retentionDays = null,
-    eventDaysKept = DEFAULTS.eventDaysKept,
-    statementMsMax = DEFAULTS.statementMsMax,
-  } = checkOptions('createEraser', options)
+  const { store, clock = Date.now, retentionDays = null } = checkOptions('createEraser', options)
+  const { eventDaysKept = DEFAULTS.eventDaysKept, statementMsMax = DEFAULTS.statementMsMax } = options
   const settleMs = REMEMBERED_MS_MAX + 2 * statementMsMax + WRITE_MARGIN_MS
   const expire = { store, clock, retentionDays, eventDaysKept }
   return workInBackground({ ...options, restMs: REST_MS }, [

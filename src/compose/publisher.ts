@@ -39,16 +39,10 @@ export type Publisher = ReturnType<typeof createPublisher>
  * one process or in many, share the work.
  */
 export const createPublisher = (options: PublisherOptions) => {
-  const {
-    store,
-    clock = Date.now,
-    newId = createNewId(),
-    namer = null,
-    namerPatienceMs: patienceMs = DEFAULTS.namerPatienceMs,
-    namerCallsMax = DEFAULTS.namerCallsMax,
-    pollMs = DEFAULTS.publisherPollMs,
-    onFailedAttempt = () => {},
-  } = checkOptions('createPublisher', options)
+  const { store, clock = Date.now, newId = createNewId() } = checkOptions('createPublisher', options)
+  const { namer = null, namerCallsMax = DEFAULTS.namerCallsMax, onFailedAttempt = () => {} } = options
+  const { namerPatienceMs: patienceMs = DEFAULTS.namerPatienceMs, pollMs = DEFAULTS.publisherPollMs } =
+    options
   const sleep = (ms: number, stop: AbortSignal) => pause(ms, undefined, { signal: stop }).catch(() => {})
   const stepWith = () =>
     publishVersions({

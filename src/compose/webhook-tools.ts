@@ -16,7 +16,7 @@ export type WebhookOptions = AddressSettings & {
 const ATTEMPT_MS_MAX = 15_000
 
 /** `settings`: what the allow-lists are called where they are set. */
-export const webhookTools = (options: WebhookOptions, clock: Clock, settings?: string): WebhookTools => {
+export const webhookTools = (options: WebhookOptions = {}, clock: Clock, settings?: string): WebhookTools => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const userAgent = `prospect-pages/${version}`
   const addresses = createAddresses({ ...checkOptions('webhooks', options), ...(settings && { settings }) })

@@ -35,15 +35,9 @@ export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** Numbers events and sends webhooks. Several senders, in one process or in many, share the work. */
 export const createWebhooks = (options: WebhooksOptions, sharedTools?: WebhookTools) => {
-  const {
-    store,
-    clock = Date.now,
-    newId = createNewId(),
-    webhooks = {},
-    pollMs = DEFAULTS.publisherPollMs,
-    onEndpoint = () => {},
-  } = checkOptions('createWebhooks', options)
-  const { send, secrets } = sharedTools ?? webhookTools(webhooks, clock)
+  const { store, clock = Date.now, newId = createNewId() } = checkOptions('createWebhooks', options)
+  const { pollMs = DEFAULTS.publisherPollMs, onEndpoint = () => {} } = options
+  const { send, secrets } = sharedTools ?? webhookTools(options.webhooks, clock)
   const dataOf = eventData(eventReaders({ store }, () => READS))
   const rest = (tookMs: number, stop: AbortSignal) => yieldToRequests(tookMs, LIST_REST_MS, stop)
   const deps = { store, clock, newId, send, openSecret: secrets.open, random: Math.random, onEndpoint, rest }

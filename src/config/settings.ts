@@ -62,7 +62,7 @@ export const database = (given: string): DatabaseAddress => {
   // `//data/x.db` is `/data/x.db`, and nothing here replaces `~` by the home folder.
   if (/^(\/\/[^/]|\/*~)/.test(path ?? ''))
     throw new Error(
-      'must be sqlite:PATH without leading // or ~, such as sqlite:data/file.db or sqlite:/var/lib/file.db',
+      'must be sqlite:PATH, such as sqlite:data/file.db or sqlite:/srv/file.db, without // or ~',
     )
   if (path !== undefined) return { kind: 'sqlite', path }
   const isDecodable = orNull(() => decodeURIComponent(given)) !== null

@@ -40,24 +40,22 @@ export const createApi = (options: ApiOptions): Api => {
     store,
     clock = Date.now,
     newId = createNewId(),
-    docs = false,
+    docs,
     listsInFlightMax = 1,
     tenantListsMax,
-    webhooks = {},
+    webhooks,
     onAnswered = () => {},
     onError = (error: unknown, requestId: string) => console.error(requestId, error),
     ...settings
   } = checkOptions('createApi', options)
   const { api, onSignal } = composeApi({
-    ...{ store, clock, newId, listsInFlightMax, tenantListsMax },
+    ...{ store, clock, newId, listsInFlightMax, tenantListsMax, onAnswered, onError },
     settings: withDefaults(settings),
     webhooks: webhookTools(webhooks, clock),
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     ready: () => store.ready(),
     rawRoutes: docs ? docsRoutes() : [],
     newRequestId: randomUUID,
-    onAnswered,
-    onError,
   })
   store.watch(onSignal)
   return api

@@ -20,13 +20,11 @@ export const conditional = { ifRevision: v.optional(v.array(whole(1))) }
 
 const name = boundedText(1, 255)
 const LIFE_MS_MAX = 1_000 * 366 * 86_400_000
+const lifeMs = v.pipe(whole(1), v.maxValue(LIFE_MS_MAX, 'must be at most 1,000 years'))
 
 export const TenantInput = v.object({ name })
 export const ApiKeyInput = inTenant({
   name: v.optional(v.nullable(name), null),
-  lifeMs: v.optional(
-    v.nullable(v.pipe(whole(1), v.maxValue(LIFE_MS_MAX, 'must be at most 1,000 years'))),
-    null,
-  ),
+  lifeMs: v.optional(v.nullable(lifeMs), null),
 })
 export const ActivityInput = inTenant(NewProspectLog.entries)

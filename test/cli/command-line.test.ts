@@ -75,7 +75,7 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'move --from old.db --to postgres://h': '--from must be sqlite:PATH',
     'move --from memory: --to postgres://h': '--from must be sqlite:PATH',
     'move --from sqlite://old.db --to postgres://h':
-      '--from must be sqlite:PATH without leading // or ~, such as sqlite:data/file.db or sqlite:/var/lib/file.db',
+      '--from must be sqlite:PATH, such as sqlite:data/file.db or sqlite:/srv/file.db, without // or ~',
     'move --from sqlite:old.db --to db': '--to must be postgres://…',
     'prospect-logs import --tenant t': '--file is required',
     'prospect-logs import --tenant t --file /': '--file / is a folder',
