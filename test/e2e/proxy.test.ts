@@ -53,7 +53,7 @@ for (const kind of proxyKinds()) {
       const { apiKey, pageGroupId } = await seed(env)
       const server = await startProgram(t, env)
       await server.ready()
-      const { ask, stop } = await kind.start(t, Number(new URL(server.url).port))
+      const { ask, accessLog, stop } = await kind.start(t, Number(new URL(server.url).port))
       const headers = { 'x-api-key': apiKey, ...JSON_TYPE }
       const log = (body: string, expectsContinue = false) =>
         ask('/v0/prospect_logs', { method: 'POST', headers, body, expectsContinue })
@@ -78,6 +78,8 @@ for (const kind of proxyKinds()) {
         413,
         'far too large, in the words of the proxy',
       )
+      const refused = () => accessLog().match(/ POST \/v0\/prospect_logs 413 /g)?.length === 2
+      if (kind.name === 'nginx') await until('both are in the log as what they were', refused)
 
       const wrong = { 'x-api-key': `pp_${'x'.repeat(36)}` }
       const statuses = new Set<number>()
