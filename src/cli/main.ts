@@ -73,7 +73,7 @@ const run = async (command: Command, input: Input): Promise<void> => {
     const config = readConfig(process.env)
     if (config.database.kind === 'memory') wrongUse('DATABASE_URL is memory: nothing would be kept')
     if (!migrates && config.database.kind === 'sqlite') refuseUnready(config.database.path)
-    const world = createRuntime(config, createLog('warn', 'at once'))
+    const world = await createRuntime(config, createLog('warn', 'at once'))
     store = world.store
     if (!migrates) await store.ready()
     return { store, clock: world.clock, newId: world.newId }

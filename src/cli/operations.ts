@@ -2,7 +2,7 @@ import { readConfig } from '../config/config.ts'
 import { database } from '../config/settings.ts'
 import { backUp } from '../operations/backup.ts'
 import { diagnose } from '../operations/doctor.ts'
-import { moveToPostgres, type Progress } from '../operations/move.ts'
+import type { Progress } from '../operations/move.ts'
 import { type Command, type Texts, valued, wrongUse } from './command.ts'
 import { reportEverySecond } from './output.ts'
 import { databaseNames } from './refusals.ts'
@@ -87,6 +87,7 @@ export const operationCommands: readonly Command[] = [
         const { step, table, rows, of } = progress
         report(`${step} ${table}: ${rows} of ${of}`, progress, rows >= of)
       }
+      const { moveToPostgres } = await import('../operations/move.ts')
       return { moved: true, ...(await moveToPostgres(from.path, to.url, onProgress, warn)) }
     },
   },

@@ -42,7 +42,7 @@ export const serve = async (config: Config): Promise<void> => {
 const serveHere = async (config: Config, log: Log, role: Role): Promise<void> => {
   const telemetry = await loadTelemetry(config)
   const scrape = telemetry.metrics ? role.scrape?.(telemetry.metrics) : undefined
-  const world = createRuntime(config, log, { ...telemetry, scrape })
+  const world = await createRuntime(config, log, { ...telemetry, scrape })
   const service = compose(config, world)
   const address = addressOf(config, await service.listen())
   const stop = new AbortController()

@@ -8,7 +8,6 @@ import { memoryStore } from '../adapters/memory/store.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import { readMigrations } from '../adapters/migrations.ts'
 import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
-import { postgresStore } from '../adapters/postgres/store.ts'
 import { sqliteStore } from '../adapters/sqlite/store.ts'
 import type { Config } from '../config/config.ts'
 import { unavailable } from '../core/failures.ts'
@@ -31,7 +30,7 @@ const LISTS_ON_CLUSTER = { listsInFlightMax: 8, tenantListsMax: 2 }
 const ALLOW_LISTS = 'WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS'
 
 /** The store that the settings name. Opens the embedded file; connects to nothing yet. */
-const openStore = (config: Config, log: Log, metrics: Metrics | null = null): Store => {
+const openStore = async (config: Config, log: Log, metrics: Metrics | null = null): Promise<Store> => {
   const { database } = config
   const everyEvent = config.events === 'on'
   if (database.kind === 'memory') return memoryStore({ everyEvent })
@@ -52,12 +51,18 @@ const openStore = (config: Config, log: Log, metrics: Metrics | null = null): St
     ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
     ...(metrics && { observer: metrics.database }),
   }
+  // Imported only when it is needed: the driver takes 4 MB.
+  const { postgresStore } = await import('../adapters/postgres/store.ts')
   return postgresStore(settings, readMigrations('postgres'), (message) => log.warn(message))
 }
 
 type Runtime = Telemetry & Needs<keyof Store> & { readonly log: Log }
-export const createRuntime = (config: Config, log: Log, telemetry: Telemetry = {}): Runtime => {
-  const store = openStore(config, log, telemetry.metrics)
+export const createRuntime = async (
+  config: Config,
+  log: Log,
+  telemetry: Telemetry = {},
+): Promise<Runtime> => {
+  const store = await openStore(config, log, telemetry.metrics)
   const measured = telemetry.metrics?.measured(store) ?? store
   return { ...telemetry, store: measured, clock: Date.now, newId: createNewId(), log }
 }

@@ -5,7 +5,6 @@ import { misspeltSettings } from '../config/near-names.ts'
 import { DomainFailure } from '../core/failures.ts'
 import { nameFrom, reasonOf } from '../core/name-patiently.ts'
 import { type Check, failed, inWords, passed } from './check.ts'
-import { examinePostgres } from './examine-postgres.ts'
 import { examineSqlite } from './examine-sqlite.ts'
 
 /** Checks everything that the service needs with the settings of this environment. Changes nothing. */
@@ -37,9 +36,9 @@ const checkDatabase = async (config: Config, thorough: boolean): Promise<readonl
   if (database.kind === 'memory')
     return [passed('database', 'memory: everything is lost when the service stops')]
   const known = readMigrations(database.kind).length
-  return database.kind === 'sqlite'
-    ? examineSqlite(database.path, known, thorough, config.secretsKey)
-    : examinePostgres(database.url, known, config)
+  if (database.kind === 'sqlite') return examineSqlite(database.path, known, thorough, config.secretsKey)
+  const { examinePostgres } = await import('./examine-postgres.ts')
+  return examinePostgres(database.url, known, config)
 }
 
 const PAGE = { groupTitle: 'Offers', pageContext: null, supplementaryContext: 'The spring sale' }

@@ -83,7 +83,7 @@ const LOG_HUNDRED = `
   const { createLog } = await import('${sourceUrl('adapters/log.ts')}')
   const [kind, address, tenantId, first] = process.argv.slice(1)
   const config = readConfig({ DATABASE_URL: kind === 'sqlite' ? 'sqlite:' + address : address })
-  const world = createRuntime(config, createLog('silent'))
+  const world = await createRuntime(config, createLog('silent'))
   const { logProspectActivity } = composeUseCases({ ...world, requireIdentity: false, listsInFlightMax: 1 })
   let replays = 0
   for (let i = 0; i < 100; i++) {

@@ -112,7 +112,7 @@ const MIGRATE = `
   const { createLog } = await import('${sourceUrl('adapters/log.ts')}')
   const [kind, address] = process.argv.slice(1)
   const config = readConfig({ DATABASE_URL: kind === 'sqlite' ? 'sqlite:' + address : address })
-  const { store } = createRuntime(config, createLog('silent'))
+  const { store } = await createRuntime(config, createLog('silent'))
   await store.migrate()
   await store.ready()
   await store.close()

@@ -52,7 +52,7 @@ const newDatabaseFor = async (t: Test, line: string): Promise<Environment> => {
 }
 /** Endpoints are created over HTTP. */
 const newEndpoint = async (env: Environment, tenantId: string): Promise<string> => {
-  const world = createRuntime(readConfig(env), createLog('silent'))
+  const world = await createRuntime(readConfig(env), createLog('silent'))
   const endpoint = { tenantId, url: 'https://example.com', types: null, description: null }
   const { webhookEndpointId } = await createWebhookEndpoint({
     ...world,

@@ -132,7 +132,7 @@ t.test('npm start passes SIGTERM on: the server stops in order and frees its por
 /** A first run that fails at one of its writes. */
 const endedFirstRun = async (env: Environment, port: 'tenants' | 'pageGroups' | 'apiKeys') => {
   const config = readConfig(env)
-  const world = createRuntime(config, createLog('silent'))
+  const world = await createRuntime(config, createLog('silent'))
   await world.store.migrate()
   const ended = new Error('the process died')
   const store: Store = { ...world.store, [port]: { ...world.store[port], add: () => Promise.reject(ended) } }

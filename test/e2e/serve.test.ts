@@ -3,6 +3,7 @@ import { renameSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createCaller } from '../faults/call.ts'
 import {
   answerOf,
   caller,
@@ -21,6 +22,7 @@ import {
 t.setTimeout(180_000)
 t.jobs = 2
 const ACTIVITY = { source: 'crm', payload: { form: 'contact' } }
+const LOG = { method: 'POST', path: '/v0/prospect_logs', body: ACTIVITY } as const
 
 /** A running server over a new database with a tenant, a key and a page group. */
 const setting = async (t: Test, kind: DatabaseKind, seeding = seed) => {
@@ -32,8 +34,6 @@ const setting = async (t: Test, kind: DatabaseKind, seeding = seed) => {
   const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
   return { ...seeded, ...database, server, pagesPath, call: caller(server.url, apiKey) }
 }
-
-const causeOf = (error: unknown) => (error as { cause?: { code?: string } }).cause?.code
 
 /** Only a separate database server can be down. */
 const testAbsence = (t: Test, kind: DatabaseKind) => {
@@ -194,22 +194,22 @@ for (const kind of databaseKinds())
     })
 
     t.test('SIGTERM under load: requests in flight are answered, and the server ends with 0', async (t) => {
-      const { call, server, rows } = await setting(t, kind)
-      const acknowledged: string[] = []
+      const { apiKey, server, rows } = await setting(t, kind)
+      const acknowledged: unknown[] = []
       const ends: unknown[] = []
       /** Each sender has its own connection; the system would reset one that was not accepted yet. */
       const connected = new Set<number>()
       const sender = async (number: number) => {
+        const { call, close } = createCaller(apiKey, 60_000, 1)
         for (;;) {
-          try {
-            const { status, body, headers } = await call('POST', '/v0/prospect_logs', ACTIVITY)
-            connected.add(number)
-            if (status === 201) acknowledged.push(body.prospectLogId)
-            else t.match({ status, retry: headers.get('retry-after') }, { status: 503, retry: /^\d+$/ })
-          } catch (error) {
-            ends.push(causeOf(error) ?? error)
-            return
+          const { status, why, body, retryAfter } = await call(server.url, LOG)
+          if (status === null) {
+            ends.push(why)
+            return close()
           }
+          connected.add(number)
+          if (status === 201) acknowledged.push(body?.['prospectLogId'])
+          else t.match({ status, retryAfter }, { status: 503, retryAfter: /^\d+$/ })
         }
       }
       const senders = Array.from({ length: 32 }, (_, number) => sender(number))

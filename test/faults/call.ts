@@ -18,8 +18,8 @@ export type Answer = {
 }
 
 /** Calls over connections that are kept; whatever happens it answers, after `msMax` at the latest. */
-export const createCaller = (apiKey: string, msMax: number) => {
-  const agent = new Agent({ keepAlive: true })
+export const createCaller = (apiKey: string, msMax: number, connectionsMax = Infinity) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: connectionsMax })
 
   const call = (url: string, { method, path, headers, body }: Call): Promise<Answer> =>
     new Promise((resolve) => {

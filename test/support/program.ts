@@ -163,7 +163,7 @@ export const caller =
 
 /** A tenant, a key and a page group, without the time that three commands take. */
 export const seed = async (env: Environment) => {
-  const world = createRuntime(readConfig(env), createLog('silent'))
+  const world = await createRuntime(readConfig(env), createLog('silent'))
   try {
     await world.store.migrate()
     const { tenantId, brandId } = await createTenant(world)({ name: 'Tenant' })

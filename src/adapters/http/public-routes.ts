@@ -1,5 +1,4 @@
 import { refuse } from '../../core/failures.ts'
-import openapi from './openapi.json' with { type: 'json' }
 import { PROBLEMS } from './problems.ts'
 import { type ApiRequest, type ApiResponse, json, jsonLine } from './requests.ts'
 import type { Match } from './router.ts'
@@ -14,9 +13,7 @@ export const rawRoute = (path: string, raw: RawRoute['raw']): RawRoute => ({ met
 
 /** `ready` refuses `unavailable` while the service cannot answer. */
 export const publicRoutes = (ready: () => Promise<void>, hasDocs: boolean): readonly RawRoute[] => {
-  const document = jsonLine(openapi)
-  const documentUnder = (url: string) =>
-    jsonLine({ ...openapi, servers: openapi.servers.map((server) => ({ ...server, url })) })
+  let document: string | undefined
   return [
     rawRoute('/', async ({ basePath: base = '' }) => {
       const docs = hasDocs ? `${base}/docs` : undefined
@@ -25,9 +22,22 @@ export const publicRoutes = (ready: () => Promise<void>, hasDocs: boolean): read
     }),
     rawRoute('/healthz', async () => json(200, '{"status":"ok"}\n')),
     rawRoute('/readyz', () => ready().then(() => json(200, '{"status":"ready"}\n'))),
-    rawRoute('/openapi.json', async ({ basePath: base }) => json(200, base ? documentUnder(base) : document)),
+    rawRoute('/openapi.json', async ({ basePath }) => {
+      if (basePath) return json(200, await openapiUnder(basePath))
+      document ??= await openapiUnder()
+      return json(200, document)
+    }),
     rawRoute('/problems/{code}', async ({ basePath }, { code }) => json(200, explanationOf(code, basePath))),
   ]
+}
+
+/** Loaded when it is first asked for: it takes 5 MB. */
+const openapiUnder = async (url?: string): Promise<string> => {
+  const { default: openapi } = await import('./openapi.json', { with: { type: 'json' } })
+  return jsonLine({
+    ...openapi,
+    servers: openapi.servers.map((server) => ({ ...server, ...(url && { url }) })),
+  })
 }
 
 const explanationOf = (code = '', basePath = ''): string => {

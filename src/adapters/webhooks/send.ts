@@ -1,8 +1,9 @@
-import http from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { SendWebhook, Webhook, WebhookAnswer } from '../../core/ports/webhooks.ts'
 import type { Clock } from '../../core/ports/world.ts'
 import { DAY_MS } from '../../core/times.ts'
+import { http } from '../node-http.ts'
 import type { Addresses } from './addresses.ts'
 import { signatureHeaders } from './signature.ts'
 
@@ -64,9 +65,9 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
 }
 
 /** The head of the answer, once its body is read as far as it may be. Its status counts, whatever becomes of its body. */
-const answerTo = (request: http.ClientRequest): Promise<http.IncomingMessage> =>
+const answerTo = (request: ClientRequest): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
-    let answer: http.IncomingMessage | undefined
+    let answer: IncomingMessage | undefined
     let failure: NodeJS.ErrnoException = new Error('The receiver did not answer HTTP.')
     request.on('response', (response) => {
       answer = response
@@ -88,7 +89,7 @@ const answerTo = (request: http.ClientRequest): Promise<http.IncomingMessage> =>
     })
   })
 
-const meaningOf = ({ statusCode = 0, headers }: http.IncomingMessage, nowMs: number): WebhookAnswer => {
+const meaningOf = ({ statusCode = 0, headers }: IncomingMessage, nowMs: number): WebhookAnswer => {
   if (statusCode >= 200 && statusCode < 300) return { status: statusCode, error: null, retryAfterMs: null }
   const isRedirect = statusCode >= 300 && statusCode < 400
   const error = `The receiver answered ${statusCode}${isRedirect ? '; redirects are not followed' : ''}.`

@@ -148,7 +148,7 @@ t.test('GET / links what can be read without a key, the reference only if there 
 t.test('DOCS=off takes it away', async (t) => {
   const statusOf = async (docs: string) => {
     const config = readConfig({ DATABASE_URL: 'memory:', LOG_LEVEL: 'silent', DOCS: docs })
-    const { api } = compose(config, createRuntime(config, createLog('silent')))
+    const { api } = compose(config, await createRuntime(config, createLog('silent')))
     return (await api({ method: 'GET', target: '/docs', headers: {} })).status
   }
   t.strictSame(await Promise.all(['', 'on', 'off'].map(statusOf)), [200, 200, 404])

@@ -58,9 +58,9 @@ const throughSocket = async (
 }
 
 /** The whole service over an empty memory store, not started yet. */
-const serviceNotStarted = () => {
+const serviceNotStarted = async () => {
   const config = readConfig({ DATABASE_URL: 'memory:', LOG_LEVEL: 'silent' })
-  const service = compose(config, createRuntime(config, createLog('silent')))
+  const service = compose(config, await createRuntime(config, createLog('silent')))
   return { ...service, call: caller(documented(service.api), newApiKeyText()) }
 }
 
@@ -318,13 +318,13 @@ const TABLE: Row[] = [
         })
       ).call(GROUPS),
   ],
-  ['the service is starting', 503, 'unavailable', () => serviceNotStarted().call(GROUPS)],
+  ['the service is starting', 503, 'unavailable', async () => (await serviceNotStarted()).call(GROUPS)],
   [
     'the service is shutting down',
     503,
     'unavailable',
     async () => {
-      const { start, close, call } = serviceNotStarted()
+      const { start, close, call } = await serviceNotStarted()
       await start()
       await close()
       return call('GET /readyz')

@@ -28,7 +28,7 @@ const { matchableEmail } = (await import(
 const [sizeJson = '', filledPath = ''] = process.argv.slice(2)
 const size: Size = JSON.parse(sizeJson)
 const config = readConfig({ ...process.env, DATABASE_URL: 'memory:' })
-const world = createRuntime(config, createLog(config.logLevel))
+const world = await createRuntime(config, createLog(config.logLevel))
 const { store, newId } = world
 const at = new Date().toISOString()
 const raw = (rawJson: string) => ({ rawJson })

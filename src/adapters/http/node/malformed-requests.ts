@@ -1,6 +1,6 @@
-import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { DomainFailure } from '../../../core/failures.ts'
+import { http } from '../../node-http.ts'
 import type { ApiResponse } from '../requests.ts'
 import { malformed } from './handle-message.ts'
 
@@ -20,7 +20,7 @@ export const answerMalformed = (
   // With unread input the system would reset the connection before the sender has read its answer.
   socket.on('error', () => {}).on('data', () => {})
   setTimeout(() => socket.destroy(), GRACE_MS).unref()
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
 }
 
 const MALFORMED: Readonly<Record<string, DomainFailure>> = {

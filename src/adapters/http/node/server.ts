@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, Server as Listener } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { DomainFailure } from '../../../core/failures.ts'
+import { http } from '../../node-http.ts'
 import type { Api } from '../api.ts'
 import { refusal } from '../problems.ts'
 import { type ApiResponse, requestIdIn, traceIdIn } from '../requests.ts'
@@ -51,7 +52,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
     isDraining: () => draining,
   })
 
-  const server = createServer({
+  const server = http.createServer({
     headersTimeout: limits.headersMsMax,
     requestTimeout: limits.requestMsMax,
     keepAliveTimeout: limits.keepAliveMs,
