@@ -27,7 +27,10 @@ export const undocumented = (
   { status, headers, body }: Response,
 ): string | null => {
   const responses = document.paths[template]?.[method.toLowerCase()]?.responses
-  const documented = responses?.[status] as Documented | undefined
+  const { $ref = null } = responses?.[status] ?? {}
+  const documented: Documented | undefined = $ref
+    ? document.components.responses[$ref.split('/').at(-1)]
+    : responses?.[status]
   if (documented === undefined) return `${method} ${template} is not documented to answer ${status}`
   const type = headers['content-type'] ?? ''
   if (documented.content === undefined && body === '' && type === '') return null
@@ -36,17 +39,10 @@ export const undocumented = (
   for (const name of ['X-Request-Id', ...(status === 401 ? ['WWW-Authenticate'] : [])])
     if (headers[name.toLowerCase()] === undefined) return `${status} of ${method} ${template} lacks ${name}`
   const escaped = (part: string) => part.replaceAll('~', '~0').replaceAll('/', '~1')
-  const pointer = [
-    'paths',
-    template,
-    method.toLowerCase(),
-    'responses',
-    String(status),
-    'content',
-    type,
-    'schema',
-  ]
-  return undocumentedValue(`#/${pointer.map(escaped).join('/')}`, JSON.parse(body))
+  const place =
+    $ref ??
+    `#/${['paths', template, method.toLowerCase(), 'responses', String(status)].map(escaped).join('/')}`
+  return undocumentedValue(`${place}/content/${escaped(type)}/schema`, JSON.parse(body))
 }
 
 /** What is wrong with a value by the schema at a pointer into that document. */

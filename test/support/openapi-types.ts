@@ -2122,7 +2122,199 @@ export interface components {
             code?: "webhook_endpoint_disabled";
         };
     };
-    responses: never;
+    responses: {
+        /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
+        MissingApiKeyOrInvalidApiKey: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
+            };
+        };
+        /** @description Prospect not found (`prospect_not_found`). */
+        ProspectNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProspectNotFoundProblem"];
+            };
+        };
+        /** @description Prospect erased (`prospect_erased`). */
+        ProspectErased: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProspectErasedProblem"];
+            };
+        };
+        /** @description Payload too large (`payload_too_large`). */
+        PayloadTooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
+            };
+        };
+        /** @description Unsupported content type (`unsupported_media_type`). */
+        UnsupportedMediaType: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
+            };
+        };
+        /** @description Too many requests (`rate_limited`). */
+        RateLimited: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RateLimitedProblem"];
+            };
+        };
+        /** @description Headers too large (`headers_too_large`). */
+        HeadersTooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
+            };
+        };
+        /** @description Internal error (`internal_error`). */
+        InternalError: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["InternalErrorProblem"];
+            };
+        };
+        /** @description Service unavailable (`unavailable`). */
+        Unavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["UnavailableProblem"];
+            };
+        };
+        /** @description Invalid request (`invalid_request`). */
+        InvalidRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["InvalidRequestProblem"];
+            };
+        };
+        /** @description Page group not found (`page_group_not_found`). */
+        PageGroupNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"];
+            };
+        };
+        /** @description Precondition failed (`precondition_failed`). */
+        PreconditionFailed: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["PreconditionFailedProblem"];
+            };
+        };
+        /** @description Page group not found (`page_group_not_found`). Page not found (`page_not_found`). */
+        PageGroupNotFoundOrPageNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"] | components["schemas"]["PageNotFoundProblem"];
+            };
+        };
+        /** @description Page group not found (`page_group_not_found`). Page not found (`page_not_found`). Version not found (`version_not_found`). */
+        PageGroupNotFoundOrPageNotFoundOrVersionNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"] | components["schemas"]["PageNotFoundProblem"] | components["schemas"]["VersionNotFoundProblem"];
+            };
+        };
+        /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
+        WebhookEndpointNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
+            };
+        };
+        /** @description Webhook endpoint disabled (`webhook_endpoint_disabled`). */
+        WebhookEndpointDisabled: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["WebhookEndpointDisabledProblem"];
+            };
+        };
+    };
     parameters: {
         /** @description Makes the request safe to retry: a retry with the same key returns the first answer. */
         IdempotencyKey: string;
@@ -2221,17 +2413,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -2244,54 +2426,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     logProspectActivity: {
@@ -2336,17 +2474,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -2359,54 +2487,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Prospect not found (`prospect_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProspectNotFoundProblem"];
-                };
-            };
-            /** @description Prospect erased (`prospect_erased`). */
-            410: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProspectErasedProblem"];
-                };
-            };
-            /** @description Payload too large (`payload_too_large`). */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
-                };
-            };
-            /** @description Unsupported content type (`unsupported_media_type`). */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
-                };
-            };
+            404: components["responses"]["ProspectNotFound"];
+            410: components["responses"]["ProspectErased"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description Idempotency key reused (`idempotency_key_reused`). */
             422: {
                 headers: {
@@ -2419,54 +2503,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"];
                 };
             };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     logProspectActivities: {
@@ -2521,17 +2561,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -2544,78 +2574,12 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Payload too large (`payload_too_large`). */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
-                };
-            };
-            /** @description Unsupported content type (`unsupported_media_type`). */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listProspects: {
@@ -2675,17 +2639,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -2698,54 +2652,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getProspect: {
@@ -2789,29 +2699,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -2824,78 +2713,12 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Prospect not found (`prospect_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProspectNotFoundProblem"];
-                };
-            };
-            /** @description Prospect erased (`prospect_erased`). */
-            410: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProspectErasedProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["ProspectNotFound"];
+            410: components["responses"]["ProspectErased"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     updateProspect: {
@@ -2939,17 +2762,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -2962,18 +2775,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Prospect not found (`prospect_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProspectNotFoundProblem"];
-                };
-            };
+            404: components["responses"]["ProspectNotFound"];
             /** @description Email taken (`email_taken`). */
             409: {
                 headers: {
@@ -2986,90 +2788,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["EmailTakenProblem"];
                 };
             };
-            /** @description Prospect erased (`prospect_erased`). */
-            410: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProspectErasedProblem"];
-                };
-            };
-            /** @description Payload too large (`payload_too_large`). */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
-                };
-            };
-            /** @description Unsupported content type (`unsupported_media_type`). */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            410: components["responses"]["ProspectErased"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listTimeline: {
@@ -3138,17 +2863,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -3161,78 +2876,12 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Prospect not found (`prospect_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProspectNotFoundProblem"];
-                };
-            };
-            /** @description Prospect erased (`prospect_erased`). */
-            410: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProspectErasedProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["ProspectNotFound"];
+            410: components["responses"]["ProspectErased"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getProspectLog: {
@@ -3276,29 +2925,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -3323,54 +2951,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProspectLogNotFoundProblem"];
                 };
             };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listErasures: {
@@ -3428,17 +3012,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -3451,54 +3025,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     eraseProspect: {
@@ -3539,17 +3069,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -3562,102 +3082,14 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Prospect not found (`prospect_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProspectNotFoundProblem"];
-                };
-            };
-            /** @description Prospect erased (`prospect_erased`). */
-            410: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProspectErasedProblem"];
-                };
-            };
-            /** @description Payload too large (`payload_too_large`). */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
-                };
-            };
-            /** @description Unsupported content type (`unsupported_media_type`). */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["ProspectNotFound"];
+            410: components["responses"]["ProspectErased"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getErasure: {
@@ -3701,29 +3133,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -3748,54 +3159,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErasureNotFoundProblem"];
                 };
             };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listPageGroups: {
@@ -3855,17 +3222,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -3878,54 +3235,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     createPageGroup: {
@@ -3971,17 +3284,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -3994,30 +3297,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Payload too large (`payload_too_large`). */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
-                };
-            };
-            /** @description Unsupported content type (`unsupported_media_type`). */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description Idempotency key reused (`idempotency_key_reused`). */
             422: {
                 headers: {
@@ -4030,54 +3311,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"];
                 };
             };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPageGroup: {
@@ -4121,29 +3358,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -4156,66 +3372,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Page group not found (`page_group_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["PageGroupNotFound"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     deletePageGroup: {
@@ -4243,29 +3404,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -4278,78 +3418,12 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Page group not found (`page_group_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"];
-                };
-            };
-            /** @description Precondition failed (`precondition_failed`). */
-            412: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PreconditionFailedProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["PageGroupNotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     updatePageGroup: {
@@ -4397,17 +3471,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -4420,102 +3484,14 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Page group not found (`page_group_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"];
-                };
-            };
-            /** @description Precondition failed (`precondition_failed`). */
-            412: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PreconditionFailedProblem"];
-                };
-            };
-            /** @description Payload too large (`payload_too_large`). */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
-                };
-            };
-            /** @description Unsupported content type (`unsupported_media_type`). */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["PageGroupNotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listPages: {
@@ -4576,17 +3552,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -4599,66 +3565,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Page group not found (`page_group_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["PageGroupNotFound"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     createPageWithVersion: {
@@ -4706,17 +3617,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -4729,18 +3630,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Page group not found (`page_group_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"];
-                };
-            };
+            404: components["responses"]["PageGroupNotFound"];
             /** @description Page group not active (`page_group_not_active`). */
             409: {
                 headers: {
@@ -4753,30 +3643,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["PageGroupNotActiveProblem"];
                 };
             };
-            /** @description Payload too large (`payload_too_large`). */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
-                };
-            };
-            /** @description Unsupported content type (`unsupported_media_type`). */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description Idempotency key reused (`idempotency_key_reused`). */
             422: {
                 headers: {
@@ -4789,54 +3657,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"];
                 };
             };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPage: {
@@ -4882,29 +3706,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -4917,66 +3720,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Page group not found (`page_group_not_found`). Page not found (`page_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"] | components["schemas"]["PageNotFoundProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["PageGroupNotFoundOrPageNotFound"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     deletePage: {
@@ -5006,29 +3754,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -5041,78 +3768,12 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Page group not found (`page_group_not_found`). Page not found (`page_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"] | components["schemas"]["PageNotFoundProblem"];
-                };
-            };
-            /** @description Precondition failed (`precondition_failed`). */
-            412: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PreconditionFailedProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["PageGroupNotFoundOrPageNotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     updatePage: {
@@ -5162,17 +3823,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -5185,102 +3836,14 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Page group not found (`page_group_not_found`). Page not found (`page_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"] | components["schemas"]["PageNotFoundProblem"];
-                };
-            };
-            /** @description Precondition failed (`precondition_failed`). */
-            412: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PreconditionFailedProblem"];
-                };
-            };
-            /** @description Payload too large (`payload_too_large`). */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
-                };
-            };
-            /** @description Unsupported content type (`unsupported_media_type`). */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["PageGroupNotFoundOrPageNotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listVersions: {
@@ -5343,17 +3906,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -5366,66 +3919,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Page group not found (`page_group_not_found`). Page not found (`page_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"] | components["schemas"]["PageNotFoundProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["PageGroupNotFoundOrPageNotFound"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     createVersion: {
@@ -5475,17 +3973,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -5498,18 +3986,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Page group not found (`page_group_not_found`). Page not found (`page_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"] | components["schemas"]["PageNotFoundProblem"];
-                };
-            };
+            404: components["responses"]["PageGroupNotFoundOrPageNotFound"];
             /** @description Page group not active (`page_group_not_active`). Limit reached (`limit_reached`). */
             409: {
                 headers: {
@@ -5522,30 +3999,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["PageGroupNotActiveProblem"] | components["schemas"]["LimitReachedProblem"];
                 };
             };
-            /** @description Payload too large (`payload_too_large`). */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
-                };
-            };
-            /** @description Unsupported content type (`unsupported_media_type`). */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description Idempotency key reused (`idempotency_key_reused`). */
             422: {
                 headers: {
@@ -5558,54 +4013,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"];
                 };
             };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getVersion: {
@@ -5653,29 +4064,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -5688,66 +4078,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Page group not found (`page_group_not_found`). Page not found (`page_not_found`). Version not found (`version_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"] | components["schemas"]["PageNotFoundProblem"] | components["schemas"]["VersionNotFoundProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["PageGroupNotFoundOrPageNotFoundOrVersionNotFound"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     publishVersion: {
@@ -5782,29 +4117,8 @@ export interface operations {
                     "application/json": components["schemas"]["PageWithVersion"];
                 };
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -5817,18 +4131,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Page group not found (`page_group_not_found`). Page not found (`page_not_found`). Version not found (`version_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"] | components["schemas"]["PageNotFoundProblem"] | components["schemas"]["VersionNotFoundProblem"];
-                };
-            };
+            404: components["responses"]["PageGroupNotFoundOrPageNotFoundOrVersionNotFound"];
             /** @description Version not ready (`version_not_ready`). Page group not active (`page_group_not_active`). */
             409: {
                 headers: {
@@ -5841,66 +4144,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["VersionNotReadyProblem"] | components["schemas"]["PageGroupNotActiveProblem"];
                 };
             };
-            /** @description Precondition failed (`precondition_failed`). */
-            412: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PreconditionFailedProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            412: components["responses"]["PreconditionFailed"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     unpublishPage: {
@@ -5933,29 +4181,8 @@ export interface operations {
                     "application/json": components["schemas"]["PageWithVersion"];
                 };
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -5968,78 +4195,12 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Page group not found (`page_group_not_found`). Page not found (`page_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PageGroupNotFoundProblem"] | components["schemas"]["PageNotFoundProblem"];
-                };
-            };
-            /** @description Precondition failed (`precondition_failed`). */
-            412: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PreconditionFailedProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["PageGroupNotFoundOrPageNotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listEvents: {
@@ -6099,17 +4260,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -6134,54 +4285,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["CursorExpiredProblem"];
                 };
             };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getEvent: {
@@ -6225,29 +4332,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -6272,54 +4358,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["EventNotFoundProblem"];
                 };
             };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listWebhookEndpoints: {
@@ -6360,29 +4402,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -6395,54 +4416,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     createWebhookEndpoint: {
@@ -6483,17 +4460,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -6518,78 +4485,12 @@ export interface operations {
                     "application/problem+json": components["schemas"]["LimitReachedProblem"];
                 };
             };
-            /** @description Payload too large (`payload_too_large`). */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
-                };
-            };
-            /** @description Unsupported content type (`unsupported_media_type`). */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getWebhookEndpoint: {
@@ -6633,29 +4534,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -6668,66 +4548,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["WebhookEndpointNotFound"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     deleteWebhookEndpoint: {
@@ -6752,29 +4577,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -6787,66 +4591,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["WebhookEndpointNotFound"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     updateWebhookEndpoint: {
@@ -6890,17 +4639,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -6913,90 +4652,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
-                };
-            };
-            /** @description Payload too large (`payload_too_large`). */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
-                };
-            };
-            /** @description Unsupported content type (`unsupported_media_type`). */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["WebhookEndpointNotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     rotateWebhookSecret: {
@@ -7040,17 +4702,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -7063,90 +4715,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
-                };
-            };
-            /** @description Payload too large (`payload_too_large`). */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
-                };
-            };
-            /** @description Unsupported content type (`unsupported_media_type`). */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["WebhookEndpointNotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     testWebhookEndpoint: {
@@ -7173,29 +4748,8 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookTest"];
                 };
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -7208,66 +4762,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["WebhookEndpointNotFound"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listDeliveries: {
@@ -7330,17 +4829,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidCursorProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -7353,66 +4842,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["WebhookEndpointNotFound"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     retryDelivery: {
@@ -7441,29 +4875,8 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookDelivery"];
                 };
             };
-            /** @description Invalid request (`invalid_request`). */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InvalidRequestProblem"];
-                };
-            };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -7488,66 +4901,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"] | components["schemas"]["DeliveryNotFoundProblem"];
                 };
             };
-            /** @description Webhook endpoint disabled (`webhook_endpoint_disabled`). */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["WebhookEndpointDisabledProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            409: components["responses"]["WebhookEndpointDisabled"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     replayDeliveries: {
@@ -7591,17 +4949,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InvalidRequestProblem"] | components["schemas"]["InvalidJsonProblem"];
                 };
             };
-            /** @description Missing API key (`missing_api_key`). Invalid API key (`invalid_api_key`). */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["MissingApiKeyProblem"] | components["schemas"]["InvalidApiKeyProblem"];
-                };
-            };
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
             /** @description Insufficient scope (`insufficient_scope`). */
             403: {
                 headers: {
@@ -7614,102 +4962,14 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Webhook endpoint not found (`webhook_endpoint_not_found`). */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["WebhookEndpointNotFoundProblem"];
-                };
-            };
-            /** @description Webhook endpoint disabled (`webhook_endpoint_disabled`). */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["WebhookEndpointDisabledProblem"];
-                };
-            };
-            /** @description Payload too large (`payload_too_large`). */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["PayloadTooLargeProblem"];
-                };
-            };
-            /** @description Unsupported content type (`unsupported_media_type`). */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
-                };
-            };
-            /** @description Too many requests (`rate_limited`). */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["RateLimitedProblem"];
-                };
-            };
-            /** @description Headers too large (`headers_too_large`). */
-            431: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["HeadersTooLargeProblem"];
-                };
-            };
-            /** @description Internal error (`internal_error`). */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                };
-            };
-            /** @description Service unavailable (`unavailable`). */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["UnavailableProblem"];
-                };
-            };
+            404: components["responses"]["WebhookEndpointNotFound"];
+            409: components["responses"]["WebhookEndpointDisabled"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     receiveProspectCreatedWebhook: {

@@ -166,13 +166,31 @@ const codesOf = ({ body, problems }: Route): ProblemCode[] => [
   ...problems,
 ]
 
-const problemResponses = (route: Route): Json => {
-  const byStatus = Map.groupBy(codesOf(route), (code) => PROBLEMS[code].status)
-  return Object.fromEntries(
-    [...byStatus]
-      .sort(([a], [b]) => a - b)
-      .map(([status, of]) => [status, problemResponse(route, status, of)]),
+const codesByStatus = (route: Route) =>
+  [...Map.groupBy(codesOf(route), (code) => PROBLEMS[code].status)].sort(([a], [b]) => a - b)
+
+const problemResponses = (route: Route): Json =>
+  Object.fromEntries(
+    codesByStatus(route).map(([status, codes]) => {
+      const $ref = `#/components/responses/${nameOfResponse(codes)}`
+      return [
+        status,
+        nameOfResponse(codes) in SHARED_RESPONSES ? { $ref } : problemResponse(route, status, codes),
+      ]
+    }),
   )
+/** Responses that are the same wherever they occur, and occur more than once. */
+const sharedResponses = (): Json => {
+  const all = ROUTES.flatMap((route) =>
+    codesByStatus(route).map(([status, codes]) => ({
+      name: nameOfResponse(codes),
+      response: problemResponse(route, status, codes),
+    })),
+  )
+  const shared = [...Map.groupBy(all, ({ name }) => name)].filter(
+    ([, its]) => its.length > 1 && new Set(its.map(({ response }) => JSON.stringify(response))).size === 1,
+  )
+  return Object.fromEntries(shared.map(([name, its]) => [name, its[0]?.response]))
 }
 
 /** Not on 401 and 431: a rate limit applies only to a valid key. */
@@ -187,8 +205,10 @@ const headersFor = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 /** The schema of one kind of problem, named so that generated clients have readable types. */
-const nameOfKind = (code: ProblemCode): string =>
-  `${code.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Problem`
+const nameOfKind = (code: ProblemCode): string => `${inPascalCase(code)}Problem`
+const nameOfResponse = (codes: readonly ProblemCode[]): string => codes.map(inPascalCase).join('Or')
+const inPascalCase = (code: ProblemCode): string =>
+  code.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 const kindOf = (code: ProblemCode): Json => ({ $ref: `#/components/schemas/${nameOfKind(code)}` })
 const kindsOfProblem = (): Json =>
   Object.fromEntries(
@@ -384,6 +404,8 @@ const PROBLEM: Json = {
   },
 }
 
+const SHARED_RESPONSES = sharedResponses()
+
 export const createOpenApi = (): Json => ({
   openapi: '3.1.0',
   info: {
@@ -480,6 +502,7 @@ export const createOpenApi = (): Json => ({
         schema: { type: 'string', examples: ['"per-minute";r=599;t=0'] },
       },
     },
+    responses: SHARED_RESPONSES,
     schemas: { ...namedSchemas(), ...webhookSchemas(), Problem: PROBLEM, Fault: FAULT, ...kindsOfProblem() },
   },
 })

@@ -229,6 +229,7 @@ t.test('a page is created from a body that may be missing, and answered as proce
   t.match(created.properties['status'], { const: 'processing' })
 })
 
+type Response = { readonly $ref?: string; readonly content?: object }
 t.test('every operation documents the problems that it can give, each as a problem document', async (t) => {
   const always = ['400', '401', '403', '429', '500', '503']
   for (const { method, path, operationId, problems, body, status, isBatch = false } of ROUTES) {
@@ -238,7 +239,9 @@ t.test('every operation documents the problems that it can give, each as a probl
     for (const expected of [...always, ...(body ? ['413', '415', ...ofBody] : [])])
       t.ok(expected in responses, `${expected} of ${method} ${path}`)
     t.equal('304' in responses, method === 'GET')
-    for (const [given, { content }] of Object.entries(responses as Record<string, { content?: object }>))
+    for (const [given, response] of Object.entries(responses as Record<string, Response>)) {
+      const shared = openapi.components.responses as Record<string, Response>
+      const { content } = shared[response.$ref?.split('/').at(-1) ?? ''] ?? response
       t.strictSame(
         Object.keys(content ?? {}),
         given === '204' || given === '304'
@@ -246,6 +249,7 @@ t.test('every operation documents the problems that it can give, each as a probl
           : [given === String(status) || given === '207' ? 'application/json' : 'application/problem+json'],
         `${given} of ${method} ${path}`,
       )
+    }
     t.ok(problems.length > 0 || isBatch || operationId === 'listWebhookEndpoints')
   }
 })
