@@ -94,7 +94,7 @@ export const sendWebhooks = (deps: Deps) => {
     const updatedAt = isoTime(clock())
     const event = newEvent(newId, 'webhook_endpoint.disabled', { tenantId }, { webhookEndpointId }, updatedAt)
     const disabled = { ...endpoint, status: 'disabled', disabledReason, updatedAt } as const
-    return webhooks.change(disabled, endpoint.updatedAt, event)
+    return webhooks.change(disabled, endpoint.updatedAt, { event })
   }
 
   /** Its secrets cannot be decrypted: what is due says so, and it rests. */

@@ -65,20 +65,22 @@ export const getWebhookEndpoint =
     endpointOf(await existingEndpoint(store, want))
 
 /**
- * Changes the given fields of an endpoint. Enabling it, or another URL, forgets its failures.
+ * Changes the given fields of an endpoint. The status `enabled`, or another URL, forgets its failures and ends its rest.
  * Refuses `webhook_endpoint_not_found`, `invalid_request`: the URL.
  */
 export const updateWebhookEndpoint =
   (deps: Deps) =>
   async ({ url, types, description, status, ...want }: EndpointUpdate): Promise<WebhookEndpoint> => {
     if (url !== undefined) requireUrl(deps.webhooks, url)
-    const changed = await change(deps, want, (found) => ({
+    const isAfresh = (found: StoredEndpoint) => status === 'enabled' || (url ?? found.url) !== found.url
+    const decide = (found: StoredEndpoint) => ({
       url: url ?? found.url,
       types: types === undefined ? found.types : types,
       description: description === undefined ? found.description : description,
-      ...(url !== undefined && url !== found.url && CALM),
-      ...(status === 'enabled' && found.status !== status ? ENABLED : { status: status ?? found.status }),
-    }))
+      ...(isAfresh(found) && CALM),
+      ...(status === 'enabled' ? ENABLED : { status: status ?? found.status }),
+    })
+    const changed = await change(deps, want, decide, isAfresh)
     return endpointOf(changed)
   }
 
@@ -133,13 +135,14 @@ const change = (
   { store, clock }: Deps,
   want: EndpointWant,
   decide: (found: StoredEndpoint) => Partial<StoredEndpoint>,
+  isAfresh = (_: StoredEndpoint) => false,
 ): Promise<StoredEndpoint> =>
   untilRecorded(async () => {
     const found = await existingEndpoint(store, want)
     // Always later, so that another writer that read it before is overtaken.
     const updatedAt = isoTime(Math.max(clock(), Date.parse(found.updatedAt) + 1))
     const changed = { ...found, ...decide(found), updatedAt }
-    const recorded = await store.webhooks.change(changed, found.updatedAt)
+    const recorded = await store.webhooks.change(changed, found.updatedAt, { isAfresh: isAfresh(found) })
     return recorded === 'recorded' ? changed : recorded
   })
 

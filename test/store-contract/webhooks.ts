@@ -70,10 +70,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     same(await findEndpoint(store, before), changes[outcomes.indexOf('recorded')])
   },
 
-  'a change keeps the failures counted meanwhile, unless it enables the endpoint': async ({
-    ours,
-    store,
-  }) => {
+  'a change keeps the failures counted meanwhile, unless it is to begin afresh': async ({ ours, store }) => {
     const endpoint = await ours.addEndpoint()
     await ours.addEvents(1)
     const [claimed] = await ours.claim(0)
@@ -83,7 +80,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     equal(await store.webhooks.change(change, at(0)), 'recorded')
     same(await findEndpoint(store, endpoint), { ...change, ...counted })
     const enabled = { ...endpoint, updatedAt: at(2) }
-    equal(await store.webhooks.change({ ...enabled, ...counted }, at(1)), 'recorded')
+    equal(await store.webhooks.change({ ...enabled, ...counted }, at(1), { isAfresh: true }), 'recorded')
     same(await findEndpoint(store, endpoint), enabled)
   },
 
@@ -92,7 +89,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     await ours.addEvents(1)
     const [claimed] = await ours.claim(0)
     const moved = { ...endpoint, url: 'https://example.com/moved', updatedAt: at(1) }
-    equal(await store.webhooks.change(moved, at(0)), 'recorded')
+    equal(await store.webhooks.change(moved, at(0), { isAfresh: true }), 'recorded')
     const calm = { ...moved, failures: 0, failingSince: null }
     same(await findEndpoint(store, endpoint), calm)
     const counted = { failures: 8, failingSince: at(3), claimableAt: at(50) }
@@ -239,7 +236,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     const endpoint = await ours.addEndpoint()
     const event = someEvent(ours.tenantId, { type: 'webhook_endpoint.disabled', createdAt: at(8) })
     const disabled = { ...endpoint, status: 'disabled', disabledReason: 'why', updatedAt: at(8) } as const
-    equal(await store.webhooks.change(disabled, at(0), event), 'recorded')
+    equal(await store.webhooks.change(disabled, at(0), { event }), 'recorded')
     same(await findEndpoint(store, endpoint), disabled)
     equal(await ours.number(), 1)
     like(await ours.read(), [event])
@@ -250,21 +247,29 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     const endpoint = await ours.addEndpoint()
     const repaired = await ours.changeEndpoint(endpoint, { url: 'https://example.com/repaired' })
     const disabled = { ...endpoint, status: 'disabled', updatedAt: at(8) } as const
-    equal(await store.webhooks.change(disabled, at(0), someEvent(ours.tenantId)), 'overtaken')
+    equal(await store.webhooks.change(disabled, at(0), { event: someEvent(ours.tenantId) }), 'overtaken')
     same(await findEndpoint(store, endpoint), repaired)
     equal(await ours.number(), 0)
   },
 
-  'an endpoint that is enabled again is claimable at once': async ({ ours }) => {
+  'an endpoint that begins afresh is claimable at once if it had failed or was disabled': async ({
+    ours,
+    store,
+  }) => {
     const endpoint = await ours.addEndpoint()
     await ours.addEvents(1)
     const until = at(60_000)
-    equal((await ours.claim(0, { until })).length, 1)
-    await ours.changeEndpoint(endpoint, { url: 'https://example.com/other' })
-    same(await ours.claim(10), [])
+    const [claimed] = await ours.claim(0, { until })
+    await ours.changeEndpoint(endpoint, { url: 'https://example.com/other' }, true)
+    same(await ours.claim(10, { until }), [])
     await ours.changeEndpoint(endpoint, { status: 'disabled' })
-    await ours.changeEndpoint(endpoint, { status: 'enabled', failures: 0, failingSince: null })
-    like(await ours.claim(10), [{ status: 'enabled', claims: 2 }])
-    same(await ours.claim(10), [])
+    await ours.changeEndpoint(endpoint, { status: 'enabled' }, true)
+    const [again] = await ours.claim(10, { until })
+    like([claimed, again], [{ claims: 1 }, { status: 'enabled', claims: 2 }])
+    const state = { ...CALM, failures: 5, failingSince: at(2), claimableAt: until }
+    equal(await store.webhooks.settle(again as ClaimedEndpoint, [], state), true)
+    same(await ours.claim(20), [])
+    await ours.changeEndpoint(endpoint, { status: 'enabled' }, true)
+    like(await ours.claim(20), [{ failures: 0, claims: 3 }])
   },
 })

@@ -608,7 +608,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   updateWebhookEndpoint: {
     description:
-      'Replaces the given fields; the others keep their values. Enabling an endpoint, or another URL, forgets its failures. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.',
+      'Replaces the given fields; the others keep their values. The status `enabled`, or another URL, forgets its failures and ends its rest. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.',
     done: 'The endpoint as it is now.',
     requests: {
       moved: { summary: 'Another URL', value: { url: 'https://example.com/v2/webhooks' } },

@@ -518,7 +518,7 @@ export interface paths {
         head?: never;
         /**
          * Change, disable or enable a webhook endpoint
-         * @description Replaces the given fields; the others keep their values. Enabling an endpoint, or another URL, forgets its failures. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.
+         * @description Replaces the given fields; the others keep their values. The status `enabled`, or another URL, forgets its failures and ends its rest. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.
          *
          *     Required scope: `webhooks:write`.
          */

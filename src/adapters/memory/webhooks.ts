@@ -24,15 +24,15 @@ export const memoryWebhooks = (outbox: Outbox): Webhooks => {
       endpoints.add({ ...structuredClone(endpoint), claims: 0, claimableAt: endpoint.createdAt })
       return 'recorded'
     },
-    change: async (endpoint, lastUpdatedAt, event) => {
+    change: async (endpoint, lastUpdatedAt, { isAfresh, event } = {}) => {
       const before = endpoints.byId.at(endpoint)
       if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
       if (event) outbox.waiting.add(structuredClone(event))
       const { failures, failingSince, ...changed } = structuredClone(endpoint)
-      const isEnabled = before.status !== 'enabled' && endpoint.status === 'enabled'
-      const fresh = (isEnabled || before.url !== endpoint.url) && { failures: 0, failingSince: null }
-      const claimableAt = isEnabled ? endpoint.updatedAt : before.claimableAt
-      endpoints.change(before, { ...changed, claims: before.claims, ...fresh, claimableAt })
+      const rested = before.failures > 0 || before.status !== 'enabled'
+      const calm = isAfresh && { failures: 0, failingSince: null }
+      const claimableAt = isAfresh && rested ? endpoint.updatedAt : before.claimableAt
+      endpoints.change(before, { ...changed, claims: before.claims, ...calm, claimableAt })
       written()
       return 'recorded'
     },

@@ -74,14 +74,13 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
       )
     },
 
-    change: async (endpoint, lastUpdatedAt, event) => {
-      const isEnabled = sql`v.status <> 'enabled' and ${endpoint.status} = 'enabled'`
-      const ifFresh = sql`case when v.url <> ${endpoint.url} or ${isEnabled} then`
+    change: async (endpoint, lastUpdatedAt, { isAfresh, event } = {}) => {
+      const afresh = sql`, failures = 0, failing_since = null,
+          claimable_at = case when v.failures > 0 or v.status <> 'enabled' then ${endpoint.updatedAt} else v.claimable_at end`
       const recorded = await unlessOvertaken(query(endpoint.tenantId)`
       with changed as (
-        update webhook_endpoints v set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([endpointRow(endpoint)])}),
-          failures = ${ifFresh} 0 else v.failures end, failing_since = ${ifFresh} null else v.failing_since end,
-          claimable_at = case when ${isEnabled} then ${endpoint.updatedAt} else v.claimable_at end
+        update webhook_endpoints v set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([endpointRow(endpoint)])})
+          ${isAfresh ? afresh : nothing}
         where ${isThat(endpoint, V)} and v.updated_at = ${lastUpdatedAt}
         returning 1
       ) ${event ? sql`, noted as (${insertEvent(event)})` : nothing}

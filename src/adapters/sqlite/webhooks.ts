@@ -22,12 +22,10 @@ const LIST = `
   select ${SHOWN} from webhook_endpoints where tenant_id = :tenantId and status <> 'deleted'
   order by webhook_endpoint_id`
 const ADD = insertInto('webhook_endpoints', COLUMNS.webhook_endpoints)
-const IS_ENABLED = "status <> 'enabled' and :status = 'enabled'"
-const IF_FRESH = `iif(url <> :url or ${IS_ENABLED}`
 const CHANGE = `
   update webhook_endpoints set (${CHANGING}) = (${valuesFor(CHANGING)}),
-    failures = ${IF_FRESH}, 0, failures), failing_since = ${IF_FRESH}, null, failing_since),
-    claimable_at = iif(${IS_ENABLED}, :updatedAt, claimable_at)
+    failures = iif(:isAfresh, 0, failures), failing_since = iif(:isAfresh, null, failing_since),
+    claimable_at = iif(:isAfresh and (failures > 0 or status <> 'enabled'), :updatedAt, claimable_at)
   where ${OF_ENDPOINT} and updated_at = :lastUpdatedAt`
 
 const PENDING = "webhook_deliveries where status = 'pending'"
@@ -119,9 +117,10 @@ export const sqliteWebhooks = (database: Database, waiting: () => void): Webhook
       return 'recorded'
     }),
 
-  change: (endpoint, lastUpdatedAt, event) =>
+  change: (endpoint, lastUpdatedAt, { isAfresh = false, event } = {}) =>
     database.record(() => {
-      if (database.run(CHANGE, { ...endpointRow(endpoint), lastUpdatedAt }) === 0) return 'overtaken'
+      if (database.run(CHANGE, { ...endpointRow(endpoint), lastUpdatedAt, isAfresh }) === 0)
+        return 'overtaken'
       if (event) addEvent(database, event)
       waiting()
       return 'recorded'

@@ -44,10 +44,15 @@ export type Webhooks = {
   /** Answers `overtaken` if another endpoint of the tenant has its slot. */
   add(endpoint: StoredEndpoint): Promise<Recorded>
   /**
-   * Saves an endpoint whose `updatedAt` is still that one, with this event, even if the tenant uses no events; not its
-   * failures, which a sender may count meanwhile. Enabling it, or another URL, ends them; enabling makes it claimable at once.
+   * Saves an endpoint whose `updatedAt` is still that one, with the event, even if the tenant uses no events; not its
+   * failures, which a sender may count meanwhile. `isAfresh` ends them, and if it had any, or was not enabled, it is
+   * claimable at once.
    */
-  change(endpoint: StoredEndpoint, lastUpdatedAt: Timestamp, event?: NewEvent): Promise<Recorded>
+  change(
+    endpoint: StoredEndpoint,
+    lastUpdatedAt: Timestamp,
+    also?: { readonly isAfresh?: boolean; readonly event?: NewEvent },
+  ): Promise<Recorded>
   /**
    * As `versions.claim`, of endpoints that have work: enabled ones with a delivery that is due, others with a pending
    * delivery, and deleted ones. Walks from tenant to tenant and endpoint to endpoint, never over deliveries.

@@ -139,20 +139,28 @@ t.test('200: another URL has no failures', async (t) => {
   t.match((await call(`GET ${path}`)).json, { url, failures: 0, failingSince: null })
 })
 
-t.test('200: enabling an endpoint that the service disabled forgets its failures', async (t) => {
-  const { call, create, store, owner } = await openEndpoints()
-  await create()
-  const [found] = await store.webhooks.list(owner.tenantId)
-  if (found === undefined) throw new Error('it is there')
-  const webhookEndpointId = `webhookendpoint_${'0'.repeat(26)}`
-  const path = `${ENDPOINTS}/${webhookEndpointId}`
-  const failing = { failures: 12, failingSince: NOW, status: 'disabled', disabledReason: 'Gone.' } as const
-  await store.webhooks.add({ ...found, ...failing, webhookEndpointId, slot: 2 })
-  t.match((await call(`PATCH ${path}`, { json: { description: 'x' } })).json, failing)
-  t.match((await call(`PATCH ${path}`, { json: { status: 'enabled' } })).json, {
-    ...{ failures: 0, failingSince: null, status: 'enabled', disabledReason: null },
-  })
-})
+t.test(
+  '200: the status enabled forgets failures, also of an endpoint that the service did not disable',
+  async (t) => {
+    const { call, create, store, owner } = await openEndpoints()
+    await create()
+    const [found] = await store.webhooks.list(owner.tenantId)
+    if (found === undefined) throw new Error('it is there')
+    const webhookEndpointId = `webhookendpoint_${'0'.repeat(26)}`
+    const path = `${ENDPOINTS}/${webhookEndpointId}`
+    const failing = { failures: 12, failingSince: NOW, status: 'disabled', disabledReason: 'Gone.' } as const
+    await store.webhooks.add({ ...found, ...failing, webhookEndpointId, slot: 2 })
+    t.match((await call(`PATCH ${path}`, { json: { description: 'x' } })).json, failing)
+    const enabled = { failures: 0, failingSince: null, status: 'enabled', disabledReason: null }
+    t.match((await call(`PATCH ${path}`, { json: { status: 'enabled' } })).json, enabled)
+
+    const resting = { ...found, ...failing, status: 'enabled', disabledReason: null } as const
+    const other = `webhookendpoint_${'1'.repeat(26)}`
+    await store.webhooks.add({ ...resting, webhookEndpointId: other, slot: 3 })
+    const answer = await call(`PATCH ${ENDPOINTS}/${other}`, { json: { status: 'enabled' } })
+    t.match(answer.json, enabled)
+  },
+)
 
 t.test('changes at the same moment are all kept', async (t) => {
   const { call, create } = await openEndpoints()
