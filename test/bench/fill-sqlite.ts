@@ -56,7 +56,9 @@ const WHEN = "'2026-01-01T00:00:00.000Z'"
 
 const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
   const tenant = quoted(tenantId)
-  const prospect = `1 + n % ${size.prospects}`
+  const prospect = size.skewed
+    ? `iif(n % 10 = 0, 1, 2 + n % ${size.prospects - 1})`
+    : `1 + n % ${size.prospects}`
   const pages = (group: string, from: string): string[] => {
     const number = `(${group}) * ${PAGES_PER_GROUP_MAX} + n`
     return [

@@ -6,7 +6,7 @@ export type Size = {
   readonly pagesOfOthers: number
   readonly prospects: number
   readonly logs: number
-  /** True if a tenth of the logs is of prospect 1, and every millionth is of the type `rare`. */
+  /** True if a tenth of the logs is of prospect 1; on PostgreSQL every millionth is of the type `rare`. */
   readonly skewed?: boolean
 }
 

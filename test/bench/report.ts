@@ -5,7 +5,15 @@ import { growthText } from './growth-report.ts'
 import { hourText } from './hour-report.ts'
 import type { Cell } from './measure.ts'
 import { partText } from './part-report.ts'
-import type { CasesFound, EmbeddedCell, Measured, PublishersFound, ReadsFound, Results } from './results.ts'
+import type {
+  CasesFound,
+  EmbeddedCell,
+  ErasingFound,
+  Measured,
+  PublishersFound,
+  ReadsFound,
+  Results,
+} from './results.ts'
 import { shortForm } from './short-form.ts'
 import { ms, percent, table, times, whole } from './table.ts'
 import { BARE_OF, type Verdict, verdictsOf } from './verdicts.ts'
@@ -17,6 +25,7 @@ export const reportOf = (results: Results): string =>
     ...(results.growth ? growthText(results.growth) : []),
     ...(results.publishers ? publishersText(results.publishers) : []),
     ...(results.reads ? readsText(results.reads) : []),
+    ...(results.erasing ? erasingText(results.erasing) : []),
     ...(results.events ? eventsText(results.events) : []),
     ...(results.hour ? hourText(results.hour) : []),
     verdictText(verdictsOf(results)),
@@ -66,6 +75,22 @@ const readsText = (found: Measured & ReadsFound): string[] => [
         ]
       }),
     2,
+  )}`,
+]
+
+const erasingText = (found: Measured & ErasingFound): string[] => [
+  partText('erasing', found),
+  `logging at 64 callers, before and while a person with 100,000 of a million logs is erased\n${table(
+    ['database', 'before', 'p99', 'while', 'p99', '', 'erased after ms'],
+    found.erasing.map(({ kind, before, during, erasedMs }) => [
+      kind,
+      whole(before.rate),
+      ms(before.p99Ms),
+      whole(during.rate),
+      ms(during.p99Ms),
+      times(during.rate / before.rate),
+      whole(erasedMs),
+    ]),
   )}`,
 ]
 

@@ -69,11 +69,22 @@ export type EventsFound = {
 
 export type ReadsFound = { readonly reads: readonly Cell[] }
 
+type Logging = Pick<Cell, 'rate' | 'p99Ms'>
+export type ErasingCell = {
+  readonly kind: Kind
+  readonly before: Logging
+  readonly during: Logging
+  /** Until all logs of the person were deleted. */
+  readonly erasedMs: number
+}
+export type ErasingFound = { readonly erasing: readonly ErasingCell[] }
+
 export type Results = {
   readonly cases?: Measured & CasesFound
   readonly growth?: Measured & GrowthFound
   readonly publishers?: Measured & PublishersFound
   readonly reads?: Measured & ReadsFound
+  readonly erasing?: Measured & ErasingFound
   readonly events?: Measured & EventsFound
   readonly hour?: Measured & HourFound
 }

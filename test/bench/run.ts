@@ -3,6 +3,7 @@ import { startBenchPostgres } from './database.ts'
 import { newFolder, removeFolder } from './folders.ts'
 import { describeMachine } from './machine.ts'
 import { measureCases } from './measure-cases.ts'
+import { measureErasing } from './measure-erasing.ts'
 import { measureEvents } from './measure-events.ts'
 import { measureGrowth } from './measure-growth.ts'
 import { measureHour } from './measure-hour.ts'
@@ -58,6 +59,7 @@ const MEASURES = {
   growth: measureGrowth,
   publishers: measurePublishers,
   reads: measureReads,
+  erasing: measureErasing,
   events: measureEvents,
   hour: measureHour,
 }
