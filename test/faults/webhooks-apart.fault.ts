@@ -9,8 +9,7 @@ t.setTimeout(0)
 const ENDPOINTS = 20
 const ACTIVITIES = 200
 const ATTEMPT_MS_MAX = 15_000
-/** `WEBHOOKS_PENDING=1000000` takes minutes to fill. */
-const PENDING = Number(process.env['WEBHOOKS_PENDING'] ?? 100_000)
+const PENDING = 1_000_000
 const SENDING_MS = 8_000
 const MEMORY_MB_MAX = 300
 const PATIENT = { tries: 400, pauseMs: 25 }
