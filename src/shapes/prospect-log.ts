@@ -108,7 +108,12 @@ export const AcceptedItem = v.object({
 })
 /** Of an item of which nothing was stored; after a 503 that is not known. */
 export const RefusedItem = v.object({
-  status: described(v.number(), 'As for a single request.'),
+  // Named, so that generated types tell it from an accepted item.
+  status: documented(v.number(), {
+    type: 'integer',
+    enum: [400, 404, 410, 413, 422, 500, 503],
+    description: 'As for a single request.',
+  }),
   problem: documented(v.object({ rawJson: v.string() }), { $ref: '#/components/schemas/Problem' }),
 })
 /** Answer of `POST /v0/prospect_logs/batch`. */

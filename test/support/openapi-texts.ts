@@ -241,7 +241,7 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
   logProspectActivities: {
     description: `Stores 1 to 1,000 activities in the order in which they are sent: an item finds the prospect that an item before it created. Each
 item is the body of a single request and has its own result. Idempotency is per item: give each its \`idempotencyKey\`, and retry
-the refused ones. All items together may take 8 MiB unless the server sets another limit. A batch counts as its items against the rate limit.`,
+those refused with 503. All items together may take 8 MiB unless the server sets another limit. A batch counts as its items against the rate limit.`,
     done: 'Every activity is stored.',
     partly: {
       done: 'At least one item was refused: its `status` and `problem` are those of a single request. The others are stored.',

@@ -45,7 +45,7 @@ export interface paths {
          * Log up to 1,000 activities
          * @description Stores 1 to 1,000 activities in the order in which they are sent: an item finds the prospect that an item before it created. Each
          *     item is the body of a single request and has its own result. Idempotency is per item: give each its `idempotencyKey`, and retry
-         *     the refused ones. All items together may take 8 MiB unless the server sets another limit. A batch counts as its items against the rate limit.
+         *     those refused with 503. All items together may take 8 MiB unless the server sets another limit. A batch counts as its items against the rate limit.
          *
          *     Required scope: `prospect_logs:write`.
          */
@@ -1082,8 +1082,11 @@ export interface components {
             replayed: boolean;
         };
         RefusedItem: {
-            /** @description As for a single request. */
-            status: number;
+            /**
+             * @description As for a single request.
+             * @enum {integer}
+             */
+            status: 400 | 404 | 410 | 413 | 422 | 500 | 503;
             problem: components["schemas"]["Problem"];
         };
         NewErasure: {
