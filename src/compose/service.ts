@@ -29,7 +29,7 @@ const LISTS_ON_CLUSTER = { listsInFlightMax: 8, tenantListsMax: 2 }
 
 const ALLOW_LISTS = 'WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS'
 
-/** The store that the settings name. Opens the embedded file; connects to nothing yet. */
+/** The store that the settings name. Opens the embedded file; connects to nothing yet, and imports a driver only for PostgreSQL. */
 const openStore = async (config: Config, log: Log, metrics: Metrics | null = null): Promise<Store> => {
   const { database } = config
   const everyEvent = config.events === 'on'
@@ -51,17 +51,12 @@ const openStore = async (config: Config, log: Log, metrics: Metrics | null = nul
     ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
     ...(metrics && { observer: metrics.database }),
   }
-  // Imported only when it is needed: the driver takes 4 MB.
   const { postgresStore } = await import('../adapters/postgres/store.ts')
   return postgresStore(settings, readMigrations('postgres'), (message) => log.warn(message))
 }
 
 type Runtime = Telemetry & Needs<keyof Store> & { readonly log: Log }
-export const createRuntime = async (
-  config: Config,
-  log: Log,
-  telemetry: Telemetry = {},
-): Promise<Runtime> => {
+export const createRuntime = async (config: Config, log: Log, telemetry: Telemetry = {}) => {
   const store = await openStore(config, log, telemetry.metrics)
   const measured = telemetry.metrics?.measured(store) ?? store
   return { ...telemetry, store: measured, clock: Date.now, newId: createNewId(), log }

@@ -20,10 +20,8 @@ export const inWords = ({ message, code }: { message: string; code?: string }): 
 /** Compares the migrations of a database with those that this release knows. */
 export const checkMigrations = (applied: number, known: number): Check => {
   if (applied === known) return passed('migrations', `${known} of ${known} applied`)
-  if (applied < known) {
-    const remedy = 'run prospect-pages migrate as the owner of the tables'
-    return failed('migrations', `${applied} of ${known} applied`, remedy)
-  }
+  const migrate = 'run prospect-pages migrate as the owner of the tables'
+  if (applied < known) return failed('migrations', `${applied} of ${known} applied`, migrate)
   const detail = `the database has migration ${applied}, this release only knows ${known}`
   return failed('migrations', detail, 'install the release that migrated the database, or a newer one')
 }

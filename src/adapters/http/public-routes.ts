@@ -1,4 +1,5 @@
 import { refuse } from '../../core/failures.ts'
+import { memoized } from '../memoized.ts'
 import { PROBLEMS } from './problems.ts'
 import { type ApiRequest, type ApiResponse, json, jsonLine } from './requests.ts'
 import type { Match } from './router.ts'
@@ -13,7 +14,7 @@ export const rawRoute = (path: string, raw: RawRoute['raw']): RawRoute => ({ met
 
 /** `ready` refuses `unavailable` while the service cannot answer. */
 export const publicRoutes = (ready: () => Promise<void>, hasDocs: boolean): readonly RawRoute[] => {
-  let document: string | undefined
+  const kept = memoized(openapiUnder)
   return [
     rawRoute('/', async ({ basePath: base = '' }) => {
       const docs = hasDocs ? `${base}/docs` : undefined
@@ -22,22 +23,17 @@ export const publicRoutes = (ready: () => Promise<void>, hasDocs: boolean): read
     }),
     rawRoute('/healthz', async () => json(200, '{"status":"ok"}\n')),
     rawRoute('/readyz', () => ready().then(() => json(200, '{"status":"ready"}\n'))),
-    rawRoute('/openapi.json', async ({ basePath }) => {
-      if (basePath) return json(200, await openapiUnder(basePath))
-      document ??= await openapiUnder()
-      return json(200, document)
-    }),
+    rawRoute('/openapi.json', async ({ basePath }) =>
+      json(200, await (basePath ? openapiUnder(basePath) : kept('/'))),
+    ),
     rawRoute('/problems/{code}', async ({ basePath }, { code }) => json(200, explanationOf(code, basePath))),
   ]
 }
 
 /** Loaded when it is first asked for: it takes 5 MB. */
-const openapiUnder = async (url?: string): Promise<string> => {
+const openapiUnder = async (url: string): Promise<string> => {
   const { default: openapi } = await import('./openapi.json', { with: { type: 'json' } })
-  return jsonLine({
-    ...openapi,
-    servers: openapi.servers.map((server) => ({ ...server, ...(url && { url }) })),
-  })
+  return jsonLine({ ...openapi, servers: openapi.servers.map((server) => ({ ...server, url })) })
 }
 
 const explanationOf = (code = '', basePath = ''): string => {
