@@ -87,7 +87,7 @@ export const operationCommands: readonly Command[] = [
         const { step, table, rows, of } = progress
         report(`${step} ${table}: ${rows} of ${of}`, progress, rows >= of)
       }
-      const { moveToPostgres } = await import('../operations/move.ts')
+      const { moveToPostgres } = await import('../operations/move.ts') // brings the driver
       return { moved: true, ...(await moveToPostgres(from.path, to.url, onProgress, warn)) }
     },
   },

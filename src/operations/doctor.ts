@@ -37,7 +37,7 @@ const checkDatabase = async (config: Config, thorough: boolean): Promise<readonl
     return [passed('database', 'memory: everything is lost when the service stops')]
   const known = readMigrations(database.kind).length
   if (database.kind === 'sqlite') return examineSqlite(database.path, known, thorough, config.secretsKey)
-  const { examinePostgres } = await import('./examine-postgres.ts')
+  const { examinePostgres } = await import('./examine-postgres.ts') // brings the driver
   return examinePostgres(database.url, known, config)
 }
 
