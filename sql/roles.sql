@@ -58,4 +58,4 @@ grant insert on brands to prospect_pages;
 grant update (name, retention_days) on tenants to prospect_pages;
 
 -- A key can expire or be revoked; its hash, tenant and scopes cannot change.
-grant insert, update (expires_at, revoked_at) on api_keys to prospect_pages;
+grant insert, update (expires_at, revoked_at, rotated_at) on api_keys to prospect_pages;

@@ -27,6 +27,7 @@ create table api_keys (
   created_at timestamptz(3) not null,
   expires_at timestamptz(3),
   revoked_at timestamptz(3),
+  rotated_at timestamptz(3),
   last_used_at timestamptz(3)
 );
 create index api_keys_of_tenant on api_keys (tenant_id, api_key_id);

@@ -26,6 +26,7 @@ create table api_keys (
   created_at text not null,
   expires_at text,
   revoked_at text,
+  rotated_at text,
   last_used_at text
 ) strict, without rowid;
 create index api_keys_of_tenant on api_keys (tenant_id, api_key_id);

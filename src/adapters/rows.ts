@@ -11,7 +11,7 @@ export const COLUMNS = {
   tenants: columnsOf('tenant_id, name, created_at timestamptz, retention_days int'),
   brands: columnsOf('tenant_id, brand_id, name, created_at timestamptz'),
   api_keys: columnsOf(`api_key_id, tenant_id, key_hash, start, name, scopes text[], created_at timestamptz,
-    expires_at timestamptz, revoked_at timestamptz, last_used_at timestamptz`),
+    expires_at timestamptz, revoked_at timestamptz, rotated_at timestamptz, last_used_at timestamptz`),
   prospects: columnsOf(`tenant_id, prospect_id, email, email_hash, name, created_at timestamptz,
     updated_at timestamptz, erased_at timestamptz, blocked_until timestamptz`),
   prospect_logs: columnsOf(`tenant_id, prospect_log_id, prospect_id, source, type, payload json, email, name,
@@ -147,3 +147,6 @@ export const storedApiKey = (row: ApiKeyRow): StoredApiKey => ({
   ...row,
   scopes: (row.scopes.match(/[^ {},]+/g) ?? []) as unknown as StoredApiKey['scopes'],
 })
+
+/** The members of an API key's end, none of them set. */
+export const NO_END = { revokedAt: null, rotatedAt: null, expiresAt: null }

@@ -38,11 +38,8 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
   const stopwatch = () => performance.now()
   const { apiKeys } = deps.store
   const limits = { keysMax: KEYS_REMEMBERED_MAX, msMax: keysRememberedMsMax }
-  const keys = rememberApiKeys((keyHash) => apiKeys.findByHash(keyHash), stopwatch, limits)
-  const byKey = identify({
-    apiKeys: { findByHash: keys.findByHash, markUsed: (apiKeyId, at) => apiKeys.markUsed(apiKeyId, at) },
-    clock: deps.clock,
-  })
+  const keys = rememberApiKeys((keyHashes) => apiKeys.findByHashes(keyHashes), stopwatch, limits)
+  const byKey = identify({ apiKeys, clock: deps.clock, findKey: keys.find })
   const isKnown = (apiKey: string) => keys.isKnown(checkedApiKeyHash(apiKey) ?? '')
   const remembered = rememberProspects(settings.prospectsRememberedMax, stopwatch)
   const useCases = composeUseCases({ ...deps, ...settings, remembered })

@@ -68,9 +68,9 @@ export const compose = (config: Config, runtime: Runtime) => {
   const { requests, publishing, erasing, sending, measuredNamer, scrape, onMalformed } = observe(runtime)
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
   /** Identifies nobody before the start: the store may not be migrated yet. */
-  const findByHash = async (keyHash: string) => {
+  const findByHashes = async (keyHashes: readonly string[]) => {
     if (state === 'starting') throw unavailable('The service is starting.')
-    return store.apiKeys.findByHash(keyHash)
+    return store.apiKeys.findByHashes(keyHashes)
   }
   const askStore = async () => {
     if (state !== 'serving') throw unavailable(`The service is ${state}.`)
@@ -83,7 +83,7 @@ export const compose = (config: Config, runtime: Runtime) => {
   const webhooks = webhookTools({ secretsKey, allowedHosts, allowedNetworks }, clock, ALLOW_LISTS)
   const { api, useCases, onSignal } = composeApi({
     ...requests,
-    store: { ...store, apiKeys: { ...store.apiKeys, findByHash } },
+    store: { ...store, apiKeys: { ...store.apiKeys, findByHashes } },
     clock,
     newId,
     newRequestId: randomUUID,

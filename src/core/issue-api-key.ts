@@ -51,6 +51,7 @@ export const issueAt = async (
     createdAt: isoTime(now),
     expiresAt: wanted.lifeMs === null ? null : isoTime(now + wanted.lifeMs),
     revokedAt: null,
+    rotatedAt: null,
     lastUsedAt: null,
   }
   await store.apiKeys.add(key)
@@ -66,5 +67,6 @@ export const listedApiKey = (key: StoredApiKey): ListedApiKey => ({
   createdAt: key.createdAt,
   expiresAt: key.expiresAt,
   revokedAt: key.revokedAt,
+  rotatedAt: key.rotatedAt,
   lastUsedAt: key.lastUsedAt,
 })

@@ -1,44 +1,53 @@
+import { gather } from './gather.ts'
+import { LIST_LENGTH_MAX } from './in-order.ts'
 import type { ApiKeys, StoredApiKey } from './ports/api-keys.ts'
 
+/** However many keys are guessed at once, they are looked up by one statement at a time. */
+const LOOK_UPS = {
+  listLengthMax: LIST_LENGTH_MAX,
+  listsInFlightMax: 1,
+  dedupeKey: (keyHash: string) => keyHash,
+}
+
 /**
- * Keeps keys in memory, so that a request costs no look-up. They are forgotten when a signal reports that keys have
+ * Keeps keys in memory, so that a request costs no look-up. They are looked up again after a signal that keys have
  * changed, and after `msMax` in case the signal is lost. Keys that do not exist are not remembered.
  * `stopwatch`: milliseconds of a monotonic clock.
  */
 export const rememberApiKeys = (
-  findByHash: ApiKeys['findByHash'],
+  findByHashes: ApiKeys['findByHashes'],
   stopwatch: () => number,
   { keysMax, msMax }: { readonly keysMax: number; readonly msMax: number },
 ) => {
-  const remembered = new Map<string, { readonly key: Promise<StoredApiKey | null>; until: number }>()
+  type Entry = { readonly key: StoredApiKey; readonly until: number; readonly afterSignals: number }
+  const remembered = new Map<string, Entry>()
+  let signals = 0
 
-  const lookUp = (keyHash: string): Promise<StoredApiKey | null> => {
-    if (remembered.size >= keysMax) remembered.clear()
-    const wasKnown = remembered.has(keyHash)
-    const entry = { key: findByHash(keyHash), until: stopwatch() + msMax }
-    remembered.set(keyHash, entry)
-    const keepIf = (isKnown: boolean) => {
-      if (!isKnown && remembered.get(keyHash) === entry) remembered.delete(keyHash)
-    }
-    entry.key.then(
-      (key) => keepIf(key !== null),
-      () => {
-        entry.until = 0
-        keepIf(wasKnown)
-      },
-    )
-    return entry.key
+  const findEach = async (keyHashes: readonly string[]): Promise<(StoredApiKey | null)[]> => {
+    const found = new Map((await findByHashes(keyHashes)).map((key) => [key.keyHash, key]))
+    return keyHashes.map((keyHash) => found.get(keyHash) ?? null)
   }
+  // Apart, so that no known key waits for guesses.
+  const [findKnown, findUnknown] = [gather(findEach, LOOK_UPS), gather(findEach, LOOK_UPS)]
+  const isKnown = (keyHash: string): boolean => remembered.has(keyHash)
 
   return {
-    findByHash: (keyHash: string): Promise<StoredApiKey | null> => {
+    find: async (keyHash: string): Promise<StoredApiKey | null> => {
       const entry = remembered.get(keyHash)
-      return entry !== undefined && stopwatch() < entry.until ? entry.key : lookUp(keyHash)
+      if (entry && entry.afterSignals === signals && stopwatch() < entry.until) return entry.key
+      const asked = { until: stopwatch() + msMax, afterSignals: signals }
+      const key = await (entry ? findKnown : findUnknown)(keyHash)
+      if (key === null) remembered.delete(keyHash)
+      else {
+        if (remembered.size >= keysMax && !isKnown(keyHash)) remembered.clear()
+        remembered.set(keyHash, { key, ...asked })
+      }
+      return key
     },
-    /** Whether a key existed when it was last looked up, even if forgotten since, or is being looked up. */
-    isKnown: (keyHash: string): boolean => remembered.has(keyHash),
+    /** Whether a key existed when it was last looked up, even if that was before a signal. */
+    isKnown,
     forget: () => {
-      for (const entry of remembered.values()) entry.until = 0
+      signals++
     },
   }
 }

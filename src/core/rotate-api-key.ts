@@ -13,17 +13,12 @@ export const rotateApiKey =
     const key = await knownApiKey(store, apiKeyId)
     const now = clock()
     if (hasEnded(key, now)) refuse('invalid_request', 'This key is expired or revoked; create a new one.')
-    // The trace of a rotation: the key ends whole minutes after a later one with its name and scopes was issued.
-    const next = (await store.apiKeys.list(key.tenantId)).find(
-      ({ createdAt, name, scopes }) =>
-        createdAt > key.createdAt &&
-        `${name} ${scopes}` === `${key.name} ${key.scopes}` &&
-        (Date.parse(String(key.expiresAt)) - Date.parse(createdAt)) % 60_000 === 0,
-    )
-    if (next) refuse('invalid_request', 'This key was already rotated; rotate its successor or create a key.')
+    if (key.rotatedAt !== null)
+      refuse('invalid_request', 'This key was already rotated; rotate its successor or create a key.')
     const lifeMs = key.expiresAt === null ? null : Date.parse(key.expiresAt) - Date.parse(key.createdAt)
     const issued = await issueAt(deps, { ...key, lifeMs }, now)
-    const expiresAt = isoTime(now + overlapMs)
-    if (key.expiresAt === null || expiresAt < key.expiresAt) await store.apiKeys.end(apiKeyId, { expiresAt })
+    const overlapEnds = isoTime(now + overlapMs)
+    const expiresAt = key.expiresAt !== null && key.expiresAt < overlapEnds ? key.expiresAt : overlapEnds
+    await store.apiKeys.end(apiKeyId, { rotatedAt: isoTime(now), expiresAt })
     return issued
   }

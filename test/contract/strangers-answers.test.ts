@@ -326,6 +326,6 @@ overStores(async (t, kind) => {
     const serving = verbs.filter(({ serves }) => serves === 'callers').map(({ name }) => name)
     t.strictSame([...called].sort(), serving.sort())
     const tenantless = verbs.filter((verb) => 'noTenant' in verb && called.has(verb.name))
-    t.strictSame(tenantless.map(({ name }) => name).sort(), ['apiKeys.findByHash', 'apiKeys.markUsed'])
+    t.strictSame(tenantless.map(({ name }) => name).sort(), ['apiKeys.findByHashes', 'apiKeys.markUsed'])
   })
 })

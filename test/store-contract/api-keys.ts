@@ -39,9 +39,10 @@ export const apiKeys = section(
         createdAt: at(1),
         expiresAt: at(2),
         revokedAt: at(3),
-        lastUsedAt: at(4),
+        rotatedAt: at(4),
+        lastUsedAt: at(5),
       })
-      same(await apiKeys.findByHash(key.keyHash), key)
+      same(await apiKeys.findByHashes([key.keyHash]), [key])
       same(await apiKeys.find(key.apiKeyId), key)
       same(await apiKeys.list(tenant.tenantId), [key])
     },
@@ -52,12 +53,14 @@ export const apiKeys = section(
         name: null,
         expiresAt: null,
         revokedAt: null,
+        rotatedAt: null,
         lastUsedAt: null,
       })
     },
 
     'an unknown key is null': async ({ apiKeys }) => {
-      equal(await apiKeys.findByHash(sha256('nobody’s')), null)
+      same(await apiKeys.findByHashes([sha256('nobody’s')]), [])
+      same(await apiKeys.findByHashes([]), [])
       equal(await apiKeys.find(newId('apikey')), null)
       same(await apiKeys.list(newId('tenant')), [])
     },
@@ -92,16 +95,31 @@ export const apiKeys = section(
       const tenant = await addTenant(store)
       const [key, other] = [await added(tenant, { expiresAt: at(9_000) }), await added(tenant)]
       await apiKeys.end(key.apiKeyId, { revokedAt: at(123) })
-      same(await apiKeys.findByHash(key.keyHash), { ...key, revokedAt: at(123) })
+      same(await apiKeys.findByHashes([key.keyHash]), [{ ...key, revokedAt: at(123) }])
       same(await apiKeys.find(other.apiKeyId), other)
     },
 
-    'a key gets an expiry, or another one': async ({ store, apiKeys, added }) => {
+    'many keys are found by one call, whatever else it asks for': async ({ store, apiKeys, added }) => {
+      const [ours, theirs] = [await added(await addTenant(store)), await added(await addTenant(store))]
+      const hashes = [sha256('nobody’s'), theirs.keyHash, sha256('no other’s'), ours.keyHash]
+      const found = await apiKeys.findByHashes(hashes)
+      equal(found.length, 2)
+      for (const key of [ours, theirs])
+        same(
+          found.find(({ keyHash }) => keyHash === key.keyHash),
+          key,
+        )
+    },
+
+    'a key is rotated: it gets an expiry, or another one': async ({ store, apiKeys, added }) => {
       const key = await added(await addTenant(store))
-      await apiKeys.end(key.apiKeyId, { expiresAt: at(1_000) })
-      same(await apiKeys.find(key.apiKeyId), { ...key, expiresAt: at(1_000) })
-      await apiKeys.end(key.apiKeyId, { expiresAt: at(500) })
-      same(await apiKeys.find(key.apiKeyId), { ...key, expiresAt: at(500) })
+      for (const ms of [1_000, 500]) {
+        const rotation = { rotatedAt: at(ms - 1), expiresAt: at(ms) }
+        await apiKeys.end(key.apiKeyId, rotation)
+        same(await apiKeys.find(key.apiKeyId), { ...key, ...rotation })
+      }
+      await apiKeys.end(key.apiKeyId, { revokedAt: at(1) })
+      like(await apiKeys.find(key.apiKeyId), { rotatedAt: at(499), revokedAt: at(1) })
     },
 
     'a use is marked and nothing else is changed': async ({ store, apiKeys, added }) => {
@@ -126,9 +144,9 @@ export const apiKeys = section(
       const other = await another()
       const key = someKey((await addTenant(store)).tenantId)
       await store.apiKeys.add(key)
-      same(await other.apiKeys.findByHash(key.keyHash), key)
+      same(await other.apiKeys.findByHashes([key.keyHash]), [key])
       await other.apiKeys.end(key.apiKeyId, { revokedAt: at(1) })
-      same(await store.apiKeys.findByHash(key.keyHash), { ...key, revokedAt: at(1) })
+      same(await store.apiKeys.findByHashes([key.keyHash]), [{ ...key, revokedAt: at(1) }])
     },
 
     'a key’s name and beginning keep every text as they are': async ({ store, apiKeys, added }) => {
@@ -148,7 +166,7 @@ export const apiKeys = section(
       const before = structuredClone(key)
       for (const given of [
         await apiKeys.find(key.apiKeyId),
-        await apiKeys.findByHash(key.keyHash),
+        await apiKeys.findByHashes([key.keyHash]),
         await apiKeys.list(tenant.tenantId),
         key,
       ])

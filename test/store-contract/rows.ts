@@ -163,6 +163,7 @@ export const someKey = (tenantId: string, fields: Partial<StoredApiKey> = {}): S
     createdAt: at(0),
     expiresAt: null,
     revokedAt: null,
+    rotatedAt: null,
     lastUsedAt: null,
     ...fields,
   }

@@ -403,9 +403,9 @@ export const VERBS = {
     },
   },
   apiKeys: {
-    findByHash: {
+    findByHashes: {
       serves: 'callers',
-      ask: ({ apiKeys }, _as, { key }) => apiKeys.findByHash(key.keyHash),
+      ask: ({ apiKeys }, _as, { key }) => apiKeys.findByHashes([key.keyHash]),
       noTenant: 'the key determines the tenant',
     },
     markUsed: {

@@ -63,7 +63,7 @@ export const fillSource = async (path: string, logs = 0): Promise<void> => {
 }
 
 const fillKeys = async (store: Store, tenantId: string): Promise<void> => {
-  const times = { expiresAt: at(1_000), revokedAt: at(500), lastUsedAt: at(400) }
+  const times = { expiresAt: at(1_000), revokedAt: at(500), rotatedAt: at(450), lastUsedAt: at(400) }
   for (const fields of [{}, { name: 'crm', scopes: ['pages:read'] as const, ...times }])
     await store.apiKeys.add(someKey(tenantId, fields))
 }

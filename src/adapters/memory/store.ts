@@ -42,7 +42,8 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     events: memoryEvents(outbox),
     webhooks: memoryWebhooks(outbox),
     apiKeys: {
-      findByHash: async (keyHash) => structuredClone(keys.byHash.at({ keyHash }) ?? null),
+      findByHashes: async (keyHashes) =>
+        structuredClone(keyHashes.flatMap((keyHash) => keys.byHash.at({ keyHash }) ?? [])),
       find: async (apiKeyId) => structuredClone(keys.byId.at({ apiKeyId }) ?? null),
       list: async (tenantId) => structuredClone([...keys.byTenant.after({ tenantId })]),
       isEmpty: async () => keys.byId.all().length === 0,

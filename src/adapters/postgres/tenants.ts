@@ -1,6 +1,6 @@
 import type { ApiKeys, StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { Tenant, Tenants } from '../../core/ports/tenants.ts'
-import { type ApiKeyRow, COLUMNS, storedApiKey } from '../rows.ts'
+import { type ApiKeyRow, COLUMNS, NO_END, storedApiKey } from '../rows.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns, textArray } from './statements.ts'
 
@@ -43,7 +43,7 @@ export const postgresApiKeys = (query: Query, ended: () => void): ApiKeys => {
     return rows.map(storedApiKey)
   }
   return {
-    findByHash: async (keyHash) => (await keysWhere(sql`key_hash = ${keyHash}`))[0] ?? null,
+    findByHashes: (keyHashes) => keysWhere(sql`key_hash = any(${textArray(keyHashes)}::text[])`),
     find: async (apiKeyId) => (await keysWhere(sql`api_key_id = ${apiKeyId}`))[0] ?? null,
     list: (tenantId) => keysWhere(sql`tenant_id = ${tenantId} order by api_key_id`),
     isEmpty: async () => (await query()`select 1 from api_keys limit 1`).length === 0,
@@ -52,11 +52,11 @@ export const postgresApiKeys = (query: Query, ended: () => void): ApiKeys => {
       await query()`insert into api_keys ${KEYS.values([row])}`
     },
     end: async (apiKeyId, when) => {
-      const { revokedAt = null, expiresAt = null } = when as { revokedAt?: string; expiresAt?: string }
+      const { revokedAt, rotatedAt, expiresAt } = { ...NO_END, ...when }
       await query()`
         with ended as (
           update api_keys set revoked_at = coalesce(${revokedAt}, revoked_at),
-            expires_at = coalesce(${expiresAt}, expires_at)
+            rotated_at = coalesce(${rotatedAt}, rotated_at), expires_at = coalesce(${expiresAt}, expires_at)
           where api_key_id = ${apiKeyId}
         )
         select pg_notify('prospect_pages', 'keys')`

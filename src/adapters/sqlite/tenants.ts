@@ -1,7 +1,7 @@
 import type { ApiKeys } from '../../core/ports/api-keys.ts'
 import type { Tenant, Tenants } from '../../core/ports/tenants.ts'
 import { columnsOf } from '../columns.ts'
-import { type ApiKeyRow, COLUMNS, storedApiKey } from '../rows.ts'
+import { type ApiKeyRow, COLUMNS, NO_END, storedApiKey } from '../rows.ts'
 import { type Database, insertInto } from './open.ts'
 
 const ADD = insertInto('tenants', columnsOf('tenant_id, name, created_at'))
@@ -37,7 +37,8 @@ export const sqliteTenants = (database: Database): Tenants => ({
 const KEY = `select ${Object.keys(COLUMNS.api_keys)} from api_keys`
 const ADD_KEY = insertInto('api_keys', COLUMNS.api_keys)
 const END = `
-  update api_keys set revoked_at = coalesce(:revokedAt, revoked_at), expires_at = coalesce(:expiresAt, expires_at)
+  update api_keys set revoked_at = coalesce(:revokedAt, revoked_at), rotated_at = coalesce(:rotatedAt, rotated_at),
+    expires_at = coalesce(:expiresAt, expires_at)
   where api_key_id = :apiKeyId`
 const MARK = 'update api_keys set last_used_at = :at where api_key_id = :apiKeyId'
 
@@ -48,13 +49,13 @@ export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys 
       .all<ApiKeyRow>(`${KEY} where ${column} = :value order by api_key_id`, { value })
       .map(storedApiKey)
   return {
-    findByHash: async (keyHash) => keysBy('key_hash', keyHash)[0] ?? null,
+    findByHashes: async (keyHashes) => keyHashes.flatMap((keyHash) => keysBy('key_hash', keyHash)),
     find: async (apiKeyId) => keysBy('api_key_id', apiKeyId)[0] ?? null,
     list: async (tenantId) => keysBy('tenant_id', tenantId),
     isEmpty: async () => !database.has('select 1 from api_keys limit 1'),
     add: (key) => database.write(() => void database.run(ADD_KEY, { ...key, scopes: key.scopes.join(' ') })),
     end: async (apiKeyId, when) => {
-      await database.write(() => database.run(END, { revokedAt: null, expiresAt: null, ...when, apiKeyId }))
+      await database.write(() => database.run(END, { ...NO_END, ...when, apiKeyId }))
       changed()
     },
     markUsed: (apiKeyId, at) => database.write(() => void database.run(MARK, { apiKeyId, at })),

@@ -32,18 +32,24 @@ export type StoredApiKey = {
   readonly createdAt: Timestamp
   readonly expiresAt: Timestamp | null
   readonly revokedAt: Timestamp | null
-  /** Coarse: at most an hour old. */
+  /** When its successor was issued. */
+  readonly rotatedAt: Timestamp | null
+  /** Coarse: for a key in use, at most five minutes old. */
   readonly lastUsedAt: Timestamp | null
 }
 /** The part of a store that keeps API keys. */
 export type ApiKeys = {
-  findByHash(keyHash: string): Promise<StoredApiKey | null>
+  /** Those that exist, in any order. */
+  findByHashes(keyHashes: readonly string[]): Promise<readonly StoredApiKey[]>
   find(apiKeyId: string): Promise<StoredApiKey | null>
   list(tenantId: string): Promise<readonly StoredApiKey[]>
   /** Whether there has never been a key, of any tenant. */
   isEmpty(): Promise<boolean>
   add(key: StoredApiKey): Promise<void>
-  /** Ends a key, or sets when it will end. */
-  end(apiKeyId: string, when: Readonly<{ revokedAt: Timestamp } | { expiresAt: Timestamp }>): Promise<void>
+  /** Revokes a key, or sets when it was rotated and will end. */
+  end(
+    apiKeyId: string,
+    when: Readonly<{ revokedAt: Timestamp } | { rotatedAt: Timestamp; expiresAt: Timestamp }>,
+  ): Promise<void>
   markUsed(apiKeyId: string, at: Timestamp): Promise<void>
 }

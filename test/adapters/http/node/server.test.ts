@@ -328,13 +328,13 @@ for (const [what, cut] of [
 ] as const)
   t.test(`a sender that goes away before its body is read, ${what}, does not count for ever`, async (t) => {
     const asked = Promise.withResolvers<void>()
-    const known = Promise.withResolvers<null>()
-    const findByHash = () => {
+    const known = Promise.withResolvers<[]>()
+    const findByHashes = () => {
       asked.resolve()
       return known.promise
     }
     const { dial, ask, textOf, logOf, http, answered, errors, store, owner } = await serve(t, {
-      storeAs: (store) => ({ ...store, apiKeys: { ...store.apiKeys, findByHash } }),
+      storeAs: (store) => ({ ...store, apiKeys: { ...store.apiKeys, findByHashes } }),
     })
     const gone = new Promise<void>((resolve) =>
       http.server.once('connection', (socket) => socket.once('close', () => resolve())),
@@ -343,7 +343,7 @@ for (const [what, cut] of [
     await asked.promise
     line.hangUp()
     await gone
-    known.resolve((await store.apiKeys.find(owner.apiKeyId)) as never)
+    known.resolve([await store.apiKeys.find(owner.apiKeyId)] as never)
     t.equal((await ask(textOf('GET /healthz'))).status, 200)
     t.match(answered, [{ route: '/v0/prospect_logs' }, { route: '/healthz' }])
     t.strictSame(errors, [])
