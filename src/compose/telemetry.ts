@@ -31,8 +31,8 @@ export const observe = ({ log, metrics, scrape, openTelemetry }: Telemetry & { r
       metrics?.answered(answered)
       log.info(answered, 'answered')
     },
-    onError: (error: unknown, requestId: string, trace: { readonly traceId?: string }) =>
-      log.error({ err: error, requestId, ...trace }, 'request failed'),
+    onError: (error: unknown, requestId: string, known: object) =>
+      log.error({ err: error, requestId, ...known }, 'request failed'),
     tracing: openTelemetry,
     observerOf: metrics?.gathering,
   },

@@ -32,7 +32,7 @@ for (const kind of databaseKinds())
   t.test(`on ${kind.name}`, { skip: kind.skip ?? false, buffered: true }, async (t) => {
     t.teardown(kind.end)
     const { env, rows } = await kind.open(t)
-    const { apiKey, pageGroupId } = await seed(env)
+    const { apiKey, apiKeyId, pageGroupId, tenantId } = await seed(env)
     const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
 
     t.test('no key, email or payload is in any line, whatever goes wrong', async (t) => {
@@ -62,6 +62,8 @@ for (const kind of databaseKinds())
         await call('POST', pagesPath, { customName: 7, [EMAIL]: SECRET }, { 'idempotency-key': EMAIL }),
       ]
       t.equal(answers[1]?.status, 500)
+      const failed = server.logs().find(({ msg }) => msg === 'request failed')
+      t.match(failed, { tenantId, apiKeyId, requestId: answers[1]?.headers.get('x-request-id') })
       t.strictSame(
         answers.map(({ status }) => status).sort(),
         [201, 201, 201, 400, 400, 400, 400, 400, 400, 400, 401, 401, 404, 404, 404, 422, 500],
@@ -99,9 +101,14 @@ for (const kind of databaseKinds())
         t.match(lines.get(requestId), { level: 30, time: /Z$/, status, ms: Number, code: body?.code ?? null })
         if (status >= 400) t.equal(body?.instance, requestId)
       }
+      t.strictSame(
+        answers.map(({ headers }) => lines.get(headers.get('x-request-id'))?.['tenantId'] ?? null),
+        [tenantId, tenantId, null, null, tenantId, tenantId, null, null, null],
+      )
       t.match(lines.get(answers[4]?.headers.get('x-request-id')), {
         method: 'POST',
         route: '/v0/page_groups/{page_group_id}/pages',
+        apiKeyId,
       })
     })
   })

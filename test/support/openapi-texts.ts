@@ -36,7 +36,7 @@ somebody else's (412).
 in order. Other answers are retried for about three days. Without webhooks, poll the feed.
 
 **Errors** are RFC 9457 problem documents (\`application/problem+json\`). Programs should branch on \`code\`;
-\`/problems/{code}\` explains each one.
+\`/problems/{code}\` explains each one. An unknown query parameter is refused.
 
 **Text.** Strings are Unicode. One with a NUL character (U+0000) or an unpaired surrogate is refused with 400. \`payload\` and
 \`content\` are exempt: they are stored byte for byte.

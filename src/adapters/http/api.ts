@@ -27,7 +27,7 @@ import type { Route } from './route.ts'
 import { createRouter, type Match } from './router.ts'
 import { ROUTES } from './routes.ts'
 
-/** Describes a request once it is answered. Contains nothing that identifies a prospect or a key. */
+/** Describes a request once it is answered. Contains no key, and nothing that identifies a prospect. */
 export type Answered = {
   readonly requestId: string
   readonly method: string
@@ -38,7 +38,12 @@ export type Answered = {
   readonly ms: number
   /** When the request belongs to a trace. */
   readonly traceId?: string
+  /** Who called, once the key was identified, even if the request was refused after that. */
+  readonly tenantId?: string
+  readonly apiKeyId?: string
 }
+/** What is known of a request besides, as its steps find it out. */
+type Known = { -readonly [Name in 'traceId' | 'tenantId' | 'apiKeyId']?: Answered[Name] }
 type Deps = {
   readonly useCases: UseCases
   readonly identify: (apiKey: string | undefined, address: string | undefined) => Promise<Caller>
@@ -51,7 +56,7 @@ type Deps = {
   readonly rawRoutes?: readonly RawRoute[]
   readonly onRequest?: (() => void) | undefined
   readonly onAnswered: (answered: Answered) => void
-  readonly onError: (error: unknown, requestId: string, trace: Pick<Answered, 'traceId'>) => void
+  readonly onError: (error: unknown, requestId: string, known: Readonly<Known>) => void
   readonly tracing?: OpenTelemetry | null | undefined
 }
 type AnyRoute = Route | RawRoute
@@ -71,6 +76,7 @@ export const createApi = (deps: Deps): Api => {
     matched: Match<AnyRoute> | null,
     query: string,
     headers: Headers,
+    known: Known,
     refusalOf: (why: unknown) => ApiResponse,
   ): Promise<ApiResponse> => {
     if (matched === null) return refuse('not_found', 'Unknown path.')
@@ -84,9 +90,11 @@ export const createApi = (deps: Deps): Api => {
     if (apiKey?.includes(', '))
       refuse('invalid_api_key', 'The header x-api-key must not be given more than once.')
     const caller = await identify(apiKey, request.address)
+    const { tenantId, apiKeyId } = caller
+    known.tenantId = tenantId
+    known.apiKeyId = apiKeyId
     rateLimit(caller, headers)
     requireScope(caller, route.scope)
-    const { tenantId, apiKeyId } = caller
     const place = admission.arrive(tenantId)
     try {
       const bytes = route.body && (await readBody(request, route, place))
@@ -101,7 +109,7 @@ export const createApi = (deps: Deps): Api => {
       })
       const answer = await route.run(useCases, checked, {
         itemBytesMax: request.body?.bytesMax ?? 0,
-        count: (requests) => rateLimit(caller, headers, requests),
+        count: (moreItems) => rateLimit(caller, headers, moreItems),
         nextTurn: (items) => admission.nextTurn(place, items),
         refusalOf,
       })
@@ -145,7 +153,7 @@ export const createApi = (deps: Deps): Api => {
     callHook(() => deps.onRequest?.())
     const requestId = requestIdIn(request) ?? deps.newRequestId()
     const traceId = tracing?.traceId() ?? traceIdIn(request)
-    const trace: Pick<Answered, 'traceId'> = traceId === undefined ? {} : { traceId }
+    const known: Known = traceId === undefined ? {} : { traceId }
     const { path, query } = splitTarget(request.target)
     const matched = match(path)
     if (matched !== null) tracing?.onRoute(matched.template)
@@ -153,13 +161,13 @@ export const createApi = (deps: Deps): Api => {
     const refusalOf = (why: unknown): ApiResponse => {
       const failure = why instanceof DomainFailure ? why : null
       if (failure === null || failure.cause !== undefined)
-        callHook(() => deps.onError(failure?.cause ?? why, requestId, trace))
+        callHook(() => deps.onError(failure?.cause ?? why, requestId, known))
       return problem(codeOf(why), requestId, failure, request.basePath)
     }
     let code: ProblemCode | null = null
     let draft: ApiResponse
     try {
-      draft = await respond(request, matched, query, headers, refusalOf)
+      draft = await respond(request, matched, query, headers, known, refusalOf)
     } catch (why) {
       code = codeOf(why)
       draft = refusalOf(why)
@@ -167,7 +175,7 @@ export const createApi = (deps: Deps): Api => {
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null
     const { method } = request
-    callHook(() => deps.onAnswered({ requestId, method, route, status: draft.status, code, ms, ...trace }))
+    callHook(() => deps.onAnswered({ requestId, method, route, status: draft.status, code, ms, ...known }))
     const response = responseOf(draft, headers)
     return method === 'HEAD' ? { ...response, body: '' } : response
   }

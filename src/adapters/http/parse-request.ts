@@ -33,7 +33,8 @@ export const parseRequest = (
   { tenantId, apiKeyId, params, query: rawQuery, bytes }: Received,
 ): CheckedRequest<never, never> => {
   const faults: Fault[] = []
-  const query = (route.query && parseQuery(route.query, rawQuery, faults)) as never
+  const hasQuery = route.query !== undefined || rawQuery !== ''
+  const query = (hasQuery && parseQuery(route.query ?? NO_QUERY, rawQuery, faults)) as never
   const { body, idempotencyKey } =
     route.body === undefined ? NO_BODY : parseBody(route, textOf(bytes, route), request, faults)
   refuseFaults(faults, SEE_ERRORS)
@@ -49,13 +50,19 @@ export const refuseFaults = (faults: readonly Fault[], detail: string): void => 
 const NO_BODY = { body: undefined, idempotencyKey: undefined }
 const ONCE = 'must not be given more than once'
 
-/** A known parameter may be given once; unknown ones are ignored. */
+const NO_QUERY = v.object({})
+
+/** A parameter may be given once. An unknown one is refused: ignored, it might have been meant to narrow a list. */
 const parseQuery = (shape: QueryShape, query: string, faults: Fault[]): unknown => {
   const given: Record<string, string> = {}
-  for (const pair of query === '' ? [] : query.split('&')) {
+  for (const pair of query.split('&')) {
+    if (pair === '') continue
     const [name = '', ...rest] = pair.split('=')
     const parameter = decodeQuery(name)
-    if (parameter === null || !Object.hasOwn(shape.entries, parameter)) continue
+    if (parameter === null || !Object.hasOwn(shape.entries, parameter)) {
+      faults.push({ detail: unknownParameter(shape), parameter: parameter ?? name })
+      continue
+    }
     const value = decodeQuery(rest.join('='))
     if (value === null) faults.push({ detail: 'must be well-formed percent-encoding', parameter })
     else if (Object.hasOwn(given, parameter)) faults.push({ detail: ONCE, parameter })
@@ -64,6 +71,13 @@ const parseQuery = (shape: QueryShape, query: string, faults: Fault[]): unknown 
   const checked = checkShape(shape, given, 'parameter')
   faults.push(...checked.faults)
   return checked.output
+}
+
+const unknownParameter = ({ entries }: QueryShape): string => {
+  const names = Object.keys(entries).sort().join(', ')
+  return names === ''
+    ? 'this operation has no query parameters'
+    : `unknown parameter; the parameters are: ${names}`
 }
 
 const decodeQuery = (text: string) => percentDecoded(text.replaceAll('+', ' '))

@@ -30,8 +30,8 @@ export type Answer = Partial<Pick<ApiResponse, 'status' | 'headers'>> & {
 /** What a batch needs besides. */
 type BatchSteps = {
   readonly itemBytesMax: number
-  /** Counts so many more requests of the key. Refuses `rate_limited`. */
-  readonly count: (requests: number) => void
+  /** Counts the items beyond the first as requests of the key. Refuses `rate_limited`. */
+  readonly count: (moreItems: number) => void
   /** Lets others take their turns; resolves when so many items may be worked on. Refuses `unavailable`. */
   readonly nextTurn: (items: number) => Promise<void> | undefined
   /** The answer that a single request would have got. */

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createApi } from '../../../src/entry/http.ts'
 import { memoryStore } from '../../../src/entry/memory.ts'
+import { openScene } from '../../support/api.ts'
 
 t.test('a hook that throws does not cost the answer', async (t) => {
   const printed = t.capture(console, 'error', () => {})
@@ -14,4 +15,17 @@ t.test('a hook that throws does not cost the answer', async (t) => {
   t.equal((await get('/healthz')).status, 200)
   t.equal((await get('/readyz')).status, 500)
   t.equal(printed().length, 3)
+})
+
+t.test('what is reported of a request names its caller, even if it was refused', async (t) => {
+  const { call, owner, keyWith, answered } = await openScene({ rateLimitPerMinute: 1 })
+  const key = await keyWith('pages:read')
+  for (const by of [key, key, 'unknown']) await call('GET /v0/page_groups', { key: by })
+  const { tenantId } = owner
+  t.match(answered, [
+    { code: 'insufficient_scope', tenantId, apiKeyId: /^apikey_/ },
+    { code: 'rate_limited', tenantId, apiKeyId: /^apikey_/ },
+    { code: 'invalid_api_key' },
+  ])
+  t.notHas(answered[2], { tenantId: String })
 })

@@ -569,8 +569,8 @@ t.test('what is told of each request names neither the caller nor what was sent'
       requestId: 'request-2',
       method: 'GET',
       route: '/v0/page_groups/{page_group_id}/pages/{page_id}',
-      status: 200,
-      code: null,
+      status: 400,
+      code: 'invalid_request',
     },
     { requestId: 'request-3', method: 'GET', route: null, status: 404, code: 'not_found' },
   ])

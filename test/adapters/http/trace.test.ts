@@ -61,12 +61,13 @@ t.test('a traceparent that is not valid is as if it were not there', async (t) =
 t.test('a fault of ours is told with the trace that it belongs to', async (t) => {
   const told: unknown[] = []
   const why = new Error('a bug')
-  const { call } = await openScene({
+  const { call, owner } = await openScene({
     storeAs: (store) => ({ ...store, pageGroups: { ...store.pageGroups, list: () => Promise.reject(why) } }),
-    onError: (_error, requestId, trace) => told.push({ requestId, ...trace }),
+    onError: (_error, requestId, known) => told.push({ requestId, ...known }),
   })
   await call('GET /v0/page_groups', { headers: { traceparent: VALID, 'x-request-id': 'one' } })
-  t.strictSame(told, [{ requestId: 'one', traceId: TRACE }])
+  const { tenantId, apiKeyId } = owner
+  t.strictSame(told, [{ requestId: 'one', traceId: TRACE, tenantId, apiKeyId }])
 })
 
 t.test('what an instrumentation knows goes before the header, and it is told the template', async (t) => {

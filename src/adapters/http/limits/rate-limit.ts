@@ -2,10 +2,10 @@ import { refuse } from '../../../core/failures.ts'
 import type { Caller } from '../../../core/identify.ts'
 
 /**
- * Counts a request of a key, or several at once. Refuses `rate_limited`, or `invalid_request` if there can never be so many; `headers` receives the state of the limit either
- * way.
+ * Counts a request of a key, or the items of its batch beyond the first. Refuses `rate_limited`, or `invalid_request` if a
+ * batch is longer than the limit can ever allow; `headers` receives the state of the limit either way.
  */
-export type RateLimit = (caller: Caller, headers: Record<string, string>, requests?: number) => void
+export type RateLimit = (caller: Caller, headers: Record<string, string>, moreItems?: number) => void
 
 /** At most `perMinute` requests of each key, or no limit. `stopwatch`: monotonic milliseconds. */
 export const createRateLimit = (perMinute: number | null, stopwatch: () => number): RateLimit => {
@@ -15,13 +15,12 @@ export const createRateLimit = (perMinute: number | null, stopwatch: () => numbe
   const tooLong = [
     { detail: `must have at most ${perMinute} items: each counts as a request`, pointer: '/items' },
   ]
-  return ({ apiKeyId }, headers, requests = 1) => {
-    // The first item counted as the request.
-    if (requests >= perMinute && requests > 1)
+  return ({ apiKeyId }, headers, moreItems) => {
+    if (moreItems !== undefined && moreItems >= perMinute)
       refuse('invalid_request', 'The batch exceeds the requests per minute of this API key.', {
         errors: tooLong,
       })
-    const { isTaken, left, waitS } = take(apiKeyId, requests)
+    const { isTaken, left, waitS } = take(apiKeyId, moreItems ?? 1)
     headers['ratelimit-policy'] = policy
     headers['ratelimit'] = `"per-minute";r=${Math.floor(left)};t=${waitS}`
     if (!isTaken)

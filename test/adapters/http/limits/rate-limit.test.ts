@@ -7,13 +7,14 @@ const setting = (perMinute: number) => {
   const stopwatch = stoppedClock(0)
   const count = createRateLimit(perMinute, stopwatch)
   /** When the key may come again, if it must; and the headers of its answer. */
-  const ask = (apiKeyId: string) => {
+  const ask = (apiKeyId: string, moreItems?: number) => {
     const headers: Record<string, string> = {}
     try {
-      count({ tenantId: 'tenant', scopes: [], apiKeyId }, headers)
+      count({ tenantId: 'tenant', scopes: [], apiKeyId }, headers, moreItems)
       return { retryAfterS: null, headers }
     } catch (failure) {
-      return { retryAfterS: (failure as DomainFailure).facts.retryAfterS ?? null, headers }
+      const { kind, facts } = failure as DomainFailure
+      return { kind, retryAfterS: facts.retryAfterS ?? null, headers }
     }
   }
   return { stopwatch, ask }
@@ -86,4 +87,13 @@ t.test('forgetting full buckets forgets no other', async (t) => {
   ask('c')
   t.equal(ask('b').retryAfterS, 30)
   t.equal(ask('a').retryAfterS, null)
+})
+
+t.test('a batch that the limit can never allow is invalid, even with a limit of one', async (t) => {
+  for (const perMinute of [1, 3]) {
+    const { ask } = setting(perMinute)
+    ask('a')
+    t.equal(ask('a', perMinute - 1).kind, undefined)
+    t.equal(ask('a', perMinute).kind, 'invalid_request')
+  }
 })
