@@ -159,10 +159,11 @@ const erasedEvent = {
   data: { prospectId: PROSPECT_ID },
 }
 const FEED_CURSOR = Buffer.from('1:events:4712').toString('base64url')
+const HOOKS = 'https://crm.example/hooks'
 const endpoint = {
   webhookEndpointId: ENDPOINT_ID,
-  url: 'https://example.com/webhooks',
-  types: ['prospect.created', 'prospect.erased'],
+  url: HOOKS,
+  types: ['prospect_log.created'],
   description: 'The CRM',
   status: 'enabled',
   disabledReason: null,
@@ -174,7 +175,7 @@ const endpoint = {
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='
 const delivery = {
   eventId: EVENT_ID,
-  type: 'prospect.created',
+  type: 'prospect_log.created',
   status: 'pending',
   attempts: 2,
   nextAttemptAt: '2026-11-21T07:53:12.000Z',
@@ -320,6 +321,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       'Replaces the email or the name of a prospect, or removes it. Activities that were logged before keep the email and the name that they were sent with.',
     done: 'The prospect as it is now.',
     requests: {
+      named: { summary: 'Correct the name', value: { name: 'Ada King' } },
       both: {
         summary: 'Correct both',
         value: { email: 'ada.lovelace@example.com', name: 'Ada King' },
@@ -396,7 +398,8 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       'Replaces the given fields; the others keep their values. Null removes the page context or the header action. Arrays are replaced whole.',
     done: 'The page group as it is now.',
     requests: {
-      title: { summary: 'Another title, and no page context', value: { title: 'Deals', pageContext: null } },
+      title: { summary: 'Another title', value: { title: 'Deals' } },
+      removed: { summary: 'Remove the page context', value: { pageContext: null } },
       archive: { summary: 'Archive it', value: { status: 'archived' } },
     },
     answers: {
@@ -542,7 +545,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       'Erases a person, given by exactly one of `prospectId` and `email`. The prospect loses its email and name at once, and cannot be logged for any more (410). Its activities are deleted in the background, and activities of others with the same email lose email and name. Activities with that email are refused (410) for `blockDays`. Requested again while it is in progress, the same erasure is returned.',
     done: 'The erasure is in progress. Read it to see when it is completed, some minutes later.',
     requests: {
-      by_email: { summary: 'By email', value: { email: 'ada@example.com' } },
+      by_email: { summary: 'By email', value: { email: 'nobody@nowhere.example' } },
       by_id: { summary: 'By id, with the shortest block', value: { prospectId: PROSPECT_ID, blockDays: 0 } },
     },
     answers: { processing: { summary: 'In progress', value: erasure } },
@@ -584,15 +587,11 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
     description: `Events are delivered to its URL from now on, as described under **Webhooks**. Only this answer and that of a rotation show the secret. A tenant has at most 20 endpoints.`,
     done: 'The endpoint, with its secret.',
     requests: {
-      all: { summary: 'For events of all types', value: { url: 'https://example.com/webhooks' } },
       some: {
-        summary: 'For two types, with a note',
-        value: {
-          url: 'https://example.com/webhooks',
-          types: ['prospect.created', 'prospect.erased'],
-          description: 'The CRM',
-        },
+        summary: 'For one type, with a note',
+        value: { url: HOOKS, types: ['prospect_log.created'], description: 'The CRM' },
       },
+      all: { summary: 'For events of all types', value: { url: HOOKS } },
     },
     answers: { created: { summary: 'Created', value: { ...endpoint, secret: SECRET } } },
   },
@@ -611,13 +610,14 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
       'Replaces the given fields; the others keep their values. The status `enabled`, or another URL, forgets its failures and ends its rest. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.',
     done: 'The endpoint as it is now.',
     requests: {
-      moved: { summary: 'Another URL', value: { url: 'https://example.com/v2/webhooks' } },
+      described: { summary: 'Another note', value: { description: 'The new CRM' } },
+      moved: { summary: 'Another URL', value: { url: `${HOOKS}/v2` } },
       enabled: { summary: 'Enable it again', value: { status: 'enabled' } },
     },
     answers: {
       moved: {
         summary: 'With another URL',
-        value: { ...endpoint, url: 'https://example.com/v2/webhooks', updatedAt: PUBLISHED_AT },
+        value: { ...endpoint, url: `${HOOKS}/v2`, updatedAt: PUBLISHED_AT },
       },
     },
   },

@@ -301,6 +301,28 @@ t.test('every body and answer has examples, and each is of its shape', async (t)
   }
 })
 
+t.test(
+  'executing an example harms nobody: no person of the first steps is changed, no real host is named',
+  async (t) => {
+    const read = (file: string) => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')
+    const firstSteps = read('README.md') + read('src/cli/first-run.ts')
+    const textsIn = (value: unknown): string[] =>
+      typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [String(value)]
+    const examples: string[] = []
+    walk(paths, '#', ({ requestBody, operationId }) => {
+      const texts = textsIn(requestBody)
+      examples.push(...texts)
+      if (operationId !== 'eraseProspect' && operationId !== 'updateProspect') return
+      const emails = texts.filter((text) => /^\S+@\S+$/.test(text))
+      t.ok(emails.length > 0, operationId)
+      for (const email of emails) t.notOk(firstSteps.includes(email), `${operationId}: ${email}`)
+    })
+    const urls = examples.filter((text) => /^https?:/.test(text))
+    t.ok(urls.length > 0)
+    for (const url of urls) t.match(new URL(url).hostname, /\.(example|test|invalid)$/)
+  },
+)
+
 t.test('examples of parameters are of their shapes, and stand where no form fills them in', async (t) => {
   walk(openapi, '#', (node, at) => {
     if (!('in' in node) || !('name' in node) || at.includes('securitySchemes')) return
