@@ -90,6 +90,9 @@ const faultOf = ({ httpVersion, headers }: IncomingMessage, repeated: readonly s
     return malformed('The request line has no HTTP version.')
   if (repeated.includes('host') || repeated.includes('content-length'))
     return malformed('Host and Content-Length must not be repeated.')
+  // A proxy that knows HTTP/1.0 alone would see another end of the body.
+  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined)
+    return malformed('HTTP/1.0 has no Transfer-Encoding.')
   if (httpVersion === '1.1' && headers.host === undefined) return malformed('The Host header is missing.')
   return null
 }

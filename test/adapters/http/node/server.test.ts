@@ -190,6 +190,13 @@ t.test('a request for no single host is refused as a problem', async (t) => {
   }
 })
 
+t.test('a request of HTTP/1.0 with a Transfer-Encoding is refused, and its connection ends', async (t) => {
+  const { ask } = await serve(t)
+  const text = 'POST /v0/prospect_logs HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n'
+  const detail = 'HTTP/1.0 has no Transfer-Encoding.'
+  t.match(await ask(text), { status: 400, headers: { connection: 'close' }, json: { detail } })
+})
+
 t.test('a request of HTTP/1.0 needs no host', async (t) => {
   const { dial } = await serve(t)
   const answers = await dial().say('GET /healthz HTTP/1.0\r\n\r\n').closed()
