@@ -1,4 +1,3 @@
-import { createTokenBuckets } from '../adapters/http/limits/rate-limit.ts'
 import { PROBLEMS } from '../adapters/http/problems.ts'
 import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
@@ -31,8 +30,9 @@ export const observe = ({ log, metrics, scrape, openTelemetry }: Telemetry & { r
       metrics?.answered(answered)
       log.info(answered, 'answered')
     },
-    onError: (error: unknown, requestId: string, known: object) =>
-      log.error({ err: error, requestId, ...known }, 'request failed'),
+    onError: onceAMinute((count, err, requestId: string, known: object) =>
+      log.error({ err, requestId, ...known, count }, 'request failed'),
+    ),
     tracing: openTelemetry,
     observerOf: metrics?.gathering,
   },
@@ -61,24 +61,48 @@ export const observe = ({ log, metrics, scrape, openTelemetry }: Telemetry & { r
   },
 })
 
+const MINUTE_MS = 60_000
+const CAUSES_MAX = 100
+
+/**
+ * Writes one line a minute for each cause, with the number of errors since the line before: in an outage every request
+ * fails for the same reason. What a system or a database refuses has a code; a bug is known by its stack.
+ */
+const onceAMinute = <Facts extends readonly unknown[]>(
+  write: (count: number, error: unknown, ...facts: Facts) => void,
+) => {
+  const lines = new Map<string, { readonly atMs: number; omitted: number }>()
+  return (error: unknown, ...facts: Facts): void => {
+    const { code, message, stack } = Object(error)
+    const cause = code === undefined ? String(stack) : `${code} ${message}`.replace(/\d+/g, '')
+    const last = lines.get(cause)
+    const atMs = performance.now()
+    if (last !== undefined && atMs - last.atMs < MINUTE_MS) return void last.omitted++
+    if (lines.size >= CAUSES_MAX) lines.clear()
+    lines.set(cause, { atMs, omitted: 0 })
+    write((last?.omitted ?? 0) + 1, error, ...facts)
+  }
+}
+
 const BECAME = {
   resting: 'A webhook endpoint keeps failing; it is probed once a minute.',
   working: 'A webhook endpoint works again.',
   disabled: 'A webhook endpoint was disabled.',
 }
 
-/** Work is tried again and again. While the database cannot answer that is one line, and at most one a minute. */
+/** Work is tried again and again. While the database cannot answer, that is one line a minute. */
 const background = (log: Log, work: 'Publishing' | 'Erasing' | 'Sending webhooks', failed?: () => void) => {
-  const takeLine = createTokenBuckets(1, () => performance.now())
   let isWaiting = false
+  const warn = onceAMinute((_count, why) => {
+    isWaiting = true
+    const { message, code } = why as NodeJS.ErrnoException
+    log.warn({ reason: message || code }, `${work} waits: the database cannot answer.`)
+  })
   return {
     onError: (error: unknown) => {
       failed?.()
       if (!isUnavailable(error)) return log.error({ err: error }, `${work} failed; retrying.`)
-      if (!takeLine('').isTaken) return
-      isWaiting = true
-      const { message, code } = (error.cause ?? error) as NodeJS.ErrnoException
-      log.warn({ reason: message || code }, `${work} waits: the database cannot answer.`)
+      warn(error.cause ?? error)
     },
     onStep: () => {
       if (isWaiting) log.info(`${work} works again.`)

@@ -3,7 +3,7 @@ import type { Log } from '../../src/adapters/log.ts'
 import { observe } from '../../src/compose/telemetry.ts'
 import { unavailable } from '../../src/core/failures.ts'
 
-/** The hooks of the publisher, and what they logged. */
+/** The hooks of the publisher and of requests, and what they logged. */
 const setting = () => {
   const lines: unknown[][] = []
   const at =
@@ -11,7 +11,8 @@ const setting = () => {
     (...given: unknown[]) =>
       lines.push([level, ...given])
   const log = { info: at('info'), warn: at('warn'), error: at('error') } as unknown as Log
-  return { ...observe({ log }).publishing, lines }
+  const { publishing, requests } = observe({ log })
+  return { ...publishing, requests, lines }
 }
 const away = unavailable('The database cannot answer now.', new Error('connect ECONNREFUSED 127.0.0.1:1'))
 
@@ -46,4 +47,34 @@ t.test('a bug keeps its stack, every time', async (t) => {
     ['error', { err: bug }, 'Publishing failed; retrying.'],
     ['info'],
   ])
+})
+
+t.test('requests that fail for one reason are one line a minute, which counts them', async (t) => {
+  let ms = 0
+  t.capture(performance, 'now', () => ms)
+  const { requests, lines } = setting()
+  const refusedBy = (port: number) =>
+    Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), { code: 'ECONNREFUSED' })
+  const [oneBug, otherBug] = [new TypeError('a bug'), new TypeError('a bug')]
+  const fail = () => {
+    for (let i = 0; i < 500; i++)
+      for (const error of [refusedBy(i), oneBug, otherBug])
+        requests.onError(error, `request-${i}`, { tenantId: 'a' })
+  }
+  fail()
+  const requestId = 'request-0'
+  t.match(lines, [
+    ['error', { err: /ECONNREFUSED/, requestId, tenantId: 'a', count: 1 }, 'request failed'],
+    ['error', { err: oneBug, count: 1 }],
+    ['error', { err: otherBug, count: 1 }],
+  ])
+  t.equal(lines.length, 3)
+  ms = 60_000
+  fail()
+  t.match(lines.slice(3), [
+    ['error', { count: 500 }],
+    ['error', { count: 500 }],
+    ['error', { count: 500 }],
+  ])
+  t.equal(lines.length, 6)
 })
