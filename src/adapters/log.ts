@@ -22,6 +22,8 @@ export const createLog = (level: string, written: 'at once' | 'soon' = 'soon'): 
     ? { write: (line: string) => lines.write(readable(line)), flush: lines.flush.bind(lines) }
     : lines
   const log = pino({ level, timestamp: createTimestamp(), serializers: { err: loggable } }, stream)
+  // A terminal that was closed accepts nothing more, and at exit the destination would try for ever.
+  stderr.on('error', () => Object.assign(stderr, { write: () => true, flushSync: () => {} }))
   let dropped = 0
   stderr.on('drop', (text: string) => {
     dropped += text.split('\n').length - 1

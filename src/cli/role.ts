@@ -22,17 +22,20 @@ export const addressOf = ({ host, database }: Config, port: number) => {
   return { host, port, url, database: nameOf(database) }
 }
 
-/** A process that is the whole service: it logs its state, and the first SIGTERM or SIGINT stops it. */
+/** A process that is the whole service: it logs its state, and the first of these signals stops it. */
 export const standaloneRole = (log: Log): Role => ({
   listening: (address) => log.info(address, 'listening'),
   onStop: (stop) => onSignals(log, stop),
   stopped: () => log.info('stopped'),
 })
 
-/** A terminal sends SIGINT to all of its processes, and `npm` passes it on: this soon after the first it is the same. */
+/** SIGHUP: the terminal was closed. */
+const STOPPING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+
+/** A terminal sends its signals to all of its processes, and `npm` passes them on: this soon after the first it is the same. */
 const SAME_SIGNAL_MS = 300
 
-/** Stops at the first SIGTERM or SIGINT. The second of either ends the process at once. */
+/** Stops at the first of these signals. The second ends the process at once. */
 export const onSignals = (log: Log, stop: () => void, beforeExit = () => {}): void => {
   let firstMs: number | null = null
   const handle = (signal: NodeJS.Signals) => {
@@ -45,7 +48,7 @@ export const onSignals = (log: Log, stop: () => void, beforeExit = () => {}): vo
       process.exit(1)
     }
   }
-  process.on('SIGTERM', handle).on('SIGINT', handle)
+  for (const signal of STOPPING) process.on(signal, handle)
 }
 
 /** What a worker reports to the primary. */
@@ -63,7 +66,7 @@ export const workerRole: Role = {
   // All signals count as one: a terminal sends its own to every process, and the primary passes it on. Only the primary
   // kills a worker. A worker that loses its primary finishes the requests in flight and ends.
   onStop: (stop) => {
-    process.on('SIGTERM', stop).on('SIGINT', stop)
+    for (const signal of STOPPING) process.on(signal, stop)
     const { worker } = cluster
     worker?.once('disconnect', () => {
       // Without this `node:cluster` would exit at once.

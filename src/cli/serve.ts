@@ -14,7 +14,7 @@ import { superviseWorkers } from './supervise-workers.ts'
 const RETRY_MS = 500
 
 /**
- * Migrates, serves and publishes until SIGTERM or SIGINT; a second one ends the process at once. With `WORKERS` this
+ * Migrates, serves and publishes until SIGTERM, SIGINT or SIGHUP; a second one ends the process at once. With `WORKERS` this
  * process only supervises as many workers on one port.
  */
 export const serve = async (config: Config): Promise<void> => {

@@ -222,31 +222,32 @@ for (const kind of databaseKinds())
       t.strictSame(kept.map(({ id }) => id).sort(), acknowledged.sort())
     })
 
-    t.test(
-      'SIGTERM waits for a request that is still arriving, but not for an idle connection',
-      async (t) => {
-        const { server, apiKey, rows } = await setting(t, kind)
-        t.ok((await fetch(`${server.url}/healthz`)).ok, 'leaves an idle connection behind')
-        const body = JSON.stringify(ACTIVITY)
-        const headers = { 'x-api-key': apiKey, 'content-type': 'application/json', expect: '100-continue' }
-        const sent = request(`${server.url}/v0/prospect_logs`, {
-          method: 'POST',
-          headers: { ...headers, 'content-length': body.length },
-        })
-        const answered = once(sent, 'response')
-        sent.flushHeaders()
-        await once(sent, 'continue')
-        sent.write(body.slice(0, 10))
-        const ended = server.stop()
-        await until('it is stopping', () => server.logs().some(({ msg }) => msg === 'stopping'))
-        sent.end(body.slice(10))
-        const [response] = await answered
-        t.match(response, { statusCode: 201, headers: { connection: 'close' } })
-        response.resume()
-        t.equal(await ended, 0)
-        t.equal((await rows('select prospect_log_id as id from prospect_logs')).length, 1)
-      },
-    )
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const)
+      t.test(
+        `${signal} waits for a request that is still arriving, but not for an idle connection`,
+        async (t) => {
+          const { server, apiKey, rows } = await setting(t, kind)
+          t.ok((await fetch(`${server.url}/healthz`)).ok, 'leaves an idle connection behind')
+          const body = JSON.stringify(ACTIVITY)
+          const headers = { 'x-api-key': apiKey, 'content-type': 'application/json', expect: '100-continue' }
+          const sent = request(`${server.url}/v0/prospect_logs`, {
+            method: 'POST',
+            headers: { ...headers, 'content-length': body.length },
+          })
+          const answered = once(sent, 'response')
+          sent.flushHeaders()
+          await once(sent, 'continue')
+          sent.write(body.slice(0, 10))
+          const ended = server.stop(signal)
+          await until('it is stopping', () => server.logs().some(({ msg }) => msg === 'stopping'))
+          sent.end(body.slice(10))
+          const [response] = await answered
+          t.match(response, { statusCode: 201, headers: { connection: 'close' } })
+          response.resume()
+          t.equal(await ended, 0)
+          t.equal((await rows('select prospect_log_id as id from prospect_logs')).length, 1)
+        },
+      )
 
     t.test('two servers on one database share its keys and pages', async (t) => {
       const { call, server, env, apiKey, apiKeyId, pagesPath } = await setting(t, kind)

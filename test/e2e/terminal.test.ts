@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
@@ -6,10 +7,12 @@ import { readable } from '../../src/adapters/readable-log.ts'
 import {
   type Environment,
   embeddedDatabase,
+  inherited,
   linesOf,
   newFolder,
   runCommand,
   seed,
+  until,
 } from '../support/program.ts'
 import { onTerminal, programLine, whyNoTerminal } from '../support/terminal.ts'
 
@@ -17,6 +20,14 @@ t.setTimeout(180_000)
 const skip = whyNoTerminal() ?? false
 if (skip) process.stderr.write(`${skip}\n`)
 
+/** Whether there is a process with this id to receive it; 0 is no signal. */
+const signalled = (pid: number, signal: 'SIGKILL' | 0): boolean => {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
+  }
+}
 const ESCAPE = '\u001b'
 const databaseIn = (folder: string): Environment => ({ DATABASE_URL: `sqlite:${join(folder, 'test.db')}` })
 
@@ -150,6 +161,22 @@ t.test('log lines are readable on a terminal', { skip }, async (t) => {
   t.match(plain.text, /\d\d:\d\d:\d\d info {2}stopping signal=SIGINT$/m)
   t.notOk(plain.text.includes(ESCAPE))
   t.ok(coloured.text.includes(`${ESCAPE}[1mlistening`))
+})
+
+t.test('a server whose terminal is closed ends', { skip }, async (t) => {
+  const file = join(newFolder(t), 'pid')
+  const line = `echo $$ > ${file}; exec ${programLine('serve')}`
+  const env = { ...inherited(), HOST: '127.0.0.1', PORT: '0', DATABASE_URL: 'memory:' }
+  const terminal = spawn('script', ['-qec', line, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+  let text = ''
+  terminal.stdout.on('data', (chunk) => {
+    text += chunk
+  })
+  await until('it has greeted', () => text.includes('KEY='))
+  const pid = Number(readFileSync(file, 'utf8'))
+  t.teardown(() => signalled(pid, 'SIGKILL'))
+  terminal.kill('SIGKILL')
+  await until('it has ended', () => !signalled(pid, 0))
 })
 
 t.test(

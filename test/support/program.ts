@@ -34,8 +34,8 @@ export type Program = {
   readonly logs: () => LogLine[]
   /** Resolves once the database answers and is migrated. */
   readonly ready: () => Promise<void>
-  /** SIGTERM; answers the exit code. */
-  readonly stop: () => Promise<number | null>
+  /** Answers the exit code. */
+  readonly stop: (signal?: 'SIGTERM' | 'SIGHUP') => Promise<number | null>
   /** SIGKILL. */
   readonly kill: () => Promise<void>
 }
@@ -109,8 +109,8 @@ export const startProgram = async (
     ready: async () => {
       await until('the server is ready', async () => (await fetch(`${url}/readyz`)).ok)
     },
-    stop: () => {
-      child.kill('SIGTERM')
+    stop: (signal = 'SIGTERM') => {
+      child.kill(signal)
       return ended
     },
     kill,
