@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { readMigrations } from '../../src/adapters/migrations.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
+import { fillTenant, verbs } from '../store-contract/verbs.ts'
 import { addTenant, at, someKey } from '../support/rows.ts'
 
 /** A store with a tenant and a key, and somebody else who has begun to write to its file. */
@@ -59,4 +60,13 @@ t.test('a write that waited too long is refused, and nothing of it is kept', asy
   } as never)
   other.exec('rollback')
   t.equal((await store.apiKeys.find(key.apiKeyId))?.revokedAt, null)
+})
+
+t.test('every verb of a closed store is refused as unavailable', async (t) => {
+  const store = sqliteStore({ path: ':memory:', busyMsMax: 20 }, readMigrations('sqlite'))
+  await store.migrate()
+  const things = await fillTenant(store)
+  await store.close()
+  for (const { name, ask } of verbs)
+    await t.rejects((async () => ask(store, things.tenant, things))(), { kind: 'unavailable' } as never, name)
 })

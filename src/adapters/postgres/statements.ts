@@ -1,6 +1,5 @@
 import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, columnsOf, memberOf, valuesOf } from '../columns.ts'
-import { memoized } from '../memoized.ts'
 import { codeOf } from './error-codes.ts'
 import { type Fragment, sql, type Value } from './sql.ts'
 
@@ -43,16 +42,17 @@ export const columns = (alias: string, list: Columns | string) => {
   const arrays = entries.map(([, type]) => (type === 'json' ? '?::text[]::json[]' : `?::${type}[]`))
   const arraysOf = template(`unnest(${arrays.join(', ')}) as ${alias} (${names})`)
   const row = `(${entries.map(([, type]) => (type === 'text' ? '?::text' : `?::text::${type}`)).join(', ')})`
-  const rowsText = (rowsCount: number) => Array(rowsCount).fill(row).join(', ')
-  const shortOf = memoized((rowsCount: number) =>
-    template(`(values ${rowsText(rowsCount)}) as ${alias} (${names})`),
-  )
-  const longOf = memoized((rowsCount: number) => template(`(${names}) values ${rowsText(rowsCount)}`))
-  const allValues = (rows: readonly object[]) => rows.flatMap((row) => valuesOf(row, members))
+  const rowOf = template(row)
+  const listed = (before: string, rows: readonly object[], after: string) => ({
+    texts: [before, ...Array(rows.length - 1).fill(', '), after],
+    parts: rows.map((row) => rowOf(valuesOf(row, members))),
+  })
   const from = (rows: readonly object[]) =>
     arraysOf(members.map((member) => textArray(rows.map((row) => memberOf(row, member)))))
   const fromShortest = (rows: readonly object[]) =>
-    rows.length === 0 || rows.length > VALUES_ROWS_MAX ? from(rows) : shortOf(rows.length)(allValues(rows))
+    rows.length === 0 || rows.length > VALUES_ROWS_MAX
+      ? from(rows)
+      : listed('(values ', rows, `) as ${alias} (${names})`)
   return {
     names: sql([names]),
     selected: sql([selected.join(', ')]),
@@ -62,7 +62,7 @@ export const columns = (alias: string, list: Columns | string) => {
     fromShortest,
     into: (rows: readonly object[]) => sql`(${sql([names])}) select * from ${fromShortest(rows)}`,
     /** As `values` however many, the only rows that Citus inserts where they belong without a two-phase commit. */
-    values: (rows: readonly object[]) => longOf(rows.length)(allValues(rows)),
+    values: (rows: readonly object[]) => listed(`(${names}) values `, rows, ''),
   }
 }
 

@@ -109,14 +109,15 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     getEach: <Row>(sql: string, wants: readonly Values[]): Row[] =>
       wants.flatMap((want) => get<Row>(sql, want) ?? []),
     // As one read, between two writes of other processes.
-    readEach: <Want, Found>(wants: readonly Want[], read: (want: Want) => Found): Found[] => {
-      run('begin')
-      try {
-        return wants.map(read)
-      } finally {
-        run('commit')
-      }
-    },
+    readEach: <Want, Found>(wants: readonly Want[], read: (want: Want) => Found): Found[] =>
+      withMappedErrors(() => {
+        run('begin')
+        try {
+          return wants.map(read)
+        } finally {
+          run('commit')
+        }
+      }),
     all: <Row>(sql: string, values?: Values): Row[] => from((rows: Iterable<Row>) => [...rows], sql, values),
     slice: <Row extends object>(sql: string, want: Values & { readonly limit: number }): Row[] =>
       from((rows: Iterable<Row>) => takeSlice(rows, want.limit), sql, want),
