@@ -147,6 +147,3 @@ export const storedApiKey = (row: ApiKeyRow): StoredApiKey => ({
   ...row,
   scopes: (row.scopes.match(/[^ {},]+/g) ?? []) as unknown as StoredApiKey['scopes'],
 })
-
-/** The members of an API key's end, none of them set. */
-export const NO_END = { revokedAt: null, rotatedAt: null, expiresAt: null }

@@ -4,7 +4,7 @@ import { createTenant } from '../core/create-tenant.ts'
 import { issueApiKey } from '../core/issue-api-key.ts'
 import { SCOPES } from '../core/ports/api-keys.ts'
 import type { CommandDeps } from './command.ts'
-import { inPairs, paint } from './output.ts'
+import { inPairs, paint, withCommand } from './output.ts'
 import { nameOf } from './refusals.ts'
 
 /** The text to print at a start: where the reference is, and how to get a key. Empty if PostgreSQL has a key. */
@@ -18,10 +18,8 @@ export const greeting = async (deps: CommandDeps, config: Config, url: string): 
   const [tenant, another] = isNew ? [] : await deps.store.tenants.list('', 2)
   const tenantId = tenant && !another ? tenant.tenantId : 'TENANT_ID'
   const first = another ? ['tenants list'] : tenant ? [] : ['tenants create --name Acme']
-  // npm finds the command of a checkout, a shell does not.
-  const program = process.env['npm_lifecycle_event'] === undefined ? 'prospect-pages' : 'npx prospect-pages'
   const createKey = `keys create --tenant ${tenantId} --scope all`
-  const commands = [...first, createKey].map((line) => `  ${program} ${line}\n`)
+  const commands = [...first, createKey].map((line) => withCommand(`  prospect-pages ${line}\n`))
   const tenants = another ? 'several tenants' : tenant ? 'one tenant' : 'no API key'
   return `\nThis database has ${tenants}.${reference}\nTo create an API key:\n${commands.join('')}\n`
 }

@@ -1,6 +1,6 @@
 import { settingsHelp } from '../config/settings.ts'
 import { COMMON_OPTIONS, type Command, type Option } from './command.ts'
-import { inPairs, paint } from './output.ts'
+import { inPairs, paint, withCommand } from './output.ts'
 
 /** `keys create --tenant T [--name N] …` */
 const usageOf = ({ words, operand, options = {} }: Command): string => {
@@ -16,9 +16,11 @@ const flagOf = (name: string, { value }: Option): string => `--${name}${value ? 
 
 /** What follows a complaint about incorrect use. */
 export const usageHint = (command: Command | undefined): string =>
-  command === undefined
-    ? 'prospect-pages --help lists the commands'
-    : `usage: prospect-pages ${usageOf(command)}\nprospect-pages ${command.words} --help describes the options`
+  withCommand(
+    command === undefined
+      ? 'prospect-pages --help lists the commands'
+      : `usage: prospect-pages ${usageOf(command)}\nprospect-pages ${command.words} --help describes the options`,
+  )
 
 export const programHelp = (commands: readonly Command[]): string => `prospect-pages [command]
 

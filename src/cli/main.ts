@@ -10,7 +10,7 @@ import { type Command, type Input, type Open, type Texts, WrongUse, wrongUse } f
 import { commandHelp, listOf, programHelp } from './help.ts'
 import { keyCommands } from './keys.ts'
 import { operationCommands } from './operations.ts'
-import { printAnswers } from './output.ts'
+import { printAnswers, withCommand } from './output.ts'
 import { pageGroupCommands } from './page-groups.ts'
 import { commandIn, groupIn, parse, unknownCommand } from './parse.ts'
 import { prospectLogCommands } from './prospect-logs.ts'
@@ -42,7 +42,7 @@ export const main = async (argv: readonly string[]): Promise<void> => {
   let texts: Texts = {}
   try {
     if (argv.includes('--help') || argv.includes('-h') || argv[0] === 'help')
-      process.stdout.write(helpFor(argv))
+      process.stdout.write(withCommand(helpFor(argv)))
     else {
       const known = command ?? unknownCommand(args, COMMANDS)
       const input = parse(known, args)

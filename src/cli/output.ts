@@ -1,3 +1,4 @@
+import { relative } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { escaped } from '../adapters/escaped.ts'
@@ -22,6 +23,14 @@ type Style = 'bold' | 'cyan' | 'dim' | 'red'
 /** Adds colour if the stream is a terminal that shows it; `NO_COLOR` and `FORCE_COLOR` decide first. */
 export const paint = (style: Style, text: string, stream: NodeJS.WritableStream = process.stdout): string =>
   styleText(style, text, { stream })
+
+const IN_FOLDER = /^(node_modules\/\.bin\/prospect-pages|(dist\/cli\/bin|bin\/prospect-pages)\.js)$/
+/** A text with its commands as they work where this was started: npm finds those of a folder, a shell does not. */
+export const withCommand = (text: string): string => {
+  const { npm_lifecycle_event: script = '' } = process.env
+  const isByNpm = ['start', 'npx'].includes(script) || IN_FOLDER.test(relative('', process.argv[1] ?? ''))
+  return isByNpm ? text.replaceAll('prospect-pages ', 'npx prospect-pages ') : text
+}
 
 /** Rows with each column but the last padded to one width. */
 const padded = (rows: readonly (readonly string[])[]): string[][] => {

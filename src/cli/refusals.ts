@@ -6,7 +6,7 @@ import { DomainFailure } from '../core/failures.ts'
 import { orNull } from '../core/or-null.ts'
 import { type Command, type Texts, WrongUse } from './command.ts'
 import { usageHint } from './help.ts'
-import { inPairs, paint } from './output.ts'
+import { inPairs, paint, withCommand } from './output.ts'
 
 type Remedy = readonly [RegExp, remedy: string, words?: string, command?: string]
 /** What to do about an error, by its message; and the message in words if it is not. The first that matches counts. */
@@ -57,7 +57,7 @@ export const explained = (error: unknown, command: string): [text: string, remed
   const message = (first instanceof Error ? first.message : String(first)).replace(DIRECT, '')
   const isAbout = ([pattern, , , only = command]: Remedy) => only === command && pattern.test(message)
   const [pattern = '', advice, words = '$&'] = REMEDIES.find(isAbout) ?? []
-  const remedy = advice?.replace(/\$\d/, (part) => message.replace(pattern, part))
+  const remedy = advice && withCommand(advice.replace(/\$\d/, (part) => message.replace(pattern, part)))
   const option = command !== 'move' ? setting : /file|backup/.test(String(remedy)) ? '--from' : '--to'
   // `serve` waits for a database whose host is unknown, and refuses an unknown HOST.
   const named = remedy?.replace('DATABASE_URL or HOST', command === 'serve' ? 'HOST' : 'DATABASE_URL')

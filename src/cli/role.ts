@@ -31,7 +31,6 @@ export const standaloneRole = (log: Log): Role => ({
 
 /** SIGHUP: the terminal was closed. */
 const STOPPING = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
-
 /** A terminal sends its signals to all of its processes, and `npm` passes them on: this soon after the first it is the same. */
 const SAME_SIGNAL_MS = 300
 

@@ -3,11 +3,7 @@ import { LIST_LENGTH_MAX } from './in-order.ts'
 import type { ApiKeys, StoredApiKey } from './ports/api-keys.ts'
 
 /** However many keys are guessed at once, they are looked up by one statement at a time. */
-const LOOK_UPS = {
-  listLengthMax: LIST_LENGTH_MAX,
-  listsInFlightMax: 1,
-  dedupeKey: (keyHash: string) => keyHash,
-}
+const LOOK_UPS = { listLengthMax: LIST_LENGTH_MAX, listsInFlightMax: 1, dedupeKey: String }
 
 /**
  * Keeps keys in memory, so that a request costs no look-up. They are looked up again after a signal that keys have
@@ -29,7 +25,6 @@ export const rememberApiKeys = (
   }
   // Apart, so that no known key waits for guesses.
   const [findKnown, findUnknown] = [gather(findEach, LOOK_UPS), gather(findEach, LOOK_UPS)]
-  const isKnown = (keyHash: string): boolean => remembered.has(keyHash)
 
   return {
     find: async (keyHash: string): Promise<StoredApiKey | null> => {
@@ -39,13 +34,13 @@ export const rememberApiKeys = (
       const key = await (entry ? findKnown : findUnknown)(keyHash)
       if (key === null) remembered.delete(keyHash)
       else {
-        if (remembered.size >= keysMax && !isKnown(keyHash)) remembered.clear()
+        if (!entry && remembered.size >= keysMax) remembered.clear()
         remembered.set(keyHash, { key, ...asked })
       }
       return key
     },
     /** Whether a key existed when it was last looked up, even if that was before a signal. */
-    isKnown,
+    isKnown: (keyHash: string): boolean => remembered.has(keyHash),
     forget: () => {
       signals++
     },

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
 import { commandHelp, programHelp, usageHint } from '../../src/cli/help.ts'
@@ -120,6 +121,27 @@ t.test('incorrect use of a command shows its usage', async (t) => {
     'usage: prospect-pages keys rotate ID [--overlap 24h]\nprospect-pages keys rotate --help describes the options',
   )
   t.equal(usageHint(undefined), 'prospect-pages --help lists the commands')
+})
+
+t.test('commands in hints work where the program was started', async (t) => {
+  const { npm_lifecycle_event: script } = process.env
+  const [, path = ''] = process.argv
+  t.teardown(() => {
+    process.argv[1] = path
+    process.env['npm_lifecycle_event'] = script ?? ''
+  })
+  const startedAs = (path: string, script: string) => {
+    process.argv[1] = path
+    process.env['npm_lifecycle_event'] = script
+    const { remedy } = JSON.parse(refusalText(new Error('The settings are invalid.'), true))
+    return [usageHint(undefined).split(' --')[0], remedy.split(' --')[0]]
+  }
+  const [global, local] = ['prospect-pages', 'npx prospect-pages'].map((command) => [command, command])
+  t.strictSame(startedAs('/usr/local/bin/prospect-pages', ''), global)
+  t.strictSame(startedAs('/usr/local/bin/prospect-pages', 'test'), global)
+  t.strictSame(startedAs('/elsewhere/bin/prospect-pages.js', 'npx'), local)
+  for (const path of ['node_modules/.bin/prospect-pages', 'dist/cli/bin.js', 'bin/prospect-pages.js'])
+    t.strictSame(startedAs(resolve(path), ''), local, path)
 })
 
 const shown = (answers: readonly object[], format?: TableFormat) =>

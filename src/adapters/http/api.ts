@@ -42,8 +42,8 @@ export type Answered = {
   readonly tenantId?: string
   readonly apiKeyId?: string
 }
-/** What is known of a request besides, as its steps find it out. */
-type Known = { -readonly [Name in 'traceId' | 'tenantId' | 'apiKeyId']?: Answered[Name] }
+/** What is known of a request from its headers and, once its caller is identified, from its key. */
+type Known = Pick<Answered, 'traceId' | 'tenantId' | 'apiKeyId'>
 type Deps = {
   readonly useCases: UseCases
   readonly identify: (apiKey: string | undefined, address: string | undefined) => Promise<Caller>
@@ -56,7 +56,7 @@ type Deps = {
   readonly rawRoutes?: readonly RawRoute[]
   readonly onRequest?: (() => void) | undefined
   readonly onAnswered: (answered: Answered) => void
-  readonly onError: (error: unknown, requestId: string, known: Readonly<Known>) => void
+  readonly onError: (error: unknown, requestId: string, known: Known) => void
   readonly tracing?: OpenTelemetry | null | undefined
 }
 type AnyRoute = Route | RawRoute
@@ -91,8 +91,7 @@ export const createApi = (deps: Deps): Api => {
       refuse('invalid_api_key', 'The header x-api-key must not be given more than once.')
     const caller = await identify(apiKey, request.address)
     const { tenantId, apiKeyId } = caller
-    known.tenantId = tenantId
-    known.apiKeyId = apiKeyId
+    Object.assign(known, { tenantId, apiKeyId })
     rateLimit(caller, headers)
     requireScope(caller, route.scope)
     const place = admission.arrive(tenantId)

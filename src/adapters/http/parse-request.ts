@@ -33,8 +33,7 @@ export const parseRequest = (
   { tenantId, apiKeyId, params, query: rawQuery, bytes }: Received,
 ): CheckedRequest<never, never> => {
   const faults: Fault[] = []
-  const hasQuery = route.query !== undefined || rawQuery !== ''
-  const query = (hasQuery && parseQuery(route.query ?? NO_QUERY, rawQuery, faults)) as never
+  const query = ((route.query || rawQuery) && parseQuery(route.query ?? NO_QUERY, rawQuery, faults)) as never
   const { body, idempotencyKey } =
     route.body === undefined ? NO_BODY : parseBody(route, textOf(bytes, route), request, faults)
   refuseFaults(faults, SEE_ERRORS)
@@ -49,7 +48,6 @@ export const refuseFaults = (faults: readonly Fault[], detail: string): void => 
 
 const NO_BODY = { body: undefined, idempotencyKey: undefined }
 const ONCE = 'must not be given more than once'
-
 const NO_QUERY = v.object({})
 
 /** A parameter may be given once. An unknown one is refused: ignored, it might have been meant to narrow a list. */
@@ -58,13 +56,10 @@ const parseQuery = (shape: QueryShape, query: string, faults: Fault[]): unknown 
   for (const pair of query.split('&')) {
     if (pair === '') continue
     const [name = '', ...rest] = pair.split('=')
-    const parameter = decodeQuery(name)
-    if (parameter === null || !Object.hasOwn(shape.entries, parameter)) {
-      faults.push({ detail: unknownParameter(shape), parameter: parameter ?? name })
-      continue
-    }
+    const parameter = decodeQuery(name) ?? name
     const value = decodeQuery(rest.join('='))
-    if (value === null) faults.push({ detail: 'must be well-formed percent-encoding', parameter })
+    if (!Object.hasOwn(shape.entries, parameter)) faults.push({ detail: unknownParameter(shape), parameter })
+    else if (value === null) faults.push({ detail: 'must be well-formed percent-encoding', parameter })
     else if (Object.hasOwn(given, parameter)) faults.push({ detail: ONCE, parameter })
     else given[parameter] = value
   }

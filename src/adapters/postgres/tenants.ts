@@ -1,6 +1,6 @@
 import type { ApiKeys, StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { Tenant, Tenants } from '../../core/ports/tenants.ts'
-import { type ApiKeyRow, COLUMNS, NO_END, storedApiKey } from '../rows.ts'
+import { type ApiKeyRow, COLUMNS, storedApiKey } from '../rows.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns, textArray } from './statements.ts'
 
@@ -52,7 +52,7 @@ export const postgresApiKeys = (query: Query, ended: () => void): ApiKeys => {
       await query()`insert into api_keys ${KEYS.values([row])}`
     },
     end: async (apiKeyId, when) => {
-      const { revokedAt, rotatedAt, expiresAt } = { ...NO_END, ...when }
+      const { revokedAt = null, rotatedAt = null, expiresAt = null }: Partial<StoredApiKey> = when
       await query()`
         with ended as (
           update api_keys set revoked_at = coalesce(${revokedAt}, revoked_at),

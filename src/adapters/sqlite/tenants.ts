@@ -1,7 +1,7 @@
 import type { ApiKeys } from '../../core/ports/api-keys.ts'
 import type { Tenant, Tenants } from '../../core/ports/tenants.ts'
 import { columnsOf } from '../columns.ts'
-import { type ApiKeyRow, COLUMNS, NO_END, storedApiKey } from '../rows.ts'
+import { type ApiKeyRow, COLUMNS, storedApiKey } from '../rows.ts'
 import { type Database, insertInto } from './open.ts'
 
 const ADD = insertInto('tenants', columnsOf('tenant_id, name, created_at'))
@@ -55,7 +55,8 @@ export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys 
     isEmpty: async () => !database.has('select 1 from api_keys limit 1'),
     add: (key) => database.write(() => void database.run(ADD_KEY, { ...key, scopes: key.scopes.join(' ') })),
     end: async (apiKeyId, when) => {
-      await database.write(() => database.run(END, { ...NO_END, ...when, apiKeyId }))
+      const row = { revokedAt: null, rotatedAt: null, expiresAt: null, ...when, apiKeyId }
+      await database.write(() => database.run(END, row))
       changed()
     },
     markUsed: (apiKeyId, at) => database.write(() => void database.run(MARK, { apiKeyId, at })),
