@@ -17,7 +17,7 @@ const REST_MS = 5
 /** Between two lists of deliveries. */
 const LIST_REST_MS = 2
 /** The data of events is read separately from what callers ask for, so that neither waits for the other. */
-const READS = { listLengthMax: 64, listsInFlightMax: 1, answersAtOnceMax: 16, dedupeKey: JSON.stringify }
+const READS = { listLengthMax: 64, listsInFlightMax: 1, dedupeKey: JSON.stringify }
 
 /** What the sending of webhooks needs. Omitted settings have the defaults of the service. */
 export type WebhooksOptions = WorkHooks & {

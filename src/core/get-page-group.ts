@@ -15,6 +15,14 @@ export const getPageGroup =
   async (want: PageGroupRead): Promise<ReadPageGroup> =>
     readPageGroupOf(await existingPageGroup(deps, want))
 
+/** The same by a read that sees deleted groups. Refuses `page_group_not_found`. */
+export const getOpenPageGroup =
+  (read: (want: PageGroupRead) => Promise<ReadPageGroup>) =>
+  async (want: PageGroupRead): Promise<ReadPageGroup> => {
+    const found = await read(want)
+    return found.pageGroup.status === 'deleted' ? pageGroupNotFound() : found
+  }
+
 /** Refuses `page_group_not_found`. */
 export const existingPageGroup = async (
   { store, seesDeleted = false }: PageGroupDeps,

@@ -34,7 +34,6 @@ export const createMetrics = () => {
   for (const { name } of register.getMetricsAsArray())
     if (LEFT_OUT.test(name)) register.removeSingleMetric(name)
 
-  let printing: Promise<string> | null = null
   return {
     ...requestMetrics(instruments),
     ...store,
@@ -42,13 +41,8 @@ export const createMetrics = () => {
     measured: <Kept extends Store>(kept: Kept): Kept => timedStore(countedWebhooks(countedStore(kept))),
     /** To be aggregated with those of other processes. */
     report: (): Promise<MetricsReport> => register.getMetricsAsJSON() as Promise<MetricsReport>,
-    /** In Prometheus's text format, version 0.0.4. Concurrent scrapes share one text. */
-    text: (): Promise<string> => {
-      printing ??= register.metrics().finally(() => {
-        printing = null
-      })
-      return printing
-    },
+    /** In Prometheus's text format, version 0.0.4. */
+    text: (): Promise<string> => register.metrics(),
   }
 }
 

@@ -108,11 +108,11 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     /** Those of the rows wanted that exist. */
     getEach: <Row>(sql: string, wants: readonly Values[]): Row[] =>
       wants.flatMap((want) => get<Row>(sql, want) ?? []),
-    // As one read, between two writes of other processes.
-    readEach: <Want, Found>(wants: readonly Want[], read: (want: Want) => Found): Found[] => {
+    /** As one read, between two writes of other processes. */
+    read: <Found>(work: () => Found): Found => {
       run('begin')
       try {
-        return wants.map(read)
+        return work()
       } finally {
         run('commit')
       }

@@ -1,4 +1,5 @@
-import type { FoundPage, PageChange, Pages, StoredPage } from '../../core/ports/pages.ts'
+import type { FoundPage, PageChange, Pages, PageWant, StoredPage } from '../../core/ports/pages.ts'
+import { eachInTurn } from '../../core/share-loop.ts'
 import {
   firstVersionRow,
   NEW_PAGE_COLUMNS,
@@ -65,11 +66,13 @@ export const sqlitePages = (database: Database, outbox: Outbox, added: () => voi
       return 'recorded'
     }, added),
 
-  list: async (wants) =>
-    wants.map((want) => (database.has(GROUP_EXISTS, want) ? database.slice<StoredPage>(LIST, want) : null)),
+  list: (wants) =>
+    eachInTurn(wants, (want) =>
+      database.has(GROUP_EXISTS, want) ? database.slice<StoredPage>(LIST, want) : null,
+    ),
 
-  find: async (wants, withContent = true) =>
-    database.readEach(wants, (want): FoundPage => {
+  find: (wants, withContent = true) => {
+    const find = (want: PageWant): FoundPage => {
       const group = database.get<Pick<Exclude<FoundPage, string>, 'groupStatus'>>(GROUP_EXISTS, want)
       if (group === null) return 'page_group_not_found'
       const row = database.get<PageRow>(FIND, want)
@@ -86,7 +89,9 @@ export const sqlitePages = (database: Database, outbox: Outbox, added: () => voi
         published: published && versionWithContent(published),
         latest: storedVersion(latest as VersionRow),
       }
-    }),
+    }
+    return eachInTurn(wants, (want) => database.read(() => find(want)))
+  },
 
   change: ({ added: version, publishes, ...change }, events) =>
     database.record(

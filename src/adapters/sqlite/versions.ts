@@ -1,6 +1,7 @@
 import type { StoredVersion } from '../../core/ports/pages.ts'
 import type { ClaimedVersion, CreatedByKey, Versions } from '../../core/ports/versions.ts'
 import type { Backlog } from '../../core/ports/world.ts'
+import { eachInTurn } from '../../core/share-loop.ts'
 import { SHOWN_VERSION, settledRow, type VersionRow, versionWithContent } from '../rows.ts'
 import { claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
@@ -51,10 +52,12 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
   const find = <Row>(version: string, want: Values) =>
     database.has(PAGE_EXISTS, want) ? database.get<Row>(version, want) : null
   return {
-    list: async (wants) =>
-      wants.map((want) => (database.has(PAGE_EXISTS, want) ? database.slice<StoredVersion>(LIST, want) : [])),
-    find: async (wants) =>
-      wants.map((want) => {
+    list: (wants) =>
+      eachInTurn(wants, (want) =>
+        database.has(PAGE_EXISTS, want) ? database.slice<StoredVersion>(LIST, want) : [],
+      ),
+    find: (wants) =>
+      eachInTurn(wants, (want) => {
         const row = find<VersionRow>(WITH_CONTENT, want)
         return row && versionWithContent(row)
       }),
