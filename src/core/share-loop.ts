@@ -5,6 +5,18 @@ const TURN_MS_MAX = 8
 const waiting = new Map<string, (() => void)[]>()
 let turnEndsMs = 0
 let isCounting = false
+let hasNewConnection = false
+let turnsLeft = 0
+
+/** Turns that may go by without work that waits, as long as each brings a new connection. */
+const TURNS_FOR_CONNECTIONS = 16
+/**
+ * Call this for each new connection: a turn of the loop accepts one. While others wait for that, turns are kept short, so
+ * that probes and new callers are not behind as many pieces of work as there are connections before them.
+ */
+export const noteConnection = (): void => {
+  hasNewConnection = true
+}
 
 /**
  * Call this before each piece of work that may take milliseconds. Returns undefined if the work may begin at once, else a
@@ -32,6 +44,10 @@ const countTurn = (): void => {
     isCounting = false
     if (waiting.size === 0) return
     countTurn()
+    const isShort = hasNewConnection && turnsLeft-- > 0
+    hasNewConnection = false
+    if (isShort) return
+    turnsLeft = TURNS_FOR_CONNECTIONS
     goOn()
   })
 }

@@ -4,6 +4,7 @@ import { type AddressInfo, Server as Listener } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { DomainFailure } from '../../../core/failures.ts'
+import { noteConnection } from '../../../core/share-loop.ts'
 import { http } from '../../node-http.ts'
 import type { Api } from '../api.ts'
 import { refusal } from '../problems.ts'
@@ -61,6 +62,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
     requireHostHeader: false,
   })
   server.maxConnections = limits.connectionsMax
+  server.on('connection', noteConnection)
   const onRequest = (expectsContinue: boolean) => async (req: IncomingMessage, res: ServerResponse) => {
     const taken = pipelining.take(req.socket, res)
     if (taken === undefined) return
