@@ -129,11 +129,10 @@ export const createApi = (deps: Deps): Api => {
     }
   }
 
-  /** All routes without a key count as one tenant. */
+  /** All routes without a key count as one tenant. They wait but are not worked on: what they wait for is shared. */
   const admitted = async (work: () => Promise<ApiResponse>): Promise<ApiResponse> => {
     const place = admission.arrive('')
     try {
-      await admission.turn(place)
       await shareLoop('')
       return await work()
     } finally {
