@@ -1,14 +1,15 @@
 import { existsSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import t, { type Test } from 'tap'
-import { parseAddress } from '../../src/adapters/postgres/open.ts'
+import t from 'tap'
 import { mustServe } from '../support/must-serve.ts'
 import {
   answerOf,
   compile,
   dependencies,
+  ELSEWHERE,
+  emptyDatabase,
   install,
-  type Program,
+  isHere,
   pack,
   programs,
   run,
@@ -16,7 +17,7 @@ import {
   saveProgram,
   unusedPort,
 } from '../support/packed.ts'
-import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { whyNoPostgres } from '../support/postgres.ts'
 
 t.setTimeout(0)
 
@@ -138,11 +139,6 @@ const all = process.env.ENTRIES.split(' ').map((entry) => {
 console.log(JSON.stringify(all))
 `
 
-/** Not installed here: `node test/runtimes/run.ts` tests the programs that import them. */
-const ELSEWHERE = /^(hono|@hono\/node-server|@nestjs\/\w+)\b/
-
-const isHere = ({ imports }: Program) => !imports.some((from) => ELSEWHERE.test(from))
-
 t.test('the programs in the documents import only packages, and entries that exist', async (t) => {
   const all = programs()
   t.ok(all.length >= 8)
@@ -242,17 +238,6 @@ for (const program of programs().filter(isHere)) {
     if (name === 'orders.mjs')
       t.strictSame(JSON.parse(stdout), { logged: ['first', 'third'], kept: ['first', 'third'] })
   })
-}
-
-const emptyDatabase = async (t: Test) => {
-  const server = await startPostgres()
-  t.teardown(server.stop)
-  const url = await server.newDatabase()
-  return {
-    PGHOST: String(parseAddress(url).server.host),
-    PGDATABASE: new URL(url).pathname.slice(1),
-    PGUSER: 'postgres',
-  }
 }
 
 type Docs = Map<string, string>
