@@ -1,6 +1,8 @@
-import { existsSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { readMigrations } from '../../src/adapters/migrations.ts'
+import { VERSION } from '../../src/config/version.ts'
 import { mustServe } from '../support/must-serve.ts'
 import {
   answerOf,
@@ -25,7 +27,7 @@ const FRAMEWORKS = ['express', 'fastify', '@types/express', '@types/node']
 const archive = await pack(t)
 const folder = await install(t, archive, [...dependencies(), ...FRAMEWORKS])
 const installed = join(folder, 'node_modules/prospect-pages')
-const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+const { exports, version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
 const entries = Object.keys(exports)
   .filter((entry) => !entry.endsWith('.json'))
   .map((entry) => entry.replace(/^\./, 'prospect-pages'))
@@ -48,6 +50,16 @@ t.test(
     t.notOk(existsSync(join(installed, 'deploy/.env')), 'the password of the compose file stays here')
   },
 )
+
+t.test('a bundle needs no files: the version and the migrations are in the built modules', async (t) => {
+  const built = await import(join(installed, 'dist/adapters/migrations.js'))
+  const [sql, elsewhere] = [join(installed, 'sql'), join(installed, 'sql-elsewhere')]
+  renameSync(sql, elsewhere)
+  t.teardown(() => renameSync(elsewhere, sql))
+  for (const kind of ['postgres', 'sqlite'] as const)
+    t.strictSame(built.readMigrations(kind), readMigrations(kind))
+  t.equal(VERSION, version)
+})
 
 t.test('every link of a document leads to a file of the package', async (t) => {
   const links = globSync('**/*.md', { cwd: installed }).flatMap((page) =>
