@@ -1,21 +1,16 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { refuse, unavailable } from '../core/failures.ts'
+import { sqlFiles } from './sql-files.ts'
 
 /** One file of `sql/`: forward only, never edited after a release. */
 export type Migration = { readonly number: number; readonly name: string; readonly sql: string }
 
 /** The migrations of one kind of database, from `sql/`, in order; their numbers count from 1 without a gap. */
-export const readMigrations = (kind: 'postgres' | 'sqlite'): readonly Migration[] => {
-  const folder = new URL(`../../sql/${kind}/`, import.meta.url)
-  return readdirSync(folder)
-    .filter((name) => /^\d{4}_.+\.sql$/.test(name))
-    .sort()
-    .map((name, i) => {
-      const number = Number(name.slice(0, 4))
-      if (number !== i + 1) throw new Error(`sql/${kind} lacks migration ${i + 1}`)
-      return { number, name, sql: readFileSync(new URL(name, folder), 'utf8') }
-    })
-}
+export const readMigrations = (kind: 'postgres' | 'sqlite'): readonly Migration[] =>
+  sqlFiles(kind).map(({ name, sql }, i) => {
+    const number = Number(name.slice(0, 4))
+    if (number !== i + 1) throw new Error(`sql/${kind} lacks migration ${i + 1}`)
+    return { number, name, sql }
+  })
 
 /** Those of our migrations that a database lacks. Refuses a database that a newer program has migrated. */
 export const missingMigrations = (ours: readonly Migration[], applied: number): readonly Migration[] => {

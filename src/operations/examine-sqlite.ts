@@ -52,7 +52,8 @@ const nearestFolder = (path: string): string => {
 /** SQLite writes the file and a journal beside it, so both the file and its folder must be writable. */
 const writeAccess = (path: string, folder: string): Check => {
   const places = [folder, path, `${path}-wal`, `${path}-shm`].filter(existsSync)
-  const locked = places.filter((place) => orNull(() => accessSync(place, constants.W_OK)) === null)
+  // In Bun `accessSync` itself returns null.
+  const locked = places.filter((place) => orNull(() => [accessSync(place, constants.W_OK)]) === null)
   if (locked.length === 0) return passed('write access', `this user can write to ${folder}`)
   const remedy = 'run the service as a user that can write there, or change the owner'
   return failed('write access', `this user cannot write to ${locked.join(', ')}`, remedy)

@@ -95,8 +95,9 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
     drain: async (msMax: number): Promise<void> => {
       draining = true
       // `close` of `node:http` also closes connections that look idle, though a request may be on its way. At first only
-      // stop listening.
-      const closed = new Promise((resolve) => Listener.prototype.close.call(server, resolve))
+      // stop listening. In Bun it is not a `net.Server`.
+      const { close } = server instanceof Listener ? Listener.prototype : server
+      const closed = new Promise((resolve) => close.call(server, resolve))
       const idle = setTimeout(() => server.close(), Math.min(IDLE_GRACE_MS, msMax))
       const all = setTimeout(() => server.closeAllConnections(), msMax)
       await closed
