@@ -1,12 +1,14 @@
 import { changeAndRead, type PageDeps, type PageWrite, requireActiveGroup } from './change-page.ts'
 import { refuse, versionNotFound } from './failures.ts'
 import type { ReadPage } from './get-page.ts'
+import type { StoredPageWithVersions } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import type { VersionWant } from './ports/versions.ts'
 import { statusAfter } from './version-states.ts'
 
 /**
- * Publishes a version by hand. Publishing one that is older than the published one is the rollback.
+ * Publishes a version by hand. Publishing one that is older than the published one is the rollback. Versions that were
+ * requested before are no longer published automatically.
  * Refuses `page_group_not_found`, `page_not_found`, `version_not_found`, `version_not_ready`, `page_group_not_active`,
  * `precondition_failed`.
  */
@@ -20,18 +22,26 @@ export const publishVersion =
       const { status, computedName } = found ?? versionNotFound()
       if (statusAfter(status, 'publish') === null)
         refuse('version_not_ready', `The version is \`${status}\` and cannot be published.`)
-      if (page.published?.versionId === versionId) return null
+      if (page.published?.versionId === versionId) return holdBack(page)
+      const automaticAfter = page.latest.versionId
       const event = 'page_version.published'
-      return { publishedVersionId: versionId, computedName, publishes: true, event }
+      return { publishedVersionId: versionId, automaticAfter, computedName, publishes: true, event }
     })
 
 /**
- * Withdraws what is published: readers see nothing until a version is published again.
+ * Withdraws what is published: readers see nothing until a version is published again. Versions that were requested before
+ * are no longer published automatically.
  * Refuses `page_group_not_found`, `page_not_found`, `precondition_failed`.
  */
 export const unpublishPage =
   (deps: PageDeps) =>
   (want: PageWrite): Promise<ReadPage> =>
-    changeAndRead(deps, want, ({ published, latest: { computedName } }) =>
-      published === null ? null : { publishedVersionId: null, computedName, event: 'page.unpublished' },
-    )
+    changeAndRead(deps, want, (page) => {
+      if (page.published === null) return holdBack(page)
+      const { versionId: automaticAfter, computedName } = page.latest
+      return { publishedVersionId: null, automaticAfter, computedName, event: 'page.unpublished' }
+    })
+
+/** The pointer is right already, but a version that was requested before may still be waiting. */
+const holdBack = ({ published, automaticAfter, latest: { versionId } }: StoredPageWithVersions) =>
+  [published?.versionId, automaticAfter].includes(versionId) ? null : { automaticAfter: versionId }

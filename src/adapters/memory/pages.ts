@@ -1,5 +1,12 @@
 import type { PageGroupRead } from '../../core/ports/page-groups.ts'
-import type { KnownPages, NewPageRow, Pages, PagesWant, StoredVersion } from '../../core/ports/pages.ts'
+import type {
+  KnownPages,
+  NewPageRow,
+  PageChange,
+  Pages,
+  PagesWant,
+  StoredVersion,
+} from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
 import { firstVersionRow, newPageRow, newVersionRow, settledRow, storedPage, storedVersion } from '../rows.ts'
 import { takeSlice } from '../take-slice.ts'
@@ -8,7 +15,7 @@ import type { Outbox } from './events.ts'
 import { groupTable, type KeptGroup, memoryPageGroups } from './page-groups.ts'
 import { indexBy, tableOf } from './table.ts'
 
-type KeptPage = ReturnType<typeof newPageRow> & { readonly publishedVersionId: string | null }
+type KeptPage = ReturnType<typeof newPageRow> & Pick<PageChange, 'publishedVersionId' | 'automaticAfter'>
 type KeptVersion = Omit<ReturnType<typeof newVersionRow>, 'status'> & StoredVersion
 
 /** Calls `added` after versions were added. */
@@ -47,7 +54,7 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
       if (rows.some(isOvertaken)) return 'overtaken'
       outbox.save(rows, events)
       for (const page of rows) {
-        pages.add({ ...newPageRow(page), publishedVersionId: null })
+        pages.add({ ...newPageRow(page), publishedVersionId: null, automaticAfter: null })
         addVersion(firstVersionRow(page))
         countPages(groups.byId.at(page) as KeptGroup, 1)
       }
@@ -67,6 +74,7 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
         return {
           ...storedPage(page),
           revision: page.revision,
+          automaticAfter: page.automaticAfter,
           groupStatus: group.status,
           published: published ? withContent(published) : null,
           latest: storedVersion(latest),
@@ -80,9 +88,16 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
       if ((version || change.publishes) && group.status !== 'active') return 'overtaken'
       if (version && versions.byKey.at(version)) return 'overtaken'
       outbox.save([change], events)
-      const { customName, computedName, publishedVersionId, updatedAt } = change
+      const { customName, computedName, publishedVersionId, automaticAfter, updatedAt } = change
       const latestVersionId = version ? version.versionId : page.latestVersionId
-      const fields = { customName, computedName, publishedVersionId, latestVersionId, updatedAt }
+      const fields = {
+        customName,
+        computedName,
+        publishedVersionId,
+        automaticAfter,
+        latestVersionId,
+        updatedAt,
+      }
       pages.change(page, { ...fields, revision: page.revision + 1 })
       if (version) addVersion(version)
       const published = versions.byId.at({ ...page, versionId: publishedVersionId })
@@ -107,7 +122,10 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
     if (version?.tenantId !== tenantId || version.attempts !== done.attempt) return false
     const page = pages.byId.at(version) as KeptPage
     const { status, publishedAt, failureReason, finishedAt, ...row } = settledRow(tenantId, done)
-    if (publishedAt && (page.publishedVersionId ?? '') > version.versionId) return false
+    const isLate = [page.publishedVersionId, page.automaticAfter].some(
+      (id) => (id ?? '') >= version.versionId,
+    )
+    if (publishedAt && isLate) return false
     const computedName = row.computedName ?? version.computedName
     versions.change(version, {
       ...{ status, publishedAt, failureReason, computedName },

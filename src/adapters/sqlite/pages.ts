@@ -31,10 +31,11 @@ const COUNT = `update page_counts set pages_count = pages_count + :more, changes
 const PAGE = 'select tenant_id, page_group_id, page_id, custom_name, computed_name, created_at, updated_at'
 const LIST = `
   ${PAGE} from pages ${OF_GROUP} and page_id < ${BEFORE_ID} order by page_id desc`
-const FIND = `${PAGE}, revision, published_version_id, latest_version_id from pages ${OF_PAGE}`
+const FIND = `${PAGE}, revision, published_version_id, automatic_after, latest_version_id from pages ${OF_PAGE}`
 const CHANGE = `
   update pages set custom_name = :customName, computed_name = :computedName, updated_at = :updatedAt,
-    published_version_id = :publishedVersionId, latest_version_id = coalesce(:addedId, latest_version_id),
+    published_version_id = :publishedVersionId, automatic_after = :automaticAfter,
+    latest_version_id = coalesce(:addedId, latest_version_id),
     revision = revision + 1
   ${OF_PAGE} and revision = :revision`
 const PUBLISH = `
@@ -44,7 +45,9 @@ const REMOVE = `delete from pages ${OF_PAGE} and revision = :revision`
 const REMOVE_VERSIONS = 'delete from page_versions where tenant_id = :tenantId and page_id = :pageId'
 
 type PageRow = StoredPage &
-  Pick<PageChange, 'revision' | 'publishedVersionId'> & { readonly latestVersionId: string }
+  Pick<PageChange, 'revision' | 'publishedVersionId' | 'automaticAfter'> & {
+    readonly latestVersionId: string
+  }
 
 /** Calls `added` after versions were added. */
 export const sqlitePages = (database: Database, outbox: Outbox, added: () => void): Pages => ({
