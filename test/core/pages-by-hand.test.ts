@@ -449,6 +449,26 @@ t.test(
   },
 )
 
+t.test('the event of a change names a version only if it was published', async (t) => {
+  const { readyVersion, store, want, ...it } = await published()
+  const versionId = await readyVersion()
+  const events: unknown[] = []
+  const change: typeof store.pages.change = (changed, eventsOf) => {
+    for (const { type, ids } of eventsOf?.() ?? []) events.push([type, ids])
+    return store.pages.change(changed, eventsOf)
+  }
+  const deps = { ...it, store: { ...store, pages: { ...store.pages, change } } }
+  await updatePage(deps)({ ...want, customName: 'Mine' })
+  await publishVersion(deps)({ ...want, versionId })
+  await unpublishPage(deps)(want)
+  const { tenantId, ...ids } = want
+  t.strictSame(events, [
+    ['page.updated', ids],
+    ['page_version.published', { ...ids, versionId }],
+    ['page.unpublished', ids],
+  ])
+})
+
 t.test('nothing becomes of a page that is deleted while its publisher works', async (t) => {
   const { group, publisher, read, remove, ...it } = await setting()
   const { namer, answer } = slowNamer()

@@ -94,7 +94,6 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
       return claimed.map(storedEndpoint)
     },
 
-    /** The condition on the status must not be that of the index of what is pending, or all of that might be read. */
     settle: async (endpoint, results, { failures, failingSince, claimableAt, readAt }) => {
       // In the order in which a replay locks them.
       const rows = sortedBy(results, 'eventId').map((result) => ({ ...endpoint, ...result }))
@@ -111,7 +110,7 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
           last_status = r.last_status, last_error = r.last_error, delivered_at = r.delivered_at
         from ${RESULT.from(rows)}
         where d.tenant_id = r.tenant_id and d.webhook_endpoint_id = r.webhook_endpoint_id and d.event_id = r.event_id
-          and d.status not in ('delivered', 'failed') and (r.status = 'delivered' or d.next_attempt_at <= ${readAt})
+          and (r.status = 'delivered' or d.next_attempt_at <= ${readAt})
           and exists (select 1 from changed)
           ${inTenant(endpoint.tenantId)}
       )

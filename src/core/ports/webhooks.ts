@@ -60,7 +60,10 @@ export type Webhooks = {
   claim(want: ClaimWant): Promise<readonly ClaimedEndpoint[]>
   /** Up to `max` deliveries of an endpoint that are due, those due longest first. */
   due(want: EndpointWant & { readonly now: Timestamp; readonly max: number }): Promise<readonly DueDelivery[]>
-  /** Saves what became of attempts and of the endpoint; false, and nothing saved, if another sender has claimed it. */
+  /**
+   * Saves what became of attempts and of the endpoint; false, and nothing saved, if another sender has claimed it. A success
+   * counts even for a delivery that a sweep has failed meanwhile: it did arrive.
+   */
   settle(
     endpoint: ClaimedEndpoint,
     results: readonly DeliveryResult[],
