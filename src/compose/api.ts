@@ -45,8 +45,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
   })
   const isKnown = (apiKey: string) => keys.isKnown(checkedApiKeyHash(apiKey) ?? '')
   const remembered = rememberProspects(settings.prospectsRememberedMax, stopwatch)
-  const testsMax = Math.ceil(settings.requestsAtOnceMax / 8)
-  const useCases = composeUseCases({ ...deps, ...settings, remembered, testsMax })
+  const useCases = composeUseCases({ ...deps, ...settings, remembered })
   const api = createApi({
     ...deps,
     useCases,

@@ -10,16 +10,12 @@ import { idsSince, isoTime } from './times.ts'
 import { UNSIGNED } from './webhook-attempts.ts'
 import { existingEndpoint, secretsOf, type WebhookTools } from './webhook-endpoints.ts'
 
-/** Tests of one tenant in flight: each may take as long as its receiver does. */
+/** Tests of one tenant, and of all, in flight: each is a request that takes as long as its receiver does. */
 const TESTS_MAX = 4
 const ALL_TESTS_MAX = 32
 
 type Deps = Needs<'webhooks'>
-type TestDeps = Deps & {
-  readonly webhooks: Pick<WebhookTools, 'secrets' | 'send'>
-  /** Tests of all tenants in flight: each occupies a request while it waits for its receiver. */
-  readonly testsMax?: number | undefined
-}
+type TestDeps = Deps & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'send'> }
 
 /**
  * Lists the deliveries of endpoints, newest event first, many lists at once.
@@ -80,15 +76,14 @@ const refuseDisabled = () => refuse('webhook_endpoint_disabled', 'Enable the end
  * Sends a webhook to an endpoint as the sender would, and returns the result. No event and no delivery are stored.
  * Refuses `webhook_endpoint_not_found`, and `rate_limited` while too many tests of the tenant, or of all tenants, are in flight.
  */
-export const testWebhookEndpoint = (deps: TestDeps) => {
-  const { store, clock, newId, webhooks, testsMax = ALL_TESTS_MAX } = deps
+export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps) => {
   const inFlight: string[] = []
   return async (want: EndpointWant): Promise<WebhookTest> => {
     const endpoint = await existingEndpoint(store, want)
     const { tenantId, webhookEndpointId, url } = endpoint
     if (inFlight.filter((other) => other === tenantId).length >= TESTS_MAX)
       refuse('rate_limited', `This tenant has ${TESTS_MAX} tests in flight.`, { retryAfterS: 5 })
-    if (inFlight.length >= testsMax)
+    if (inFlight.length >= ALL_TESTS_MAX)
       refuse('rate_limited', 'Too many tests are in flight. Try again later.', { retryAfterS: 5 })
     inFlight.push(tenantId)
     const now = clock()

@@ -50,8 +50,6 @@ type Deps = Needs<keyof Store> &
     /** The memory of prospects, if somebody else also makes it forget. */
     readonly remembered?: RememberedProspects
     readonly webhooks: endpoints.WebhookTools
-    /** Tests of webhook endpoints in flight, of all tenants. */
-    readonly testsMax?: number | undefined
     readonly observerOf?: ((operation: string) => GatherObserver | undefined) | undefined
   }
 

@@ -59,7 +59,6 @@ type Options = {
   readonly tracing: OpenTelemetry
   /** Events of every tenant, not only of those with webhooks. */
   readonly everyEvent: boolean
-  readonly testsMax: number
   readonly send: SendWebhook
   readonly onError: Parameters<typeof createApi>[0]['onError']
   /** The store that the API sees instead of the one that the scene is set in. */
@@ -79,7 +78,6 @@ export const openScene = async ({
   tracing,
   onError,
   everyEvent = false,
-  testsMax,
   send = async () => ({ status: 204, error: null, retryAfterMs: null }),
   storeAs = (store) => store,
 }: Partial<Options> = {}) => {
@@ -107,7 +105,6 @@ export const openScene = async ({
         webhooks: { secrets: createSecrets(null), checkUrl: createAddresses({}).checkUrl, send },
         listsInFlightMax: 1,
         observerOf: metrics?.gathering,
-        testsMax,
       }),
       identify: identify({ apiKeys: seen.apiKeys, clock }),
       rateLimit: createRateLimit(rateLimitPerMinute, clock),

@@ -1,12 +1,5 @@
 import type { PageGroupRead } from '../../core/ports/page-groups.ts'
-import type {
-  KnownPages,
-  NewPageRow,
-  PageChange,
-  Pages,
-  PagesWant,
-  StoredVersion,
-} from '../../core/ports/pages.ts'
+import type { KnownPages, NewPageRow, Pages, PagesWant, StoredVersion } from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
 import { firstVersionRow, newPageRow, newVersionRow, settledRow, storedPage, storedVersion } from '../rows.ts'
 import { takeSlice } from '../take-slice.ts'
@@ -15,7 +8,7 @@ import type { Outbox } from './events.ts'
 import { groupTable, type KeptGroup, memoryPageGroups } from './page-groups.ts'
 import { indexBy, tableOf } from './table.ts'
 
-type KeptPage = ReturnType<typeof newPageRow> & Pick<PageChange, 'publishedVersionId' | 'automaticAfter'>
+type KeptPage = ReturnType<typeof newPageRow> & Record<'publishedVersionId' | 'automaticAfter', string | null>
 type KeptVersion = Omit<ReturnType<typeof newVersionRow>, 'status'> & StoredVersion
 
 /** Calls `added` after versions were added. */
@@ -90,15 +83,8 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
       outbox.save([change], events)
       const { customName, computedName, publishedVersionId, automaticAfter, updatedAt } = change
       const latestVersionId = version ? version.versionId : page.latestVersionId
-      const fields = {
-        customName,
-        computedName,
-        publishedVersionId,
-        automaticAfter,
-        latestVersionId,
-        updatedAt,
-      }
-      pages.change(page, { ...fields, revision: page.revision + 1 })
+      const pointers = { publishedVersionId, automaticAfter, latestVersionId }
+      pages.change(page, { customName, computedName, ...pointers, updatedAt, revision: page.revision + 1 })
       if (version) addVersion(version)
       const published = versions.byId.at({ ...page, versionId: publishedVersionId })
       if (change.publishes) versions.change(published, { status: 'published', publishedAt: updatedAt })
@@ -122,10 +108,8 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
     if (version?.tenantId !== tenantId || version.attempts !== done.attempt) return false
     const page = pages.byId.at(version) as KeptPage
     const { status, publishedAt, failureReason, finishedAt, ...row } = settledRow(tenantId, done)
-    const isLate = [page.publishedVersionId, page.automaticAfter].some(
-      (id) => (id ?? '') >= version.versionId,
-    )
-    if (publishedAt && isLate) return false
+    const { publishedVersionId: before, automaticAfter } = page
+    if (publishedAt && [before, automaticAfter].some((id) => id && id >= version.versionId)) return false
     const computedName = row.computedName ?? version.computedName
     versions.change(version, {
       ...{ status, publishedAt, failureReason, computedName },

@@ -35,8 +35,7 @@ const FIND = `${PAGE}, revision, published_version_id, automatic_after, latest_v
 const CHANGE = `
   update pages set custom_name = :customName, computed_name = :computedName, updated_at = :updatedAt,
     published_version_id = :publishedVersionId, automatic_after = :automaticAfter,
-    latest_version_id = coalesce(:addedId, latest_version_id),
-    revision = revision + 1
+    latest_version_id = coalesce(:addedId, latest_version_id), revision = revision + 1
   ${OF_PAGE} and revision = :revision`
 const PUBLISH = `
   update page_versions set status = 'published', published_at = :updatedAt
