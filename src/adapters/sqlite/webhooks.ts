@@ -59,11 +59,11 @@ const CLAIM = `
 const OF_EVENT = `
   from webhook_deliveries d cross join events e on e.tenant_id = d.tenant_id and e.event_id = d.event_id
   where d.tenant_id = :tenantId and d.webhook_endpoint_id = :webhookEndpointId`
-const duePart = (isDue: string) => `
-  select * from (
-    select ${EVENT_COLUMNS}, d.attempts ${OF_EVENT} and d.status = 'pending' and d.next_attempt_at ${isDue}
-    order by d.next_attempt_at, d.event_id limit :max)`
-const DUE_DELIVERIES = `${duePart('<= :now')} union all ${duePart('> :latest')} limit :max`
+const DUE_DELIVERIES = ['<= :now', '> :latest'].map(
+  (at) => `
+  select ${EVENT_COLUMNS}, d.attempts ${OF_EVENT} and d.status = 'pending' and d.next_attempt_at ${at}
+  order by d.next_attempt_at, d.event_id limit :max`,
+)
 const SHOWN_DELIVERY = Object.keys(COLUMNS.webhook_deliveries).map((column) => `d.${column}`)
 // Of a filtered list the index alone says where looking stops.
 const STOP = `
@@ -144,10 +144,11 @@ export const sqliteWebhooks = (database: Database, waiting: () => void): Webhook
     }
   },
 
-  due: async (want) =>
-    database
-      .all<EventRow & { attempts: number }>(DUE_DELIVERIES, { ...want, latest: latestAttemptAt(want.now) })
-      .map(({ attempts, ...event }) => ({ attempts, event: storedEvent(event) })),
+  due: async (want) => {
+    const wanted = { ...want, latest: latestAttemptAt(want.now) }
+    const due = DUE_DELIVERIES.flatMap((sql) => database.all<EventRow & { attempts: number }>(sql, wanted))
+    return due.slice(0, want.max).map(({ attempts, ...event }) => ({ attempts, event: storedEvent(event) }))
+  },
 
   settle: (endpoint, results, state) =>
     database.write(() => {
