@@ -122,6 +122,8 @@ export type WebhookAnswer = {
   /** Null if it was delivered. */
   readonly error: string | null
   readonly retryAfterMs: number | null
+  /** Not sent, because this process must not call the address: that is not the fault of the receiver. */
+  readonly isRefused?: boolean
 }
 /** Sends one webhook within its time limit, over a connection that is kept for others unless `isKept` is false. Never throws. */
 export type SendWebhook = (webhook: Webhook, stop: AbortSignal, isKept?: boolean) => Promise<WebhookAnswer>
