@@ -7,8 +7,7 @@ import type { VersionWant } from './ports/versions.ts'
 import { statusAfter } from './version-states.ts'
 
 /**
- * Publishes a version by hand. Publishing one that is older than the published one is the rollback. Versions that were
- * requested before are no longer published automatically.
+ * Publishes a version by hand. Publishing one that is older than the published one is the rollback.
  * Refuses `page_group_not_found`, `page_not_found`, `version_not_found`, `version_not_ready`, `page_group_not_active`,
  * `precondition_failed`.
  */
@@ -29,8 +28,7 @@ export const publishVersion =
     })
 
 /**
- * Withdraws what is published: readers see nothing until a version is published again. Versions that were requested before
- * are no longer published automatically.
+ * Withdraws what is published: readers see nothing until a version is published again.
  * Refuses `page_group_not_found`, `page_not_found`, `precondition_failed`.
  */
 export const unpublishPage =
@@ -42,6 +40,6 @@ export const unpublishPage =
       return { publishedVersionId: null, automaticAfter, computedName, event: 'page.unpublished' }
     })
 
-/** The pointer is right already, but a version that was requested before may still be waiting. */
+/** A hand beats the publisher: even if the pointer is right already, what was requested before must not move it later. */
 const holdBack = ({ published, automaticAfter, latest: { versionId } }: StoredPageWithVersions) =>
   [published?.versionId, automaticAfter].includes(versionId) ? null : { automaticAfter: versionId }

@@ -6,8 +6,7 @@ import type { Answer, Route } from './route.ts'
 const SCRATCH = Buffer.allocUnsafeSlow(262_144)
 /**
  * The tag of an answer without a revision, and its length in bytes with the end of its line, which the engine would copy the
- * whole text to add. 66 bits of SHA-1 suffice to tell the versions of an answer apart; of the hashes that every runtime has it
- * is the fastest.
+ * whole text to add. SHA-1 is the fastest hash that every runtime has; 66 bits of it suffice.
  */
 const measured = (json: string): { readonly etag: string; readonly length: string } => {
   const fits = json.length * 3 <= SCRATCH.length

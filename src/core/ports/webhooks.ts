@@ -58,10 +58,7 @@ export type Webhooks = {
    * delivery, and deleted ones. Walks from tenant to tenant and endpoint to endpoint, never over deliveries.
    */
   claim(want: ClaimWant): Promise<readonly ClaimedEndpoint[]>
-  /**
-   * Up to `max` deliveries of an endpoint that are due, those due longest first. Here and wherever a store compares: what
-   * waits beyond `latestAttemptAt` is due, too.
-   */
+  /** Up to `max` deliveries of an endpoint that are due, those due longest first, then those after `latestAttemptAt`. */
   due(want: EndpointWant & { readonly now: Timestamp; readonly max: number }): Promise<readonly DueDelivery[]>
   /**
    * Saves what became of attempts and of the endpoint; false, and nothing saved, if another sender has claimed it. A success
