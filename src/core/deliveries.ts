@@ -13,8 +13,9 @@ import { existingEndpoint, secretsOf, type WebhookTools } from './webhook-endpoi
 
 /** Events that one write replays. */
 const REPLAYED_AT_ONCE = 500
-/** Tests of one tenant in flight: each may take as long as its receiver does. */
+/** Tests of one tenant, and of all, in flight: each is a request that takes as long as its receiver does. */
 const TESTS_MAX = 4
+const ALL_TESTS_MAX = 32
 
 type Deps = Needs<'webhooks'>
 type TestDeps = Deps & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'send'> }
@@ -77,7 +78,7 @@ const refuseDisabled = () => refuse('webhook_endpoint_disabled', 'Enable the end
 
 /**
  * Sends a webhook to an endpoint as the sender would, and returns the result. No event and no delivery are stored.
- * Refuses `webhook_endpoint_not_found`, and `rate_limited` while the tenant has `TESTS_MAX` tests in flight.
+ * Refuses `webhook_endpoint_not_found`, and `rate_limited` while too many tests of the tenant, or of all tenants, are in flight.
  */
 export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps) => {
   const inFlight: string[] = []
@@ -86,6 +87,8 @@ export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps)
     const { tenantId, webhookEndpointId, url } = endpoint
     if (inFlight.filter((other) => other === tenantId).length >= TESTS_MAX)
       refuse('rate_limited', `This tenant has ${TESTS_MAX} tests in flight.`, { retryAfterS: 5 })
+    if (inFlight.length >= ALL_TESTS_MAX)
+      refuse('rate_limited', 'Too many tests are in flight. Try again later.', { retryAfterS: 5 })
     inFlight.push(tenantId)
     const now = clock()
     const event = { type: 'webhook_endpoint.test', timestamp: isoTime(now), data: { webhookEndpointId } }
