@@ -130,8 +130,8 @@ export const gather = <Input, Answer>(
       return
     }
     for (const [i, member] of list.entries()) {
-      // While the loop is busy with the answers before, the others stay here, and no other list begins.
-      const busy = i > 0 && shareLoop(groupOf(member.input))
+      // While the loop is busy with large answers, the next ones stay here, and no other list of reads begins.
+      const busy = dedupeKey && i > 0 && shareLoop(groupOf(member.input))
       if (busy) await busy
       const outcome = outcomes[i] as Outcome<Answer>
       if (outcome instanceof DomainFailure) member.reject(outcome)
