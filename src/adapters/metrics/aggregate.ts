@@ -3,6 +3,15 @@ import { AggregatorRegistry } from 'prom-client'
 /** What one process has measured, as it sends it to another: of each metric its `type`, and what prom-client reads. */
 export type MetricsReport = readonly { readonly type: unknown }[]
 
+export const UNRESPONSIVE = 'Processes that did not respond to this scrape. Their last metrics are included.'
+/** The report of the process that collects the others. */
+export const unresponsive = (processes: number): MetricsReport => {
+  const name = 'prospect_pages_processes_unresponsive'
+  const values = [{ value: processes, labels: {} }]
+  const gauge = { name, help: UNRESPONSIVE, type: 'gauge', aggregator: 'sum', values }
+  return [gauge]
+}
+
 /**
  * The metrics of several processes as one. A process that does not respond contributes its last report. When a process
  * exits, its counters are kept, so sums never decrease; its gauges are dropped.
