@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { GatherObserver } from '../../core/gather.ts'
 import type { Store } from '../../core/ports/store.ts'
@@ -23,9 +22,6 @@ const LIST_LENGTHS = [1, 2, 5, 10, 20, 50, 100, 200]
 /** Gauges under names that Prometheus reserves for counters, and lists of every open handle. */
 const LEFT_OUT = /^nodejs_active_(handles|requests|resources_total)/
 
-/** A database that hangs does not delay the rest of a scrape. */
-const READY_WAIT_MS_MAX = 1_000
-
 /** The metrics of this process. Starts measuring the delay of the event loop. */
 export const createMetrics = () => {
   const register = new Registry()
@@ -44,10 +40,7 @@ export const createMetrics = () => {
     ...requestMetrics(instruments),
     ...store,
     ...publisher,
-    measured: <Kept extends Store>(kept: Kept): Kept => {
-      readyGauge(instruments, kept.ready)
-      return timedStore(countedWebhooks(countedStore(kept)))
-    },
+    measured: <Kept extends Store>(kept: Kept): Kept => timedStore(countedWebhooks(countedStore(kept))),
     /** To be aggregated with those of other processes. */
     report: (): Promise<MetricsReport> => register.getMetricsAsJSON() as Promise<MetricsReport>,
     /** In Prometheus's text format, version 0.0.4. Concurrent scrapes share one text. */
@@ -58,25 +51,6 @@ export const createMetrics = () => {
       return printing
     },
   }
-}
-
-/** Asks the database at each scrape, so it is true without traffic. Never asks twice at a time, however many scrapes there are. */
-const readyGauge = ({ gauge }: Instruments, ready: Store['ready']): void => {
-  let asking: Promise<0 | 1> | null = null
-  const ask = async () => {
-    asking ??= ready()
-      .then(
-        () => 1 as const,
-        () => 0 as const,
-      )
-      .finally(() => {
-        asking = null
-      })
-    return Promise.race([asking, pause(READY_WAIT_MS_MAX, 0, { ref: false })])
-  }
-  const help =
-    '1 while the database can be reached and is migrated, and the embedded file is in its place; else 0.'
-  gauge('database_ready', help, async (gauge) => gauge.set(await ask()), { aggregator: 'min' })
 }
 
 /** Requests, and the lists that their calls are gathered into. */

@@ -103,27 +103,6 @@ t.test('every verb of the store is timed, and fails as it failed', async (t) => 
   t.equal(value(CALLS), 2)
 })
 
-t.test('whether the database can serve is asked once at a time, and one that hangs cannot', async (t) => {
-  const alive = setInterval(() => {}, 1_000)
-  t.teardown(() => clearInterval(alive))
-  const metrics = createMetrics()
-  let asked = 0
-  let answers = (): Promise<void> => Promise.resolve()
-  const ready = () => {
-    asked++
-    return answers()
-  }
-  metrics.measured({ ...memoryStore(), ready })
-  const isReady = async () => scrapeOf(await metrics.text()).value('prospect_pages_database_ready')
-  t.equal(await isReady(), 1)
-  answers = () => Promise.reject(new Error('away'))
-  t.equal(await isReady(), 0)
-  answers = () => new Promise(() => {})
-  const [isReadyNow] = await Promise.all([isReady(), metrics.report()])
-  t.equal(isReadyNow, 0)
-  t.equal(asked, 3)
-})
-
 t.test('malformed messages are counted from 0', async (t) => {
   const { malformed, text } = createMetrics()
   const COUNT = 'prospect_pages_http_malformed_messages_total'
