@@ -24,7 +24,7 @@ export const pauseMsAfter = (shortLives: number): number =>
  */
 export const superviseWorkers = async (config: Config, log: Log): Promise<void> => {
   const port = await freePort(config.host, config.port)
-  if (config.metrics) answerScrapes(await import('../adapters/metrics/aggregate.ts'))
+  if (config.metrics) answerScrapes((await import('../adapters/metrics/aggregate.ts')).createAggregate())
   const done = Promise.withResolvers<void>()
   const living = new Set<Worker>()
   const listening = new Set<Worker>()

@@ -1,32 +1,31 @@
 import cluster, { type Worker } from 'node:cluster'
 import { EventEmitter, once } from 'node:events'
-import type * as metrics from '../adapters/metrics/aggregate.ts'
+import type { createAggregate, MetricsReport } from '../adapters/metrics/aggregate.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import { refuse } from '../core/failures.ts'
 
 // A scrape reaches one worker and answers for all: that worker asks the primary, which collects the metrics of every
 // worker and returns their sum.
-export type ScrapeReport = { kind: 'scrape' } | { kind: 'metrics'; metrics: metrics.MetricsReport }
+export type ScrapeReport = { kind: 'scrape' } | { kind: 'metrics'; metrics: MetricsReport }
 type Order = { kind: 'report metrics' } | { kind: 'scraped'; text: string }
 
-/** A worker that has not reported by then is included with its last report. It may wait a second for its database. */
+/** A worker that has not reported by then does not respond. It may wait a second for its database. */
 const REPORT_MS_MAX = 2_000
 const SCRAPE_MS_MAX = 3_000
 const ignore = () => {}
 
 /** In the primary: answers the scrapes of its workers. */
-export const answerScrapes = ({ createAggregate, unresponsive }: typeof metrics): void => {
-  const aggregate = createAggregate()
+export const answerScrapes = (aggregate: ReturnType<typeof createAggregate>): void => {
   const reports = new EventEmitter().setMaxListeners(0)
   const send = (worker: Worker, order: Order) => worker.isConnected() && worker.send(order, () => {})
 
   const collect = async (): Promise<string> => {
     const signal = AbortSignal.timeout(REPORT_MS_MAX)
     const reportOf = (worker: Worker | undefined) =>
-      worker && send(worker, { kind: 'report metrics' }) && once(reports, String(worker.id), { signal })
-    const asked = await Promise.allSettled(Object.values(cluster.workers ?? {}).map(reportOf))
-    // As the report of process 0: workers count from 1.
-    aggregate.report(0, unresponsive(asked.filter(({ status }) => status === 'rejected').length))
+      worker &&
+      send(worker, { kind: 'report metrics' }) &&
+      once(reports, String(worker.id), { signal }).catch(() => aggregate.silent(worker.id))
+    await Promise.all(Object.values(cluster.workers ?? {}).map(reportOf))
     return aggregate.text()
   }
 

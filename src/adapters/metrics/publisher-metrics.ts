@@ -2,18 +2,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Gauge } from 'prom-client'
 import type { Store } from '../../core/ports/store.ts'
 import type { Namer, Versions } from '../../core/ports/versions.ts'
-import type { Recorded } from '../../core/ports/world.ts'
+import type { Backlog, Recorded } from '../../core/ports/world.ts'
 import { type Instruments, timed } from './instruments.ts'
 
 const NAMING_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 /** How an attempt ended, once that is saved. */
 const OUTCOMES = ['published', 'ready', 'failed', 'again', 'stopped'] as const
-const READY = '1 while the database can be reached and has the schema of this program; else 0.'
+const READY =
+  '1 while the database can be reached, has the schema of this program and answers in time; else 0.'
 const BACKLOG_MAX = 1_000
 /** The database is asked no more often than this, however frequent the scrapes are. */
-const FRESH_MS = 5_000
+const BACKLOG_FRESH_MS = 5_000
 /** A slow database does not delay the rest of a scrape. */
-const WAIT_MS_MAX = 1_000
+const BACKLOG_WAIT_MS_MAX = 1_000
 
 /** Versions and their publisher: counters of what this process did, and the backlog of the whole database. */
 export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => {
@@ -39,14 +40,14 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
     /** The same store, which counts the versions that are created and settled. */
     countedStore: <Kept extends Store>(store: Kept): Kept => {
       const { pages, versions } = store
-      const isReady = readSometimes(() => store.ready().then(() => true))
-      const setReady = async (gauge: Gauge) => gauge.set((await isReady()) ? 1 : 0)
-      gauge('database_ready', READY, setReady, { aggregator: 'min' })
-      backlogGauges(gauge, versions.backlog, {
+      const readIfReady: Versions['backlog'] = (max) => store.ready().then(() => versions.backlog(max))
+      const backlog = backlogGauges(gauge, readIfReady, {
         name: 'versions_processing',
         what: 'Versions in processing',
         ageName: 'versions_oldest_processing_age_seconds',
       })
+      const setReady = async (gauge: Gauge) => gauge.set((await backlog()) === null ? 0 : 1)
+      gauge('database_ready', READY, setReady, { aggregator: 'min' })
       const counted = (recorded: Recorded, versionsCount: number): Recorded => {
         if (recorded === 'recorded') created.inc(versionsCount)
         return recorded
@@ -71,12 +72,12 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
   }
 }
 
-/** Adds two gauges of what waits in the whole database. */
+/** Adds two gauges of what waits in the whole database, and answers how they read it. */
 export const backlogGauges = (
   gauge: Instruments['gauge'],
   read: Versions['backlog'],
   { name, what, ageName }: Readonly<Record<'name' | 'what' | 'ageName', string>>,
-): void => {
+): ReturnType<typeof cachedBacklog> => {
   const backlog = cachedBacklog(read)
   const add = (name: string, help: string, member: 'count' | 'oldestAgeS') => {
     const collect = async (gauge: Gauge) => {
@@ -89,38 +90,29 @@ export const backlogGauges = (
   const bound = `${BACKLOG_MAX} means that many or more. Missing while the database cannot answer.`
   add(name, `${what} in the whole database; ${bound}`, 'count')
   add(ageName, 'Age of the oldest of those; 0 if there are none.', 'oldestAgeS')
+  return backlog
 }
 
-/** The backlog, read at most every few seconds; null while it is not known. */
+/** The backlog, read at most every few seconds and once at a time; null while it is not known. */
 export const cachedBacklog = (
   read: Versions['backlog'],
   clock: () => number = Date.now,
-  stopwatch?: () => number,
+  stopwatch: () => number = () => performance.now(),
 ): (() => Promise<{ readonly count: number; readonly oldestAgeS: number } | null>) => {
-  const known = readSometimes(() => read(BACKLOG_MAX), stopwatch)
+  let readMs = Number.NEGATIVE_INFINITY
+  let reading: Promise<Backlog | null> = Promise.resolve(null)
   return async () => {
-    const backlog = await known()
+    if (stopwatch() - readMs >= BACKLOG_FRESH_MS) {
+      readMs = Number.POSITIVE_INFINITY
+      reading = read(BACKLOG_MAX)
+        .catch(() => null)
+        .finally(() => {
+          readMs = stopwatch()
+        })
+    }
+    const backlog = await Promise.race([reading, pause(BACKLOG_WAIT_MS_MAX, null, { ref: false })])
     if (backlog === null) return null
     const { count, oldest } = backlog
     return { count, oldestAgeS: oldest === null ? 0 : Math.max(0, (clock() - Date.parse(oldest)) / 1_000) }
-  }
-}
-
-/** What is read at most every few seconds, once at a time; null while it is not known. */
-const readSometimes = <Found>(read: () => Promise<Found>, stopwatch = () => performance.now()) => {
-  let readMs = Number.NEGATIVE_INFINITY
-  let isReading = false
-  let reading: Promise<Found | null> = Promise.resolve(null)
-  return (): Promise<Found | null> => {
-    if (!isReading && stopwatch() - readMs >= FRESH_MS) {
-      readMs = stopwatch()
-      isReading = true
-      reading = read()
-        .catch(() => null)
-        .finally(() => {
-          isReading = false
-        })
-    }
-    return Promise.race([reading, pause(WAIT_MS_MAX, null, { ref: false })])
   }
 }

@@ -32,15 +32,19 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   )
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
-  const findPlace = watchPlace(file, place)
-  const refuseMoved = (): void => withMappedErrors(findPlace)
+  const watched = watchPlace(file, place)
+  const refuseMoved = (): void => withMappedErrors(watched.refuseMoved)
   /** Bound by position, because SQLite refuses a row that has more members than the text names. */
-  const prepared = memoized((sql: string) => {
+  const statements = memoized((sql: string) => {
     const members = (sql.match(NAMED_VALUES) ?? []).map((place) => place.slice(1))
     const boundTo = (values: Values) =>
       valuesOf(values, members).map((value) => (typeof value === 'boolean' ? Number(value) : value))
     return { statement: file.prepare(sql.replace(NAMED_VALUES, '?')), boundTo }
   })
+  const prepared = (sql: string) => {
+    if (watched.isOverwritten()) refuseMoved()
+    return statements(sql)
+  }
   const run = (sql: string, values: Values = {}): number => {
     const { statement, boundTo } = prepared(sql)
     return Number(statement.run(...boundTo(values)).changes)
@@ -143,7 +147,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     close: (): void => {
       orNull(refuseMoved)
       // It may be closed already.
-      orNull(() => file.close())
+      orNull(watched.close)
     },
   }
 }
