@@ -91,7 +91,8 @@ const run = async (command: Command, input: Input): Promise<void> => {
 const refuseUnready = (path: string): void =>
   openReadOnly(path, (file) => {
     accessSync(path, constants.W_OK)
-    refuseUnmigrated(readMigrations('sqlite'), lastMigration(file))
+    const migrations = readMigrations('sqlite')
+    refuseUnmigrated(migrations, lastMigration(file, migrations))
   })
 
 const version = (): string =>

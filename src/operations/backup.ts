@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { readMigrations } from '../adapters/migrations.ts'
 import { lastMigration } from '../adapters/sqlite/open.ts'
 import type { Config } from '../config/config.ts'
 import { findFault, openReadOnly } from './read-only.ts'
@@ -45,7 +46,7 @@ const refuseExisting = (file: string): void => {
 const checkCopy = (copy: DatabaseSync, path: string): number => {
   const fault = findFault(copy)
   if (fault !== null) throw new Error(`${path} is damaged and was not backed up: ${fault}`)
-  const migration = lastMigration(copy)
+  const migration = lastMigration(copy, readMigrations('sqlite'))
   if (migration === 0) throw new Error(`${path} is not a database of prospect-pages.`)
   return migration
 }

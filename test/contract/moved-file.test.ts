@@ -145,7 +145,7 @@ t.test(
     cpSync(`${path}-wal`, `${elsewhere}-wal`)
     const detail = /elsewhere\.db is missing, but its journal .*-wal is there: put the file back, or move/
     await t.rejects(openStore(elsewhere), detail)
-    t.throws(() => sqliteSource(elsewhere, 1), detail)
+    t.throws(() => sqliteSource(elsewhere, readMigrations('sqlite')), detail)
     t.notOk(existsSync(elsewhere))
     t.ok(journal.equals(readFileSync(`${elsewhere}-wal`)))
     cpSync(path, elsewhere)

@@ -4,6 +4,7 @@ import { setTimeout as pauseFor } from 'node:timers/promises'
 import { orNull } from '../../core/or-null.ts'
 import { type Columns, camelCase, valuesOf } from '../columns.ts'
 import { memoized } from '../memoized.ts'
+import { type Applied, lastOf, type Migration } from '../migrations.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../take-slice.ts'
 import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
 import { emptyJournal, prepareFile, watchPlace } from './place.ts'
@@ -140,7 +141,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       if (answer !== 'overtaken' && answer !== null) saved()
       return answer
     },
-    lastMigration: (): number => withMappedErrors(() => lastMigration(file)),
+    lastMigration: (ours: readonly Migration[]) => withMappedErrors(() => lastMigration(file, ours)),
     /** Refuses `unavailable` while the path does not name the file that is open. */
     refuseMoved,
     emptyJournal: () => emptyJournal(file),
@@ -184,10 +185,11 @@ const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
 }
 
 /** The number of the last migration; 0 in an empty database. */
-export const lastMigration = (file: DatabaseSync): number => {
+export const lastMigration = (file: DatabaseSync, ours: readonly Migration[]): number => {
   const list = file.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get()
-  const row = list && file.prepare('select max(number) as last from schema_migrations').get()
-  return Number(row?.['last'] ?? 0)
+  // An older file lacks the column `checksum`.
+  const rows = list && file.prepare('select * from schema_migrations order by number').all()
+  return lastOf(ours, (rows ?? []) as unknown as Applied[])
 }
 
 /** The values for these columns, as a statement names them. */
