@@ -1,13 +1,4 @@
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  openSync,
-  type Stats,
-  statSync,
-} from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { unavailable } from '../../core/failures.ts'
@@ -36,7 +27,7 @@ export const prepareFile = (place: string): void => {
 
 /**
  * Notices when the path does not name the file that is open. It compares inodes, as SQLite does. A file that is
- * overwritten keeps its inode: it is written to while its journal is removed, or has another number afterwards.
+ * overwritten keeps its inode, but is written to while its journal is missing, or has another number afterwards.
  */
 export const watchPlace = (file: DatabaseSync, place: string) => {
   const opened = lookAt(place)
@@ -73,7 +64,8 @@ export const watchPlace = (file: DatabaseSync, place: string) => {
 
 const lookAt = (place: string) => {
   const [file, journal] = [place, `${place}-wal`].map((path) => orNull(() => statSync(path)))
-  const inode = (found?: Stats | null) => `${found?.dev} ${found?.ino}`
+  const inode = (found?: { readonly dev: number; readonly ino: number } | null) =>
+    `${found?.dev} ${found?.ino}`
   return { file: inode(file), journal: inode(journal), writtenMs: file?.mtimeMs }
 }
 
