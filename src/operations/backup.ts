@@ -3,7 +3,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSyn
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { readMigrations } from '../adapters/migrations.ts'
-import { lastMigration } from '../adapters/sqlite/open.ts'
+import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import type { Config } from '../config/config.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 

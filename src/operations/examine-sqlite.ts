@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Migration } from '../adapters/migrations.ts'
-import { lastMigration } from '../adapters/sqlite/open.ts'
+import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { isLost, LOST_REMEDY, lostDetail } from '../adapters/sqlite/place.ts'
 import { orNull } from '../core/or-null.ts'
 import { type Check, checkMigrations, failed, passed } from './check.ts'

@@ -4,9 +4,10 @@ import { setTimeout as pauseFor } from 'node:timers/promises'
 import { orNull } from '../../core/or-null.ts'
 import { type Columns, camelCase, valuesOf } from '../columns.ts'
 import { memoized } from '../memoized.ts'
-import { type Applied, lastOf, type Migration } from '../migrations.ts'
+import type { Migration } from '../migrations.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../take-slice.ts'
 import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
+import { lastMigration } from './last-migration.ts'
 import { emptyJournal, prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
@@ -182,14 +183,6 @@ const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
       Atomics.wait(pause, 0, 0, AGAIN_MS)
     }
   }
-}
-
-/** The number of the last migration; 0 in an empty database. */
-export const lastMigration = (file: DatabaseSync, ours: readonly Migration[]): number => {
-  const list = file.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get()
-  // An older file lacks the column `checksum`.
-  const rows = list && file.prepare('select * from schema_migrations order by number').all()
-  return lastOf(ours, (rows ?? []) as unknown as Applied[])
 }
 
 /** The values for these columns, as a statement names them. */
