@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { refuse, unavailable } from '../core/failures.ts'
+import { memoized } from './memoized.ts'
 import { sqlFiles } from './sql-files.ts'
 
 /** One file of `sql/`: forward only, never edited after a release. */
@@ -11,6 +13,19 @@ export const readMigrations = (kind: 'postgres' | 'sqlite'): readonly Migration[
     if (number !== i + 1) throw new Error(`sql/${kind} lacks migration ${i + 1}`)
     return { number, name, sql }
   })
+
+export const checksumOf = memoized((sql: string) => createHash('sha256').update(sql).digest('hex'))
+/** A row of `schema_migrations`, in order. Unreleased versions wrote no checksum. */
+export type Applied = { readonly number: number; readonly checksum?: string }
+/** The last number, 0 if there is none. Refuses a database whose tables are not those of our migrations of these numbers. */
+export const lastOf = (ours: readonly Migration[], applied: readonly Applied[]): number => {
+  const other = ours.find(({ sql }, i) => applied[i] && applied[i].checksum !== checksumOf(sql))
+  if (other !== undefined)
+    throw new Error(
+      `The database was made by an unreleased version of prospect-pages (another form of ${other.name}).`,
+    )
+  return applied.at(-1)?.number ?? 0
+}
 
 /** Those of our migrations that a database lacks. Refuses a database that a newer program has migrated. */
 export const missingMigrations = (ours: readonly Migration[], applied: number): readonly Migration[] => {

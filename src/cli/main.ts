@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import { createLog } from '../adapters/log.ts'
 import { readMigrations, refuseUnmigrated } from '../adapters/migrations.ts'
-import { lastMigration } from '../adapters/sqlite/open.ts'
+import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { createRuntime } from '../compose/service.ts'
 import { readConfig } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
@@ -92,5 +92,6 @@ const run = async (command: Command, input: Input): Promise<void> => {
 const refuseUnready = (path: string): void =>
   openReadOnly(path, (file) => {
     accessSync(path, constants.W_OK)
-    refuseUnmigrated(readMigrations('sqlite'), lastMigration(file))
+    const migrations = readMigrations('sqlite')
+    refuseUnmigrated(migrations, lastMigration(file, migrations))
   })
