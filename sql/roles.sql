@@ -31,8 +31,8 @@ grant select on tenants to prospect_pages;
 grant select, insert, update (brand_id, name, title, page_context, status, actions, footer_links, scripts,
   header_action_id, revision, updated_at, deleted_at) on page_groups to prospect_pages;
 grant select, insert, update (pages_count, changes) on page_counts to prospect_pages;
-grant select, insert, delete, update (custom_name, computed_name, published_version_id, latest_version_id, revision,
-  updated_at) on pages to prospect_pages;
+grant select, insert, delete, update (custom_name, computed_name, published_version_id, automatic_after, latest_version_id,
+  revision, updated_at) on pages to prospect_pages;
 
 -- What a version consists of cannot be changed.
 grant select, insert, delete, update (computed_name, status, published_at, failure_reason, attempts, claimable_at)

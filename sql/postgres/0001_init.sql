@@ -116,7 +116,8 @@ create table page_counts (
 ) with (fillfactor = 20);
 
 -- The primary key is the only index by page. An index on page_id alone would sometimes be chosen for lists and read the
--- pages of other groups.
+-- pages of other groups. `automatic_after` is the version that was the newest when somebody last published or unpublished by
+-- hand: only later ones are published automatically.
 create table pages (
   tenant_id text collate "C" not null,
   page_group_id text collate "C" not null,
@@ -124,6 +125,7 @@ create table pages (
   custom_name text,
   computed_name text not null check (computed_name <> ''),
   published_version_id text collate "C",
+  automatic_after text collate "C",
   latest_version_id text collate "C" not null,
   revision integer not null,
   idempotency_key text collate "C",

@@ -115,6 +115,7 @@ create table pages (
   custom_name text,
   computed_name text not null check (computed_name <> ''),
   published_version_id text,
+  automatic_after text,
   latest_version_id text not null,
   revision integer not null,
   idempotency_key text,

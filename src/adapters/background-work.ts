@@ -12,21 +12,24 @@ export type WorkHooks = {
 }
 type Work = WorkHooks & {
   readonly store: Pick<Store, 'watch'>
-  /** Between two steps, at least: under load each then does more at once, and requests get the database meanwhile. */
-  readonly restMs: number
 }
-type Job = {
+export type Job = {
   /** Wakes the job. Without one it only polls. */
   readonly signal?: Signal
   /** How often it looks without being woken: signals may be lost, and rests end. */
   readonly pollMs: number
+  /** Between two steps, at least: under load each then does more at once, and requests get the database meanwhile. */
+  readonly restMs: number
   /** Makes the function that takes one step, see core/publish-versions.ts, and answers whether there may be more. */
   readonly stepWith: (onError: OnError) => (stop: AbortSignal, woken: Promise<void>) => Promise<boolean>
 }
 
+/** `start` works from now on; `wake` looks for work at once; call `stop` before the store is closed. */
+export type Background = ReturnType<typeof workInBackground>
+
 /** Does these jobs in the background, independently of each other. */
 export const workInBackground = (work: Work, jobs: readonly Job[]) => {
-  const { store, restMs, onError = console.error, onStep } = work
+  const { store, onError = console.error, onStep } = work
   const stopping = new AbortController()
   const stop = stopping.signal
   const failing = new Set<Job>()
@@ -54,7 +57,7 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
           more = (await step(stop, woken.promise)) || isWoken
           if (!hasFailed) failing.delete(job)
           if (failing.size === 0 && !isLast) callHook(() => onStep?.())
-          if (more) await yieldToRequests(performance.now() - beganMs, restMs, stop)
+          if (more) await yieldToRequests(performance.now() - beganMs, job.restMs, stop)
         }
       } catch (error) {
         report(error)

@@ -1,20 +1,30 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
 import { refuse, unavailable } from '../core/failures.ts'
+import { memoized } from './memoized.ts'
+import { sqlFiles } from './sql-files.ts'
 
 /** One file of `sql/`: forward only, never edited after a release. */
 export type Migration = { readonly number: number; readonly name: string; readonly sql: string }
 
 /** The migrations of one kind of database, from `sql/`, in order; their numbers count from 1 without a gap. */
-export const readMigrations = (kind: 'postgres' | 'sqlite'): readonly Migration[] => {
-  const folder = new URL(`../../sql/${kind}/`, import.meta.url)
-  return readdirSync(folder)
-    .filter((name) => /^\d{4}_.+\.sql$/.test(name))
-    .sort()
-    .map((name, i) => {
-      const number = Number(name.slice(0, 4))
-      if (number !== i + 1) throw new Error(`sql/${kind} lacks migration ${i + 1}`)
-      return { number, name, sql: readFileSync(new URL(name, folder), 'utf8') }
-    })
+export const readMigrations = (kind: 'postgres' | 'sqlite'): readonly Migration[] =>
+  sqlFiles(kind).map(({ name, sql }, i) => {
+    const number = Number(name.slice(0, 4))
+    if (number !== i + 1) throw new Error(`sql/${kind} lacks migration ${i + 1}`)
+    return { number, name, sql }
+  })
+
+export const checksumOf = memoized((sql: string) => createHash('sha256').update(sql).digest('hex'))
+/** A row of `schema_migrations`, in order. Unreleased versions wrote no checksum. */
+export type Applied = { readonly number: number; readonly checksum?: string }
+/** The last number, 0 if there is none. Refuses a database whose tables are not those of our migrations of these numbers. */
+export const lastOf = (ours: readonly Migration[], applied: readonly Applied[]): number => {
+  const other = ours.find(({ sql }, i) => applied[i] && applied[i].checksum !== checksumOf(sql))
+  if (other !== undefined)
+    throw new Error(
+      `The database was made by an unreleased version of prospect-pages (another form of ${other.name}).`,
+    )
+  return applied.at(-1)?.number ?? 0
 }
 
 /** Those of our migrations that a database lacks. Refuses a database that a newer program has migrated. */

@@ -22,8 +22,8 @@ export const COLUMNS = {
     created_at timestamptz, updated_at timestamptz, deleted_at timestamptz`),
   page_counts: columnsOf('tenant_id, page_group_id, pages_count bigint, changes bigint'),
   pages: columnsOf(`tenant_id, page_group_id, page_id, custom_name, computed_name,
-    published_version_id, latest_version_id, revision int, idempotency_key, request_hash, created_at timestamptz,
-    updated_at timestamptz`),
+    published_version_id, automatic_after, latest_version_id, revision int, idempotency_key, request_hash,
+    created_at timestamptz, updated_at timestamptz`),
   page_versions: columnsOf(`tenant_id, page_id, version_id, page_group_id, version_number int,
     supplementary_context, computed_name, content json, status, published_at timestamptz, failure_reason,
     publish boolean, attempts int, claimable_at timestamptz, idempotency_key, request_hash,
@@ -72,7 +72,7 @@ export const storedLog = (row: LogRow): StoredLog => ({
   createdProspect: Boolean(row.createdProspect),
 })
 
-export const NEW_PAGE_COLUMNS = without(COLUMNS.pages, 'published_version_id')
+export const NEW_PAGE_COLUMNS = without(COLUMNS.pages, 'published_version_id', 'automatic_after')
 export const newPageRow = ({ content, supplementaryContext, ...page }: NewPageRow) => {
   return { ...page, latestVersionId: page.versionId, revision: 1 }
 }

@@ -1,3 +1,5 @@
+// In Bun the global one lacks `eventLoopUtilization`.
+import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** A process that works for more than this part of a rest has requests to answer, or much else to do. */

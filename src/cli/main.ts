@@ -1,9 +1,10 @@
-import { accessSync, constants, readFileSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { createLog } from '../adapters/log.ts'
 import { readMigrations, refuseUnmigrated } from '../adapters/migrations.ts'
-import { lastMigration } from '../adapters/sqlite/open.ts'
+import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { createRuntime } from '../compose/service.ts'
 import { readConfig } from '../config/config.ts'
+import { VERSION } from '../config/version.ts'
 import type { Store } from '../core/ports/store.ts'
 import { openReadOnly } from '../operations/read-only.ts'
 import { type Command, type Input, type Open, type Texts, WrongUse, wrongUse } from './command.ts'
@@ -47,7 +48,7 @@ export const main = async (argv: readonly string[]): Promise<void> => {
       const known = command ?? unknownCommand(args, COMMANDS)
       const input = parse(known, args)
       texts = input.texts
-      if (input.values['version'] === true) process.stdout.write(`${version()}\n`)
+      if (input.values['version'] === true) process.stdout.write(`${VERSION}\n`)
       else await run(known, input)
     }
   } catch (error) {
@@ -91,8 +92,6 @@ const run = async (command: Command, input: Input): Promise<void> => {
 const refuseUnready = (path: string): void =>
   openReadOnly(path, (file) => {
     accessSync(path, constants.W_OK)
-    refuseUnmigrated(readMigrations('sqlite'), lastMigration(file))
+    const migrations = readMigrations('sqlite')
+    refuseUnmigrated(migrations, lastMigration(file, migrations))
   })
-
-const version = (): string =>
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version

@@ -26,6 +26,7 @@ const REMEDIES: readonly Remedy[] = [
   [/^password auth|^role |pg_hba/, 'Correct the role and the password in DATABASE_URL.'],
   [/^database .* not exist/, 'Correct its name in DATABASE_URL, or create it with createdb.'],
   [/not migrated/, 'If this is the right database, run prospect-pages migrate as the owner of the tables.'],
+  [/unreleased version/, 'Export its data with that version, then use a new database.'],
   [/newer than this program/, 'Install the release that migrated it, or a newer one.'],
   [/^The source .* not exist/, 'Correct --from.'],
   [/^The database file .* not exist/, 'Correct the path, or run prospect-pages migrate to create it.'],

@@ -43,6 +43,10 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   const telemetry = await loadTelemetry(config)
   const scrape = telemetry.metrics ? role.scrape?.(telemetry.metrics) : undefined
   const world = await createRuntime(config, log, { ...telemetry, scrape })
+  // What can never be served is refused before the port is open. For a database that is away the service waits below.
+  await world.store.ready().catch((error) => {
+    if (!isUnavailable(error)) throw error
+  })
   const service = compose(config, world)
   const address = addressOf(config, await service.listen())
   const stop = new AbortController()

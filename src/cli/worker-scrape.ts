@@ -9,8 +9,8 @@ import { refuse } from '../core/failures.ts'
 export type ScrapeReport = { kind: 'scrape' } | { kind: 'metrics'; metrics: MetricsReport }
 type Order = { kind: 'report metrics' } | { kind: 'scraped'; text: string }
 
-/** A worker that has not reported by then is included with its last report. */
-const REPORT_MS_MAX = 1_000
+/** A worker that has not reported by then does not respond. It may wait a second for its database. */
+const REPORT_MS_MAX = 2_000
 const SCRAPE_MS_MAX = 3_000
 const ignore = () => {}
 
@@ -22,8 +22,10 @@ export const answerScrapes = (aggregate: ReturnType<typeof createAggregate>): vo
   const collect = async (): Promise<string> => {
     const signal = AbortSignal.timeout(REPORT_MS_MAX)
     const reportOf = (worker: Worker | undefined) =>
-      worker && send(worker, { kind: 'report metrics' }) && once(reports, String(worker.id), { signal })
-    await Promise.allSettled(Object.values(cluster.workers ?? {}).map(reportOf))
+      worker &&
+      send(worker, { kind: 'report metrics' }) &&
+      once(reports, String(worker.id), { signal }).catch(() => aggregate.silent(worker.id))
+    await Promise.all(Object.values(cluster.workers ?? {}).map(reportOf))
     return aggregate.text()
   }
 

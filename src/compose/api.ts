@@ -2,6 +2,7 @@ import { createAdmission } from '../adapters/http/admission.ts'
 import { createApi } from '../adapters/http/api.ts'
 import { limitFailedAuth } from '../adapters/http/limits/failed-auth-limit.ts'
 import { createRateLimit } from '../adapters/http/limits/rate-limit.ts'
+import { warnUnattended } from '../adapters/unattended.ts'
 import type { Config } from '../config/config.ts'
 import { checkedApiKeyHash } from '../core/api-key-text.ts'
 import { identify } from '../core/identify.ts'
@@ -30,6 +31,7 @@ type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof creat
   readonly settings: ApiSettings
   /** How long a key needs no look-up unless keys change. */
   readonly keysRememberedMsMax: number
+  readonly background?: 'elsewhere' | undefined
 }
 
 /** The API over a store. `onSignal`: call it with the signals of the store. */
@@ -42,7 +44,8 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
   const byKey = identify({ apiKeys, clock: deps.clock, findKey: keys.find })
   const isKnown = (apiKey: string) => keys.isKnown(checkedApiKeyHash(apiKey) ?? '')
   const remembered = rememberProspects(settings.prospectsRememberedMax, stopwatch)
-  const useCases = composeUseCases({ ...deps, ...settings, remembered })
+  const composed = composeUseCases({ ...deps, ...settings, remembered })
+  const useCases = warnUnattended(composed, deps.store, deps.background)
   const api = createApi({
     ...deps,
     useCases,

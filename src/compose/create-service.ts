@@ -1,5 +1,6 @@
 import type * as v from 'valibot'
 import { createNewId } from '../adapters/ids.ts'
+import { warnUnattended } from '../adapters/unattended.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { brandsOf, createTenant } from '../core/create-tenant.ts'
@@ -38,7 +39,10 @@ const endpoint = { webhookEndpointId: anyId }
 /** What `createService` needs. Only the store is required. */
 export type ServiceOptions = { readonly store: Store } & Optional<
   { readonly clock: Clock; readonly newId: NewId; readonly webhooks: WebhookOptions } & UseCaseSettings
->
+> & {
+    /** Another process completes erasures and sends webhooks, so do not warn that none does here. */
+    readonly background?: 'elsewhere' | undefined
+  }
 /** An activity to log. `payload.rawJson` is the text of a JSON object. The type is `webhook` by default. */
 export type ActivityToLog = Omit<NewActivity, 'type'> & { readonly type?: string | undefined }
 
@@ -59,8 +63,9 @@ export const createService = (options: ServiceOptions) => {
   const webhooks = webhookTools(options.webhooks, clock)
   const settings = { requireIdentity, prospectsRememberedMax, listsInFlightMax, tenantListsMax }
   const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
-  const useCases = composeUseCases({ ...deps, ...settings, remembered, webhooks })
-  store.watch((signal) => {
+  const composed = composeUseCases({ ...deps, ...settings, remembered, webhooks })
+  const useCases = warnUnattended(composed, store, options.background)
+  const close = store.watch((signal) => {
     if (signal === 'prospects') remembered.forget()
   })
   const tenants = new Map<string, Promise<unknown>>()
@@ -85,6 +90,8 @@ export const createService = (options: ServiceOptions) => {
   const prepare = async (activity: ActivityToLog) => ofTenant(checked(inputs.ActivityInput, activity))
 
   return {
+    /** Stops listening to the store, which stays open. Only a program that makes many services over one store needs it. */
+    close,
     /** Creates a tenant, and its first brand with the same name. */
     createTenant: async (tenant: { readonly name: string }) =>
       createTenant(deps)(checked(inputs.TenantInput, tenant)),
@@ -104,6 +111,7 @@ export const createService = (options: ServiceOptions) => {
     },
     /** One slice of the prospects of a tenant, newest first. With an email: the one that has it, if any. */
     listProspects: operation(ProspectQuery.entries, useCases.listProspects),
+    /** Reads a prospect. */
     getProspect: operation(prospect, useCases.getProspect),
     /** Corrects the email or the name of a prospect; null clears it. */
     updateProspect: operation({ ...prospect, ...ProspectChanges.entries }, useCases.updateProspect),
@@ -113,7 +121,7 @@ export const createService = (options: ServiceOptions) => {
     listProspectLogs: operation(ProspectLogQuery.entries, useCases.listProspectLogs),
     /** Reads an activity with its payload. */
     getProspectLog: operation({ prospectLogId: anyId }, useCases.getProspectLog),
-    /** Erases a person, by prospect id or email. An eraser of `prospect-pages/publisher` must run to complete it. */
+    /** Erases a person, by prospect id or email. `startBackground` of `prospect-pages/publisher` completes it. */
     eraseProspect: operation(NewErasure.entries, useCases.eraseProspect),
     /** One slice of the erasures of a tenant, newest first. */
     listErasures: operation(SliceQuery.entries, useCases.listErasures),
@@ -126,6 +134,7 @@ export const createService = (options: ServiceOptions) => {
       { ...PageGroupInput.entries, ...NewPageGroup.entries, ...createdOnce },
       useCases.createPageGroup,
     ),
+    /** Reads a page group. */
     getPageGroup: operation(group, useCases.getPageGroup),
     /** Changes the given fields. `ifRevision`, here and below: only if the revision is one of these. */
     updatePageGroup: operation(

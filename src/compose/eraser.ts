@@ -1,4 +1,4 @@
-import { type WorkHooks, workInBackground } from '../adapters/background-work.ts'
+import { type Background, type Job, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { deleteExpired } from '../core/delete-expired.ts'
@@ -26,20 +26,23 @@ export type EraserOptions = WorkHooks & {
   /** The time limit of one statement in every process on the database. */
   readonly statementMsMax?: number | undefined
 }
-/** `start` erases from now on; `wake` looks for erasures at once; call `stop` before the store is closed. */
-export type Eraser = ReturnType<typeof createEraser>
 
 /**
  * An eraser over a store: completes erasures, ends blocks of emails, and deletes activities and events that have been
  * kept long enough. Several erasers, in one process or in many, share the work.
  */
-export const createEraser = (options: EraserOptions) => {
-  const { store, clock = Date.now, retentionDays = null } = checkOptions('createEraser', options)
+export const createEraser = (options: EraserOptions): Background =>
+  workInBackground(checkOptions('createEraser', options), eraserJobs(options))
+
+export const eraserJobs = (options: EraserOptions): readonly Job[] => {
+  const { store, clock = Date.now, retentionDays = null } = options
   const { eventDaysKept = DEFAULTS.eventDaysKept, statementMsMax = DEFAULTS.statementMsMax } = options
   const settleMs = REMEMBERED_MS_MAX + 2 * statementMsMax + WRITE_MARGIN_MS
   const expire = { store, clock, retentionDays, eventDaysKept }
-  return workInBackground({ ...options, restMs: REST_MS }, [
-    { signal: 'prospects', pollMs: POLL_MS, stepWith: () => eraseProspects({ store, clock, settleMs }) },
-    { pollMs: EXPIRED_POLL_MS, stepWith: (onError) => deleteExpired({ ...expire, onError }) },
-  ])
+  const erasing = { signal: 'prospects', pollMs: POLL_MS, restMs: REST_MS } as const
+  const expiring = { pollMs: EXPIRED_POLL_MS, restMs: REST_MS }
+  return [
+    { ...erasing, stepWith: () => eraseProspects({ store, clock, settleMs }) },
+    { ...expiring, stepWith: (onError) => deleteExpired({ ...expire, onError }) },
+  ]
 }

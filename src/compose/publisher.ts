@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type WorkHooks, workInBackground } from '../adapters/background-work.ts'
+import { type Background, type Job, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
@@ -31,15 +31,16 @@ export type PublisherOptions = WorkHooks & {
   /** Called for each failed call to the namer, instead of `onError`. */
   readonly onFailedAttempt?: OnFailedAttempt | undefined
 }
-/** `start` publishes from now on; `wake` looks for versions at once; call `stop` before the store is closed. */
-export type Publisher = ReturnType<typeof createPublisher>
 
 /**
  * A publisher over a store: many versions at a time; with a namer, no more than `namerCallsMax`. Several publishers, in
  * one process or in many, share the work.
  */
-export const createPublisher = (options: PublisherOptions) => {
-  const { store, clock = Date.now, newId = createNewId() } = checkOptions('createPublisher', options)
+export const createPublisher = (options: PublisherOptions): Background =>
+  workInBackground(checkOptions('createPublisher', options), publisherJobs(options))
+
+export const publisherJobs = (options: PublisherOptions): readonly Job[] => {
+  const { store, clock = Date.now, newId = createNewId() } = options
   const { namer = null, namerCallsMax = DEFAULTS.namerCallsMax, onFailedAttempt = () => {} } = options
   const { namerPatienceMs: patienceMs = DEFAULTS.namerPatienceMs, pollMs = DEFAULTS.publisherPollMs } =
     options
@@ -51,6 +52,5 @@ export const createPublisher = (options: PublisherOptions) => {
       claimMax: namer ? namerCallsMax : LIST_LENGTH_MAX,
       leaseMs: (namer ? patienceMs : 0) + LEASE_MARGIN_MS,
     })
-  const restMs = namer ? 0 : REST_MS
-  return workInBackground({ ...options, restMs }, [{ signal: 'versions', pollMs, stepWith }])
+  return [{ signal: 'versions', pollMs, restMs: namer ? 0 : REST_MS, stepWith }]
 }

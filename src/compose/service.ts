@@ -88,6 +88,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     newId,
     newRequestId: randomUUID,
     webhooks,
+    background: 'elsewhere',
     settings: config,
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.

@@ -17,8 +17,10 @@ export type Telemetry = {
 }
 
 /** Loads the telemetry that is enabled. Disabled parts are not even imported. */
-export const loadTelemetry = async (config: Pick<Config, 'metrics'>): Promise<Telemetry> => ({
-  metrics: config.metrics ? (await import('../adapters/metrics/metrics.ts')).createMetrics() : null,
+export const loadTelemetry = async (config: Pick<Config, 'metrics' | 'workers'>): Promise<Telemetry> => ({
+  metrics: config.metrics
+    ? (await import('../adapters/metrics/metrics.ts')).createMetrics(config.workers)
+    : null,
   openTelemetry: await (await import('../adapters/open-telemetry.ts')).findOpenTelemetry(),
 })
 

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { type AddressSettings, createAddresses } from '../adapters/webhooks/addresses.ts'
 import { createSecrets } from '../adapters/webhooks/secrets.ts'
 import { createSendWebhook } from '../adapters/webhooks/send.ts'
 import { checkOptions } from '../config/check-options.ts'
+import { VERSION } from '../config/version.ts'
 import type { Clock } from '../core/ports/world.ts'
 import type { WebhookTools } from '../core/webhook-endpoints.ts'
 
@@ -17,8 +17,7 @@ const ATTEMPT_MS_MAX = 15_000
 
 /** `settings`: what the allow-lists are called where they are set. */
 export const webhookTools = (options: WebhookOptions = {}, clock: Clock, settings?: string): WebhookTools => {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  const userAgent = `prospect-pages/${version}`
+  const userAgent = `prospect-pages/${VERSION}`
   const addresses = createAddresses({ ...checkOptions('webhooks', options), ...(settings && { settings }) })
   return {
     secrets: createSecrets(options.secretsKey ?? null),

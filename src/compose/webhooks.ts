@@ -1,4 +1,4 @@
-import { type WorkHooks, workInBackground } from '../adapters/background-work.ts'
+import { type Background, type Job, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { yieldToRequests } from '../adapters/yield-to-requests.ts'
 import { checkOptions } from '../config/check-options.ts'
@@ -17,7 +17,7 @@ const REST_MS = 5
 /** Between two lists of deliveries. */
 const LIST_REST_MS = 2
 /** The data of events is read separately from what callers ask for, so that neither waits for the other. */
-const READS = { listLengthMax: 64, listsInFlightMax: 1, answersAtOnceMax: 16, dedupeKey: JSON.stringify }
+const READS = { listLengthMax: 64, listsInFlightMax: 1, dedupeKey: JSON.stringify }
 
 /** What the sending of webhooks needs. Omitted settings have the defaults of the service. */
 export type WebhooksOptions = WorkHooks & {
@@ -30,20 +30,22 @@ export type WebhooksOptions = WorkHooks & {
   readonly pollMs?: number | undefined
   readonly onEndpoint?: OnEndpoint | undefined
 }
-/** `start` sends from now on; `wake` looks for events at once; call `stop` before the store is closed. */
-export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** Numbers events and sends webhooks. Several senders, in one process or in many, share the work. */
-export const createWebhooks = (options: WebhooksOptions, sharedTools?: WebhookTools) => {
-  const { store, clock = Date.now, newId = createNewId() } = checkOptions('createWebhooks', options)
+export const createWebhooks = (options: WebhooksOptions, sharedTools?: WebhookTools): Background =>
+  workInBackground(checkOptions('createWebhooks', options), webhookJobs(options, sharedTools))
+
+export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools): readonly Job[] => {
+  const { store, clock = Date.now, newId = createNewId() } = options
   const { pollMs = DEFAULTS.publisherPollMs, onEndpoint = () => {} } = options
   const { send, secrets } = sharedTools ?? webhookTools(options.webhooks, clock)
   const dataOf = eventData(eventReaders({ store }, () => READS))
   const rest = (tookMs: number, stop: AbortSignal) => yieldToRequests(tookMs, LIST_REST_MS, stop)
   const deps = { store, clock, newId, send, openSecret: secrets.open, random: Math.random, onEndpoint, rest }
   const bodyOf = async (event: StoredEvent) => webhookBodyOf(event, await dataOf(event))
-  return workInBackground({ ...options, restMs: REST_MS }, [
-    { signal: 'events', pollMs, stepWith: (onError) => numberEvents({ ...deps, onError }) },
-    { signal: 'deliveries', pollMs, stepWith: (onError) => sendWebhooks({ ...deps, bodyOf, onError }) },
-  ])
+  const often = { pollMs, restMs: REST_MS }
+  return [
+    { signal: 'events', ...often, stepWith: (onError) => numberEvents({ ...deps, onError }) },
+    { signal: 'deliveries', ...often, stepWith: (onError) => sendWebhooks({ ...deps, bodyOf, onError }) },
+  ]
 }

@@ -19,6 +19,7 @@ const RULES: readonly Rule[] = [
   [/path$|^model$/i, isString, 'must be a string'],
   [/^url$/, (value) => /^https?:\/\/./.test(String(value)), 'must be an http: or https: URL'],
   [/^cluster$/, (value) => value === 'citus', 'must be citus'],
+  [/^background$/, (value) => value === 'elsewhere', 'must be elsewhere'],
   [/^secretsKey$/, (key) => key === null || Object(key).byteLength === 32, 'must be a Buffer of 32 bytes'],
   [/^allowedHosts$/, (list) => Array.isArray(list) && list.every(isString), 'must be an array of host names'],
   [/^allowedNet/, (list) => Array.isArray(list) && list.every(isNetwork), 'must be an array of networks'],
@@ -30,17 +31,21 @@ const RULES: readonly Rule[] = [
   whole(/(Max|PerMinute)$/, 1, 1e11),
 ]
 const SERVICE =
-  'store! clock newId webhooks requireIdentity prospectsRememberedMax listsInFlightMax tenantListsMax'
+  'store! clock newId webhooks background requireIdentity prospectsRememberedMax listsInFlightMax tenantListsMax'
+const PUBLISHER =
+  'store! clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep'
+const ERASER = 'store! clock retentionDays eventDaysKept statementMsMax onError onStep'
+const WEBHOOKS = 'store! clock newId webhooks pollMs onEndpoint onError onStep'
 /** The options of each function; `!` follows those that are needed. */
 export const OPTIONS = {
   createService: SERVICE,
   createApi: `${SERVICE} rateLimitPerMinute failedAuthPerMinute requestsAtOnceMax requestsWaitingMax bodyBytesHeldMax
     docs onAnswered onError`,
   createHandler: 'api! basePath bodyBytesMax batchBytesMax unsentBytesMax',
-  createPublisher:
-    'store! clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep',
-  createEraser: 'store! clock retentionDays eventDaysKept statementMsMax onError onStep',
-  createWebhooks: 'store! clock newId webhooks pollMs onEndpoint onError onStep',
+  startBackground: `${PUBLISHER} ${ERASER} ${WEBHOOKS}`,
+  createPublisher: PUBLISHER,
+  createEraser: ERASER,
+  createWebhooks: WEBHOOKS,
   webhooks: 'secretsKey allowedHosts allowedNetworks',
   memoryStore: 'everyEvent',
   sqliteStore: 'path! busyMsMax everyEvent',

@@ -1,7 +1,7 @@
 import { brandsOf } from './create-tenant.ts'
 import { untilRecorded } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
-import { type ReadPageGroup, readPageGroupOf } from './get-page-group.ts'
+import type { ReadPageGroup } from './get-page-group.ts'
 import { requestHashOf, requireSame } from './idempotency.ts'
 import { newEvent } from './new-event.ts'
 import type { Requester } from './ports/events.ts'
@@ -20,7 +20,7 @@ export type NewPageGroup = PageGroupFields &
 
 const EMPTY = { rawJson: '[]' }
 
-/** `replayed`: the same request was made before under this idempotency key, and this is the group it created. */
+/** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
 export type PageGroupCreation = ReadPageGroup & { readonly replayed: boolean }
 
 /**
@@ -34,14 +34,13 @@ export const createPageGroup =
       const { tenantId, actions = EMPTY, footerLinks = EMPTY, scripts = EMPTY } = wanted
       const requestHash = idempotencyKey === undefined ? null : hashOf(wanted)
       const first = idempotencyKey && (await store.pageGroups.find({ tenantId, idempotencyKey }))
-      if (first) {
-        requireSame(first, requestHash, { pageGroupId: first.pageGroupId })
-        return { ...readPageGroupOf(first), replayed: true }
-      }
-      const now = isoTime(clock())
+      if (first) requireSame(first, requestHash, { pageGroupId: first.pageGroupId })
+      // The same request makes the same group, except for its id and time: a replay returns it as it was created.
+      const now = first ? first.createdAt : isoTime(clock())
+      const pageGroupId = first ? first.pageGroupId : newId('pagegroup')
       const status = wanted.status ?? 'active'
       const pageGroup: StoredPageGroup = {
-        pageGroupId: newId('pagegroup'),
+        pageGroupId,
         tenantId,
         brandId: await brandFor(store, tenantId, wanted.brandId),
         name: wanted.name,
@@ -57,7 +56,7 @@ export const createPageGroup =
         deletedAt: status === 'deleted' ? now : null,
         headerActionId: wanted.headerActionId ?? null,
       }
-      const { pageGroupId } = pageGroup
+      if (first) return { pageGroup, revision: 1, replayed: true }
       const recorded = await store.pageGroups.add(
         { ...pageGroup, idempotencyKey: idempotencyKey ?? null, requestHash },
         () => [newEvent(newId, 'page_group.created', { tenantId, apiKeyId }, { pageGroupId }, now)],

@@ -2,16 +2,20 @@ import { writeJson } from '../json/write-json.ts'
 import type { DeliveryQuery, Replay, ReplayResult, WebhookDelivery, WebhookTest } from '../shapes/webhook.ts'
 import { untilRecorded } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
-import { asOutcome } from './outcome.ts'
+import { manyOf } from './outcome.ts'
 import type { Needs } from './ports/store.ts'
 import type { EndpointWant, ShownDelivery } from './ports/webhooks.ts'
+import { shareLoop } from './share-loop.ts'
 import { ROWS_LOOKED_AT_MAX, slicesOf } from './slices.ts'
 import { idsSince, isoTime } from './times.ts'
 import { UNSIGNED } from './webhook-attempts.ts'
 import { existingEndpoint, secretsOf, type WebhookTools } from './webhook-endpoints.ts'
 
-/** Tests of one tenant in flight: each may take as long as its receiver does. */
+/** Events that one write replays. */
+const REPLAYED_AT_ONCE = 500
+/** Tests of one tenant, and of all, in flight: each is a request that takes as long as its receiver does. */
 const TESTS_MAX = 4
+const ALL_TESTS_MAX = 32
 
 type Deps = Needs<'webhooks'>
 type TestDeps = Deps & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'send'> }
@@ -24,15 +28,10 @@ export const listDeliveries = ({ store }: Pick<Deps, 'store'>) =>
   slicesOf({
     nameOf: ({ webhookEndpointId, status }: DeliveryQuery & EndpointWant) =>
       `deliveries/${webhookEndpointId}?${status ?? ''}`,
-    find: (wants) =>
-      Promise.all(
-        wants.map(({ tenantId, webhookEndpointId, status = null, limit, beforeId }) =>
-          existingEndpoint(store, { tenantId, webhookEndpointId }).then(
-            () => store.webhooks.deliveries({ tenantId, webhookEndpointId, status, limit, beforeId }),
-            asOutcome,
-          ),
-        ),
-      ),
+    find: manyOf(async ({ tenantId, webhookEndpointId, status = null, limit, beforeId }) => {
+      await existingEndpoint(store, { tenantId, webhookEndpointId })
+      return store.webhooks.deliveries({ tenantId, webhookEndpointId, status, limit, beforeId })
+    }),
     positionOf: ({ eventId }) => eventId,
     itemOf: deliveryOf,
   })
@@ -59,11 +58,17 @@ export const replayDeliveries =
     const afterEventId = cursor ?? idsSince('event', since ?? '')
     const { tenantId, webhookEndpointId, status } = await existingEndpoint(store, endpoint)
     if (status !== 'enabled') refuseDisabled()
-    const want = { tenantId, webhookEndpointId, afterEventId, delivered: !onlyUndelivered }
-    const now = isoTime(clock())
-    const replay = () => store.webhooks.replay({ ...want, now, max: ROWS_LOOKED_AT_MAX })
-    const { made, lastEventId } = await untilRecorded(replay)
-    return { deliveries: made, nextCursor: lastEventId }
+    const want = { tenantId, webhookEndpointId, delivered: !onlyUndelivered, now: isoTime(clock()) }
+    const replay = async (made: number, afterEventId: string, left: number): Promise<ReplayResult> => {
+      await shareLoop(tenantId)
+      const some = { ...want, afterEventId, max: REPLAYED_AT_ONCE }
+      const found = await untilRecorded(() => store.webhooks.replay(some))
+      const deliveries = made + found.made
+      if (found.lastEventId === null || left <= REPLAYED_AT_ONCE)
+        return { deliveries, nextCursor: found.lastEventId }
+      return replay(deliveries, found.lastEventId, left - REPLAYED_AT_ONCE)
+    }
+    return replay(0, afterEventId, ROWS_LOOKED_AT_MAX)
   }
 const TWO_STARTS = 'A replay starts either at a time or at a cursor.'
 const START = {
@@ -73,7 +78,7 @@ const refuseDisabled = () => refuse('webhook_endpoint_disabled', 'Enable the end
 
 /**
  * Sends a webhook to an endpoint as the sender would, and returns the result. No event and no delivery are stored.
- * Refuses `webhook_endpoint_not_found`, and `rate_limited` while the tenant has `TESTS_MAX` tests in flight.
+ * Refuses `webhook_endpoint_not_found`, and `rate_limited` while too many tests of the tenant, or of all tenants, are in flight.
  */
 export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps) => {
   const inFlight: string[] = []
@@ -82,6 +87,8 @@ export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps)
     const { tenantId, webhookEndpointId, url } = endpoint
     if (inFlight.filter((other) => other === tenantId).length >= TESTS_MAX)
       refuse('rate_limited', `This tenant has ${TESTS_MAX} tests in flight.`, { retryAfterS: 5 })
+    if (inFlight.length >= ALL_TESTS_MAX)
+      refuse('rate_limited', 'Too many tests are in flight. Try again later.', { retryAfterS: 5 })
     inFlight.push(tenantId)
     const now = clock()
     const event = { type: 'webhook_endpoint.test', timestamp: isoTime(now), data: { webhookEndpointId } }

@@ -8,13 +8,17 @@ import { getProspects } from './get-prospect.ts'
 import { getProspectLogs } from './get-prospect-log.ts'
 import { keyOf } from './keys.ts'
 import { getVersions } from './list-versions.ts'
+import { manyOf } from './outcome.ts'
 import type { EventIds, StoredEvent } from './ports/events.ts'
 import type { PageWant } from './ports/pages.ts'
 import type { Needs, Store } from './ports/store.ts'
+import { charactersOf } from './slices.ts'
 import { getWebhookEndpoint } from './webhook-endpoints.ts'
 
 /** Of the JSON of the data of one event. */
 const DATA_BYTES_MAX = 20_480
+/** Page groups that are read at a time: each may have 4 MiB. */
+const GROUPS_MAX = 8
 
 /** Pages are read most often, and this takes half the time of `JSON.stringify`. */
 const keyOfPage = ({ tenantId, pageGroupId, pageId }: PageWant) => keyOf(tenantId, pageGroupId, pageId)
@@ -29,7 +33,10 @@ export const eventReaders = (
   getProspect: gather(getProspects(deps), optionsOf('getProspect')),
   getProspectLog: gather(getProspectLogs(deps), optionsOf('getProspectLog')),
   /** Sees deleted groups: their last event is that they were deleted. */
-  getPageGroup: getPageGroup({ ...deps, seesDeleted: true }),
+  getPageGroup: gather(manyOf(getPageGroup({ ...deps, seesDeleted: true })), {
+    ...optionsOf('getPageGroup'),
+    listLengthMax: GROUPS_MAX,
+  }),
   getPage: gather(getPages(deps), { ...optionsOf('getPage'), dedupeKey: keyOfPage }),
   getVersion: gather(getVersions(deps), optionsOf('getVersion')),
   getWebhookEndpoint: getWebhookEndpoint(deps),
@@ -63,7 +70,9 @@ type Large = {
   readonly publishedVersion?: { readonly content?: object } | null
 }
 
-const fits = (data: object): boolean => Buffer.byteLength(writeJson(data)) <= DATA_BYTES_MAX
+/** What is much too large is not written just to be measured. */
+const fits = (data: object): boolean =>
+  charactersOf(data) <= DATA_BYTES_MAX && Buffer.byteLength(writeJson(data)) <= DATA_BYTES_MAX
 
 type Resource = EventType extends `${infer Name}.${string}` ? Name : never
 const resourceOf = async ({ tenantId, type, ids }: StoredEvent, readers: EventReaders): Promise<object> => {

@@ -1,18 +1,19 @@
 import { DomainFailure, isUnavailable } from './failures.ts'
+import { countThatFit } from './first-that-fit.ts'
 import type { Outcome } from './outcome.ts'
+import { shareLoop } from './share-loop.ts'
 
 /** How calls are gathered into lists. */
 export type GatherOptions<Input> = {
   readonly listLengthMax: number
   readonly listsInFlightMax: number
-  /** Makes lists of one group, so many of each in flight at a time. Otherwise any calls share a list. */
+  /** Whose call it is, such as the tenant's. If the calls that wait do not fit into one list, groups take turns. */
   readonly groupOf?: (input: Input) => string
+  /** Makes lists of one group, so many of each in flight at a time. Otherwise any calls share a list. */
   readonly groupListsMax?: number
   /** Of all members of a list together; a heavier member goes alone. */
   readonly listWeightMax?: number
   readonly weightOf?: (input: Input) => number
-  /** Answers handed out at a time, so that what their callers do with them delays nobody else. */
-  readonly answersAtOnceMax?: number
   /** Inputs with the same key share a member, and its answer. For reads only. */
   readonly dedupeKey?: (input: Input) => string
   readonly observer?: GatherObserver | undefined
@@ -25,7 +26,7 @@ export type GatherObserver = {
 /** One member of a list. All of its callers wait for the same promise. */
 type Member<Input, Answer> = PromiseWithResolvers<Answer> & { readonly input: Input; callers: number }
 
-/** With groups, a list that takes longer leaves its place to another one: its group may live where nothing answers. */
+/** A list of one group that takes longer leaves its place to another one: its group may live where nothing answers. */
 const SLOW_MS = 250
 
 /**
@@ -44,8 +45,7 @@ export const gather = <Input, Answer>(
   const { listLengthMax, listsInFlightMax, dedupeKey, observer }: GatherOptions<Input> = Object(options)
   if (typeof run !== 'function' || !(listLengthMax >= 1 && listsInFlightMax >= 1))
     throw new TypeError('gather needs a function, and listLengthMax and listsInFlightMax of at least 1.')
-  const { listWeightMax = Infinity, weightOf = () => 0, answersAtOnceMax = Infinity } = options
-  const { groupOf, groupListsMax = listsInFlightMax } = options
+  const { listWeightMax = Infinity, weightOf = () => 0, groupOf = () => '', groupListsMax } = options
   let pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
   const inFlight = new Set<readonly Member<Input, Answer>[]>()
@@ -55,18 +55,27 @@ export const gather = <Input, Answer>(
   let starting = false
 
   /** How many of these one list takes. */
-  const lengthOf = (members: readonly Member<Input, Answer>[]): number => {
-    let weight = 0
-    const tooMany = members.findIndex(({ input }, i) => {
-      weight += weightOf(input)
-      return i === listLengthMax || (i > 0 && weight > listWeightMax)
+  const lengthOf = (members: readonly Member<Input, Answer>[]): number =>
+    countThatFit(members.slice(0, listLengthMax), ({ input }) => weightOf(input), listWeightMax)
+
+  /** The first call of each group, then the second of each, and so on. */
+  const inTurns = (members: readonly Member<Input, Answer>[]): Member<Input, Answer>[] => {
+    const counts = new Map<string, number>()
+    const ranked = members.map((member) => {
+      const group = groupOf(member.input)
+      const rank = (counts.get(group) ?? 0) + 1
+      counts.set(group, rank)
+      return { member, rank }
     })
-    return tooMany < 0 ? members.length : tooMany
+    return ranked.sort((a, b) => a.rank - b.rank).map(({ member }) => member)
   }
 
-  /** With groups: of the one that has waited longest of those that have room for one more list, if any. */
+  /** If lists are of one group: of the one that has waited longest of those that have room for one more list, if any. */
   const takeList = (): readonly Member<Input, Answer>[] => {
-    if (groupOf === undefined) return pending.splice(0, lengthOf(pending))
+    if (groupListsMax === undefined) {
+      if (lengthOf(pending) < pending.length) pending = inTurns(pending)
+      return pending.splice(0, lengthOf(pending))
+    }
     const busy = [...inFlight].map(([first]) => first && groupOf(first.input))
     const groups = [...Map.groupBy(pending, ({ input }) => groupOf(input))]
     const isFree = (group: string) => busy.filter((other) => other === group).length < groupListsMax
@@ -89,7 +98,7 @@ export const gather = <Input, Answer>(
         slow.add(list)
         startSoon()
       }
-      const timer = groupOf && setTimeout(leavePlace, SLOW_MS)
+      const timer = groupListsMax === undefined ? undefined : setTimeout(leavePlace, SLOW_MS)
       const answered = answer(list).catch((why) => {
         for (const { reject } of list) reject(why)
       })
@@ -121,7 +130,9 @@ export const gather = <Input, Answer>(
       return
     }
     for (const [i, member] of list.entries()) {
-      if (i > 0 && i % answersAtOnceMax === 0) await new Promise(setImmediate)
+      // While the loop is busy with large answers, the next ones stay here, and no other list of reads begins.
+      const busy = dedupeKey && i > 0 && shareLoop(groupOf(member.input))
+      if (busy) await busy
       const outcome = outcomes[i] as Outcome<Answer>
       if (outcome instanceof DomainFailure) member.reject(outcome)
       else member.resolve(outcome)

@@ -12,8 +12,18 @@ export type PageGroupDeps = Pick<Needs<'pageGroups'>, 'store'> & { readonly sees
 /** Reads one page group. Refuses `page_group_not_found`. */
 export const getPageGroup =
   (deps: PageGroupDeps) =>
-  async (want: PageGroupRead): Promise<ReadPageGroup> =>
-    readPageGroupOf(await existingPageGroup(deps, want))
+  async (want: PageGroupRead): Promise<ReadPageGroup> => {
+    const group = await existingPageGroup(deps, want)
+    return { pageGroup: pageGroupOf(group), revision: group.revision }
+  }
+
+/** The same by a read that sees deleted groups. Refuses `page_group_not_found`. */
+export const getOpenPageGroup =
+  (read: (want: PageGroupRead) => Promise<ReadPageGroup>) =>
+  async (want: PageGroupRead): Promise<ReadPageGroup> => {
+    const found = await read(want)
+    return found.pageGroup.status === 'deleted' ? pageGroupNotFound() : found
+  }
 
 /** Refuses `page_group_not_found`. */
 export const existingPageGroup = async (
@@ -23,11 +33,6 @@ export const existingPageGroup = async (
   const found = await store.pageGroups.find({ tenantId, pageGroupId })
   return found === null || (found.status === 'deleted' && !seesDeleted) ? pageGroupNotFound() : found
 }
-
-export const readPageGroupOf = (group: FoundPageGroup): ReadPageGroup => ({
-  pageGroup: pageGroupOf(group),
-  revision: group.revision,
-})
 
 type JsonField = 'actions' | 'footerLinks' | 'scripts'
 /** A page group as a store reads it: its JSON may still be a plain text. */

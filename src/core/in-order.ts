@@ -1,10 +1,15 @@
 import { isUnavailable } from './failures.ts'
+import { countThatFit } from './first-that-fit.ts'
 import { asOutcome, type Outcome, runValid } from './outcome.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 export const LIST_LENGTH_MAX = 200
+/** Of the inputs of one list together: they are prepared at once. */
+const LIST_WEIGHT_MAX = 1_048_576
 
 type Steps<Input, Item, Answer> = {
+  /** In characters: what it costs to prepare. */
+  readonly weightOf?: (input: Input) => number
   /** Checks one input. Its failure is its answer. */
   readonly prepare: (input: Input) => Item | Promise<Item>
   /** A use case for many at once. */
@@ -20,13 +25,14 @@ type Steps<Input, Item, Answer> = {
  */
 export const inOrder = async <Input, Item, Answer>(
   inputs: readonly Input[],
-  { prepare, run, beforeList = () => undefined }: Steps<Input, Item, Answer>,
+  { weightOf = () => 0, prepare, run, beforeList = () => undefined }: Steps<Input, Item, Answer>,
 ): Promise<readonly (Answer | Error)[]> => {
   const answers: (Answer | Error)[] = []
   let oneByOne = 0
   while (answers.length < inputs.length) {
     const length = oneByOne-- > 0 ? 1 : LIST_LENGTH_MAX
-    const list = inputs.slice(answers.length, answers.length + length)
+    const next = inputs.slice(answers.length, answers.length + length)
+    const list = next.slice(0, countThatFit(next, weightOf, LIST_WEIGHT_MAX))
     try {
       // Others are heard in between, also where the database never makes anybody wait.
       await new Promise(setImmediate)

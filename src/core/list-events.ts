@@ -4,6 +4,7 @@ import type { eventData } from './event-data.ts'
 import { refuse } from './failures.ts'
 import type { StoredEvent } from './ports/events.ts'
 import type { Needs } from './ports/store.ts'
+import { shareLoop } from './share-loop.ts'
 import { afterCursor, cursorAt, invalidCursor, ROWS_LOOKED_AT_MAX, SLICE_BYTES_MAX } from './slices.ts'
 
 /** Which slice of the feed of a tenant to read. */
@@ -34,6 +35,7 @@ export const listEvents =
     const matching: StoredEvent[] = []
     const rowsMax = types ? ROWS_AT_ONCE : limit
     for (let looked = 0; looked < ROWS_LOOKED_AT_MAX && matching.length < limit; looked += rowsMax) {
+      await shareLoop(tenantId)
       const found = await store.events.list({ tenantId, afterSequence: position, limit: rowsMax })
       last = found.last
       const next = found.rows[0]?.sequence ?? last + 1
@@ -68,7 +70,9 @@ const thatFit = async (events: readonly StoredEvent[], dataOf: Deps['dataOf']): 
   let bytes = 0
   while (items.length < events.length) {
     const some = events.slice(items.length, items.length + DATA_AT_ONCE)
-    for (const item of await Promise.all(some.map(eventOf(dataOf)))) {
+    const read = await Promise.all(some.map(eventOf(dataOf)))
+    await shareLoop(events[0]?.tenantId ?? '')
+    for (const item of read) {
       bytes += Buffer.byteLength(writeJson(item)) + 1
       if (bytes > SLICE_BYTES_MAX) return items
       items.push(item)

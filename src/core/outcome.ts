@@ -1,4 +1,5 @@
 import { DomainFailure } from './failures.ts'
+import { eachInTurn } from './share-loop.ts'
 
 /** The result for one member of a list: its answer or its failure. One member's failure never affects another. */
 export type Outcome<Answer> = Answer | DomainFailure
@@ -17,6 +18,12 @@ export const asOutcome = (why: unknown): DomainFailure => {
   if (why instanceof DomainFailure) return why
   throw why
 }
+
+/** A read of one as a read of many. One's failure never affects another. */
+export const manyOf =
+  <Want extends { readonly tenantId: string }, Answer>(read: (want: Want) => Promise<Answer>) =>
+  async (wants: readonly Want[]): Promise<Outcome<Answer>[]> =>
+    Promise.all(await eachInTurn(wants, (want) => read(want).catch(asOutcome)))
 
 /** Decides each member of a list. One that has failed before keeps its failure. */
 export const attemptEach = <One, Answer>(

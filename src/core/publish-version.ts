@@ -1,6 +1,7 @@
 import { changeAndRead, type PageDeps, type PageWrite, requireActiveGroup } from './change-page.ts'
 import { refuse, versionNotFound } from './failures.ts'
 import type { ReadPage } from './get-page.ts'
+import type { StoredPageWithVersions } from './ports/pages.ts'
 import type { Needs } from './ports/store.ts'
 import type { VersionWant } from './ports/versions.ts'
 import { statusAfter } from './version-states.ts'
@@ -20,9 +21,10 @@ export const publishVersion =
       const { status, computedName } = found ?? versionNotFound()
       if (statusAfter(status, 'publish') === null)
         refuse('version_not_ready', `The version is \`${status}\` and cannot be published.`)
-      if (page.published?.versionId === versionId) return null
+      if (page.published?.versionId === versionId) return holdBack(page)
+      const automaticAfter = page.latest.versionId
       const event = 'page_version.published'
-      return { publishedVersionId: versionId, computedName, publishes: true, event }
+      return { publishedVersionId: versionId, automaticAfter, computedName, publishes: true, event }
     })
 
 /**
@@ -32,6 +34,12 @@ export const publishVersion =
 export const unpublishPage =
   (deps: PageDeps) =>
   (want: PageWrite): Promise<ReadPage> =>
-    changeAndRead(deps, want, ({ published, latest: { computedName } }) =>
-      published === null ? null : { publishedVersionId: null, computedName, event: 'page.unpublished' },
-    )
+    changeAndRead(deps, want, (page) => {
+      if (page.published === null) return holdBack(page)
+      const { versionId: automaticAfter, computedName } = page.latest
+      return { publishedVersionId: null, automaticAfter, computedName, event: 'page.unpublished' }
+    })
+
+/** A hand beats the publisher: even if the pointer is right already, what was requested before must not move it later. */
+const holdBack = ({ published, automaticAfter, latest: { versionId } }: StoredPageWithVersions) =>
+  [published?.versionId, automaticAfter].includes(versionId) ? null : { automaticAfter: versionId }

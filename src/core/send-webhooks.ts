@@ -29,6 +29,8 @@ const LIST_LENGTH_MAX = 32
 const SWEEP_MAX = 500
 /** A claim starts attempts for this long, so that changes of its endpoint count soon. */
 const CLAIM_MS = 2_000
+/** After an address was refused: then any process may claim the endpoint, and another one may have other settings. */
+const REFUSED_MS = 10_000
 /** Outlives that, the last attempt, and some statements. */
 const LEASE_MS = 45_000
 /** What began before an endpoint was deleted may give it deliveries for so long. They are swept before it is removed. */
@@ -131,10 +133,12 @@ export const sendWebhooks = (deps: Deps) => {
           const answer = await attempt(secrets, url, next.event, stop)
           if (stop.aborted && !answer?.status) return
           const now = clock()
-          results.push(
-            answer ? deliveryAfter(next, answer, now, random()) : deliveryUnsent(next, now, UNREAD),
-          )
-          if (answer === null) continue
+          if (answer === null || answer.isRefused) {
+            results.push(deliveryUnsent(next, now, answer?.error ?? UNREAD))
+            if (answer) restMs = REFUSED_MS
+            continue
+          }
+          results.push(deliveryAfter(next, answer, now, random()))
           health = healthAfter(health, answer, now)
           reason ??= disabledReason(health, answer, now)
           restMs = Math.max(restMs, restMsAsked(answer))

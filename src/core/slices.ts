@@ -1,8 +1,10 @@
 import { writeJson } from '../json/write-json.ts'
 import type { SliceQuery } from '../shapes/slice.ts'
 import { refuse } from './failures.ts'
+import { countThatFit } from './first-that-fit.ts'
 import { attemptEach, type Outcome, runValid } from './outcome.ts'
 import type { LookedAt, SliceWant } from './ports/world.ts'
+import { eachInTurn } from './share-loop.ts'
 
 /** Of the JSON of one slice's items. A single item may be larger. */
 export const SLICE_BYTES_MAX = 1_048_576
@@ -51,9 +53,12 @@ export const slicesOf = <Query extends Listing, Row, Item extends object>(list: 
   }
 
   return (queries: readonly Query[]): Promise<readonly Outcome<Slice<Item>>[]> =>
-    runValid(attemptEach(queries, wantOf), async (wants) =>
-      attemptEach(await find(wants), (found, i) => sliceOf(wants[i] as Query, found)),
-    )
+    runValid(attemptEach(queries, wantOf), async (wants) => {
+      const found = await find(wants)
+      const sliceAt = (want: Query, i: number) =>
+        attemptEach(found.slice(i, i + 1), (one) => sliceOf(want, one))
+      return (await eachInTurn(wants, sliceAt)).flat()
+    })
 }
 
 /** The first items, as many as are together no larger than one slice may be; always at least one. */
@@ -61,12 +66,8 @@ const thatFit = <Item extends object>(items: Item[]): Item[] => {
   const characters = items.reduce((sum, item) => sum + charactersOf(item), 0)
   // Nearly always: then nothing is written just to be measured.
   if (JSON_BYTES_MAX * characters + NAMES_BYTES_MAX * items.length <= SLICE_BYTES_MAX) return items
-  let bytes = 0
-  const tooMany = items.findIndex((item, i) => {
-    bytes += Buffer.byteLength(writeJson(item)) + 1
-    return i > 0 && bytes > SLICE_BYTES_MAX
-  })
-  return tooMany < 0 ? items : items.slice(0, tooMany)
+  const bytesOf = (item: Item) => Buffer.byteLength(writeJson(item)) + 1
+  return items.slice(0, countThatFit(items, bytesOf, SLICE_BYTES_MAX))
 }
 
 /** Of one character: `\u0001`. */

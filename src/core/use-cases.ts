@@ -4,7 +4,7 @@ import { createVersion } from './create-version.ts'
 import { listDeliveries, replayDeliveries, retryDelivery, testWebhookEndpoint } from './deliveries.ts'
 import { eventData, eventReaders } from './event-data.ts'
 import { type GatherObserver, gather } from './gather.ts'
-import { getPageGroup } from './get-page-group.ts'
+import { getOpenPageGroup } from './get-page-group.ts'
 import { LIST_LENGTH_MAX } from './in-order.ts'
 import { getErasure, listErasures } from './list-erasures.ts'
 import { getEvent, listEvents } from './list-events.ts'
@@ -26,12 +26,9 @@ import { updateProspect } from './update-prospect.ts'
 import * as endpoints from './webhook-endpoints.ts'
 import { createTurns } from './write-in-turn.ts'
 
-/**
- * Pages and slices may each be as large as a body. Only so many are answered in one turn of the event loop: writing 1 MiB
- * of JSON takes milliseconds.
- */
-const PAGES = { listLengthMax: 64, answersAtOnceMax: 16, dedupeKey: JSON.stringify }
-const SLICES = { listLengthMax: 32, answersAtOnceMax: 4, dedupeKey: JSON.stringify }
+/** Pages and slices may each be as large as a body, a page group four times as large. */
+const PAGES = { listLengthMax: 64, dedupeKey: JSON.stringify }
+const SLICES = { listLengthMax: 32, dedupeKey: JSON.stringify }
 const LIST_CHARACTERS_MAX = 4_194_304
 
 export type UseCaseSettings = {
@@ -64,7 +61,8 @@ export const composeUseCases = (deps: Deps) => {
     listLengthMax: LIST_LENGTH_MAX,
     listsInFlightMax,
     listWeightMax: LIST_CHARACTERS_MAX,
-    ...(tenantListsMax !== undefined && { groupOf: tenantOf, groupListsMax: tenantListsMax }),
+    groupOf: tenantOf,
+    ...(tenantListsMax !== undefined && { groupListsMax: tenantListsMax }),
     observer: observerOf?.(operation),
   })
   const readOne = (operation: string) => ({ ...options(operation), ...PAGES })
@@ -98,7 +96,7 @@ export const composeUseCases = (deps: Deps) => {
     listProspectLogs: gather(listProspectLogs(deps), readSlices('listProspectLogs')),
     listPageGroups: gather(listPageGroups(deps), readSlices('listPageGroups')),
     createPageGroup: createPageGroup(deps),
-    getPageGroup: getPageGroup(deps),
+    getPageGroup: getOpenPageGroup(readers.getPageGroup),
     updatePageGroup: updatePageGroup(turning),
     deletePageGroup: deletePageGroup(turning),
     listPages: gather(listPages(deps), readSlices('listPages')),

@@ -1,4 +1,5 @@
 import type { DeliveryResult, DueDelivery, StoredEndpoint, WebhookAnswer } from './ports/webhooks.ts'
+import type { Timestamp } from './ports/world.ts'
 import { DAY_MS, isoTime } from './times.ts'
 
 const MINUTE_MS = 60_000
@@ -10,6 +11,8 @@ const RETRY_MS = [
 ]
 /** Each pause is so much shorter or longer at random. */
 const SPREAD = 0.2
+/** No schedule goes further: a later attempt was planned by a clock that was far ahead, and is due. */
+export const latestAttemptAt = (now: Timestamp): Timestamp => isoTime(Date.parse(now) + 30 * HOUR_MS)
 /** An endpoint that has failed so often in a row rests, and is then probed. */
 const FAILURES_UNTIL_REST = 5
 export const REST_MS = MINUTE_MS

@@ -1,5 +1,6 @@
 import { untilRecorded } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
+import { shareLoop } from './share-loop.ts'
 
 /** Which revisions of a page or page group a change is for. Undefined: whatever it has. */
 export type IfRevision = { readonly ifRevision?: readonly number[] | undefined }
@@ -24,7 +25,7 @@ export type Turns = { readonly inTurn?: ReturnType<typeof createTurns> }
  * Loads a page or page group and writes, again if somebody else changed it meanwhile. Refuses `precondition_failed`, with
  * the present revision, unless the change is for this one.
  */
-export const writeInTurn = <Found extends { readonly revision: number }, Answer>(
+export const writeInTurn = <Found extends { readonly tenantId: string; readonly revision: number }, Answer>(
   { inTurn = (_, work) => work() }: Turns,
   id: string,
   { ifRevision }: IfRevision,
@@ -37,6 +38,7 @@ export const writeInTurn = <Found extends { readonly revision: number }, Answer>
       const { revision } = found
       if (ifRevision?.includes(revision) === false)
         refuse('precondition_failed', `The revision is now ${revision}.`, { revision })
+      await shareLoop(found.tenantId)
       return write(found)
     }),
   )

@@ -33,9 +33,11 @@ export type ApiOptions = Optional<ApiSettings> &
 
 /**
  * The operations over a store, with keys, limits and problem documents, as a function: a request in, a response
- * out. It neither migrates the store nor publishes, and others erase: see `prospect-pages/publisher`.
+ * out. It neither migrates the store nor completes what it accepts: see `startBackground` of `prospect-pages/publisher`.
+ *
+ * `close` stops listening to the store, which stays open. Only a program that makes many over one store needs it.
  */
-export const createApi = (options: ApiOptions): Api => {
+export const createApi = (options: ApiOptions): Api & { readonly close: () => void } => {
   const {
     store,
     clock = Date.now,
@@ -44,12 +46,13 @@ export const createApi = (options: ApiOptions): Api => {
     listsInFlightMax = 1,
     tenantListsMax,
     webhooks,
+    background,
     onAnswered = () => {},
     onError = (error: unknown, requestId: string) => console.error(requestId, error),
     ...settings
   } = checkOptions('createApi', options)
   const { api, onSignal } = composeApi({
-    ...{ store, clock, newId, listsInFlightMax, tenantListsMax, onAnswered, onError },
+    ...{ store, clock, newId, background, listsInFlightMax, tenantListsMax, onAnswered, onError },
     settings: withDefaults(settings),
     webhooks: webhookTools(webhooks, clock),
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
@@ -57,8 +60,7 @@ export const createApi = (options: ApiOptions): Api => {
     rawRoutes: docs ? docsRoutes() : [],
     newRequestId: randomUUID,
   })
-  store.watch(onSignal)
-  return api
+  return Object.assign(api, { close: store.watch(onSignal) })
 }
 
 /** The settings of the service, except for those that are given. */

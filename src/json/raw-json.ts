@@ -18,26 +18,65 @@ export const membersOf = (text: string): { members: ReadonlyMap<string, RawJson>
     const nameEnd = endOfString(text, at)
     const begin = skipBlanks(text, text.indexOf(':', nameEnd) + 1)
     const value = endOfValue(text, begin)
-    const name = text.slice(at + 1, nameEnd - 1)
-    // An escaped name is the same name: {"pay\u006coad": …}
-    const unescaped = name.includes('\\') ? JSON.parse(`"${name}"`) : name
-    members.set(unescaped, { rawJson: text.slice(begin, value.end) })
+    members.set(nameIn(text.slice(at, nameEnd)) ?? '', { rawJson: text.slice(begin, value.end) })
     depth = Math.max(depth, value.depth)
     at = value.end
   }
   return { members, depth }
 }
 
-/** The exact text of each element of a JSON array. The text must be well-formed JSON. */
-export const elementsOf = (text: string): readonly string[] => {
+/**
+ * A JSON object in two parts: the exact texts of the elements of the last array under a name, and the object with that
+ * array empty. It is for a text that may be long and is not parsed yet: the text is well-formed if and only if its parts
+ * are. Null if it cannot be, or if it has more than `max` members. `elements` is null without such an array, and ends
+ * after `max` and one.
+ */
+export const splitAt = (text: string, name: string, max: number) => {
+  let found: ReturnType<typeof elementsFrom> = null
+  let at = skipBlanks(text, 0)
+  if (text[at] !== '{') return { elements: null, rest: text[at] === '[' ? '[]' : text }
+  at = skipBlanks(text, at + 1)
+  for (let members = 1; text[at] === '"'; members++) {
+    const nameEnd = endOfString(text, at)
+    const isNamed = nameIn(text.slice(at, nameEnd)) === name
+    at = skipBlanks(text, nameEnd)
+    if (text[at] !== ':' || members > max) return null
+    at = skipBlanks(text, at + 1)
+    const isArray = isNamed && text[at] === '['
+    if (isNamed) found = isArray ? elementsFrom(text, at, max) : null
+    if (isArray && found === null) return null
+    if (isArray && found && found.elements.length > max) return { ...found, rest: '{}' }
+    at = skipBlanks(text, isArray && found ? found.end : endOfValue(text, at).end)
+    if (text[at] !== ',') break
+    at = skipBlanks(text, at + 1)
+  }
+  if (found === null) return { elements: null, rest: text }
+  return { elements: found.elements, rest: `${text.slice(0, found.begin)}[]${text.slice(found.end)}` }
+}
+
+/** The name of a member. An escaped name is the same name: {"pay\u006coad": …} */
+const nameIn = (quoted: string): string | null => {
+  if (!quoted.includes('\\')) return quoted.slice(1, -1)
+  try {
+    return JSON.parse(quoted)
+  } catch {
+    return null
+  }
+}
+
+/** The elements of the array that begins here, and where it ends; null if they are not separated by commas. */
+const elementsFrom = (text: string, begin: number, max: number) => {
   const elements: string[] = []
-  for (let at = skipBlanks(text, text.indexOf('[') + 1); text[at] !== ']'; at = skipBlanks(text, at)) {
-    if (text[at] === ',') at = skipBlanks(text, at + 1)
+  let at = skipBlanks(text, begin + 1)
+  if (text[at] === ']') return { elements, begin, end: at + 1 }
+  for (;;) {
     const { end } = endOfValue(text, at)
     elements.push(text.slice(at, end))
-    at = end
+    at = skipBlanks(text, end)
+    if (text[at] === ']' || elements.length > max) return { elements, begin, end: at + 1 }
+    if (text[at] !== ',') return null
+    at = skipBlanks(text, at + 1)
   }
-  return elements
 }
 
 // Character codes: comparing them allocates no string.
@@ -51,11 +90,12 @@ const skipBlanks = (text: string, from: number): number => {
 }
 
 const endOfString = (text: string, begin: number): number => {
-  for (let quote = text.indexOf('"', begin + 1); ; quote = text.indexOf('"', quote + 1)) {
+  for (let quote = text.indexOf('"', begin + 1); quote > 0; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0
     while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++
     if (backslashes % 2 === 0) return quote + 1
   }
+  return text.length
 }
 
 const endOfValue = (text: string, begin: number): { end: number; depth: number } => {
@@ -72,7 +112,7 @@ const endOfValue = (text: string, begin: number): { end: number; depth: number }
     else if (char === CLOSE_OBJECT || char === CLOSE_ARRAY) open--
     else if (open === 0) return { end: endOfScalar(text, at), depth }
     at++
-  } while (open > 0)
+  } while (open > 0 && at < text.length)
   return { end: at, depth }
 }
 

@@ -1,8 +1,9 @@
-import { randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
-import { lastMigration } from '../adapters/sqlite/open.ts'
+import { DatabaseSync } from 'node:sqlite'
+import { readMigrations } from '../adapters/migrations.ts'
+import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import type { Config } from '../config/config.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 
@@ -23,6 +24,10 @@ export const backUp = (database: Config['database'], file: string) => {
     closeSync(openSync(unfinished, 'wx', 0o600))
     // A single statement sees a single moment, and writers do not wait for it.
     openReadOnly(database.path, (source) => source.prepare('vacuum into ?').run(unfinished))
+    // A server that has the original open recognizes the copy by this number, if it is copied over the original.
+    const unnumbered = new DatabaseSync(unfinished)
+    unnumbered.exec(`pragma user_version = ${randomInt(1, 2 ** 31)}`)
+    unnumbered.close()
     const migration = openReadOnly(unfinished, (copy) => checkCopy(copy, database.path))
     flush(unfinished)
     const { size: bytes } = statSync(unfinished)
@@ -41,7 +46,7 @@ const refuseExisting = (file: string): void => {
 const checkCopy = (copy: DatabaseSync, path: string): number => {
   const fault = findFault(copy)
   if (fault !== null) throw new Error(`${path} is damaged and was not backed up: ${fault}`)
-  const migration = lastMigration(copy)
+  const migration = lastMigration(copy, readMigrations('sqlite'))
   if (migration === 0) throw new Error(`${path} is not a database of prospect-pages.`)
   return migration
 }

@@ -7,7 +7,12 @@ export type Check = {
 }
 
 export const passed = (name: string, detail: string): Check => ({ name, ok: true, detail })
-export const failed = (name: string, detail: string, remedy: string) => ({ name, ok: false, detail, remedy })
+export const failed = (name: string, detail: string, remedy: string) => ({
+  name,
+  ok: false,
+  detail,
+  remedy: /unreleased/.test(detail) ? 'export its data with that version, then use a new database' : remedy,
+})
 
 /** Why something failed, without the codes of Node; some errors have nothing else. */
 export const inWords = ({ message, code }: { message: string; code?: string }): string =>

@@ -35,7 +35,7 @@ const checkDatabase = async (config: Config, thorough: boolean): Promise<readonl
   const { database } = config
   if (database.kind === 'memory')
     return [passed('database', 'memory: everything is lost when the service stops')]
-  const known = readMigrations(database.kind).length
+  const known = readMigrations(database.kind)
   if (database.kind === 'sqlite') return examineSqlite(database.path, known, thorough, config.secretsKey)
   const { examinePostgres } = await import('./examine-postgres.ts') // brings the driver
   return examinePostgres(database.url, known, config)

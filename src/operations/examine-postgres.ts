@@ -1,3 +1,4 @@
+import type { Migration } from '../adapters/migrations.ts'
 import { askOn } from '../adapters/postgres/connect.ts'
 import { lastMigration } from '../adapters/postgres/migrate.ts'
 import { findClusterObstacle, findObstacle } from '../adapters/postgres/obstacle.ts'
@@ -17,7 +18,7 @@ type Settings = Pick<Config, Named>
 /** What can be wrong with PostgreSQL. Connects as the service does. */
 export const examinePostgres = async (
   url: string,
-  migrationsKnown: number,
+  known: readonly Migration[],
   settings: Settings,
   clock: Clock = Date.now,
 ): Promise<readonly Check[]> => {
@@ -26,7 +27,7 @@ export const examinePostgres = async (
   const session = settings.databasePooler ? { prepare: false } : { connection }
   const sql = openPostgres(url, { max: 1, ...session })
   try {
-    return await withTimeout(examine(sql, migrationsKnown, settings, clock), MS_MAX)
+    return await withTimeout(examine(sql, known, settings, clock), MS_MAX)
   } catch (error) {
     const setting = /^DATABASE_DIRECT_URL/.exec((error as Error).message) ?? 'DATABASE_URL'
     const remedy = `check that PostgreSQL runs, and the address, database, role, password and parameters (such as sslmode) in ${setting}`
@@ -36,7 +37,7 @@ export const examinePostgres = async (
   }
 }
 
-const examine = async (sql: Sql, migrationsKnown: number, settings: Settings, clock: Clock) => {
+const examine = async (sql: Sql, known: readonly Migration[], settings: Settings, clock: Clock) => {
   const { databasePooler, databaseDirectUrl: direct, databaseCluster, statementMsMax } = settings
   const obstacle = refused(await findObstacle(askOn(sql), databasePooler, databaseCluster, direct))
   if (obstacle.length > 0) return obstacle
@@ -67,8 +68,8 @@ const examine = async (sql: Sql, migrationsKnown: number, settings: Settings, cl
   const unset = databasePooler ? await findUnset(sql, limits) : []
   const checks = [...cluster, server(found), durability(found), clocks(found, beforeMs, afterMs), ...unset]
   if (found.missing?.includes('schema_migrations')) return [...checks, role(found)]
-  const applied = await lastMigration(askOn(sql))
-  const migrations = checkMigrations(applied, migrationsKnown)
+  const applied = await lastMigration(askOn(sql), known)
+  const migrations = checkMigrations(applied, known.length)
   if (applied === 0) return [...checks, migrations]
   const examined = [...checks, role(found), migrations]
   if (!migrations.ok || found.missing !== null) return examined

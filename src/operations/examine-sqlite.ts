@@ -1,7 +1,8 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { lastMigration } from '../adapters/sqlite/open.ts'
+import type { Migration } from '../adapters/migrations.ts'
+import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { isLost, LOST_REMEDY, lostDetail } from '../adapters/sqlite/place.ts'
 import { orNull } from '../core/or-null.ts'
 import { type Check, checkMigrations, failed, passed } from './check.ts'
@@ -15,7 +16,7 @@ const QUICK_BYTES_MAX = 1_073_741_824
 /** What can be wrong with the embedded database. `thorough` also reads every page of a large file. */
 export const examineSqlite = (
   configuredPath: string,
-  migrationsKnown: number,
+  known: readonly Migration[],
   thorough: boolean,
   secretsKey: Buffer | null,
 ) => {
@@ -27,7 +28,7 @@ export const examineSqlite = (
     return [passed('database', `${path} does not exist yet; serve creates it`), ...places]
   try {
     return openReadOnly(path, (file) => {
-      const migrations = checkMigrations(lastMigration(file), migrationsKnown)
+      const migrations = checkMigrations(lastMigration(file, known), known.length)
       const version = file.prepare('select sqlite_version() as version').get()?.['version']
       const { size } = statSync(path)
       const database = passed('database', `SQLite ${version}, ${path}, ${size} bytes`)
@@ -52,7 +53,8 @@ const nearestFolder = (path: string): string => {
 /** SQLite writes the file and a journal beside it, so both the file and its folder must be writable. */
 const writeAccess = (path: string, folder: string): Check => {
   const places = [folder, path, `${path}-wal`, `${path}-shm`].filter(existsSync)
-  const locked = places.filter((place) => orNull(() => accessSync(place, constants.W_OK)) === null)
+  // In Bun `accessSync` itself returns null.
+  const locked = places.filter((place) => orNull(() => [accessSync(place, constants.W_OK)]) === null)
   if (locked.length === 0) return passed('write access', `this user can write to ${folder}`)
   const remedy = 'run the service as a user that can write there, or change the owner'
   return failed('write access', `this user cannot write to ${locked.join(', ')}`, remedy)

@@ -1,13 +1,14 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { Migration } from '../adapters/migrations.ts'
 import { isBusy } from '../adapters/sqlite/error-codes.ts'
-import { lastMigration } from '../adapters/sqlite/open.ts'
+import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { refuseLost } from '../adapters/sqlite/place.ts'
 import type { Row } from './move.ts'
 import type { Table } from './move-tables.ts'
 
 /** The embedded database that `move` reads. From `lock` to `close` no other process can open it. */
-export const sqliteSource = (path: string, migrationsKnown: number) => {
+export const sqliteSource = (path: string, migrations: readonly Migration[]) => {
   refuseLost(path)
   if (!existsSync(path)) throw new Error(`The source ${path} does not exist.`)
   accessSync(path, constants.W_OK)
@@ -25,10 +26,10 @@ export const sqliteSource = (path: string, migrationsKnown: number) => {
         if (!isBusy(error)) throw error
         throw new Error('Another process has the source open. Stop the server, then move.')
       }
-      const applied = lastMigration(file)
-      if (applied !== migrationsKnown)
+      const applied = lastMigration(file, migrations)
+      if (applied !== migrations.length)
         throw new Error(
-          `The source has migration ${applied} of ${migrationsKnown}. Run prospect-pages migrate on it with this release first.`,
+          `The source has migration ${applied} of ${migrations.length}. Run prospect-pages migrate on it with this release first.`,
         )
     },
     count: (table: Table): number =>

@@ -21,7 +21,7 @@ export type Moved = { readonly rows: number; readonly tables: Readonly<Record<st
 
 /** Copies an embedded database, which no other process may have open, into an empty PostgreSQL database. */
 export const moveToPostgres = async (path: string, url: string, onProgress: OnProgress, warn: Warn) => {
-  const source = sqliteSource(path, readMigrations('sqlite').length)
+  const source = sqliteSource(path, readMigrations('sqlite'))
   const target = postgresTarget(url, readMigrations('postgres'), warn)
   try {
     return await move(source, target, onProgress)

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { anyObject, asSent, rawObject } from './json.ts'
+import { anyObject, rawObject } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, dateTime, described, documented, id, optional, text, timestamp } from './text.ts'
 
@@ -83,12 +83,12 @@ export type ProspectLogQuery = v.InferOutput<typeof ProspectLogQuery>
 /** Answer of both lists of activities. */
 export const ProspectLogSlice = v.object(sliceOf(ProspectLog))
 export type ProspectLogSlice = v.InferOutput<typeof ProspectLogSlice>
-const ITEMS_MAX = 1_000
+export const ITEMS_MAX = 1_000
 
 /** Body of `POST /v0/prospect_logs/batch`. Each item is checked separately, by `NewProspectLog`. */
 export const ProspectLogBatch = v.object({
   items: v.pipe(
-    documented(v.array(v.unknown()), {
+    documented(v.array(v.string()), {
       type: 'array',
       items: { $ref: '#/components/schemas/NewProspectLog' },
       minItems: 1,
@@ -96,7 +96,6 @@ export const ProspectLogBatch = v.object({
     }),
     v.check(({ length }) => length >= 1 && length <= ITEMS_MAX, 'must have 1 to 1,000 items'),
     v.description('Stored in this order. Each is checked separately and has its own result.'),
-    v.transform(asSent),
   ),
 })
 

@@ -33,7 +33,6 @@ const setting = (
   const worker = workInBackground(
     {
       store: { watch },
-      restMs,
       onError: (error) => errors.push(error),
       onStep: () => {
         steps++
@@ -43,6 +42,7 @@ const setting = (
       {
         signal: 'events',
         pollMs,
+        restMs,
         stepWith: (onError) => async (stop, woken) => {
           rounds.push(stop)
           return (await works.shift()?.({ stop, woken, onError })) ?? false
@@ -189,8 +189,8 @@ t.test('an onError that throws ends neither the work nor its stop', async (t) =>
     throw new Error('a bug of the hook')
   }
   const stepWith = () => () => Promise.reject(new Error('away'))
-  const worker = workInBackground({ store: { watch: createListeners().add }, restMs: 1, onError }, [
-    { signal: 'events', pollMs: NEVER_MS, stepWith },
+  const worker = workInBackground({ store: { watch: createListeners().add }, onError }, [
+    { signal: 'events', pollMs: NEVER_MS, restMs: 1, stepWith },
   ])
   worker.start()
   await settled()
@@ -268,11 +268,10 @@ t.test('nor is a step of one job while another job is failing', async (t) => {
   const worker = workInBackground(
     {
       store: { watch: createListeners().add },
-      restMs: 1,
       onError: () => done.push('error'),
       onStep: () => done.push('works'),
     },
-    [failing, working].map((stepWith) => ({ signal: 'events', pollMs: NEVER_MS, stepWith })),
+    [failing, working].map((stepWith) => ({ signal: 'events', pollMs: NEVER_MS, restMs: 1, stepWith })),
   )
   t.teardown(worker.stop)
   worker.start()

@@ -85,6 +85,17 @@ const sharedTests = (t: Test, kind: 'sqlite' | 'postgres', newEmpty: (t: Test) =
     t.equal(await schema(), before)
   })
 
+  t.test('a database whose migrations had another text is refused', async (t) => {
+    const { open } = await newEmpty(t)
+    await open(
+      t,
+      ours.map((migration) => ({ ...migration, sql: `${migration.sql} ` })),
+    ).migrate()
+    const detail = /made by an unreleased version .*another form of 0001_init\.sql/
+    await t.rejects(open(t).migrate(), detail)
+    await t.rejects(open(t).ready(), detail)
+  })
+
   t.test('a migration that fails leaves the database as it was, an empty one empty', async (t) => {
     const { open, schema } = await newEmpty(t)
     const empty = await schema()

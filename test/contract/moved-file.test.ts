@@ -1,4 +1,13 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -6,6 +15,7 @@ import { readMigrations } from '../../src/adapters/migrations.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import type { Store } from '../../src/core/ports/store.ts'
+import { backUp } from '../../src/operations/backup.ts'
 import { sqliteSource } from '../../src/operations/move-from-sqlite.ts'
 import { until } from '../support/program.ts'
 import { addTenant, someClaim } from '../support/rows.ts'
@@ -108,6 +118,24 @@ t.test(
   },
 )
 
+t.test('a file overwritten in place keeps what was copied over it, journal or not', async (t) => {
+  for (const ends of [[], ['-wal', '-shm']]) {
+    const { path, elsewhere, openStore } = setting(t)
+    const store = await openStore()
+    await addTenant(store)
+    backUp({ kind: 'sqlite', path }, elsewhere)
+    await addTenant(store)
+    const copy = readFileSync(elsewhere)
+    writeFileSync(path, copy)
+    for (const end of ends) rmSync(path + end)
+    await refuses(t, store)
+    await t.rejects(store.tenants.list('', 1), { kind: 'unavailable' } as never)
+    await store.close()
+    t.ok(copy.equals(readFileSync(path)))
+    t.notOk(existsSync(`${path}-wal`), 'nothing would be applied to it')
+  }
+})
+
 t.test(
   'a journal whose file is missing is neither applied nor deleted, until the file is back',
   async (t) => {
@@ -117,7 +145,7 @@ t.test(
     cpSync(`${path}-wal`, `${elsewhere}-wal`)
     const detail = /elsewhere\.db is missing, but its journal .*-wal is there: put the file back, or move/
     await t.rejects(openStore(elsewhere), detail)
-    t.throws(() => sqliteSource(elsewhere, 1), detail)
+    t.throws(() => sqliteSource(elsewhere, readMigrations('sqlite')), detail)
     t.notOk(existsSync(elsewhere))
     t.ok(journal.equals(readFileSync(`${elsewhere}-wal`)))
     cpSync(path, elsewhere)

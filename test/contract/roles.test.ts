@@ -82,7 +82,7 @@ t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t
           (table) => `delete from ${table}`,
         ),
         'delete from schema_migrations',
-        'insert into schema_migrations (number, name) values (99, $$x$$)',
+        'insert into schema_migrations (number, name, checksum) values (99, $$x$$, $$$$)',
         'update api_keys set tenant_id = tenant_id',
         'update api_keys set key_hash = key_hash',
         'update api_keys set scopes = scopes',

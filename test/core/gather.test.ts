@@ -89,7 +89,8 @@ t.test('as many lists are in flight as allowed', async (t) => {
 })
 
 /** `a1` is of group a. */
-const BY_GROUP = { groupOf: (input: string) => input[0] ?? '', listsInFlightMax: 3 }
+const groupOf = (input: string) => input[0] ?? ''
+const BY_GROUP = { groupOf, listsInFlightMax: 3, groupListsMax: 3 }
 
 t.test('with groups each list is of one, oldest call first, and nobody is lost', async (t) => {
   const { call, lists } = setting(upper, BY_GROUP)
@@ -147,6 +148,22 @@ t.test('with groups all lists together are no more than may be, and none is too 
   }
   t.strictSame(await answers, ['A1', 'A2', 'A3', 'B1', 'C1'])
   t.strictSame(lists.slice(2), [['b1'], ['c1']])
+})
+
+t.test('calls that do not fit into one list take turns by group', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { groupOf, listLengthMax: 2 })
+  const answers = Promise.all(['a1', 'a2', 'a3', 'a4', 'b1', 'c1'].map(call))
+  for (let list = 0; list < 3; list++) {
+    await settled()
+    letGo()
+  }
+  t.strictSame(await answers, ['A1', 'A2', 'A3', 'A4', 'B1', 'C1'])
+  t.strictSame(lists, [
+    ['a1', 'b1'],
+    ['c1', 'a2'],
+    ['a3', 'a4'],
+  ])
 })
 
 t.test('a list is no longer than may be, and nobody is lost', async (t) => {
@@ -248,22 +265,6 @@ t.test('a list is no heavier than may be; what is heavier than that goes alone',
     inputs.map((input) => input.toUpperCase()),
   )
   t.strictSame(lists, [['aa', 'bbb'], ['c'], ['dddddddd'], ['e', ''], ['fffff']])
-})
-
-t.test('answers are handed out a few at a time', async (t) => {
-  const { call } = setting(upper, { answersAtOnceMax: 2 })
-  let turn = 0
-  const answeredIn = async (input: string) => {
-    await call(input)
-    return turn
-  }
-  const turns = ['a', 'b', 'c', 'd', 'e'].map(answeredIn)
-  for (; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
-  const [first = 0, ...others] = await Promise.all(turns)
-  t.strictSame(
-    others.map((other) => other - first),
-    [0, 1, 1, 2],
-  )
 })
 
 t.test('equal calls fail together', async (t) => {

@@ -228,13 +228,18 @@ t.test('a page group that is requested again is created once', async (t) => {
   const reordered = { idempotencyKey: 'k', pageContext: 'x', title: 'Offers', name: 'offers', tenantId }
   t.strictSame(await create(reordered), { ...first, replayed: true })
   const { pageGroupId } = first.pageGroup
+  it.clock.advance(1_000)
+  await it.updateGroup(pageGroupId, { title: 'Changed' })
+  t.strictSame(await create(keyed), { ...first, replayed: true }, 'also after a change')
+  await deletePageGroup(it)({ tenantId, pageGroupId })
+  t.strictSame(await create(keyed), { ...first, replayed: true }, 'and after it was deleted')
   for (const other of [{ title: 'Sales' }, { pageContext: null }, { actions: { rawJson: '[1]' } }])
     t.match(await noOf(create({ ...keyed, ...other })), {
       kind: 'idempotency_key_reused',
       facts: { pageGroupId },
     })
   t.equal((await create({ ...keyed, tenantId: strangerId })).replayed, false, 'it counts for one tenant')
-  t.equal((await it.listGroups({ tenantId, limit: 20 })).items.length, 1)
+  t.equal((await it.listGroups({ tenantId, limit: 20 })).items.length, 0)
 })
 
 t.test('a page has at most 1,000 versions', async (t) => {
@@ -392,6 +397,32 @@ t.test(
   },
 )
 
+t.test('a version requested before somebody published or unpublished becomes ready', async (t) => {
+  for (const by of ['rollback', 'publishing what is published', 'unpublishing']) {
+    const { firstId, newVersion, publish, publisher, read, readyVersion, unpublish, version } =
+      await published()
+    if (by === 'rollback') await publish(await readyVersion())
+    const { versionId } = (await newVersion({ publish: true })).version
+    await newVersion()
+    const act = by === 'unpublishing' ? unpublish : () => publish(firstId)
+    const after = await act()
+    t.strictSame((await act()).revision, after.revision, 'done again it changes nothing')
+    await publisher(null)()
+    t.equal((await version(versionId)).status, 'ready', by)
+    t.strictSame((await read()).publishedVersion, after.page.publishedVersion)
+    const later = (await newVersion({ publish: true })).version
+    await publisher(null)()
+    t.equal((await read()).publishedVersion?.versionId, later.versionId, 'a later one is published')
+  }
+})
+
+t.test('a page that was unpublished before its first version was done stays unpublished', async (t) => {
+  const { publisher, read, unpublish } = await setting()
+  await unpublish()
+  await publisher(null)()
+  t.match(await read(), { publishedVersion: null, latestVersion: { status: 'ready' } })
+})
+
 t.test(
   'several versions of a page are published in the order in which they end, but only forwards',
   async (t) => {
@@ -417,6 +448,26 @@ t.test(
     )
   },
 )
+
+t.test('the event of a change names a version only if it was published', async (t) => {
+  const { readyVersion, store, want, ...it } = await published()
+  const versionId = await readyVersion()
+  const events: unknown[] = []
+  const change: typeof store.pages.change = (changed, eventsOf) => {
+    for (const { type, ids } of eventsOf?.() ?? []) events.push([type, ids])
+    return store.pages.change(changed, eventsOf)
+  }
+  const deps = { ...it, store: { ...store, pages: { ...store.pages, change } } }
+  await updatePage(deps)({ ...want, customName: 'Mine' })
+  await publishVersion(deps)({ ...want, versionId })
+  await unpublishPage(deps)(want)
+  const { tenantId, ...ids } = want
+  t.strictSame(events, [
+    ['page.updated', ids],
+    ['page_version.published', { ...ids, versionId }],
+    ['page.unpublished', ids],
+  ])
+})
 
 t.test('nothing becomes of a page that is deleted while its publisher works', async (t) => {
   const { group, publisher, read, remove, ...it } = await setting()

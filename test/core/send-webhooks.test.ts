@@ -135,6 +135,28 @@ t.test('what is due is sent, with its body and the secret of its endpoint', asyn
   ])
 })
 
+t.test(
+  'an address that this process must not call is no failure, and another process delivers',
+  async (t) => {
+    const { answers, became, clock, countOf, endpoint, happen, newSender, run, sent, statuses } =
+      await setting()
+    await happen(9)
+    answers.set('https://0', () => ({ ...failing(null), isRefused: true }))
+    for (let i = 0; i < 20; i++) {
+      await run()
+      clock.advance(6 * DAY)
+    }
+    t.match(await endpoint(), { status: 'enabled', failures: 0, failingSince: null })
+    t.strictSame(became, [])
+    t.equal(sent.length, 20 * 4, 'a few at a time')
+    const refused = { attempts: 0, lastStatus: null, lastError: 'It answered null.' }
+    t.match((await statuses()).get('pending'), Array(9).fill(refused))
+    answers.clear()
+    await run(newSender())
+    t.equal(await countOf('delivered'), 9)
+  },
+)
+
 t.test('many are sent by one claim, each once', async (t) => {
   const { happen, run, sent, countOf } = await setting()
   await happen(100)

@@ -39,8 +39,10 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
     t.match((await diagnosed(t, env)).failed, [{ name: 'migrations', detail: /^0 of/, remedy: /migrate/ }])
     t.strictSame([...(await run("select 1 from pg_tables where schemaname = 'public'"))], [])
     await answerOf(['migrate'], env)
-    await run("insert into schema_migrations (number, name) values (99, '0099_later.sql')")
+    await run("insert into schema_migrations values (99, '0099_later.sql', now(), '')")
     t.match((await diagnosed(t, env)).failed, [{ name: 'migrations', remedy: /install the release/ }])
+    await run('alter table schema_migrations drop column checksum')
+    t.match((await diagnosed(t, env)).failed, [{ detail: /unreleased version/, remedy: /^export its data/ }])
   })
 
   t.test('an unreachable database is reported without the password', async (t) => {
@@ -93,7 +95,7 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
     t.strictSame(served.failed, [])
     t.match(served.named('role'), { detail: 'prospect_pages has the privileges that serving needs' })
     const columns =
-      'custom_name, computed_name, published_version_id, latest_version_id, revision, updated_at'
+      'custom_name, computed_name, published_version_id, automatic_after, latest_version_id, revision, updated_at'
     await run(`revoke update (${columns}) on pages from prospect_pages`)
     t.match((await diagnosed(t, env)).failed, [
       { detail: 'prospect_pages lacks the privileges update on pages' },
@@ -109,7 +111,7 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
     const { url, env, run } = await newDatabase(postgres)
     const direct = { databasePooler: false, databaseDirectUrl: null }
     const settings = { ...direct, databaseCluster: null, statementMsMax: 5_000, secretsKey: null }
-    const known = readMigrations('postgres').length
+    const known = readMigrations('postgres')
     const checks = await examinePostgres(url, known, settings, () => Date.now() + 60_000)
     t.match(
       checks.filter(({ ok }) => !ok),

@@ -11,7 +11,7 @@ import { runChild, sourceUrl } from '../support/children.ts'
 import { diagnosed } from '../support/doctor.ts'
 import { fillSource } from '../support/moving.ts'
 import { UNPRIVILEGED } from '../support/postgres.ts'
-import { embeddedDatabase, newFolder, startProgram } from '../support/program.ts'
+import { embeddedDatabase, newFolder, runCommand, startProgram } from '../support/program.ts'
 
 t.setTimeout(120_000)
 
@@ -112,10 +112,23 @@ t.test('a misspelt setting is named, also beside invalid ones, and fails nothing
 
 t.test('missing migrations and those of a newer release are reported', async (t) => {
   const { path, env } = await filled(t)
-  execute(path, "insert into schema_migrations values (99, '0099_later.sql', '2026-01-01T00:00:00.000Z')")
+  execute(path, "insert into schema_migrations values (99, '0099_later.sql', '2026-01-01T00:00:00.000Z', '')")
   t.match((await diagnosed(t, env)).failed, [{ name: 'migrations', remedy: /install the release/ }])
   execute(path, 'delete from schema_migrations')
   t.match((await diagnosed(t, env)).failed, [{ name: 'migrations', detail: /^0 of/, remedy: /migrate/ }])
+})
+
+t.test('a file that an unreleased version made is named as such, by every command', async (t) => {
+  const { path, env } = await filled(t)
+  execute(path, 'alter table schema_migrations drop column checksum')
+  const detail = /made by an unreleased version of prospect-pages \(another form of 0001_init\.sql\)/
+  t.match((await diagnosed(t, env)).failed, [{ detail, remedy: /^export its data with that version/ }])
+  const target = join(newFolder(t), 'copy.db')
+  for (const command of [['serve'], ['migrate'], ['tenants', 'list'], ['backup', target]]) {
+    const { code, stdout, stderr } = await runCommand(command, { ...env, PORT: '0' })
+    t.match({ code, stdout }, { code: 1, stdout: '' })
+    t.match(JSON.parse(stderr), { code: 'refused', detail, remedy: /^Export its data with that version/ })
+  }
 })
 
 t.test('a damaged file is reported, and so is one that is not a database', async (t) => {
@@ -150,7 +163,7 @@ t.test('a file or a folder that the user cannot write to is reported', async (t)
     const script = `
       const { examineSqlite } = await import(process.argv[1])
       if (process.getuid() === 0) process.setuid(${UNPRIVILEGED})
-      const checks = examineSqlite(process.argv[2], 1, false)
+      const checks = examineSqlite(process.argv[2], [], false)
       process.stdout.write(JSON.stringify(checks.filter(({ name, ok }) => !ok && name !== 'privacy')))`
     return JSON.parse(await runChild(script, sourceUrl('operations/examine-sqlite.ts'), path))
   }

@@ -122,7 +122,7 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
       t.equal(health?.status, 200)
     })
 
-    t.test('a worker that does not respond contributes its last report', async (t) => {
+    t.test('a worker that does not respond is missing from the processes', async (t) => {
       const { server, victim } = await several(t)
       process.kill(victim, 'SIGSTOP')
       t.teardown(() => process.kill(victim, 'SIGCONT'))
@@ -134,6 +134,8 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
         }).catch(() => null)
         return response?.ok && scrapeOf(await response.text())
       })
-      t.equal(value('prospect_pages_processes'), WORKERS)
+      t.equal(value('prospect_pages_processes'), WORKERS - 1)
+      t.equal(value('prospect_pages_processes_expected'), WORKERS)
+      t.equal(value('prospect_pages_database_ready'), 1)
     })
   })

@@ -44,7 +44,7 @@ const setting = async (t: Test, logs = 0) => {
 }
 
 const opened = (path: string, url: string): { source: Source; target: Target } => ({
-  source: sqliteSource(path, readMigrations('sqlite').length),
+  source: sqliteSource(path, readMigrations('sqlite')),
   target: postgresTarget(url, readMigrations('postgres'), () => {}),
 })
 const moveHere = async ({ source, target }: ReturnType<typeof opened>): Promise<Moved> => {

@@ -20,6 +20,7 @@ import {
   createWebhooks,
   type EraserOptions,
   type PublisherOptions,
+  startBackground,
   type WebhooksOptions,
 } from '../../src/entry/publisher.ts'
 import { type SqliteOptions, sqliteStore } from '../../src/entry/sqlite.ts'
@@ -358,7 +359,14 @@ t.test('options that would let nothing happen are refused by name', async (t) =>
 t.test('options that are nonsense are refused in words', async (t) => {
   const store = memoryStore()
   const none = {} as { store: typeof store }
-  for (const create of [createService, createApi, createPublisher, createEraser, createWebhooks])
+  for (const create of [
+    createService,
+    createApi,
+    startBackground,
+    createPublisher,
+    createEraser,
+    createWebhooks,
+  ])
     for (const options of [none, undefined as never])
       t.throws(() => create(options), { message: 'store is required, such as memoryStore().' })
   for (const open of [postgresStore, migrate])
@@ -408,6 +416,7 @@ const EVERY_OPTION: Record<
   clock: true,
   newId: true,
   webhooks: true,
+  background: true,
   requireIdentity: true,
   prospectsRememberedMax: true,
   listsInFlightMax: true,
@@ -455,6 +464,7 @@ t.test('every function takes its own options and refuses others by name', async 
     createService: (options) => createService({ ...options, store }),
     createApi: (options) => createApi({ ...options, store }),
     createHandler: (options) => createHandler(api, options),
+    startBackground: (options) => startBackground({ ...options, store }).stop(),
     createPublisher: (options) => createPublisher({ ...options, store }),
     createEraser: (options) => createEraser({ ...options, store }),
     createWebhooks: (options) => createWebhooks({ ...options, store }),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { elementsOf, membersOf, NESTING_MAX } from '../../src/json/raw-json.ts'
+import { membersOf, NESTING_MAX, splitAt } from '../../src/json/raw-json.ts'
 
 const textsOf = (text: string) =>
   Object.fromEntries([...membersOf(text).members].map(([name, { rawJson }]) => [name, rawJson]))
@@ -76,7 +76,43 @@ t.test('each element of an array comes as its exact text', async (t) => {
     '-1E+2',
     '{ }',
   ]
+  const elementsOf = (array: string) => splitAt(`{"a":${array}}`, 'a', 10)?.elements
   t.strictSame(elementsOf(`[${elements}]`), elements)
   t.strictSame(elementsOf(` [\n${elements.join(' ,\t')}\r\n ] `), elements)
   for (const empty of ['[]', ' [ \n] ']) t.strictSame(elementsOf(empty), [])
+  t.equal(elementsOf(`[${'{},'.repeat(99)}{}]`)?.length, 11, 'it ends after the maximum and one')
+})
+
+t.test('an object is split at the last member of a name, however that is escaped', async (t) => {
+  const split = (text: string) => splitAt(text, 'a', 10)
+  t.strictSame(split('{"b":[1], "a" :[ 1 ,2],"c":{"a":[3]}} '), {
+    elements: ['1', '2'],
+    rest: '{"b":[1], "a" :[],"c":{"a":[3]}} ',
+  })
+  t.match(split(String.raw`{"a":[1],"\u0061":[2]}`), { elements: ['2'] })
+  t.match(split('{"a":[1],"a":7}'), { elements: null, rest: '{"a":[1],"a":7}' })
+  t.strictSame(split('[{"a":[1]}]'), { elements: null, rest: '[]' }, 'no object has no members')
+})
+
+t.test('a text is well-formed if and only if its two parts are', async (t) => {
+  const isJson = (text: string) => {
+    try {
+      JSON.parse(text)
+      return true
+    } catch {
+      return false
+    }
+  }
+  const whole = String.raw`{ "b" : "\"]", "a":[1 ,{"c":[{}]},"]"], "d":{"a":[2]}, "\u0061":["\\",null]}`
+  const texts = Array.from(whole, (_, i) => [
+    ...[whole.slice(0, i), whole.slice(i), whole.slice(0, i) + whole.slice(i + 1)],
+    ...Array.from('",:[]{}1\\ ', (char) => whole.slice(0, i) + char + whole.slice(i)),
+  ]).flat()
+  const differ = texts.filter((text) => {
+    const found = splitAt(text, 'a', 10)
+    const isWhole = found !== null && [found.rest, ...(found.elements ?? [])].every(isJson)
+    return text.startsWith('{') && isWhole !== isJson(text)
+  })
+  t.ok(texts.some(isJson))
+  t.strictSame(differ, [])
 })

@@ -1,14 +1,17 @@
-import { existsSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import t, { type Test } from 'tap'
-import { parseAddress } from '../../src/adapters/postgres/open.ts'
+import t from 'tap'
+import { readMigrations } from '../../src/adapters/migrations.ts'
+import { VERSION } from '../../src/config/version.ts'
 import { mustServe } from '../support/must-serve.ts'
 import {
   answerOf,
   compile,
   dependencies,
+  ELSEWHERE,
+  emptyDatabase,
   install,
-  type Program,
+  isHere,
   pack,
   programs,
   run,
@@ -16,7 +19,7 @@ import {
   saveProgram,
   unusedPort,
 } from '../support/packed.ts'
-import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { whyNoPostgres } from '../support/postgres.ts'
 
 t.setTimeout(0)
 
@@ -24,7 +27,7 @@ const FRAMEWORKS = ['express', 'fastify', '@types/express', '@types/node']
 const archive = await pack(t)
 const folder = await install(t, archive, [...dependencies(), ...FRAMEWORKS])
 const installed = join(folder, 'node_modules/prospect-pages')
-const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+const { exports, version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
 const entries = Object.keys(exports)
   .filter((entry) => !entry.endsWith('.json'))
   .map((entry) => entry.replace(/^\./, 'prospect-pages'))
@@ -47,6 +50,16 @@ t.test(
     t.notOk(existsSync(join(installed, 'deploy/.env')), 'the password of the compose file stays here')
   },
 )
+
+t.test('a bundle needs no files: the version and the migrations are in the built modules', async (t) => {
+  const built = await import(join(installed, 'dist/adapters/migrations.js'))
+  const [sql, elsewhere] = [join(installed, 'sql'), join(installed, 'sql-elsewhere')]
+  renameSync(sql, elsewhere)
+  t.teardown(() => renameSync(elsewhere, sql))
+  for (const kind of ['postgres', 'sqlite'] as const)
+    t.strictSame(built.readMigrations(kind), readMigrations(kind))
+  t.equal(VERSION, version)
+})
 
 t.test('every link of a document leads to a file of the package', async (t) => {
   const links = globSync('**/*.md', { cwd: installed }).flatMap((page) =>
@@ -137,11 +150,6 @@ const all = process.env.ENTRIES.split(' ').map((entry) => {
 })
 console.log(JSON.stringify(all))
 `
-
-/** Not installed here: `node test/runtimes/run.ts` tests the programs that import them. */
-const ELSEWHERE = /^(hono|@hono\/node-server|@nestjs\/\w+)\b/
-
-const isHere = ({ imports }: Program) => !imports.some((from) => ELSEWHERE.test(from))
 
 t.test('the programs in the documents import only packages, and entries that exist', async (t) => {
   const all = programs()
@@ -242,17 +250,6 @@ for (const program of programs().filter(isHere)) {
     if (name === 'orders.mjs')
       t.strictSame(JSON.parse(stdout), { logged: ['first', 'third'], kept: ['first', 'third'] })
   })
-}
-
-const emptyDatabase = async (t: Test) => {
-  const server = await startPostgres()
-  t.teardown(server.stop)
-  const url = await server.newDatabase()
-  return {
-    PGHOST: String(parseAddress(url).server.host),
-    PGDATABASE: new URL(url).pathname.slice(1),
-    PGUSER: 'postgres',
-  }
 }
 
 type Docs = Map<string, string>

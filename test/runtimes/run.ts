@@ -1,35 +1,67 @@
-// Runs the programs of docs/library.md on Bun and Deno, and mounted in NestJS and Hono, in a folder where npm has installed
-// the package and each of them. `node test/runtimes/run.ts`; needs npm's registry, and skips what it cannot get.
-import { mkdtempSync, rmSync } from 'node:fs'
+// Runs the programs of docs/library.md and the command line on Bun and Deno, as bundles, and mounted in NestJS and Hono, in
+// folders where npm has installed the package and each of them. `node test/runtimes/run.ts`; needs npm's registry, and skips
+// what it cannot get.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import t from 'tap'
+import { basename, join } from 'node:path'
+import t, { type Test } from 'tap'
 import { mustServe } from '../support/must-serve.ts'
-import { pack, programs, run, runProgram, saveProgram, unusedPort } from '../support/packed.ts'
+import {
+  emptyDatabase,
+  isHere,
+  type Program,
+  pack,
+  programs,
+  run,
+  runProgram,
+  saveProgram,
+  unusedPort,
+} from '../support/packed.ts'
+import { whyNoPostgres } from '../support/postgres.ts'
+import { startProgram } from '../support/program.ts'
 
 t.setTimeout(0)
 
-const NODE = [process.execPath]
+const NODE = { command: [process.execPath], tests: [] }
+const BUN = { command: ['bun'], tests: ['bun', 'test'] }
+const DENO = { command: ['deno', 'run', '-A'], tests: ['deno', 'test', '-A', '--no-check'] }
+const named = (...names: string[]) => programs().filter(({ name }) => names.includes(name))
+const HERE = programs().filter(isHere)
 const TRIALS = [
-  { name: 'Bun', packages: ['bun'], command: ['bun'], files: ['first.mjs', 'server.mjs'] },
-  { name: 'Deno', packages: ['deno'], command: ['deno', 'run', '-A'], files: ['first.mjs', 'server.mjs'] },
+  { name: 'Bun', packages: ['bun', 'express', 'fastify'], runtime: BUN, files: HERE },
+  { name: 'Deno', packages: ['deno', 'express', 'fastify'], runtime: DENO, files: HERE },
+  {
+    name: 'esbuild',
+    packages: ['esbuild'],
+    runtime: NODE,
+    files: named('first.mjs', 'webhooks.mjs', 'server.mjs', 'orders.mjs', 'program.cjs'),
+  },
   {
     name: 'NestJS',
     packages: ['@nestjs/core', '@nestjs/common', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'],
-    command: NODE,
-    files: ['server.mjs', 'nest.mjs'],
+    runtime: NODE,
+    files: named('server.mjs', 'nest.mjs'),
   },
-  { name: 'Hono', packages: ['hono', '@hono/node-server'], command: NODE, files: ['server.mjs', 'hono.mjs'] },
+  {
+    name: 'Hono',
+    packages: ['hono', '@hono/node-server'],
+    runtime: NODE,
+    files: named('server.mjs', 'hono.mjs'),
+  },
 ]
 
 const archive = await pack(t)
 /** Of the registry: its address and proxy, for example. */
 const npmSettings = process.env as Record<string, string>
+const temporaryFolder = (t: Test): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
 
-for (const { name, packages, command, files } of TRIALS)
+for (const { name, packages, runtime, files } of TRIALS)
   t.test(`the package works with ${name}`, async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
-    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    const folder = temporaryFolder(t)
     const env = { PATH: `${join(folder, 'node_modules/.bin')}:${process.env['PATH']}` }
     const flags = ['--no-audit', '--no-fund', '--fetch-timeout=60000', '--fetch-retries=1']
     const why = await run('npm', ['install', ...flags, archive, ...packages], {
@@ -44,15 +76,52 @@ for (const { name, packages, command, files } of TRIALS)
       t.pass('skipped', { skip: `npm cannot install ${packages.join(' ')}` })
       return
     }
+    // A bundle runs where nothing is installed.
+    const isBundled = name === 'esbuild'
+    const cwd = isBundled ? temporaryFolder(t) : folder
+    const { command, tests } = runtime
     let apiKey = ''
-    for (const file of files) {
-      const program = programs().find((one) => one.name === file)
-      if (program === undefined) throw new Error(`docs/library.md has no ${file}`)
+    for (const program of files) {
+      if (program.imports.includes('postgres') && whyNoPostgres()) continue
       const port = unusedPort()
       saveProgram(folder, program, port)
-      const { stdout, url } = await runProgram(t, [...command, file], port, { cwd: folder, env })
+      if (isBundled) await bundle(program, folder, cwd, env)
+      const database = program.imports.includes('postgres') ? await emptyDatabase(t) : {}
+      const runner = program.imports.includes('node:test') ? tests : command
+      const surroundings = { cwd, env: { ...env, ...database } }
+      const { stdout, url } = await runProgram(t, [...runner, `./${program.name}`], port, surroundings)
       apiKey = /pp_\w{36}/.exec(stdout)?.[0] ?? apiKey
-      if (url === null) t.match(stdout, /createdProspect: true/)
-      else await mustServe(t, url, apiKey)
+      if (url !== null) await mustServe(t, url, apiKey)
+      else t.match(stdout, /./, `${program.name} came to its end`)
     }
+    if (runtime !== NODE) await commandLine(t, command, folder, env)
   })
+
+const bundle = ({ name }: Program, folder: string, to: string, env: { PATH: string }) => {
+  const format = name.endsWith('.cjs') ? 'cjs' : 'esm'
+  const flags = ['--bundle', '--platform=node', `--format=${format}`, `--outfile=${join(to, name)}`]
+  return run('esbuild', [name, ...flags], { cwd: folder, env })
+}
+
+/** A server that is used from the command line, and ends at SIGTERM. */
+const commandLine = async (t: Test, command: readonly string[], cwd: string, PATH: { PATH: string }) => {
+  const env = { ...PATH, DATABASE_URL: 'sqlite:data/served.db' }
+  writeFileSync(join(cwd, 'where.mjs'), 'console.log(process.execPath)')
+  const [file = '', ...args] = command
+  // What npm puts into the path may be a script that starts the program, and passes no signal on.
+  const executable = (await run(file, [...args, 'where.mjs'], { cwd, env })).trim()
+  t.match(basename(executable), file)
+  const line = [...args, 'node_modules/prospect-pages/bin/prospect-pages.js']
+  const answer = async (...words: string[]) =>
+    JSON.parse(await run(executable, [...line, ...words], { cwd, env }))
+  const server = await startProgram(t, env, cwd, [executable, ...line, 'serve'])
+  await server.ready()
+  const { tenantId } = await answer('tenants', 'list')
+  const { apiKey } = await answer('keys', 'create', '--tenant', tenantId)
+  const groups = await fetch(`${server.url}/v0/page_groups`, { headers: { 'x-api-key': apiKey } })
+  t.equal(groups.status, 200)
+  t.match(await answer('doctor'), { ok: true })
+  t.match(await answer('backup', 'backup.db'), { file: 'backup.db' })
+  t.equal(await server.stop(), 0)
+  t.match(server.stderr(), /"msg":"stopped"/)
+}

@@ -148,17 +148,17 @@ export const changesAtOnce = section('changes at once', settingOf, {
       }
     },
 
-  'of an older version published by hand and a newer one that the publisher finishes the later one counts':
+  'an older version published by hand stays published when the publisher finishes a newer one at that moment':
     async ({ one, publisherAtWork, publishedPage, holds }) => {
       for (let round = 0; round < ROUNDS; round++) {
         const { page, versionIds, before } = await publishedPage(1)
         const [versionId] = versionIds
-        const { version: newest } = await one.createVersion({ ...page, publish: true })
+        await one.createVersion({ ...page, publish: true })
         const { finish } = await publisherAtWork()
         await Promise.all([finish(), one.publish({ ...page, versionId })])
         const after = await one.read(page)
-        equal(after.page.latestVersion.status, 'published')
-        ok([versionId, newest.versionId].includes(String(after.page.publishedVersion?.versionId)))
+        equal(after.page.publishedVersion?.versionId, versionId)
+        ok(['ready', 'published'].includes(after.page.latestVersion.status))
         equal(after.revision, before.revision + 3)
         await holds()
       }

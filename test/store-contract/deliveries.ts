@@ -89,6 +89,18 @@ export const deliveries = section('deliveries', settingOf, {
     same(await ours.claim(1e6), [])
   },
 
+  'a delivery that failed with its endpoint and was answered after all is delivered': async (given) => {
+    const { ours, endpoint, store, list } = given
+    const [one = '', two = ''] = await ours.addEvents(2)
+    await ours.changeEndpoint(endpoint, { status: 'disabled' })
+    const [claimed] = await ours.claim(0)
+    await store.webhooks.sweep(claimed as ClaimedEndpoint, 'disabled', 4, true)
+    const refused = { ...delivered(two), ...FAILED, lastStatus: 503, nextAttemptAt: null }
+    const state = { failures: 0, failingSince: null, claimableAt: null, readAt: at(1e9) }
+    equal(await store.webhooks.settle(claimed as ClaimedEndpoint, [delivered(one), refused], state), true)
+    like(await list(), [{ status: 'failed', lastError: 'disabled' }, delivered(one)])
+  },
+
   'what a deleted endpoint was to get is deleted, so many at a time, and then the endpoint': async (
     given,
   ) => {

@@ -55,7 +55,8 @@ const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Prom
   },
   'pages.change': async (store, tenant) => {
     const page = await addPage(store, tenant)
-    const change = { publishedVersionId: null, revision: 1, added: null, publishes: false }
+    const pointers = { publishedVersionId: null, automaticAfter: null }
+    const change = { ...pointers, revision: 1, added: null, publishes: false }
     return (events) => store.pages.change({ ...page, ...change }, events)
   },
   'pages.remove': async (store, tenant) => {

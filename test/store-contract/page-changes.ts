@@ -46,6 +46,7 @@ export const pageChanges = section(
       return pages.change({
         ...{ tenantId, pageGroupId, pageId, customName, computedName, revision },
         publishedVersionId: page.published?.versionId ?? null,
+        automaticAfter: page.automaticAfter,
         updatedAt: at(7),
         added: null,
         publishes: false,
@@ -282,6 +283,27 @@ export const pageChanges = section(
       like(await store.versions.find([page]), [{ status: 'ready', computedName: 'Older', publishedAt: null }])
     },
 
+    'a version that is not later than `automaticAfter` is not settled as published': async ({
+      store,
+      added,
+      addVersion,
+      change,
+      read,
+    }) => {
+      const page = await added()
+      equal((await read(page)).automaticAfter, null)
+      const { versionId: automaticAfter } = await addVersion(page)
+      await change(page, { automaticAfter })
+      equal((await read(page)).automaticAfter, automaticAfter)
+      const { versionId } = await addVersion(page)
+      const [newest, ...earlier] = await claimed(store, [versionId, automaticAfter, page.versionId])
+      const finished = earlier.map((one) => published(one))
+      same(await store.versions.settle(page.tenantId, finished), [])
+      like(await read(page), { published: null, revision: 4 })
+      same(await store.versions.settle(page.tenantId, [published(newest, 'Name')]), [versionId])
+      like(await read(page), { published: { versionId }, automaticAfter })
+    },
+
     'versions of one page that are settled together end with the newest one published': async ({
       store,
       added,
@@ -359,11 +381,11 @@ export const pageChanges = section(
 
 type PageName = { readonly tenantId: string; readonly pageGroupId: string; readonly pageId: string }
 
-/** These two versions, claimed by one publisher, in this order. */
-const claimed = async (store: Store, [first, second]: readonly [string, string]) => {
+/** These versions, claimed by one publisher, in this order. */
+const claimed = async <Ids extends readonly [string, ...string[]]>(store: Store, ids: Ids) => {
   const all = await store.versions.claim(someClaim())
   const one = (id: string) => all.find(({ versionId }) => versionId === id) as ClaimedVersion
-  return [one(first), one(second)] as const
+  return ids.map(one) as unknown as { readonly [Index in keyof Ids]: ClaimedVersion }
 }
 const settled =
   (status: 'published' | 'ready') =>

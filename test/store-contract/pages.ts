@@ -60,7 +60,14 @@ export const pages = section(
         ...{ versionId, versionNumber, status: 'processing', publishedAt: null, failureReason: null },
         ...{ supplementaryContext, computedName, createdAt },
       }
-      const found = { ...storedPage(page), revision: 1, groupStatus: 'active', published: null, latest }
+      const found = {
+        ...storedPage(page),
+        revision: 1,
+        automaticAfter: null,
+        groupStatus: 'active',
+        published: null,
+        latest,
+      }
       same(await pages.find([page]), [found])
     },
 

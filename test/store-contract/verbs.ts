@@ -197,7 +197,7 @@ export const VERBS = {
         const { pageGroupId, pageId, versionId, computedName } = page
         return pages.change({
           ...{ tenantId, pageGroupId, pageId, computedName, customName: 'Theirs', revision: 2 },
-          ...{ publishedVersionId: versionId, updatedAt: at(9) },
+          ...{ publishedVersionId: versionId, automaticAfter: null, updatedAt: at(9) },
           ...{ added: someVersion(keyFields('two')), publishes: true },
         })
       },
@@ -482,7 +482,8 @@ export const fillTenant = async (store: Ports) => {
   await store.pages.record([page])
   const version = someVersion(keyFields('one'))
   await store.pages.change({
-    ...{ ...page, revision: 1, publishedVersionId: null, added: version, publishes: false },
+    ...{ ...page, revision: 1, publishedVersionId: null, automaticAfter: null },
+    ...{ added: version, publishes: false },
   })
   const key = someKey(tenant.tenantId, { name: newId('apikey') })
   await store.apiKeys.add(key)

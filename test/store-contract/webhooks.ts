@@ -191,6 +191,21 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     same(due, { attempts: 1, event: (await ours.read())[1] })
   },
 
+  'a delivery that a clock far ahead has planned is due at once, and settled': async ({ ours, store }) => {
+    const endpoint = await ours.addEndpoint()
+    const [late = '', wrong = ''] = await ours.addEvents(2)
+    const dayMs = 86_400_000
+    const [claimed] = await ours.claim(0)
+    // The longest pause by intent is 24 hours, and a fifth more.
+    const results = [retried(late, 1.2 * dayMs), retried(wrong, 30 * dayMs)]
+    await store.webhooks.settle(claimed as ClaimedEndpoint, results, { ...CALM, claimableAt: at(0) })
+    same([await ours.dueAt(endpoint, 0), await ours.dueAt(endpoint, 1.2 * dayMs)], [[wrong], [late, wrong]])
+    same(await ours.dueAt(endpoint, 1.2 * dayMs, 1), [late])
+    const [again] = await ours.claim(0)
+    await store.webhooks.settle(again as ClaimedEndpoint, [retried(wrong, 50)], { ...CALM, readAt: at(0) })
+    same([await ours.dueAt(endpoint, 49), await ours.dueAt(endpoint, 50)], [[], [wrong]])
+  },
+
   'a sender that has lost its claim saves nothing': async ({ ours, store }) => {
     const endpoint = await ours.addEndpoint()
     const [eventId = ''] = await ours.addEvents(1)

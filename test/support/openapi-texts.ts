@@ -372,7 +372,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   createPageGroup: {
     description: 'Creates a page group, by default in the first brand of the tenant.',
-    done: 'The page group was stored. A retry with the same idempotency key returns the same page group.',
+    done: 'The page group was stored. A retry with the same idempotency key returns the same answer.',
     requests: {
       short: { summary: 'With a name and a title', value: { name: 'offers', title: 'Offers' } },
       full: {
@@ -503,7 +503,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   createVersion: {
     description:
-      'Creates a version, which becomes ready in the background and is then published, unless `publish` is false or a newer one is published by then. What is left out is as in the newest version. A version never changes; a page has at most 1,000.',
+      'Creates a version, which becomes ready in the background and is then published, unless `publish` is false, a newer one is published by then, or somebody publishes or unpublishes by hand before that. What is left out is as in the newest version. A version never changes; a page has at most 1,000.',
     done: 'The version was stored. A retry with the same idempotency key returns the same answer.',
     requests: {
       content: { summary: 'With other content', value: { content: CONTENT } },
@@ -528,13 +528,13 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   publishVersion: {
     description:
-      'Publishes a version that is `ready` or was published before. Publishing an older one than the one now published is the rollback.',
+      'Publishes a version that is `ready` or was published before. Publishing an older one than the one now published is the rollback. Versions that were requested before this call are no longer published automatically.',
     done: 'The page as it is now.',
     answers: { published: { summary: 'Published', value: published } },
   },
   unpublishPage: {
     description:
-      'Withdraws the published version: readers see nothing until one is published again. If nothing is published, nothing changes.',
+      'Withdraws the published version: readers see nothing until one is published again. Versions that were requested before this call are no longer published automatically.',
     done: 'The page as it is now.',
     answers: {
       unpublished: { summary: 'Unpublished', value: { ...published, publishedVersion: null } },

@@ -341,7 +341,7 @@ export interface paths {
         put?: never;
         /**
          * Create a version of a page
-         * @description Creates a version, which becomes ready in the background and is then published, unless `publish` is false or a newer one is published by then. What is left out is as in the newest version. A version never changes; a page has at most 1,000.
+         * @description Creates a version, which becomes ready in the background and is then published, unless `publish` is false, a newer one is published by then, or somebody publishes or unpublishes by hand before that. What is left out is as in the newest version. A version never changes; a page has at most 1,000.
          *
          *     Required scope: `pages:write`.
          */
@@ -385,7 +385,7 @@ export interface paths {
         put?: never;
         /**
          * Publish a version, even an older one
-         * @description Publishes a version that is `ready` or was published before. Publishing an older one than the one now published is the rollback.
+         * @description Publishes a version that is `ready` or was published before. Publishing an older one than the one now published is the rollback. Versions that were requested before this call are no longer published automatically.
          *
          *     Required scope: `pages:write`.
          */
@@ -407,7 +407,7 @@ export interface paths {
         put?: never;
         /**
          * Withdraw the published version of a page
-         * @description Withdraws the published version: readers see nothing until one is published again. If nothing is published, nothing changes.
+         * @description Withdraws the published version: readers see nothing until one is published again. Versions that were requested before this call are no longer published automatically.
          *
          *     Required scope: `pages:write`.
          */
@@ -3261,7 +3261,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The page group was stored. A retry with the same idempotency key returns the same page group. */
+            /** @description The page group was stored. A retry with the same idempotency key returns the same answer. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

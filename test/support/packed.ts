@@ -13,7 +13,9 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseAddress } from '../../src/adapters/postgres/open.ts'
 import { outputOf } from './children.ts'
+import { startPostgres } from './postgres.ts'
 import { inherited } from './program.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -81,6 +83,22 @@ export const programs = (): readonly Program[] =>
       return { name, text, imports }
     })
   })
+
+/** Not in the checkout: `node test/runtimes/run.ts` installs them, and tests the programs that import them. */
+export const ELSEWHERE = /^(hono|@hono\/node-server|@nestjs\/\w+)\b/
+export const isHere = ({ imports }: Program) => !imports.some((from) => ELSEWHERE.test(from))
+
+/** A PostgreSQL with an empty database, as variables of the environment. */
+export const emptyDatabase = async (t: Owner) => {
+  const server = await startPostgres()
+  t.teardown(server.stop)
+  const url = await server.newDatabase()
+  return {
+    PGHOST: String(parseAddress(url).server.host),
+    PGDATABASE: new URL(url).pathname.slice(1),
+    PGUSER: 'postgres',
+  }
+}
 
 /** Their servers listen on port 3000. */
 export const saveProgram = (folder: string, { name, text }: Program, port = 3_000): void =>

@@ -166,14 +166,17 @@ export const seed = async (env: Environment) => {
   const world = await createRuntime(readConfig(env), createLog('silent'))
   try {
     await world.store.migrate()
-    const { tenantId, brandId } = await createTenant(world)({ name: 'Tenant' })
-    const key = await issueApiKey(world)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
-    const { pageGroup } = await createPageGroup(world)({ tenantId, name: 'offers', title: 'Offers' })
-    const { pageGroupId } = pageGroup
-    return { tenantId, brandId, apiKey: key.apiKey, apiKeyId: key.apiKeyId, pageGroupId }
+    return await newTenantIn(world)
   } finally {
     await world.store.close()
   }
+}
+export const newTenantIn = async (world: Awaited<ReturnType<typeof createRuntime>>) => {
+  const { tenantId, brandId } = await createTenant(world)({ name: 'Tenant' })
+  const key = await issueApiKey(world)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
+  const { pageGroup } = await createPageGroup(world)({ tenantId, name: 'offers', title: 'Offers' })
+  const { pageGroupId } = pageGroup
+  return { tenantId, brandId, apiKey: key.apiKey, apiKeyId: key.apiKeyId, pageGroupId }
 }
 
 /** The same, made by the command line. */

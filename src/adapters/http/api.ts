@@ -1,6 +1,7 @@
 import { callHook } from '../../core/call-hook.ts'
 import { DomainFailure, refuse } from '../../core/failures.ts'
 import { type Caller, requireScope } from '../../core/identify.ts'
+import { shareLoop } from '../../core/share-loop.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import type { Admission, Place } from './admission.ts'
@@ -83,7 +84,8 @@ export const createApi = (deps: Deps): Api => {
     if (request.method === 'OPTIONS') return { status: 204, headers: { allow: methodsOf(matched) }, body: '' }
     const route = matched.routes.get(request.method === 'HEAD' ? 'GET' : request.method)
     if (route === undefined) return refuseMethod(methodsOf(matched))
-    if ('raw' in route) return route.raw(request, matched.params)
+    if ('raw' in route && route.isProbe) return route.raw(request, matched.params)
+    if ('raw' in route) return admitted(() => route.raw(request, matched.params))
 
     const apiKey = headerOf(request, 'x-api-key')
     // Repeated headers are joined by this.
@@ -99,6 +101,8 @@ export const createApi = (deps: Deps): Api => {
       const bytes = route.body && (await readBody(request, route, place))
       const turn = admission.turn(place)
       if (turn !== undefined) await turn
+      const busyBefore = shareLoop(tenantId)
+      if (busyBefore !== undefined) await busyBefore
       const checked = parseRequest(route, request, {
         tenantId,
         apiKeyId,
@@ -109,9 +113,14 @@ export const createApi = (deps: Deps): Api => {
       const answer = await route.run(useCases, checked, {
         itemBytesMax: request.body?.bytesMax ?? 0,
         count: (moreItems) => rateLimit(caller, headers, moreItems),
-        nextTurn: (items) => admission.nextTurn(place, items),
+        nextTurn: async (items) => {
+          await admission.nextTurn(place, items)
+          await shareLoop(tenantId)
+        },
         refusalOf,
       })
+      const busy = shareLoop(tenantId)
+      if (busy !== undefined) await busy
       if (answer.replayed) headers['idempotent-replayed'] = 'true'
       Object.assign(headers, answer.headers)
       const isRead = route.method === 'GET'
@@ -122,6 +131,17 @@ export const createApi = (deps: Deps): Api => {
       if (text === '') return { status: 204, headers: {}, body: '', tenantId }
       if (length !== undefined) headers['content-length'] = length
       return { ...json(answer.status ?? route.status, text), tenantId }
+    } finally {
+      admission.leave(place)
+    }
+  }
+
+  /** All routes without a key count as one tenant. They wait but are not worked on: what they wait for is shared. */
+  const admitted = async (work: () => Promise<ApiResponse>): Promise<ApiResponse> => {
+    const place = admission.arrive('')
+    try {
+      await shareLoop('')
+      return await work()
     } finally {
       admission.leave(place)
     }

@@ -1,13 +1,13 @@
 import { inOrder } from '../../core/in-order.ts'
-import { elementsOf } from '../../json/raw-json.ts'
-import type { RawJson } from '../../shapes/json.ts'
+import { eachInTurn } from '../../core/share-loop.ts'
 import type { ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
 import { memoized } from '../memoized.ts'
-import { parseActivity } from './parse-request.ts'
+import { parseActivity, parseJson } from './parse-request.ts'
 import { tooLarge } from './requests.ts'
 import type { Run } from './route.ts'
 
-type Batch = { readonly items: RawJson }
+/** The texts of the items. */
+type Batch = { readonly items: readonly string[] }
 
 /** Logs the items in order, each as a single request would be, and parsed when its turn comes. */
 export const logBatch: Run<unknown, Batch> = async (
@@ -15,27 +15,33 @@ export const logBatch: Run<unknown, Batch> = async (
   { tenantId, apiKeyId, body },
   steps,
 ) => {
-  const texts = elementsOf(body.items.rawJson)
+  const { items: texts } = body
   steps.count(texts.length - 1)
+  const isTooLarge = (text: string) => Buffer.byteLength(text) > steps.itemBytesMax
+  // Before anything is stored, the rest of the body is checked to be JSON.
+  const items = texts.map((text) => ({ tenantId, text }))
+  await eachInTurn(items, ({ text }, i) => isTooLarge(text) || parseJson(text, `Item ${i}`))
   const prepare = (text: string) => {
-    if (Buffer.byteLength(text) > steps.itemBytesMax) throw tooLarge(steps.itemBytesMax)
+    if (isTooLarge(text)) throw tooLarge(steps.itemBytesMax)
     return { ...parseActivity(text), tenantId, apiKeyId }
   }
-  const answers = await inOrder(texts, { prepare, run: logProspectActivities, beforeList: steps.nextTurn })
+  const weightOf = (text: string) => text.length
+  const { nextTurn: beforeList } = steps
+  const answers = await inOrder(texts, { prepare, weightOf, run: logProspectActivities, beforeList })
   // When the database is away, all items have the same reason, which is reported once.
   const refusalOf = memoized(steps.refusalOf)
   let retryAfter: string | undefined
-  const items = answers.map((answer): ProspectLogBatchResult['items'][number] => {
+  const results = answers.map((answer): ProspectLogBatchResult['items'][number] => {
     if (!(answer instanceof Error))
       return { status: 201, prospectLog: answer.receipt, replayed: answer.replayed }
     const { status, headers, body } = refusalOf(answer)
     retryAfter ??= headers['retry-after']
     return { status, problem: { rawJson: String(body).trimEnd() } }
   })
-  const refused = items.filter(({ status }) => status !== 201).length
+  const refused = results.filter(({ status }) => status !== 201).length
   return {
     status: refused === 0 ? 201 : 207,
     headers: { 'items-refused': String(refused), ...(retryAfter && { 'retry-after': retryAfter }) },
-    body: { items, accepted: items.length - refused, refused },
+    body: { items: results, accepted: results.length - refused, refused },
   }
 }

@@ -58,8 +58,8 @@ export const splitTarget = (target: string): { path: string; query: string } => 
 /** Null where the percent-encoding is malformed. */
 export const percentDecoded = (text: string) => orNull(() => decodeURIComponent(text))
 
-export const tooLarge = (bytesMax: number) =>
-  new DomainFailure('payload_too_large', `The body is larger than ${bytesMax} bytes.`)
+export const tooLarge = (bytesMax: number, subject = 'The body') =>
+  new DomainFailure('payload_too_large', `${subject} is larger than ${bytesMax} bytes.`)
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/
@@ -78,7 +78,7 @@ export const traceIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | un
   return version === '00' && more !== undefined ? undefined : traceId
 }
 
-const JSON_HEADERS: Headers = { 'content-type': 'application/json' }
+export const JSON_HEADERS: Headers = { 'content-type': 'application/json' }
 /** Ends like a line, so that the prompt of a shell does not follow on the same one. */
 export const jsonLine = (value: object): string => `${JSON.stringify(value)}\n`
 export const json = (status: number, body: string): ApiResponse => ({ status, headers: JSON_HEADERS, body })

@@ -8,7 +8,7 @@ import type { Outbox } from './events.ts'
 import { groupTable, type KeptGroup, memoryPageGroups } from './page-groups.ts'
 import { indexBy, tableOf } from './table.ts'
 
-type KeptPage = ReturnType<typeof newPageRow> & { readonly publishedVersionId: string | null }
+type KeptPage = ReturnType<typeof newPageRow> & Record<'publishedVersionId' | 'automaticAfter', string | null>
 type KeptVersion = Omit<ReturnType<typeof newVersionRow>, 'status'> & StoredVersion
 
 /** Calls `added` after versions were added. */
@@ -47,7 +47,7 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
       if (rows.some(isOvertaken)) return 'overtaken'
       outbox.save(rows, events)
       for (const page of rows) {
-        pages.add({ ...newPageRow(page), publishedVersionId: null })
+        pages.add({ ...newPageRow(page), publishedVersionId: null, automaticAfter: null })
         addVersion(firstVersionRow(page))
         countPages(groups.byId.at(page) as KeptGroup, 1)
       }
@@ -67,6 +67,7 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
         return {
           ...storedPage(page),
           revision: page.revision,
+          automaticAfter: page.automaticAfter,
           groupStatus: group.status,
           published: published ? withContent(published) : null,
           latest: storedVersion(latest),
@@ -80,10 +81,10 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
       if ((version || change.publishes) && group.status !== 'active') return 'overtaken'
       if (version && versions.byKey.at(version)) return 'overtaken'
       outbox.save([change], events)
-      const { customName, computedName, publishedVersionId, updatedAt } = change
+      const { customName, computedName, publishedVersionId, automaticAfter, updatedAt } = change
       const latestVersionId = version ? version.versionId : page.latestVersionId
-      const fields = { customName, computedName, publishedVersionId, latestVersionId, updatedAt }
-      pages.change(page, { ...fields, revision: page.revision + 1 })
+      const pointers = { publishedVersionId, automaticAfter, latestVersionId }
+      pages.change(page, { customName, computedName, ...pointers, updatedAt, revision: page.revision + 1 })
       if (version) addVersion(version)
       const published = versions.byId.at({ ...page, versionId: publishedVersionId })
       if (change.publishes) versions.change(published, { status: 'published', publishedAt: updatedAt })
@@ -107,7 +108,8 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
     if (version?.tenantId !== tenantId || version.attempts !== done.attempt) return false
     const page = pages.byId.at(version) as KeptPage
     const { status, publishedAt, failureReason, finishedAt, ...row } = settledRow(tenantId, done)
-    if (publishedAt && (page.publishedVersionId ?? '') > version.versionId) return false
+    const { publishedVersionId: before, automaticAfter } = page
+    if (publishedAt && [before, automaticAfter].some((id) => id && id >= version.versionId)) return false
     const computedName = row.computedName ?? version.computedName
     versions.change(version, {
       ...{ status, publishedAt, failureReason, computedName },

@@ -1,19 +1,21 @@
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { EndpointWant, StoredDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
+import { latestAttemptAt } from '../../core/webhook-attempts.ts'
 import { lookThrough } from '../take-slice.ts'
 import { compare } from './claim.ts'
 import { type KeptEndpoint, type Outbox, storedEvent, takes } from './events.ts'
 
 export const memoryWebhooks = (outbox: Outbox): Webhooks => {
   const { numbered, endpoints, deliveries, written } = outbox
-  const pendingUntil = (
-    { tenantId, webhookEndpointId }: EndpointWant,
-    now: string | undefined,
-    max: number,
-  ) => deliveries.pending.after({ tenantId, webhookEndpointId }, '', now && `${now}~`, max)
+  /** Without a time: all. */
+  const dueOf = ({ tenantId, webhookEndpointId }: EndpointWant, now: string | undefined, max: number) => {
+    const pending = (after?: string, before?: string) =>
+      deliveries.pending.after({ tenantId, webhookEndpointId }, after, before, max)
+    return [...pending('', now && `${now}~`), ...(now ? pending(latestAttemptAt(now)) : [])].slice(0, max)
+  }
   const hasWork = (endpoint: KeptEndpoint, now: string): boolean =>
     endpoint.status === 'deleted' ||
-    pendingUntil(endpoint, endpoint.status === 'enabled' ? now : undefined, 1).length > 0
+    dueOf(endpoint, endpoint.status === 'enabled' ? now : undefined, 1).length > 0
   return {
     list: async (tenantId) => {
       const all = endpoints.byId.after({ tenantId })
@@ -50,7 +52,7 @@ export const memoryWebhooks = (outbox: Outbox): Webhooks => {
           return { ...storedEndpoint(endpoint), claims }
         }),
     due: async ({ now, max, ...want }) =>
-      pendingUntil(want, now, max).flatMap((delivery) => {
+      dueOf(want, now, max).flatMap((delivery) => {
         const event = numbered.byId.at(delivery)
         return event ? { attempts: delivery.attempts, event: storedEvent(event) } : []
       }),
@@ -60,7 +62,8 @@ export const memoryWebhooks = (outbox: Outbox): Webhooks => {
       if (endpoint?.claims !== claims) return false
       for (const result of results) {
         const delivery = deliveries.byId.at({ tenantId, webhookEndpointId, ...result })
-        if (result.status === 'delivered' || (delivery?.nextAttemptAt ?? '~') <= readAt)
+        const at = delivery?.nextAttemptAt
+        if (result.status === 'delivered' || (at && (at <= readAt || at > latestAttemptAt(readAt))))
           deliveries.change(delivery, result)
       }
       const same = url === endpoint.url && counted

@@ -23,18 +23,19 @@ const LIST_LENGTHS = [1, 2, 5, 10, 20, 50, 100, 200]
 const LEFT_OUT = /^nodejs_active_(handles|requests|resources_total)/
 
 /** The metrics of this process. Starts measuring the delay of the event loop. */
-export const createMetrics = () => {
+export const createMetrics = (processes = 1) => {
   const register = new Registry()
   const instruments = createInstruments(register)
   const { timedStore, ...store } = storeMetrics(instruments)
   const { countedStore, ...publisher } = publisherMetrics(instruments)
   const countedWebhooks = webhookMetrics(instruments)
-  instruments.gauge('processes', 'Processes that these metrics cover.', (gauge) => gauge.set(1))
+  instruments.gauge('processes', 'Processes that responded to this scrape.', (gauge) => gauge.set(1))
+  const expected = 'Processes that should respond: the setting WORKERS.'
+  instruments.gauge('processes_expected', expected, (gauge) => gauge.set(processes), { aggregator: 'max' })
   collectDefaultMetrics({ register })
   for (const { name } of register.getMetricsAsArray())
     if (LEFT_OUT.test(name)) register.removeSingleMetric(name)
 
-  let printing: Promise<string> | null = null
   return {
     ...requestMetrics(instruments),
     ...store,
@@ -42,13 +43,8 @@ export const createMetrics = () => {
     measured: <Kept extends Store>(kept: Kept): Kept => timedStore(countedWebhooks(countedStore(kept))),
     /** To be aggregated with those of other processes. */
     report: (): Promise<MetricsReport> => register.getMetricsAsJSON() as Promise<MetricsReport>,
-    /** In Prometheus's text format, version 0.0.4. Concurrent scrapes share one text. */
-    text: (): Promise<string> => {
-      printing ??= register.metrics().finally(() => {
-        printing = null
-      })
-      return printing
-    },
+    /** In Prometheus's text format, version 0.0.4. */
+    text: (): Promise<string> => register.metrics(),
   }
 }
 

@@ -8,6 +8,8 @@ import { type Instruments, timed } from './instruments.ts'
 const NAMING_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 /** How an attempt ended, once that is saved. */
 const OUTCOMES = ['published', 'ready', 'failed', 'again', 'stopped'] as const
+const READY =
+  '1 while the database can be reached, has the schema of this program and answers in time; else 0.'
 const BACKLOG_MAX = 1_000
 /** The database is asked no more often than this, however frequent the scrapes are. */
 const BACKLOG_FRESH_MS = 5_000
@@ -38,11 +40,14 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
     /** The same store, which counts the versions that are created and settled. */
     countedStore: <Kept extends Store>(store: Kept): Kept => {
       const { pages, versions } = store
-      backlogGauges(gauge, versions.backlog, {
+      const readIfReady: Versions['backlog'] = (max) => store.ready().then(() => versions.backlog(max))
+      const backlog = backlogGauges(gauge, readIfReady, {
         name: 'versions_processing',
         what: 'Versions in processing',
         ageName: 'versions_oldest_processing_age_seconds',
       })
+      const setReady = async (gauge: Gauge) => gauge.set((await backlog()) === null ? 0 : 1)
+      gauge('database_ready', READY, setReady, { aggregator: 'min' })
       const counted = (recorded: Recorded, versionsCount: number): Recorded => {
         if (recorded === 'recorded') created.inc(versionsCount)
         return recorded
@@ -67,12 +72,12 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
   }
 }
 
-/** Adds two gauges of what waits in the whole database. */
+/** Adds two gauges of what waits in the whole database, and answers how they read it. */
 export const backlogGauges = (
   gauge: Instruments['gauge'],
   read: Versions['backlog'],
   { name, what, ageName }: Readonly<Record<'name' | 'what' | 'ageName', string>>,
-): void => {
+): ReturnType<typeof cachedBacklog> => {
   const backlog = cachedBacklog(read)
   const add = (name: string, help: string, member: 'count' | 'oldestAgeS') => {
     const collect = async (gauge: Gauge) => {
@@ -85,9 +90,10 @@ export const backlogGauges = (
   const bound = `${BACKLOG_MAX} means that many or more. Missing while the database cannot answer.`
   add(name, `${what} in the whole database; ${bound}`, 'count')
   add(ageName, 'Age of the oldest of those; 0 if there are none.', 'oldestAgeS')
+  return backlog
 }
 
-/** The backlog, read at most every few seconds; null while it is not known. */
+/** The backlog, read at most every few seconds and once at a time; null while it is not known. */
 export const cachedBacklog = (
   read: Versions['backlog'],
   clock: () => number = Date.now,
@@ -97,8 +103,12 @@ export const cachedBacklog = (
   let reading: Promise<Backlog | null> = Promise.resolve(null)
   return async () => {
     if (stopwatch() - readMs >= BACKLOG_FRESH_MS) {
-      readMs = stopwatch()
-      reading = read(BACKLOG_MAX).catch(() => null)
+      readMs = Number.POSITIVE_INFINITY
+      reading = read(BACKLOG_MAX)
+        .catch(() => null)
+        .finally(() => {
+          readMs = stopwatch()
+        })
     }
     const backlog = await Promise.race([reading, pause(BACKLOG_WAIT_MS_MAX, null, { ref: false })])
     if (backlog === null) return null

@@ -44,7 +44,7 @@ export const askByNode = (ask: Ask, settings: PostgresSettings): Ask => {
   return async (statement, tenantId = null) => {
     if (tenantId === null) return ask(statement)
     const node = tenantId === ALL_TENANTS ? allNodes : await nodeOf(tenantId)
-    const release = await node.semaphore.acquire()
+    const release = await node.semaphore.acquire(tenantId)
     try {
       if (node.isSilent && node.semaphore.counts().inFlight > 1)
         throw unavailable('The database machine of this tenant does not answer.')

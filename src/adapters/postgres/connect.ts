@@ -79,8 +79,8 @@ export const connect = (settings: PostgresSettings) => {
     return connection
   }
 
-  const ask: Ask = async (statement) => {
-    const release = await semaphore.acquire()
+  const ask: Ask = async (statement, tenantId) => {
+    const release = await semaphore.acquire(tenantId ?? '')
     if (closed) {
       release()
       throw unavailable('The service is stopping.')

@@ -1,5 +1,6 @@
 import type { DueDelivery, EndpointWant, ShownDelivery, Webhooks } from '../../core/ports/webhooks.ts'
 import type { Backlog } from '../../core/ports/world.ts'
+import { latestAttemptAt } from '../../core/webhook-attempts.ts'
 import { COLUMNS } from '../rows.ts'
 import { AFTER_ALL_IDS } from '../take-slice.ts'
 import { deliver, EVENT, type EventRow, storedEvent } from './events.ts'
@@ -19,12 +20,13 @@ type Deliveries = Pick<Webhooks, 'due' | 'deliveries' | 'retry' | 'replay' | 'ba
 /** What is delivered to endpoints. Calls `notify` after deliveries became due at once. */
 export const postgresDeliveries = (query: Query, notify: () => void): Deliveries => ({
   due: async ({ now, max, ...want }) => {
+    const pending = (at: Fragment) => sql`(
+      select * from webhook_deliveries d where ${isThat(want, D)} and d.status = 'pending' and d.next_attempt_at ${at}
+      order by d.next_attempt_at limit ${max})`
     const rows = await query(want.tenantId)<EventRow & Pick<DueDelivery, 'attempts'>>`
       select ${EVENT.selected}, d.attempts
       from (
-        select * from webhook_deliveries d
-        where ${isThat(want, D)} and d.status = 'pending' and d.next_attempt_at <= ${now}
-        order by d.next_attempt_at limit ${max}
+        ${pending(sql`<= ${now}`)} union all ${pending(sql`> ${latestAttemptAt(now)}`)} limit ${max}
       ) d cross join lateral (
         select * from events e where e.tenant_id = ${want.tenantId} and e.event_id = d.event_id limit 1
       ) e

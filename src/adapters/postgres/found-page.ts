@@ -3,7 +3,7 @@ import { storedVersion, type VersionRow, versionWithContent } from '../rows.ts'
 
 /** A page with one of its versions, whose columns have the plain names; all but `want` are null if there is no page. */
 export type FoundRow = VersionRow &
-  Pick<StoredPageWithVersions, 'customName' | 'updatedAt' | 'groupStatus'> & {
+  Pick<StoredPageWithVersions, 'customName' | 'updatedAt' | 'groupStatus' | 'automaticAfter'> & {
     readonly want: number
     readonly revision: number | null
     readonly pageName: string
@@ -25,6 +25,7 @@ export const foundPage = (rows: readonly FoundRow[], want: PageWant): FoundPage 
     createdAt: page.pageCreatedAt,
     updatedAt: page.updatedAt,
     revision: page.revision,
+    automaticAfter: page.automaticAfter,
     groupStatus: page.groupStatus,
     published: published ? versionWithContent(published) : null,
     latest: storedVersion(rows.find((row) => row !== published) ?? page),

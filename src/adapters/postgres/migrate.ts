@@ -1,6 +1,6 @@
 import type postgres from 'postgres'
 import { unavailable } from '../../core/failures.ts'
-import { type Migration, missingMigrations } from '../migrations.ts'
+import { type Applied, checksumOf, lastOf, type Migration, missingMigrations } from '../migrations.ts'
 import { type Ask, askOn } from './connect.ts'
 import { isConnectionFatal, isTransient } from './error-codes.ts'
 import { endPool, openPostgres } from './open.ts'
@@ -21,7 +21,8 @@ const BEGIN = `
   set local citus.multi_shard_modify_mode = 'sequential';
   select pg_advisory_xact_lock(${LOCK});
   create table if not exists schema_migrations (
-    number integer primary key, name text not null, applied_at timestamptz(3) not null default now()
+    number integer primary key, name text not null, applied_at timestamptz(3) not null default now(),
+    checksum text not null
   )`
 
 export type Warn = (message: string) => void
@@ -59,10 +60,13 @@ export const migrateOn = async (
   let isLost = false
   try {
     await ask((sql) => sql.unsafe(BEGIN))
-    const missing = missingMigrations(migrations, await lastMigration(ask))
+    const missing = missingMigrations(migrations, await lastMigration(ask, migrations))
     for (const { number, name, sql: text } of missing) {
       await ask((sql) => sql.unsafe(text))
-      await ask((sql) => sql`insert into schema_migrations (number, name) values (${number}, ${name})`)
+      await ask(
+        (sql) => sql`
+        insert into schema_migrations (number, name, checksum) values (${number}, ${name}, ${checksumOf(text)})`,
+      )
     }
     await ask((sql) => sql`commit`)
     return missing.map(({ name }) => name)
@@ -83,21 +87,19 @@ const notYetOr = (error: unknown): never => {
 /** So that a role that may not change the schema can start if there is nothing to change. */
 export const isUpToDate = async (ask: Ask, migrations: readonly Migration[], warn: Warn) => {
   const last = await checkServer(ask, warn)
-    .then(() => lastMigration(ask))
+    .then(() => lastMigration(ask, migrations))
     .catch(notYetOr)
   return last > 0 && missingMigrations(migrations, last).length === 0
 }
 
 /** Its number; 0 in an empty database. */
-export const lastMigration = async (ask: Ask): Promise<number> => {
+export const lastMigration = async (ask: Ask, ours: readonly Migration[]): Promise<number> => {
   const [list] = await ask(
     (sql) => sql<{ exists: boolean }[]>`select to_regclass('schema_migrations') is not null as exists`,
   )
   if (list?.exists !== true) return 0
-  const [row] = await ask(
-    (sql) => sql<{ last: number }[]>`select coalesce(max(number), 0)::int as last from schema_migrations`,
-  )
-  return row?.last ?? 0
+  // An older database lacks the column `checksum`.
+  return lastOf(ours, await ask((sql) => sql<Applied[]>`select * from schema_migrations order by number`))
 }
 
 const checkServer = async (ask: Ask, warn: Warn): Promise<void> => {

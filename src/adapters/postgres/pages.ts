@@ -74,7 +74,7 @@ export const postgresPages = (
     const found = await rowsOfEach(!isCluster, wants, (tenantId, its) => {
       return query(tenantId)<FoundRow>`
         select want.number as want, p.custom_name, p.computed_name as page_name, p.revision,
-          p.created_at as page_created_at, p.updated_at, p.published_version_id, g.status as group_status,
+          p.created_at as page_created_at, p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
           ${SHOWN.selected},
           case when v.version_id = p.published_version_id ${withContent ? nothing : NEVER} then v.content::text end as content
         from ${FOUND.from(its)}
@@ -94,7 +94,7 @@ export const postgresPages = (
 
   change: async (change, events) => {
     const { tenantId, pageId, customName, computedName, publishedVersionId, updatedAt } = change
-    const { added: version, publishes } = change
+    const { added: version, publishes, automaticAfter } = change
     const rows = version && VERSIONS.values([newVersionRow(change, version)])
     const published = sql`published as (
       update page_versions v set status = 'published', published_at = ${updatedAt}
@@ -102,7 +102,7 @@ export const postgresPages = (
     const changed = sql`
       changed as (
         update pages p set custom_name = ${customName}, computed_name = ${computedName}, updated_at = ${updatedAt},
-          published_version_id = ${publishedVersionId}, revision = p.revision + 1,
+          published_version_id = ${publishedVersionId}, automatic_after = ${automaticAfter}, revision = p.revision + 1,
           latest_version_id = coalesce(${version?.versionId ?? null}, p.latest_version_id)
         where ${isUnchanged(change, version !== null || publishes)} returning 1)`
     const parts = [

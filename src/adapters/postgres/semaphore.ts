@@ -2,44 +2,85 @@ import { unavailable } from '../../core/failures.ts'
 
 type Limits = { readonly inFlightMax: number; readonly waitingMax: number; readonly waitMsMax: number }
 export type PoolCounts = { readonly inFlight: number; readonly waiting: number }
+type Queue = { readonly key: string; inFlight: number; readonly waiting: Set<Waiter> }
+type Waiter = { readonly admit: () => void; readonly refuse: () => void }
 
 /**
- * At most `inFlightMax` hold it at a time; up to `waitingMax` wait in order, none longer than `waitMsMax`.
+ * At most `inFlightMax` hold it at a time; up to `waitingMax` wait, none longer than `waitMsMax`. Those with a key, such as
+ * a tenant's, hold at most four fifths under one key, and keys take turns. If too many wait, the key with most loses one.
  * `acquire` resolves to the function that releases, and refuses everybody else with `unavailable`.
  */
 export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) => {
-  const waiting = new Set<() => void>()
+  const queues = new Map<string, Queue>()
+  const ofOneKeyMax = Math.max(1, Math.floor(inFlightMax * 0.8))
   let inFlight = 0
+  let waiting = 0
 
-  /** Hands its place to the first of those waiting. */
-  const release = () => {
-    const [admitFirst] = waiting
-    if (admitFirst === undefined) inFlight--
-    else admitFirst()
+  const hasRoom = ({ key, inFlight }: Queue): boolean => key === '' || inFlight < ofOneKeyMax
+  const admitNext = () => {
+    for (const queue of queues.values()) {
+      const [first] = queue.waiting
+      if (first === undefined || !hasRoom(queue)) continue
+      // The other keys come before its next one.
+      queues.delete(queue.key)
+      queues.set(queue.key, queue)
+      return first.admit()
+    }
   }
+  const count = (queue: Queue, change: 1 | -1) => {
+    inFlight += change
+    queue.inFlight += change
+    forgetIdle(queue)
+  }
+  const forgetIdle = ({ key, inFlight, waiting }: Queue) => {
+    if (inFlight === 0 && waiting.size === 0) queues.delete(key)
+  }
+  const take = (queue: Queue) => {
+    count(queue, 1)
+    return () => {
+      count(queue, -1)
+      admitNext()
+    }
+  }
+  const longest = () => [...queues.values()].reduce((a, b) => (b.waiting.size > a.waiting.size ? b : a), NONE)
 
   return {
-    acquire: async (): Promise<() => void> => {
-      if (inFlight < inFlightMax) {
-        inFlight++
-        return release
+    acquire: async (key = ''): Promise<() => void> => {
+      const queue = queues.get(key) ?? { key, inFlight: 0, waiting: new Set() }
+      const isFree = inFlight < inFlightMax && hasRoom(queue)
+      if (!isFree && waiting >= waitingMax) {
+        const most = longest().waiting
+        if (most.size <= queue.waiting.size + 1) throw tooMany()
+        const [oldest] = most
+        oldest?.refuse()
       }
-      if (waiting.size >= waitingMax) throw tooMany()
+      queues.set(key, queue)
+      if (isFree) return take(queue)
       return new Promise((resolve, reject) => {
-        const admit = () => {
+        const leave = () => {
           clearTimeout(timer)
-          waiting.delete(admit)
-          resolve(release)
+          queue.waiting.delete(waiter)
+          waiting--
         }
-        const timer = setTimeout(() => {
-          waiting.delete(admit)
-          reject(tooMany())
-        }, waitMsMax)
-        waiting.add(admit)
+        const waiter: Waiter = {
+          admit: () => {
+            leave()
+            resolve(take(queue))
+          },
+          refuse: () => {
+            leave()
+            forgetIdle(queue)
+            reject(tooMany())
+          },
+        }
+        const timer = setTimeout(waiter.refuse, waitMsMax)
+        queue.waiting.add(waiter)
+        waiting++
       })
     },
-    counts: (): PoolCounts => ({ inFlight, waiting: waiting.size }),
+    counts: (): PoolCounts => ({ inFlight, waiting }),
   }
 }
 
+const NONE: Queue = { key: '', inFlight: 0, waiting: new Set() }
 const tooMany = () => unavailable('Too many statements wait for the database.')

@@ -76,6 +76,6 @@ export const portsOver = (
     webhooks: postgresWebhooks(query, isCluster, () => notify('events', 'deliveries')),
     apiKeys: postgresApiKeys(query, () => notify('keys')),
     tenants: postgresTenants(query),
-    ready: async () => refuseUnmigrated(migrations, await lastMigration(ask)),
+    ready: async () => refuseUnmigrated(migrations, await lastMigration(ask, migrations)),
   }
 }

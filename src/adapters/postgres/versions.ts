@@ -110,7 +110,7 @@ const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
     const events = eventOf && (() => ended.map(eventOf))
     const write = (noted: readonly Fragment[], isRight: Fragment) => query(tenantId)<{ versionId: string }>`
       with held as materialized (
-        select done.*, v.page_group_id, p.revision, p.published_version_id,
+        select done.*, v.page_group_id, p.revision, p.published_version_id, p.automatic_after,
           coalesce(done.computed_name, v.computed_name) as name
         from ${DONE.from(rows)}
           join page_versions v using (tenant_id, page_id, version_id)
@@ -123,7 +123,8 @@ const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
           select held.*, max(version_id) filter (where status = 'published') over (partition by page_id) as newest
           from held
         ) held
-        where status <> 'published' or version_id = newest and version_id > coalesce(published_version_id, '')
+        where status <> 'published'
+          or version_id = newest and version_id > greatest(published_version_id, automatic_after, '')
       ), settled as (
         update page_versions v set status = saved.status, published_at = saved.published_at,
           failure_reason = saved.failure_reason, computed_name = saved.name,

@@ -1,5 +1,6 @@
 import type { ClaimWant } from '../../core/ports/versions.ts'
 import type { ClaimedEndpoint, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
+import { latestAttemptAt } from '../../core/webhook-attempts.ts'
 import { COLUMNS } from '../rows.ts'
 import { sortedBy } from './by-tenant.ts'
 import { eachAlong, type OfThose } from './claim.ts'
@@ -7,7 +8,7 @@ import { claimOnCluster } from './claim-on-cluster.ts'
 import { D, isThat, postgresDeliveries } from './deliveries.ts'
 import { insertEvent } from './outbox.ts'
 import { IF_CHANGED } from './page-groups.ts'
-import { nothing, type Query, sql } from './sql.ts'
+import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns, textArray, unlessOvertaken } from './statements.ts'
 
 /** Of types as one text, `{a,b}`. */
@@ -36,14 +37,16 @@ const storedEndpoint = <Row extends Omit<EndpointRow, 'claims'>>(row: Row) => ({
 const V = sql`v`
 
 /** Those of enabled endpoints wait until they are due. */
-const isClaimable = ({ now, horizon }: ClaimWant, ofThose: OfThose = () => nothing) => sql`
-  (v.claimable_at <= ${now} or v.claimable_at > ${horizon})
-    and case v.status when 'deleted' then true else exists (
-      select 1 from webhook_deliveries d
-      where d.tenant_id = v.tenant_id ${ofThose(sql`d.tenant_id`)}
-        and d.webhook_endpoint_id = v.webhook_endpoint_id and d.status = 'pending'
-        and d.next_attempt_at <= case v.status when 'enabled' then ${now}::timestamptz else 'infinity' end
-    ) end`
+const isClaimable = ({ now, horizon }: ClaimWant, ofThose: OfThose = () => nothing) => {
+  const isPending = (at: Fragment) => sql`exists (
+    select 1 from webhook_deliveries d
+    where d.tenant_id = v.tenant_id ${ofThose(sql`d.tenant_id`)}
+      and d.webhook_endpoint_id = v.webhook_endpoint_id and d.status = 'pending' and d.next_attempt_at ${at})`
+  return sql`
+    (v.claimable_at <= ${now} or v.claimable_at > ${horizon}) and case v.status when 'deleted' then true
+      else ${isPending(sql`<= case v.status when 'enabled' then ${now}::timestamptz else 'infinity' end`)}
+        or ${isPending(sql`> ${latestAttemptAt(now)}`)} end`
+}
 
 const KEY = sql`v.tenant_id, v.webhook_endpoint_id`
 const QUEUE = {
@@ -94,7 +97,6 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
       return claimed.map(storedEndpoint)
     },
 
-    /** The condition on the status must not be that of the index of what is pending, or all of that might be read. */
     settle: async (endpoint, results, { failures, failingSince, claimableAt, readAt }) => {
       // In the order in which a replay locks them.
       const rows = sortedBy(results, 'eventId').map((result) => ({ ...endpoint, ...result }))
@@ -111,7 +113,8 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
           last_status = r.last_status, last_error = r.last_error, delivered_at = r.delivered_at
         from ${RESULT.from(rows)}
         where d.tenant_id = r.tenant_id and d.webhook_endpoint_id = r.webhook_endpoint_id and d.event_id = r.event_id
-          and d.status not in ('delivered', 'failed') and (r.status = 'delivered' or d.next_attempt_at <= ${readAt})
+          and (r.status = 'delivered' or d.next_attempt_at <= ${readAt}
+            or d.next_attempt_at > ${latestAttemptAt(readAt)})
           and exists (select 1 from changed)
           ${inTenant(endpoint.tenantId)}
       )

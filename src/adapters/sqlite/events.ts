@@ -79,8 +79,9 @@ export const sqliteEvents = (database: Database, delivering: () => void): Events
     }),
 
   list: async (want) => {
-    const [rows = [], last] = database.readEach([LIST, LAST], (sql) => database.all<EventRow>(sql, want))
-    return { rows: rows.map(storedEvent), last: last?.[0]?.sequence ?? 0 }
+    const found = () => [database.all<EventRow>(LIST, want), database.all<EventRow>(LAST, want)] as const
+    const [rows, [last]] = database.read(found)
+    return { rows: rows.map(storedEvent), last: last?.sequence ?? 0 }
   },
 
   find: async (want) => database.all<EventRow>(FIND, want).map(storedEvent)[0] ?? null,

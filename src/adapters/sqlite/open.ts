@@ -4,8 +4,10 @@ import { setTimeout as pauseFor } from 'node:timers/promises'
 import { orNull } from '../../core/or-null.ts'
 import { type Columns, camelCase, valuesOf } from '../columns.ts'
 import { memoized } from '../memoized.ts'
+import type { Migration } from '../migrations.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../take-slice.ts'
 import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
+import { lastMigration } from './last-migration.ts'
 import { emptyJournal, prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
@@ -32,15 +34,19 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   )
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
-  const findPlace = watchPlace(file, place)
-  const refuseMoved = (): void => withMappedErrors(findPlace)
+  const watched = watchPlace(file, place)
+  const refuseMoved = (): void => withMappedErrors(watched.refuseMoved)
   /** Bound by position, because SQLite refuses a row that has more members than the text names. */
-  const prepared = memoized((sql: string) => {
+  const statements = memoized((sql: string) => {
     const members = (sql.match(NAMED_VALUES) ?? []).map((place) => place.slice(1))
     const boundTo = (values: Values) =>
       valuesOf(values, members).map((value) => (typeof value === 'boolean' ? Number(value) : value))
     return { statement: file.prepare(sql.replace(NAMED_VALUES, '?')), boundTo }
   })
+  const prepared = (sql: string) => {
+    if (watched.isOverwritten()) refuseMoved()
+    return statements(sql)
+  }
   const run = (sql: string, values: Values = {}): number => {
     const { statement, boundTo } = prepared(sql)
     return Number(statement.run(...boundTo(values)).changes)
@@ -108,12 +114,12 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     /** Those of the rows wanted that exist. */
     getEach: <Row>(sql: string, wants: readonly Values[]): Row[] =>
       wants.flatMap((want) => get<Row>(sql, want) ?? []),
-    // As one read, between two writes of other processes.
-    readEach: <Want, Found>(wants: readonly Want[], read: (want: Want) => Found): Found[] =>
+    /** As one read, between two writes of other processes. */
+    read: <Found>(work: () => Found): Found =>
       withMappedErrors(() => {
         run('begin')
         try {
-          return wants.map(read)
+          return work()
         } finally {
           run('commit')
         }
@@ -137,14 +143,14 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       if (answer !== 'overtaken' && answer !== null) saved()
       return answer
     },
-    lastMigration: (): number => withMappedErrors(() => lastMigration(file)),
+    lastMigration: (ours: readonly Migration[]) => withMappedErrors(() => lastMigration(file, ours)),
     /** Refuses `unavailable` while the path does not name the file that is open. */
     refuseMoved,
     emptyJournal: () => emptyJournal(file),
     close: (): void => {
       orNull(refuseMoved)
       // It may be closed already.
-      orNull(() => file.close())
+      orNull(watched.close)
     },
   }
 }
@@ -178,13 +184,6 @@ const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
       Atomics.wait(pause, 0, 0, AGAIN_MS)
     }
   }
-}
-
-/** The number of the last migration; 0 in an empty database. */
-export const lastMigration = (file: DatabaseSync): number => {
-  const list = file.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get()
-  const row = list && file.prepare('select max(number) as last from schema_migrations').get()
-  return Number(row?.['last'] ?? 0)
 }
 
 /** The values for these columns, as a statement names them. */

@@ -1,5 +1,6 @@
 import { type PageGroupRow, pageGroupOf } from '../../core/get-page-group.ts'
 import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
+import { eachInTurn, shareLoop } from '../../core/share-loop.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES } from '../rows.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, valuesFor } from './open.ts'
@@ -27,13 +28,14 @@ const CHANGE = `
     ) = :ifRevision)`
 
 export const sqlitePageGroups = (database: Database, outbox: Outbox): PageGroups => ({
-  list: async (wants) =>
-    wants.map((want) => {
+  list: (wants) =>
+    eachInTurn(wants, (want) => {
       const list = want.status === null ? LIST_OPEN : LIST_BY_STATUS
       return database.slice<PageGroupRow>(list, want).map(pageGroupOf)
     }),
 
   find: async (want) => {
+    await shareLoop(want.tenantId)
     const by = 'pageGroupId' in want ? BY_ID : BY_KEY
     const row = database.get<PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>>(by, want)
     return row && { ...pageGroupOf(row), revision: row.revision, requestHash: row.requestHash }

@@ -1,4 +1,6 @@
-import type { FoundPage, PageChange, Pages, StoredPage } from '../../core/ports/pages.ts'
+import { setImmediate } from 'node:timers/promises'
+import type { FoundPage, PageChange, Pages, PageWant, StoredPage } from '../../core/ports/pages.ts'
+import { eachInTurn } from '../../core/share-loop.ts'
 import {
   firstVersionRow,
   NEW_PAGE_COLUMNS,
@@ -10,7 +12,7 @@ import {
   versionWithContent,
 } from '../rows.ts'
 import type { Outbox } from './events.ts'
-import { BEFORE_ID, type Database, insertInto } from './open.ts'
+import { BEFORE_ID, type Database, insertInto, type Values } from './open.ts'
 import { VERSION, WITH_CONTENT } from './versions.ts'
 
 const OF_GROUP = 'where tenant_id = :tenantId and page_group_id = :pageGroupId'
@@ -31,20 +33,42 @@ const COUNT = `update page_counts set pages_count = pages_count + :more, changes
 const PAGE = 'select tenant_id, page_group_id, page_id, custom_name, computed_name, created_at, updated_at'
 const LIST = `
   ${PAGE} from pages ${OF_GROUP} and page_id < ${BEFORE_ID} order by page_id desc`
-const FIND = `${PAGE}, revision, published_version_id, latest_version_id from pages ${OF_PAGE}`
+const FIND = `${PAGE}, revision, published_version_id, automatic_after, latest_version_id from pages ${OF_PAGE}`
 const CHANGE = `
   update pages set custom_name = :customName, computed_name = :computedName, updated_at = :updatedAt,
-    published_version_id = :publishedVersionId, latest_version_id = coalesce(:addedId, latest_version_id),
-    revision = revision + 1
+    published_version_id = :publishedVersionId, automatic_after = :automaticAfter,
+    latest_version_id = coalesce(:addedId, latest_version_id), revision = revision + 1
   ${OF_PAGE} and revision = :revision`
 const PUBLISH = `
   update page_versions set status = 'published', published_at = :updatedAt
   where tenant_id = :tenantId and page_id = :pageId and version_id = :publishedVersionId`
-const REMOVE = `delete from pages ${OF_PAGE} and revision = :revision`
-const REMOVE_VERSIONS = 'delete from page_versions where tenant_id = :tenantId and page_id = :pageId'
+/** A removed page is in no group, so that nobody finds it, until its versions have been deleted. */
+const HIDE = `update pages set page_group_id = '', idempotency_key = null ${OF_PAGE} and revision = :revision`
+const HIDDEN = "from pages where tenant_id = :tenantId and page_group_id = ''"
+const VERSIONS = 'from page_versions where tenant_id = :tenantId and page_id = :pageId'
+const REMOVE_VERSIONS = `
+  delete from page_versions where rowid in (select rowid ${VERSIONS} order by version_id desc limit 32)`
+const REMOVE = `delete ${HIDDEN} and page_id = :pageId and not exists (select 1 ${VERSIONS})`
 
 type PageRow = StoredPage &
-  Pick<PageChange, 'revision' | 'publishedVersionId'> & { readonly latestVersionId: string }
+  Pick<PageChange, 'revision' | 'publishedVersionId' | 'automaticAfter'> & {
+    readonly latestVersionId: string
+  }
+
+/** Its newest versions first: those may wait for a publisher. Within a transaction. */
+const removeSome = (database: Database, page: Values): void => {
+  database.discard(REMOVE_VERSIONS, page)
+  database.run(REMOVE, page)
+}
+/** Requests are served between two pieces. What a killed process has left goes with the next page that is removed. */
+const removeHidden = async (database: Database, tenant: Values): Promise<void> => {
+  for (;;) {
+    await setImmediate()
+    const page = database.get<Values>(`select tenant_id, page_id ${HIDDEN}`, tenant)
+    if (page === null) return
+    await database.write(() => removeSome(database, page))
+  }
+}
 
 /** Calls `added` after versions were added. */
 export const sqlitePages = (database: Database, outbox: Outbox, added: () => void): Pages => ({
@@ -65,11 +89,13 @@ export const sqlitePages = (database: Database, outbox: Outbox, added: () => voi
       return 'recorded'
     }, added),
 
-  list: async (wants) =>
-    wants.map((want) => (database.has(GROUP_EXISTS, want) ? database.slice<StoredPage>(LIST, want) : null)),
+  list: (wants) =>
+    eachInTurn(wants, (want) =>
+      database.has(GROUP_EXISTS, want) ? database.slice<StoredPage>(LIST, want) : null,
+    ),
 
-  find: async (wants, withContent = true) =>
-    database.readEach(wants, (want): FoundPage => {
+  find: (wants, withContent = true) => {
+    const find = (want: PageWant): FoundPage => {
       const group = database.get<Pick<Exclude<FoundPage, string>, 'groupStatus'>>(GROUP_EXISTS, want)
       if (group === null) return 'page_group_not_found'
       const row = database.get<PageRow>(FIND, want)
@@ -86,7 +112,9 @@ export const sqlitePages = (database: Database, outbox: Outbox, added: () => voi
         published: published && versionWithContent(published),
         latest: storedVersion(latest as VersionRow),
       }
-    }),
+    }
+    return eachInTurn(wants, (want) => database.read(() => find(want)))
+  },
 
   change: ({ added: version, publishes, ...change }, events) =>
     database.record(
@@ -102,11 +130,14 @@ export const sqlitePages = (database: Database, outbox: Outbox, added: () => voi
     ),
 
   remove: (page, events) =>
-    database.record(() => {
-      if (!database.has(GROUP_EXISTS, page) || database.run(REMOVE, page) === 0) return 'overtaken'
-      database.discard(REMOVE_VERSIONS, page)
-      database.run(COUNT, { ...page, more: -1 })
-      outbox([page], events)
-      return 'recorded'
-    }),
+    database.record(
+      () => {
+        if (!database.has(GROUP_EXISTS, page) || database.run(HIDE, page) === 0) return 'overtaken'
+        removeSome(database, page)
+        database.run(COUNT, { ...page, more: -1 })
+        outbox([page], events)
+        return 'recorded'
+      },
+      () => void removeHidden(database, page).catch(() => {}),
+    ),
 })

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { unavailable } from '../../core/failures.ts'
 import { orNull } from '../../core/or-null.ts'
+import { giveUp, shareNumber } from './overwritten.ts'
 
 /** A new file would make SQLite delete the journal. Another process creates the file first, then its journal. */
 export const isLost = (place: string): boolean => existsSync(`${place}-wal`) && !existsSync(place)
@@ -25,25 +26,49 @@ export const prepareFile = (place: string): void => {
 }
 
 /**
- * Answers a function that refuses `unavailable` while the path does not name the file that is open. It compares inodes,
- * as SQLite does; opening the file once more and closing it would release SQLite's locks.
+ * Notices when the path does not name the file that is open. It compares inodes, as SQLite does. A file that is
+ * overwritten keeps its inode, but is written to while its journal is missing, or has another number afterwards.
  */
 export const watchPlace = (file: DatabaseSync, place: string) => {
-  const inodes = () =>
-    orNull(() => [statSync(place), statSync(`${place}-wal`)].map(({ dev, ino }) => `${dev} ${ino}`).join())
-  const opened = inodes()
-  let isJournalEmpty = false
-  return (): void => {
-    const isMoved = inodes() !== opened
-    // Closing deletes the journal: this throws if the file is closed.
-    if (isMoved) file.prepare('select 1')
-    // The journal stays in the old place, and would be applied to another file there. So it is written to its own file,
-    // once: later it may contain what another process wrote to the other file.
-    isJournalEmpty = isMoved && (isJournalEmpty || emptyJournal(file))
-    const detail = `The database file ${place} was moved, deleted or replaced. Put it back, or restore a backup and restart.`
-    if (isMoved) throw unavailable('The database cannot answer now.', new Error(detail))
+  const opened = lookAt(place)
+  const { number, release } = shareNumber(place, opened.file)
+  const openedNumber = number()
+  let { writtenMs } = opened
+  let [isJournalEmpty, isOverwritten] = [false, false]
+  return {
+    /** Refuses `unavailable` while the file is not in its place, and for good once it was overwritten. */
+    refuseMoved: (): void => {
+      const now = lookAt(place)
+      const isMoved = now.file !== opened.file || now.journal !== opened.journal
+      // Closing deletes the journal: this throws if the file is closed.
+      if (isMoved) file.prepare('select 1')
+      if (now.file === opened.file && now.writtenMs !== writtenMs && !isJournalEmpty && !isOverwritten) {
+        writtenMs = now.writtenMs
+        isOverwritten = isMoved || number() !== openedNumber
+        if (isOverwritten) giveUp(file, isMoved ? null : place)
+      }
+      // The journal stays in the old place, and would be applied to another file there. So it is written to its own file,
+      // once: later it may contain what another process wrote to the other file.
+      isJournalEmpty = isMoved && !isOverwritten && (isJournalEmpty || emptyJournal(file))
+      const detail = `The database file ${place} was moved, deleted or replaced. Put it back, or restore a backup and restart.`
+      if (isMoved || isOverwritten) throw unavailable('The database cannot answer now.', new Error(detail))
+    },
+    isOverwritten: () => isOverwritten,
+    close: (): void => {
+      if (isOverwritten) return
+      file.close()
+      release()
+    },
   }
 }
+
+const lookAt = (place: string) => {
+  const [file, journal] = [place, `${place}-wal`].map((path) => orNull(() => statSync(path)))
+  const inode = (found?: { readonly dev: number; readonly ino: number } | null) =>
+    `${found?.dev} ${found?.ino}`
+  return { file: inode(file), journal: inode(journal), writtenMs: file?.mtimeMs }
+}
+
 /** Whether the journal is empty now: nobody reads from it, and all of it is in the file. */
 export const emptyJournal = (file: DatabaseSync): boolean =>
   orNull(() => file.prepare('pragma wal_checkpoint(truncate)').get()?.['busy']) === 0

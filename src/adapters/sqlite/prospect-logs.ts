@@ -1,4 +1,5 @@
 import type { ProspectLogs, ProspectLogsWant, TimelineWant } from '../../core/ports/prospect-logs.ts'
+import { eachInTurn } from '../../core/share-loop.ts'
 import { ROWS_LOOKED_AT_MAX } from '../../core/slices.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../rows.ts'
 import { timelineKey, timeOfKey } from '../timeline-key.ts'
@@ -59,13 +60,13 @@ export const sqliteProspectLogs = (database: Database): ProspectLogs => {
   }
 
   return {
-    find: async (wants) =>
-      wants.map((want) => {
+    find: (wants) =>
+      eachInTurn(wants, (want) => {
         const row = database.get<LogRow>(FIND, want)
         return row && storedLog(row)
       }),
-    list: async (wants) => wants.map(list),
-    timeline: async (wants) => wants.map(timeline),
+    list: (wants) => eachInTurn(wants, list),
+    timeline: (wants) => eachInTurn(wants, timeline),
     // A slice reads one row more than its limit.
     listOldest: async (want) =>
       database.slice<LogRow>(LIST_OLDEST, { ...want, limit: want.limit - 1 }).map(storedLog),

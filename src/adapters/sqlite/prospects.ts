@@ -1,4 +1,5 @@
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
+import { eachInTurn } from '../../core/share-loop.ts'
 import { SHOWN_PROSPECT } from '../rows.ts'
 import { lookThrough } from '../take-slice.ts'
 import type { Outbox } from './events.ts'
@@ -21,8 +22,8 @@ const UPDATE = `
 export const sqliteProspects = (database: Database, outbox: Outbox, changed: () => void): Prospects => ({
   find: async (wants) => wants.map((want) => database.get<FoundProspect>(FIND, want)),
 
-  list: async (wants) =>
-    wants.map((want) => {
+  list: (wants) =>
+    eachInTurn(wants, (want) => {
       if (want.emailHash !== null) return { rows: database.all<FoundProspect>(BY_EMAIL, want), resume: null }
       const isShown = ({ erasedAt }: FoundProspect) => erasedAt === null
       const look = (rows: Iterable<FoundProspect>) =>

@@ -1,6 +1,6 @@
 import type { Signal, Store } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
-import { type Migration, missingMigrations, refuseUnmigrated } from '../migrations.ts'
+import { checksumOf, type Migration, missingMigrations, refuseUnmigrated } from '../migrations.ts'
 import { sqliteActivities } from './activities.ts'
 import { sqliteErasures } from './erasures.ts'
 import { sqliteEvents, sqliteOutbox } from './events.ts'
@@ -67,7 +67,7 @@ export const sqliteStore = (
     migrate: async () => migrate(database, migrations),
     ready: async () => {
       database.refuseMoved()
-      refuseUnmigrated(migrations, database.lastMigration())
+      refuseUnmigrated(migrations, database.lastMigration(migrations))
     },
     watch: (listener) => {
       looking ??= look()
@@ -93,18 +93,18 @@ const dataVersion = (database: Database): number | string | undefined => {
 }
 
 const ADD_MIGRATION =
-  "insert into schema_migrations (number, name, applied_at) values (:number, :name, strftime('%FT%H:%M:%fZ'))"
+  "insert into schema_migrations values (:number, :name, strftime('%FT%H:%M:%fZ'), :checksum)"
 /** In one transaction that nobody else can write in, so that several processes may start at once. */
 const migrate = (database: Database, migrations: readonly Migration[]): Promise<readonly string[]> =>
   database.write(() => {
     database.exec(`
       create table if not exists schema_migrations (
-        number integer primary key, name text not null, applied_at text not null
+        number integer primary key, name text not null, applied_at text not null, checksum text not null
       ) strict`)
-    const missing = missingMigrations(migrations, database.lastMigration())
+    const missing = missingMigrations(migrations, database.lastMigration(migrations))
     for (const migration of missing) {
       database.exec(migration.sql)
-      database.run(ADD_MIGRATION, migration)
+      database.run(ADD_MIGRATION, { ...migration, checksum: checksumOf(migration.sql) })
     }
     return missing.map(({ name }) => name)
   })

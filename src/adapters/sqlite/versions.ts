@@ -1,6 +1,7 @@
 import type { StoredVersion } from '../../core/ports/pages.ts'
 import type { ClaimedVersion, CreatedByKey, Versions } from '../../core/ports/versions.ts'
 import type { Backlog } from '../../core/ports/world.ts'
+import { eachInTurn } from '../../core/share-loop.ts'
 import { SHOWN_VERSION, settledRow, type VersionRow, versionWithContent } from '../rows.ts'
 import { claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
@@ -23,7 +24,7 @@ const CONTEXT = `
 const CLAIMED = `
   select page_group_id, coalesce(:computedName, computed_name) as computed_name
   ${OF_PAGE} and version_id = :versionId and status = 'processing' and attempts = :attempt`
-/** What becomes of the page of a version that ended. No row if a newer one is published. */
+/** What becomes of the page of a version that ended. No row if it must not be published any more. */
 const END = `
   update pages set revision = revision + 1, updated_at = coalesce(:finishedAt, updated_at),
     computed_name = iif(
@@ -31,7 +32,7 @@ const END = `
       :computedName, computed_name),
     published_version_id = iif(:publishedAt is null, published_version_id, :versionId)
   where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId
-    and (:publishedAt is null or coalesce(published_version_id, '') < :versionId)`
+    and (:publishedAt is null or max(coalesce(published_version_id, ''), coalesce(automatic_after, '')) < :versionId)`
 const SETTLE = `
   update page_versions set status = :status, published_at = :publishedAt, failure_reason = :failureReason,
     computed_name = :computedName, claimable_at = coalesce(:claimableAt, claimable_at),
@@ -51,10 +52,12 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
   const find = <Row>(version: string, want: Values) =>
     database.has(PAGE_EXISTS, want) ? database.get<Row>(version, want) : null
   return {
-    list: async (wants) =>
-      wants.map((want) => (database.has(PAGE_EXISTS, want) ? database.slice<StoredVersion>(LIST, want) : [])),
-    find: async (wants) =>
-      wants.map((want) => {
+    list: (wants) =>
+      eachInTurn(wants, (want) =>
+        database.has(PAGE_EXISTS, want) ? database.slice<StoredVersion>(LIST, want) : [],
+      ),
+    find: (wants) =>
+      eachInTurn(wants, (want) => {
         const row = find<VersionRow>(WITH_CONTENT, want)
         return row && versionWithContent(row)
       }),

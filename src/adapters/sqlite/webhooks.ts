@@ -1,6 +1,7 @@
 import type { ShownDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
 import type { Backlog } from '../../core/ports/world.ts'
 import { ROWS_LOOKED_AT_MAX } from '../../core/slices.ts'
+import { latestAttemptAt } from '../../core/webhook-attempts.ts'
 import { COLUMNS } from '../rows.ts'
 import { AFTER_ALL_IDS } from '../take-slice.ts'
 import {
@@ -44,7 +45,9 @@ const DUE = `
   from e cross join webhook_endpoints w on w.tenant_id = e.tenant_id and w.webhook_endpoint_id = e.id
   where ${CLAIMABLE} and iif(w.status = 'enabled', (
     select min(next_attempt_at) from ${PENDING} and tenant_id = e.tenant_id and webhook_endpoint_id = e.id
-  ) <= :now, w.status = 'disabled')
+  ) <= :now or (
+    select max(next_attempt_at) from ${PENDING} and tenant_id = e.tenant_id and webhook_endpoint_id = e.id
+  ) > :latest, w.status = 'disabled')
   union all
   select tenant_id, webhook_endpoint_id, claimable_at from webhook_endpoints w
   where status = 'deleted' and tenant_id > :afterTenantId and ${CLAIMABLE}
@@ -56,9 +59,11 @@ const CLAIM = `
 const OF_EVENT = `
   from webhook_deliveries d cross join events e on e.tenant_id = d.tenant_id and e.event_id = d.event_id
   where d.tenant_id = :tenantId and d.webhook_endpoint_id = :webhookEndpointId`
-const DUE_DELIVERIES = `
-  select ${EVENT_COLUMNS}, d.attempts ${OF_EVENT} and d.status = 'pending' and d.next_attempt_at <= :now
-  order by d.next_attempt_at, d.event_id limit :max`
+const DUE_DELIVERIES = ['<= :now', '> :latest'].map(
+  (at) => `
+  select ${EVENT_COLUMNS}, d.attempts ${OF_EVENT} and d.status = 'pending' and d.next_attempt_at ${at}
+  order by d.next_attempt_at, d.event_id limit :max`,
+)
 const SHOWN_DELIVERY = Object.keys(COLUMNS.webhook_deliveries).map((column) => `d.${column}`)
 // Of a filtered list the index alone says where looking stops.
 const STOP = `
@@ -78,7 +83,7 @@ const SETTLE = `
 const SETTLE_DELIVERY = `
   update webhook_deliveries set status = :status, attempts = :attempts, next_attempt_at = :nextAttemptAt,
     last_status = :lastStatus, last_error = :lastError, delivered_at = :deliveredAt
-  where ${OF_DELIVERY} and (:status = 'delivered' or next_attempt_at <= :readAt)`
+  where ${OF_DELIVERY} and (:status = 'delivered' or next_attempt_at <= :readAt or next_attempt_at > :latest)`
 const STATUS = `select status from webhook_endpoints where ${CLAIMED}`
 const FAIL = `
   update webhook_deliveries set status = 'failed', next_attempt_at = null, last_error = :error
@@ -127,9 +132,10 @@ export const sqliteWebhooks = (database: Database, waiting: () => void): Webhook
     }),
 
   claim: async (want) => {
+    const wanted = { ...want, latest: latestAttemptAt(want.now) }
     // The walk is a read: others can write meanwhile, and may claim all that it found.
     for (;;) {
-      const found = database.all<Values>(DUE, want)
+      const found = database.all<Values>(DUE, wanted)
       if (found.length === 0) return []
       const claimed = await database.write(() =>
         found.flatMap((one) => database.all<EndpointRow & { claims: number }>(CLAIM, { ...want, ...one })),
@@ -138,16 +144,18 @@ export const sqliteWebhooks = (database: Database, waiting: () => void): Webhook
     }
   },
 
-  due: async (want) =>
-    database
-      .all<EventRow & { attempts: number }>(DUE_DELIVERIES, want)
-      .map(({ attempts, ...event }) => ({ attempts, event: storedEvent(event) })),
+  due: async (want) => {
+    const wanted = { ...want, latest: latestAttemptAt(want.now) }
+    const due = DUE_DELIVERIES.flatMap((sql) => database.all<EventRow & { attempts: number }>(sql, wanted))
+    return due.slice(0, want.max).map(({ attempts, ...event }) => ({ attempts, event: storedEvent(event) }))
+  },
 
   settle: (endpoint, results, state) =>
     database.write(() => {
+      const latest = latestAttemptAt(state.readAt)
       const isClaimed = database.run(SETTLE, { ...endpoint, ...state }) > 0
       for (const result of isClaimed ? results : [])
-        database.run(SETTLE_DELIVERY, { ...endpoint, ...state, ...result })
+        database.run(SETTLE_DELIVERY, { ...endpoint, ...state, ...result, latest })
       return isClaimed
     }),
 

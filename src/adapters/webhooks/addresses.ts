@@ -18,6 +18,8 @@ type Settings = AddressSettings & {
   readonly settings?: string
   readonly lookup?: Lookup
 }
+/** This process must not call the address; another one may have other settings. */
+export class RefusedAddress extends Error {}
 export type Addresses = ReturnType<typeof createAddresses>
 
 /** Which addresses webhooks may be sent to. */
@@ -54,16 +56,18 @@ export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...mo
       (protocol: string): LookupFunction =>
       (hostname, options, done) =>
         lookup(hostname, { ...options, all: true }, (error, found) => {
-          const [first] = found ?? []
-          if (error || first === undefined) done(error ?? new Error(NO_ADDRESS), '')
-          else if (!hosts.has(hostname) && !found.every(({ address }) => mayCall(address, protocol)))
-            done(new Error(`The address of the host is not public, and not allowed by ${settings}.`), '')
+          const isTrusted = hosts.has(hostname)
+          const [first] = error ? [] : found
+          // One error for unknown and for inner hosts, so that nobody learns which names exist inside.
+          if (error && (isTrusted || !UNKNOWN.includes(String(error.code)))) done(error, '')
+          else if (!first || !(isTrusted || found.every(({ address }) => mayCall(address, protocol))))
+            done(new RefusedAddress(`The host is unknown, or not public and not allowed by ${settings}.`), '')
           else if (options.all) done(null, found)
           else done(null, first.address, first.family)
         }),
   }
 }
-const NO_ADDRESS = 'The host has no address.'
+const UNKNOWN = ['ENOTFOUND', 'ENODATA']
 
 const networks = (list: readonly string[]) => {
   const blocks = new BlockList()

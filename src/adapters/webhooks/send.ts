@@ -4,7 +4,7 @@ import type { SendWebhook, Webhook, WebhookAnswer } from '../../core/ports/webho
 import type { Clock } from '../../core/ports/world.ts'
 import { DAY_MS } from '../../core/times.ts'
 import { http } from '../node-http.ts'
-import type { Addresses } from './addresses.ts'
+import { type Addresses, RefusedAddress } from './addresses.ts'
 import { signatureHeaders } from './signature.ts'
 
 /** What is read of an answer's body: a connection can serve again only after that. */
@@ -48,7 +48,7 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
     try {
       if (stop.aborted) onStop()
       const why = addresses.checkUrl(webhook.url)
-      if (why !== null) throw new Error(`The URL ${why}.`)
+      if (why !== null) throw new RefusedAddress(`The URL ${why}.`)
       // A receiver may close an idle connection in the moment in which it is used again.
       const answer = await call(webhook, signal, isKept).catch((error) => {
         if (!error.wasReused) throw error
@@ -56,7 +56,9 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
       })
       return meaningOf(answer, clock())
     } catch (error) {
-      return { status: null, error: inWords(signal.aborted ? signal.reason : error), retryAfterMs: null }
+      const failure = signal.aborted ? signal.reason : error
+      const refused = failure instanceof RefusedAddress && { isRefused: true }
+      return { status: null, error: inWords(failure), retryAfterMs: null, ...refused }
     } finally {
       clearTimeout(timer)
       stop.removeEventListener('abort', onStop)

@@ -14,6 +14,8 @@ export type StoredVersionWithContent = Readonly<VersionWithContent>
 export type StoredPageWithVersions = StoredPage & {
   /** Raised by every visible change. */
   readonly revision: number
+  /** The newest version when somebody last published or unpublished by hand: only later ones are published automatically. */
+  readonly automaticAfter: string | null
   readonly groupStatus: PageGroupStatus
   readonly published: StoredVersionWithContent | null
   readonly latest: StoredVersion
@@ -49,7 +51,7 @@ export type PageWant = Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>
 export type FoundPage = StoredPageWithVersions | 'page_group_not_found' | 'page_not_found'
 /** How a page is changed by hand. All of it is saved, or nothing. */
 export type PageChange = PageWant &
-  Pick<StoredPage, 'customName' | 'computedName' | 'updatedAt'> & {
+  Pick<StoredPageWithVersions, 'customName' | 'computedName' | 'updatedAt' | 'automaticAfter'> & {
     /** The page must still have this one; the change raises it. */
     readonly revision: number
     readonly publishedVersionId: string | null

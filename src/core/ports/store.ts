@@ -42,7 +42,7 @@ export type Store = {
    * that it applied, in order: none if there was nothing to do.
    */
   migrate(): Promise<readonly string[]>
-  /** Resolves where the database answers and has this program's schema; else refuses with `unavailable`. */
+  /** Resolves if the database answers and has this program's schema; else refuses `unavailable`, or throws if it never will. */
   ready(): Promise<void>
   /**
    * Signals may come too often and may be lost. A listener that throws is reported on stderr and harms nobody. Returns what

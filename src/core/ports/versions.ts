@@ -62,9 +62,9 @@ export type Versions = {
   context(version: VersionWant): Promise<NamingContext | null>
   /**
    * Saves those that are still `processing` under the same attempt; another publisher has claimed the others. Answers
-   * the version ids of those it saved. `published` sets the pointer of the page, but only forwards: not if a newer version
-   * is published, which it then does not save. A page without a published version takes the name of its newest one. What
-   * ends raises the revision of its page.
+   * the version ids of those it saved. `published` sets the pointer of the page, but only forwards, and only to a version
+   * after the page's `automaticAfter`; else it is not saved. A page without a published version takes the name of its
+   * newest one. What ends raises the revision of its page.
    */
   settle<Done extends Settlement>(
     tenantId: string,

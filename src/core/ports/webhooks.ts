@@ -58,9 +58,12 @@ export type Webhooks = {
    * delivery, and deleted ones. Walks from tenant to tenant and endpoint to endpoint, never over deliveries.
    */
   claim(want: ClaimWant): Promise<readonly ClaimedEndpoint[]>
-  /** Up to `max` deliveries of an endpoint that are due, those due longest first. */
+  /** Up to `max` deliveries of an endpoint that are due, those due longest first, then those after `latestAttemptAt`. */
   due(want: EndpointWant & { readonly now: Timestamp; readonly max: number }): Promise<readonly DueDelivery[]>
-  /** Saves what became of attempts and of the endpoint; false, and nothing saved, if another sender has claimed it. */
+  /**
+   * Saves what became of attempts and of the endpoint; false, and nothing saved, if another sender has claimed it. A success
+   * counts even for a delivery that a sweep has failed meanwhile: it did arrive.
+   */
   settle(
     endpoint: ClaimedEndpoint,
     results: readonly DeliveryResult[],
@@ -116,6 +119,8 @@ export type WebhookAnswer = {
   /** Null if it was delivered. */
   readonly error: string | null
   readonly retryAfterMs: number | null
+  /** Not sent, because this process must not call the address: that is not the fault of the receiver. */
+  readonly isRefused?: boolean
 }
 /** Sends one webhook within its time limit, over a connection that is kept for others unless `isKept` is false. Never throws. */
 export type SendWebhook = (webhook: Webhook, stop: AbortSignal, isKept?: boolean) => Promise<WebhookAnswer>

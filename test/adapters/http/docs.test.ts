@@ -37,6 +37,15 @@ t.test('the page is answered without a key, and may load and run what this serve
   t.notMatch(text, /<style|\bstyle=|\son\w+=|<script(?! src="docs\/)/, 'nothing in it needs more than that')
 })
 
+t.test('requests that come while a file is loaded share its bytes', async (t) => {
+  const { ask } = await setting()
+  for (const path of ['docs/swagger-ui-bundle.js', 'openapi.json']) {
+    const answers = await Promise.all(Array.from({ length: 3 }, () => ask(`GET /${path}`)))
+    const [first, ...others] = answers.map(({ body }) => body)
+    t.ok(first instanceof Uint8Array && others.every((body) => body === first), path)
+  }
+})
+
 t.test('everything that the page loads is there, by addresses relative to it', async (t) => {
   const { ask } = await setting()
   const { text } = await ask('GET /docs')

@@ -149,6 +149,31 @@ const refusedEnvelopes: [fault: string, sent: object, status: number, code: stri
     [{ detail: 'must have 1 to 1,000 items', pointer: '/items' }],
   ],
   ['1,001 items', { json: { items: many(1_001) } }, 400, 'invalid_request'],
+  [
+    'an item that is not JSON',
+    { body: '{"items":[{"source":"crm","payload":{}},{]}]}' },
+    400,
+    'invalid_json',
+  ],
+  [
+    'millions of items, which are not even parsed',
+    { body: `{"items":[${'{},'.repeat(1_000_000)}{]}` },
+    400,
+    'invalid_request',
+    [{ detail: 'must have 1 to 1,000 items', pointer: '/items' }],
+  ],
+  [
+    'more members than are parsed',
+    { body: `{"items":[1]${Array.from({ length: 1_001 }, (_, i) => `,"a${i}":1`)}}` },
+    400,
+    'invalid_json',
+  ],
+  [
+    'more besides its items than one of them may have',
+    { body: `{"items":[1],"other":[${'{},'.repeat(1_000)}{}]}`, bytesMax: 1_000 },
+    413,
+    'payload_too_large',
+  ],
   ['JSON that ends early', { body: '{"items":[{"source":"crm","payload":{}}' }, 400, 'invalid_json'],
   ['bytes that are not UTF-8', { read: async () => Buffer.from([0x7b, 0xff]), json: 1 }, 400, 'invalid_json'],
   [

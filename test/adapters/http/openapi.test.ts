@@ -290,8 +290,9 @@ t.test('every body and answer has examples, and each is of its shape', async (t)
     }
   })
   t.ok(examples > 60)
-  for (const { body, operationId, method, path } of ROUTES) {
-    if (body === undefined) continue
+  for (const { body, operationId, method, path, isBatch } of ROUTES) {
+    // The items of a batch are checked as texts.
+    if (body === undefined || isBatch) continue
     const operations = paths[path as keyof typeof paths] as Record<string, object>
     const { requestBody } = operations[method.toLowerCase()] as {
       requestBody: { content: { 'application/json': { examples: Record<string, { value: unknown }> } } }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { metricsRoute } from '../../../src/adapters/http/public-routes.ts'
 import { heldLists, openScene } from '../../support/api.ts'
 
 const LOG = 'POST /v0/prospect_logs'
@@ -36,6 +37,26 @@ t.test('who waits for a turn is answered later, by turns with other tenants', as
   t.equal((await quiet).status, 201)
   for (const { status } of await Promise.all(flood)) t.equal(status, 200)
   t.ok(answered.findIndex(({ status }) => status === 201) < 10, 'before most of the flood')
+})
+
+t.test('routes without a key wait together at the door; probes wait for nobody', async (t) => {
+  const { promise, resolve: letGo } = Promise.withResolvers<void>()
+  let scrapes = 0
+  const scrape = async () => {
+    scrapes++
+    await promise
+    return '# EOF'
+  }
+  const rawRoutes = [metricsRoute(scrape)]
+  const { call } = await openScene({ rawRoutes, requestsAtOnceMax: 2, requestsWaitingMax: 4 })
+  const flood = Array.from({ length: 10 }, () => call('HEAD /metrics', { key: null }))
+  t.match(await flood[9], { status: 503, headers: { 'retry-after': '1' } })
+  for (const probe of ['HEAD /healthz', 'HEAD /readyz']) t.equal((await call(probe)).status, 200)
+  t.equal((await call(LOG, { json: activity })).status, 201, 'they take no place where others are worked on')
+  letGo()
+  const statuses = (await Promise.all(flood)).map(({ status }) => status)
+  t.equal(statuses.filter((status) => status === 200).length, 4)
+  t.ok(scrapes < 4, `${scrapes} scrapes are shared`)
 })
 
 t.test('who sends a body slowly keeps nobody from being worked on', async (t) => {

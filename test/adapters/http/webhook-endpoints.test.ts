@@ -240,21 +240,42 @@ t.test('200: a test is sent as every webhook is, and answers what happened', asy
   t.strictSame((await deliveries(webhookEndpointId)).items, [])
 })
 
-t.test('429: a tenant has at most four tests in flight', async (t) => {
+/** Tests that are sent, one for each call, and answered once `answer` is called. */
+const openTests = async () => {
   const { promise, resolve } = Promise.withResolvers<WebhookAnswer>()
   const { call, newTenant } = await openScene({ send: () => promise })
-  const testOf = async (key?: string) => {
-    const sent = key === undefined ? {} : { key }
-    const { webhookEndpointId } = (await call(`POST ${ENDPOINTS}`, { json: { url: URL_OK }, ...sent })).json
-    return () => call(`POST ${ENDPOINTS}/${webhookEndpointId}/test`, sent)
+  const testOf = async () => {
+    const { apiKey: key } = await newTenant()
+    const { webhookEndpointId } = (await call(`POST ${ENDPOINTS}`, { json: { url: URL_OK }, key })).json
+    return () => call(`POST ${ENDPOINTS}/${webhookEndpointId}/test`, { key })
   }
+  return { testOf, answer: () => resolve({ status: 204, error: null, retryAfterMs: null }) }
+}
+const TOO_MANY = { status: 429, headers: { 'retry-after': '5' }, json: { code: 'rate_limited' } }
+
+t.test('429: a tenant has at most four tests in flight', async (t) => {
+  const { testOf, answer } = await openTests()
   const test = await testOf()
   const four = [test(), test(), test(), test()]
   await new Promise(setImmediate)
-  t.match(await test(), { status: 429, headers: { 'retry-after': '5' }, json: { code: 'rate_limited' } })
-  const other = (await testOf((await newTenant()).apiKey))()
-  resolve({ status: 204, error: null, retryAfterMs: null })
+  t.match(await test(), TOO_MANY)
+  const other = (await testOf())()
+  answer()
   t.ok([...(await Promise.all(four)), await other, await test()].every(({ status }) => status === 200))
+})
+
+t.test('429: tests of all tenants together are bounded', async (t) => {
+  const { testOf, answer } = await openTests()
+  const last = await testOf()
+  const all: ReturnType<typeof last>[] = []
+  while (all.length < 32) {
+    const test = await testOf()
+    all.push(test(), test(), test(), test())
+  }
+  await new Promise(setImmediate)
+  t.match(await last(), TOO_MANY)
+  answer()
+  t.ok([...(await Promise.all(all)), await last()].every(({ status }) => status === 200))
 })
 
 t.test('200: deliveries, newest event first, of all or of one status, one slice at a time', async (t) => {
@@ -345,23 +366,28 @@ t.test('202: a replay delivers what was not delivered, or all', async (t) => {
     t.match((await replay(start)).json, { errors: [{ pointer: '/since', detail }] })
 })
 
-t.test('202: a replay goes on from its cursor, exactly', async (t) => {
-  const { call, create, logged } = await openEndpoints({
+t.test('202: a replay is several short writes, and goes on from a cursor, exactly', async (t) => {
+  let writes = 0
+  const { call, create, logged, deliveries } = await openEndpoints({
     storeAs: ({ webhooks, ...store }) => ({
       ...store,
-      webhooks: { ...webhooks, replay: (want) => webhooks.replay({ ...want, max: 2 }) },
+      webhooks: {
+        ...webhooks,
+        replay: (want) => {
+          writes++
+          return webhooks.replay({ ...want, max: 2 })
+        },
+      },
     }),
   })
   const { webhookEndpointId } = await create()
   // All in one moment.
   for (let i = 0; i < 3; i++) await logged()
-  const made: unknown[] = []
-  for (let from: object | null = { since: '1970-01-01T00:00:00Z' }; from && made.length < 9; ) {
-    const { json } = await call(`POST ${ENDPOINTS}/${webhookEndpointId}/replay`, { json: from })
-    made.push(json['deliveries'])
-    from = json['nextCursor'] === null ? null : { cursor: json['nextCursor'] }
-  }
-  t.strictSame(made, [2, 2, 2, 0])
+  const replay = (json: object) => call(`POST ${ENDPOINTS}/${webhookEndpointId}/replay`, { json })
+  t.match((await replay({ since: '1970-01-01T00:00:00Z' })).json, { deliveries: 6, nextCursor: null })
+  t.equal(writes, 4)
+  const [, , third] = (await deliveries(webhookEndpointId)).items.toReversed() as { eventId: string }[]
+  t.match((await replay({ cursor: third?.eventId })).json, { deliveries: 3, nextCursor: null })
 })
 
 t.test('409: nothing is delivered again to a disabled endpoint', async (t) => {

@@ -62,6 +62,17 @@ t.test('the counters of a process that exits are kept, its gauges dropped', asyn
   t.equal(value('prospect_pages_processes'), 1)
 })
 
+t.test('a process that does not respond is not counted until it responds again', async (t) => {
+  const aggregate = createAggregate()
+  for (const processId of [1, 2]) aggregate.report(processId, await reportOf(2))
+  aggregate.silent(2)
+  const { value } = await scraped(aggregate)
+  t.equal(value(COUNT), 4)
+  t.equal(value('prospect_pages_processes'), 1)
+  aggregate.report(2, await reportOf(3))
+  t.equal((await scraped(aggregate)).value('prospect_pages_processes'), 2)
+})
+
 t.test('a process that exits before its first report adds nothing', async (t) => {
   const aggregate = createAggregate()
   aggregate.exit(7)

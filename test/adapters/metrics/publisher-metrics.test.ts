@@ -45,6 +45,7 @@ const setting = async (pages: number, namer: Namer | null = null) => {
   }
 }
 const OUTCOMES = 'prospect_pages_publisher_attempts_total'
+const READY = 'prospect_pages_database_ready'
 const PROCESSING = 'prospect_pages_versions_processing'
 
 t.test('versions are counted when they are created and when they are published', async (t) => {
@@ -157,8 +158,25 @@ t.test('a database that cannot answer is asked again after five seconds', async 
   t.strictSame(await backlog(), { count: 0, oldestAgeS: 0 })
 })
 
-t.test('a database that never answers does not delay a scrape', async (t) => {
+t.test('a database that never answers is not asked again, and does not delay a scrape', async (t) => {
   const alive = setInterval(() => {}, 1_000)
   t.teardown(() => clearInterval(alive))
-  t.equal(await backlogSetting(() => new Promise(() => {})).backlog(), null)
+  const { stopwatch, bounds, backlog } = backlogSetting(() => new Promise(() => {}))
+  const first = backlog()
+  stopwatch.advance(5_000)
+  t.strictSame(await Promise.all([first, backlog()]), [null, null])
+  t.equal(bounds.length, 1)
+})
+
+t.test('whether the database can be used is known without traffic, even if it hangs', async (t) => {
+  const alive = setInterval(() => {}, 1_000)
+  t.teardown(() => clearInterval(alive))
+  const answers = [async () => {}, () => Promise.reject(new Error('away')), () => new Promise<void>(() => {})]
+  const scrapes = answers.map((ready) => {
+    const metrics = createMetrics()
+    metrics.measured({ ...memoryStore(), ready })
+    return metrics.text()
+  })
+  const values = (await Promise.all(scrapes)).map((text) => scrapeOf(text).value(READY))
+  t.strictSame(values, [1, 0, 0])
 })

@@ -10,8 +10,8 @@ const refused = { kind: 'unavailable', facts: { retryAfterS: 1 } }
 const setting = (limits: Partial<typeof LIMITS> = {}) => {
   const { acquire, counts } = createSemaphore({ ...LIMITS, ...limits })
   const admitted: string[] = []
-  const come = async (who: string) => {
-    const release = await acquire()
+  const come = async (who: string, key = '') => {
+    const release = await acquire(key)
     admitted.push(who)
     return release
   }
@@ -20,7 +20,7 @@ const setting = (limits: Partial<typeof LIMITS> = {}) => {
 
 t.test('it admits as many as its limit, and the others wait', async (t) => {
   const { come, admitted, counts } = setting({ inFlightMax: 2 })
-  const comers = ['a', 'b', 'c'].map(come)
+  const comers = ['a', 'b', 'c'].map((who) => come(who))
   await settled()
   t.strictSame(admitted, ['a', 'b'])
   t.strictSame(counts(), { inFlight: 2, waiting: 1 })
@@ -31,7 +31,7 @@ t.test('it admits as many as its limit, and the others wait', async (t) => {
 
 t.test('each release admits one, in the order in which they came', async (t) => {
   const { come, admitted } = setting()
-  const [first, second, third] = ['a', 'b', 'c'].map(come)
+  const [first, second, third] = ['a', 'b', 'c'].map((who) => come(who))
   const release = await first
   release?.()
   await settled()
@@ -44,7 +44,7 @@ t.test('each release admits one, in the order in which they came', async (t) => 
 
 t.test('when as many wait as may, the next is refused at once', async (t) => {
   const { come, admitted } = setting({ waitingMax: 1 })
-  const comers = ['a', 'b'].map(come)
+  const comers = ['a', 'b'].map((who) => come(who))
   t.match(await noOf(come('c')), refused)
   for (const comer of comers) (await comer)()
   t.strictSame(admitted, ['a', 'b'])
@@ -58,4 +58,34 @@ t.test('nobody waits longer than the limit, and a waiter that gave up holds no p
   release()
   await come('d')
   t.strictSame(admitted, ['a', 'd'])
+})
+
+t.test('keys take turns, however many wait under one', async (t) => {
+  const { come, admitted } = setting()
+  const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1'].map(async (who) => (await come(who, who[0]))())
+  await Promise.all(all)
+  t.strictSame(admitted, ['a1', 'a2', 'b1', 'c1', 'a3', 'a4'])
+})
+
+t.test('one key leaves a fifth to the others', async (t) => {
+  const { come, admitted } = setting({ inFlightMax: 5 })
+  const [first] = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1'].map((who) => come(who, who[0]))
+  await settled()
+  t.strictSame(admitted, ['a1', 'a2', 'a3', 'a4', 'b1'])
+  const release = await first
+  release?.()
+  await settled()
+  t.equal(admitted.at(-1), 'a5')
+})
+
+t.test('when too many wait, the key with most of them loses its oldest', async (t) => {
+  const { come, admitted } = setting({ waitingMax: 3 })
+  const passBy = async (who: string) => (await come(who, who[0]))()
+  const release = await come('a1', 'a')
+  const [second, ...others] = ['a2', 'a3', 'a4', 'b1'].map(passBy)
+  t.match(await noOf(second as Promise<unknown>), refused)
+  t.match(await noOf(passBy('a5')), refused, 'and gets no other place')
+  release()
+  await Promise.all(others)
+  t.strictSame(admitted, ['a1', 'a3', 'b1', 'a4'])
 })

@@ -173,9 +173,28 @@ t.test('a receiver that is not there is a failure', async (t) => {
   const host = await listening(t, server)
   server.close()
   t.match(await sender({})(`http://${host}`), { error: 'The connection failed (ECONNREFUSED).' })
-  const lookup = ((_: string, __: object, done: (error: Error) => void) =>
-    done(Object.assign(new Error('getaddrinfo ENOTFOUND hooks.example'), { code: 'ENOTFOUND' }))) as never
-  t.match(await sender({ lookup })('https://hooks.example'), { error: 'The connection failed (ENOTFOUND).' })
+  const lookup = failing('ESERVFAIL')
+  t.match(await sender({ lookup })('https://hooks.example'), { error: 'The connection failed (ESERVFAIL).' })
+})
+const failing = (code: string) =>
+  ((_: string, __: object, done: (error: Error) => void) =>
+    done(Object.assign(new Error('why'), { code }))) as never
+
+t.test('a host that does not exist looks the same as one whose address must not be called', async (t) => {
+  const inner = ((_: string, __: object, done: (error: null, found: object[]) => void) =>
+    done(null, [{ address: '10.0.0.1', family: 4 }])) as never
+  const answers = [inner, failing('ENOTFOUND'), failing('ENODATA')].map((lookup) =>
+    sender({ lookup, allowedNetworks: [] })('https://hooks.example'),
+  )
+  const error = 'The host is unknown, or not public and not allowed by allowedHosts or allowedNetworks.'
+  for (const answer of await Promise.all(answers))
+    t.strictSame(answer, { status: null, error, retryAfterMs: null, isRefused: true })
+  const allowed = sender({ lookup: failing('ENOTFOUND'), allowedHosts: ['hooks.example'] })
+  t.match(
+    await allowed('https://hooks.example'),
+    { error: /ENOTFOUND/, isRefused: undefined },
+    'unless it is allowed',
+  )
 })
 
 t.test('connections are kept alive, and one that was closed meanwhile is replaced at once', async (t) => {
@@ -228,6 +247,7 @@ t.test(
     t.match(await sender({ allowedNetworks: [] })(url.replace('http:', 'https:')), {
       status: null,
       error: /^The URL must have a public address, unless allowedHosts or allowedNetworks/,
+      isRefused: true,
     })
     const answers = ['127.0.0.1', '10.0.0.1', '::ffff:169.254.169.254']
     const lookup = ((_: string, __: object, done: (error: null, found: object[]) => void) => {
@@ -237,8 +257,8 @@ t.test(
     const send = sender({ lookup, allowedNetworks: ['127.0.0.0/8'] })
     const named = url.replace('127.0.0.1', 'hooks.example')
     t.match(await send(named), { status: 200 })
-    const error = /^The address of the host is not public, and not allowed by allowedHosts or allowedNetworks/
-    for (let i = 0; i < 2; i++) t.match(await send(named), { status: null, error })
+    const error = /not public and not allowed by allowedHosts or allowedNetworks/
+    for (let i = 0; i < 2; i++) t.match(await send(named), { status: null, error, isRefused: true })
     t.equal(calls, 1)
   },
 )

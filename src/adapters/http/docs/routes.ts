@@ -32,11 +32,15 @@ export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawR
   ]
 }
 
+/** Requests that come while the file is loaded share it. */
 const routeOf = (path: string, load: () => Promise<Asset>): RawRoute => {
-  let answer: Asset | undefined
+  let loaded: Promise<Asset> | undefined
   return rawRoute(path, async (request) => {
-    answer ??= await load()
-    return answer(request)
+    loaded ??= load()
+    loaded.catch(() => {
+      loaded = undefined
+    })
+    return (await loaded)(request)
   })
 }
 

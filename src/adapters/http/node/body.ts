@@ -34,7 +34,11 @@ export const bodyOf = (
         req.off('data', take).pause()
         reject(tooLarge(bytesMax))
       }
-      const onEnd = () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+      const onEnd = () => {
+        resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+        // Or the bytes of a batch would be kept twice until its answer.
+        chunks = []
+      }
       // `close` also follows a normal end.
       const onClose = () => {
         if (!req.readableEnded) reject(endedEarly())

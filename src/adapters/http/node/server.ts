@@ -4,6 +4,7 @@ import { type AddressInfo, Server as Listener } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { DomainFailure } from '../../../core/failures.ts'
+import { noteConnection } from '../../../core/share-loop.ts'
 import { http } from '../../node-http.ts'
 import type { Api } from '../api.ts'
 import { refusal } from '../problems.ts'
@@ -61,6 +62,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
     requireHostHeader: false,
   })
   server.maxConnections = limits.connectionsMax
+  server.on('connection', noteConnection)
   const onRequest = (expectsContinue: boolean) => async (req: IncomingMessage, res: ServerResponse) => {
     const taken = pipelining.take(req.socket, res)
     if (taken === undefined) return
@@ -93,8 +95,9 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
     drain: async (msMax: number): Promise<void> => {
       draining = true
       // `close` of `node:http` also closes connections that look idle, though a request may be on its way. At first only
-      // stop listening.
-      const closed = new Promise((resolve) => Listener.prototype.close.call(server, resolve))
+      // stop listening. In Bun it is not a `net.Server`.
+      const { close } = server instanceof Listener ? Listener.prototype : server
+      const closed = new Promise((resolve) => close.call(server, resolve))
       const idle = setTimeout(() => server.close(), Math.min(IDLE_GRACE_MS, msMax))
       const all = setTimeout(() => server.closeAllConnections(), msMax)
       await closed

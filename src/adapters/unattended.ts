@@ -1,0 +1,24 @@
+import type { Store } from '../core/ports/store.ts'
+import type { UseCases } from '../core/use-cases.ts'
+
+/** The stores with work in the background, or warned of, by their `watch`: a store made from another one keeps it. */
+export const attended = new WeakSet<Store['watch']>()
+
+/** The use cases, with one warning when something is accepted over a store without work in the background. */
+export const warnUnattended = (useCases: UseCases, { watch }: Store, background?: 'elsewhere'): UseCases => {
+  const warn = <Answer>(answer: Answer): Answer => {
+    if (background === undefined && !attended.has(watch)) {
+      process.emitWarning(
+        'Erasures and webhooks are accepted, but this process does not complete them. Call startBackground({ store }) ' +
+          "of prospect-pages/publisher, or set background: 'elsewhere' if other work completes them.",
+      )
+      attended.add(watch)
+    }
+    return answer
+  }
+  return {
+    ...useCases,
+    eraseProspect: (request) => useCases.eraseProspect(request).then(warn),
+    createWebhookEndpoint: (endpoint) => useCases.createWebhookEndpoint(endpoint).then(warn),
+  }
+}

@@ -1,0 +1,79 @@
+/** Work that begins in one turn of the event loop: then sockets are heard, and the others who wait have their turns. */
+const TURN_MS_MAX = 8
+
+/** Those who wait for the loop, by tenant, in the order of their turns. */
+const waiting = new Map<string, (() => void)[]>()
+let turnEndsMs = 0
+let isCounting = false
+let hasNewConnection = false
+let turnsLeft = 0
+
+/** Turns that may go by without work that waits, as long as each brings a new connection. */
+const TURNS_FOR_CONNECTIONS = 16
+/**
+ * Call this for each new connection: a turn of the loop accepts one. While others wait for that, turns are kept short, so
+ * that probes and new callers are not behind as many pieces of work as there are connections before them.
+ */
+export const noteConnection = (): void => {
+  hasNewConnection = true
+}
+
+/**
+ * Call this before each piece of work that may take milliseconds. Returns undefined if the work may begin at once, else a
+ * promise of the tenant's turn. A turn of the event loop begins no more work once it has taken `TURN_MS_MAX`; those who
+ * wait then go on one by one, each tenant once before any other goes on again. So a tenant waits for at most one piece of
+ * each other tenant, however many requests they send.
+ *
+ * All services of a process share its one loop, so the state belongs to the module.
+ */
+export const shareLoop = (tenantId: string): Promise<void> | undefined => {
+  if (!isCounting) countTurn()
+  if (waiting.size === 0 && performance.now() < turnEndsMs) return undefined
+  return new Promise((resolve) => {
+    const queue = waiting.get(tenantId)
+    if (queue === undefined) waiting.set(tenantId, [resolve])
+    else queue.push(resolve)
+  })
+}
+
+/** As it is called before the first work of a turn, a turn without any costs nothing. */
+const countTurn = (): void => {
+  isCounting = true
+  turnEndsMs = performance.now() + TURN_MS_MAX
+  setImmediate(() => {
+    isCounting = false
+    if (waiting.size === 0) return
+    countTurn()
+    const isShort = hasNewConnection && turnsLeft-- > 0
+    hasNewConnection = false
+    if (isShort) return
+    turnsLeft = TURNS_FOR_CONNECTIONS
+    goOn()
+  })
+}
+
+const goOn = (): void => {
+  const [first] = waiting
+  if (first === undefined || performance.now() >= turnEndsMs) return
+  const [tenantId, queue] = first
+  waiting.delete(tenantId)
+  const resolve = queue.shift()
+  if (queue.length > 0) waiting.set(tenantId, queue)
+  resolve?.()
+  // Microtasks end before the next tick: by then the work that waited for this has been done.
+  queueMicrotask(() => process.nextTick(goOn))
+}
+
+/** Runs this for each want, in order, each as a piece of work of its tenant. */
+export const eachInTurn = async <Want extends { readonly tenantId: string }, Found>(
+  wants: readonly Want[],
+  run: (want: Want, i: number) => Found,
+): Promise<Found[]> => {
+  const found: Found[] = []
+  for (const [i, want] of wants.entries()) {
+    const busy = shareLoop(want.tenantId)
+    if (busy) await busy
+    found.push(run(want, i))
+  }
+  return found
+}

@@ -1,0 +1,17 @@
+import { startCrowd } from './crowd.ts'
+
+/** A crowd in a process of its own, so that what it does delays nobody who measures. Each caller sends these in turn. */
+export type CrowdOrder = {
+  readonly url: string
+  readonly callers: number
+  readonly texts: readonly string[]
+}
+
+process.once('message', ({ url, callers, texts }: CrowdOrder) => {
+  let asked = 0
+  const crowd = startCrowd(url, { callers, request: () => texts[asked++ % texts.length] ?? '' })
+  process.once('message', async () => {
+    crowd.hangUp()
+    process.send?.([...crowd.tally.statuses], () => process.exit())
+  })
+})

@@ -1,0 +1,127 @@
+import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
+import type { Route } from '../../src/adapters/http/route.ts'
+import { ROUTES } from '../../src/adapters/http/routes.ts'
+import { caller, until } from '../support/program.ts'
+import { requestText } from './crowd.ts'
+
+const MEBIBYTE = 1_048_576
+const GROUPS = 4
+const text = (characters: number) => 'x'.repeat(characters)
+const times = <Item>(count: number, of: (i: number) => Item) => Array.from({ length: count }, (_, i) => of(i))
+
+/**
+ * A tenant that has as much as its limits allow of what requests can ask for: page groups of 4 MiB with a hundred events
+ * each, a page with 1 MiB of content and many versions, long names, long payloads, and 10,000 events.
+ */
+export const furnish = async (url: string, apiKey: string, pageGroupId: string) => {
+  const call = caller(url, apiKey)
+  const done = async (method: string, path: string, body?: unknown) => {
+    const answer = await call(method, path, body)
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text.slice(0, 300)}`)
+    return answer.body
+  }
+  const endpoint = await done('POST', '/v0/webhook_endpoints', { url: 'https://nowhere.invalid/hooks' })
+  const heavy = [pageGroupId]
+  while (heavy.length < GROUPS)
+    heavy.push((await done('POST', '/v0/page_groups', { name: 'n', title: 't' })).pageGroupId)
+  for (const id of heavy) {
+    for (const name of ['actions', 'footerLinks', 'scripts'])
+      await done('PATCH', `/v0/page_groups/${id}`, { [name]: [text(MEBIBYTE - 100)] })
+    await done('PATCH', `/v0/page_groups/${id}`, { pageContext: text(MEBIBYTE - 100) })
+  }
+  for (let i = 0; i < 100; i++) await done('PATCH', `/v0/page_groups/${pageGroupId}`, { name: `n${i}` })
+  const pages = `/v0/page_groups/${pageGroupId}/pages`
+  const content = { text: text(MEBIBYTE - 200) }
+  const { pageId } = await done('POST', pages, { content })
+  for (let i = 0; i < 20; i++)
+    await done('POST', `${pages}/${pageId}/versions`, { supplementaryContext: text(50_000) })
+  for (let i = 0; i < 100; i++) await done('POST', pages, { customName: text(10_000) })
+  const log = { source: 's', email: 'ada@example.com', payload: { text: text(10_000) } }
+  const long = await done('POST', '/v0/prospect_logs/batch', { items: times(200, () => log) })
+  const { prospectId, prospectLogId } = long.items[0].prospectLog
+  for (let batch = 0; batch < 10; batch++)
+    await done('POST', '/v0/prospect_logs/batch', {
+      items: times(1_000, () => ({ source: 's', payload: {}, name: 'n' })),
+    })
+  for (let i = 0; i < 100; i++) await done('POST', '/v0/erasures', { email: `nobody${i}@example.com` })
+  const { erasureId } = await done('POST', '/v0/erasures', { email: 'nobody@example.com' })
+  const { versionId } = await until('it is published', async () => {
+    return (await done('GET', `${pages}/${pageId}`)).publishedVersion
+  })
+  await until('all events have their numbers', async () => {
+    const { items } = await done('GET', '/v0/events?cursor=latest')
+    return items.length === 0
+  })
+  const { eventId } = (await done('GET', '/v0/events?limit=1')).items[0]
+  const ids = {
+    ...{ page_group_id: pageGroupId, page_id: pageId, version_id: versionId, prospect_id: prospectId },
+    ...{ prospect_log_id: prospectLogId, erasure_id: erasureId, event_id: eventId },
+    webhook_endpoint_id: endpoint.webhookEndpointId,
+  }
+  return { ids, heavy, apiKey }
+}
+type Furnished = Awaited<ReturnType<typeof furnish>>
+
+/** Beyond the examples of the document: the most expensive body or query of an operation. */
+const BODIES: Readonly<Record<string, () => readonly unknown[]>> = {
+  logProspectActivity: () => [
+    { source: 's', payload: { values: times(300_000, () => ({})) } },
+    { source: 's', email: 'ada@example.com', payload: { text: text(MEBIBYTE - 200) } },
+  ],
+  logProspectActivities: () => [
+    { items: times(2_700_000, () => ({})) },
+    { items: times(8, () => ({ source: 's', payload: { values: times(300_000, () => ({})) } })) },
+    { items: times(1_000, () => ({ source: 's', payload: { text: text(8_000) } })) },
+  ],
+  createPageGroup: () => [{ name: 'n', title: 't', scripts: [text(MEBIBYTE - 100)] }],
+  updatePageGroup: () => [{ scripts: [text(MEBIBYTE - 100)] }, { title: 't' }, {}],
+  createPageWithVersion: () => [{ content: { text: text(MEBIBYTE - 100) } }],
+  createVersion: () => [{ content: { text: text(MEBIBYTE - 100) } }],
+  updatePage: () => [{ customName: text(10_000) }, { customName: null }, {}],
+  replayDeliveries: () => [{ since: '1970-01-01T00:00:00Z', onlyUndelivered: false }],
+}
+const QUERIES: Readonly<Record<string, readonly string[]>> = {
+  listEvents: ['limit=100', 'limit=100&types=page.unpublished', 'limit=99&types=page_group.updated'],
+  listProspectLogs: ['limit=100', 'limit=100&type=rare', 'limit=99'],
+  listTimeline: ['limit=100', 'limit=100&type=rare', 'limit=99'],
+  listDeliveries: ['limit=100', 'limit=100&status=delivered', 'limit=99&status=failed'],
+}
+
+/** The texts of the most expensive requests of an operation. */
+export const requestsOf = (
+  { operationId, method, path, query, body }: Route,
+  { ids, heavy, apiKey }: Furnished,
+): string[] => {
+  const operation = (openapi.paths as Record<string, Record<string, unknown>>)[path]?.[method.toLowerCase()]
+  const examples = Object.values(
+    (operation as { requestBody?: { content: { 'application/json': { examples?: object } } } }).requestBody
+      ?.content['application/json'].examples ?? {},
+  ) as { value: unknown }[]
+  const bodies = body ? (BODIES[operationId]?.() ?? examples.map(({ value }) => value)) : [undefined]
+  const limits = query && 'limit' in query.entries ? ['limit=100', 'limit=99', 'limit=98'] : ['']
+  const groups = /GroupId|page_group_id\}$/.test(path) ? heavy : heavy.slice(0, 1)
+  return groups.flatMap((page_group_id) =>
+    bodies.flatMap((body) =>
+      (QUERIES[operationId] ?? limits).map((query) => {
+        const values: Record<string, string> = { ...ids, page_group_id }
+        const target = path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? 'none')
+        const json = body === undefined ? '' : JSON.stringify(body)
+        return requestText(method, query ? `${target}?${query}` : target, apiKey, json)
+      }),
+    ),
+  )
+}
+
+/** Those that cost most, of the kinds that there are: reading much, writing much, looking through much, refusing much. */
+const COSTLIEST = [
+  'logProspectActivities',
+  'updatePageGroup',
+  'getPageGroup',
+  'listEvents',
+  'replayDeliveries',
+]
+export const floodedRoutes = (all: boolean): readonly Route[] =>
+  // Deleting comes last: it takes away what the others ask for.
+  ROUTES.filter(({ operationId }) => all || COSTLIEST.includes(operationId)).toSorted(
+    (a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'),
+  )

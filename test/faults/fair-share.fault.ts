@@ -1,0 +1,111 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { databaseKinds, type LogLine, NODE, type Program, seed, startProgram } from '../support/program.ts'
+import { createCaller } from './call.ts'
+import { quantileOf, requestText, startCrowd } from './crowd.ts'
+import type { CrowdOrder } from './crowd-process.ts'
+import { floodedRoutes, furnish, requestsOf } from './expensive.ts'
+import { peakMemoryMb } from './verdict.ts'
+
+// What one tenant may do to another: every operation, with the most expensive input that its limits allow. By default
+// only the costliest, by the largest crowd. `--all`: every operation with each crowd. Other arguments name stores and
+// operations: `node test/faults/fair-share.fault.ts --all sqlite getPage`.
+const isAll = process.argv.includes('--all')
+const named = process.argv.slice(2).filter((one) => one !== '--all')
+const isNamed = (name: string, among: readonly string[]) =>
+  named.includes(name) || !among.some((other) => named.includes(other))
+const CROWDS = isAll ? [16, 64, 128] : [128]
+const SETTLED_MS = 1_000
+const MEASURED_MS = isAll ? 3_000 : 2_500
+/** What SECURITY.md says: of a small write of another tenant, of the probe, and of memory, beyond what an idle service needs. */
+const MS_MAX = 500
+const MEDIAN_MS_MAX = 100
+const MEMORY_MB_MAX = 700
+
+const at = (file: string) => fileURLToPath(new URL(file, import.meta.url))
+type Seed = Awaited<ReturnType<typeof seed>>
+
+t.setTimeout(0)
+const STORES = ['sqlite', 'postgres', 'memory']
+const kinds = [...databaseKinds(), null].filter((kind) => isNamed(kind?.name ?? 'memory', STORES))
+const routes = floodedRoutes(isAll)
+const names = routes.map(({ operationId }) => operationId)
+const floods = async () => {
+  for (const kind of kinds)
+    t.test(`one tenant floods, on ${kind?.name ?? 'memory'}`, { skip: kind?.skip ?? false }, async (t) => {
+      t.teardown(async () => kind?.end())
+      const { server, loud, quiet } = kind === null ? await openMemory(t) : await open(t, kind)
+      const furnished = await furnish(server.url, loud.apiKey, loud.pageGroupId)
+      const alone = await quietBeside(server.url, quiet.apiKey)
+      t.comment(`alone: p50 ${alone.p50} ms, at most ${alone.max} ms`)
+      for (const route of routes.filter(({ operationId }) => isNamed(operationId, names)))
+        for (const callers of CROWDS)
+          await t.test(`${route.operationId}, ${callers} connections`, async (t) => {
+            const texts = requestsOf(route, furnished)
+            const order = { url: server.url, callers, texts }
+            const { statuses, ...beside } = await quietBeside(server.url, quiet.apiKey, order)
+            t.strictSame(beside.answers, [201], 'the quiet tenant is refused nothing')
+            t.ok(beside.p50 < MEDIAN_MS_MAX + alone.p50, `p50 ${beside.p50} ms`)
+            t.ok(beside.max < MS_MAX, `at most ${beside.max} ms`)
+            t.ok(beside.probeMs < MS_MAX, `/healthz in ${beside.probeMs} ms`)
+            t.comment(`p50 ${beside.p50}, max ${beside.max}, probe ${beside.probeMs} ms; ${statuses}`)
+          })
+      const memoryMb = peakMemoryMb(server.pid) ?? 0
+      t.ok(memoryMb < MEMORY_MB_MAX, `${memoryMb} MB of memory`)
+      t.equal(await server.stop(), 0)
+    })
+}
+
+const open = async (t: Test, kind: ReturnType<typeof databaseKinds>[number]) => {
+  const { env } = await kind.open(t)
+  const [loud, quiet] = [await seed(env), await seed(env)]
+  const server = await startProgram(t, { ...env, EVENTS: 'on' })
+  await server.ready()
+  return { server, loud, quiet }
+}
+
+const openMemory = async (t: Test): Promise<{ server: Program; loud: Seed; quiet: Seed }> => {
+  const server = await startProgram(t, { EVENTS: 'on' }, undefined, [NODE, at('memory-server.ts')])
+  const { seeds } = server.logs().find((line) => 'seeds' in line) as LogLine & { seeds: [Seed, Seed] }
+  const [loud, quiet] = seeds
+  return { server, loud, quiet }
+}
+
+const startCrowdProcess = (order: CrowdOrder) => {
+  const crowd = fork(at('crowd-process.ts'))
+  crowd.send(order)
+  return async (): Promise<string> => {
+    const answered = once(crowd, 'message')
+    crowd.send('stop')
+    const [statuses] = (await answered) as [[number, number][]]
+    await once(crowd, 'exit')
+    return statuses.map(([status, count]) => `${count} × ${status}`).join(', ')
+  }
+}
+
+/** One caller with one small activity after the other, and one who asks whether the service lives. */
+const quietBeside = async (url: string, apiKey: string, order?: CrowdOrder) => {
+  const small = requestText('POST', '/v0/prospect_logs', apiKey, '{"source":"quiet","payload":{}}')
+  const one = startCrowd(url, { callers: 1, request: () => small })
+  const stop = order && startCrowdProcess(order)
+  await pause(SETTLED_MS)
+  one.tally.ms.length = 0
+  const { call, close } = createCaller('', 10_000)
+  let probeMs = 0
+  const endMs = performance.now() + MEASURED_MS
+  while (performance.now() < endMs) {
+    const { status, ms } = await call(url, { method: 'GET', path: '/healthz' })
+    probeMs = Math.max(probeMs, status === 200 ? ms : Number.POSITIVE_INFINITY)
+    await pause(50)
+  }
+  close()
+  const { ms, statuses: answers } = await one.stop()
+  const rounded = (part: number) => Math.round(quantileOf(ms, part))
+  const statuses = await stop?.()
+  return { answers: [...answers.keys()], p50: rounded(0.5), max: rounded(1), probeMs, statuses }
+}
+
+await floods()
