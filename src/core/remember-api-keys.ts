@@ -15,8 +15,7 @@ export const rememberApiKeys = (
   stopwatch: () => number,
   { keysMax, msMax }: { readonly keysMax: number; readonly msMax: number },
 ) => {
-  type Entry = { readonly key: StoredApiKey; readonly until: number; readonly afterSignals: number }
-  const remembered = new Map<string, Entry>()
+  const remembered = new Map<string, { key: StoredApiKey; until: number; afterSignals: number }>()
   let signals = 0
 
   const findEach = async (keyHashes: readonly string[]): Promise<(StoredApiKey | null)[]> => {

@@ -1,10 +1,11 @@
 /** The HTTP interface for programs that bring their own server. */
 import './needs-node.ts'
 import { randomUUID } from 'node:crypto'
-import type { Answered, Api } from '../adapters/http/api.ts'
+import type { Api } from '../adapters/http/api.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'
 import type { MessageLimits } from '../adapters/http/node/handle-message.ts'
 import { createHandler as createHandlerOver, type Handler } from '../adapters/http/node/handler.ts'
+import type { Answered } from '../adapters/http/requests.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { type ApiSettings, composeApi } from '../compose/api.ts'
 import type { ServiceOptions } from '../compose/create-service.ts'
@@ -13,9 +14,9 @@ import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import type { Optional } from '../core/use-cases.ts'
 
-export type { Answered, Api } from '../adapters/http/api.ts'
+export type { Api } from '../adapters/http/api.ts'
 export type { Handler } from '../adapters/http/node/handler.ts'
-export type { ApiRequest, ApiResponse } from '../adapters/http/requests.ts'
+export type { Answered, ApiRequest, ApiResponse } from '../adapters/http/requests.ts'
 
 /** A key that was revoked elsewhere is refused after this at the latest. */
 const KEYS_REMEMBERED_MS_MAX = 1_000

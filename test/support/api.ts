@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { createAdmission } from '../../src/adapters/http/admission.ts'
-import { type Answered, type Api, createApi } from '../../src/adapters/http/api.ts'
+import { type Api, createApi } from '../../src/adapters/http/api.ts'
 import { createRateLimit } from '../../src/adapters/http/limits/rate-limit.ts'
 import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import { metricsRoute, type RawRoute } from '../../src/adapters/http/public-routes.ts'
-import type { ApiRequest, ApiResponse, RequestBody } from '../../src/adapters/http/requests.ts'
+import type { Answered, ApiRequest, ApiResponse, RequestBody } from '../../src/adapters/http/requests.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
 import type { OpenTelemetry } from '../../src/adapters/open-telemetry.ts'

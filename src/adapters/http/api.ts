@@ -12,6 +12,7 @@ import { type ProblemCode, problem } from './problems.ts'
 import { publicRoutes, type RawRoute } from './public-routes.ts'
 import {
   ALWAYS,
+  type Answered,
   type ApiRequest,
   type ApiResponse,
   announcedBytes,
@@ -28,23 +29,6 @@ import type { Route } from './route.ts'
 import { createRouter, type Match } from './router.ts'
 import { ROUTES } from './routes.ts'
 
-/** Describes a request once it is answered. Contains no key, and nothing that identifies a prospect. */
-export type Answered = {
-  readonly requestId: string
-  readonly method: string
-  /** The template of the path; null for an unknown path. */
-  readonly route: string | null
-  readonly status: number
-  readonly code: ProblemCode | null
-  readonly ms: number
-  /** When the request belongs to a trace. */
-  readonly traceId?: string
-  /** Who called, once the key was identified, even if the request was refused after that. */
-  readonly tenantId?: string
-  readonly apiKeyId?: string
-}
-/** What is known of a request from its headers and, once its caller is identified, from its key. */
-type Known = Pick<Answered, 'traceId' | 'tenantId' | 'apiKeyId'>
 type Deps = {
   readonly useCases: UseCases
   readonly identify: (apiKey: string | undefined, address: string | undefined) => Promise<Caller>
@@ -57,7 +41,7 @@ type Deps = {
   readonly rawRoutes?: readonly RawRoute[]
   readonly onRequest?: (() => void) | undefined
   readonly onAnswered: (answered: Answered) => void
-  readonly onError: (error: unknown, requestId: string, known: Known) => void
+  readonly onError: (error: unknown, requestId: string, known: Partial<Answered>) => void
   readonly tracing?: OpenTelemetry | null | undefined
 }
 type AnyRoute = Route | RawRoute
@@ -77,7 +61,7 @@ export const createApi = (deps: Deps): Api => {
     matched: Match<AnyRoute> | null,
     query: string,
     headers: Headers,
-    known: Known,
+    known: Partial<Answered>,
     refusalOf: (why: unknown) => ApiResponse,
   ): Promise<ApiResponse> => {
     if (matched === null) return refuse('not_found', 'Unknown path.')
@@ -172,7 +156,7 @@ export const createApi = (deps: Deps): Api => {
     callHook(() => deps.onRequest?.())
     const requestId = requestIdIn(request) ?? deps.newRequestId()
     const traceId = tracing?.traceId() ?? traceIdIn(request)
-    const known: Known = traceId === undefined ? {} : { traceId }
+    const known: Partial<Answered> = traceId === undefined ? {} : { traceId }
     const { path, query } = splitTarget(request.target)
     const matched = match(path)
     if (matched !== null) tracing?.onRoute(matched.template)

@@ -1,5 +1,6 @@
 import { DomainFailure } from '../../core/failures.ts'
 import { orNull } from '../../core/or-null.ts'
+import type { ProblemCode } from './problems.ts'
 
 /** A request without its socket. */
 export type ApiRequest = {
@@ -22,6 +23,21 @@ export type RequestBody = {
   readonly batchBytesMax?: number
   /** Reads it to its end. Only called once everything before it is in order. Refuses `payload_too_large`. */
   readonly read: (bytesMax: number) => Promise<Uint8Array>
+}
+/** Describes a request once it is answered. Contains no key, and nothing that identifies a prospect. */
+export type Answered = {
+  readonly requestId: string
+  readonly method: string
+  /** The template of the path; null for an unknown path. */
+  readonly route: string | null
+  readonly status: number
+  readonly code: ProblemCode | null
+  readonly ms: number
+  /** When the request belongs to a trace. */
+  readonly traceId?: string
+  /** Who called, once the key was identified, even if the request was refused after that. */
+  readonly tenantId?: string
+  readonly apiKeyId?: string
 }
 export type Headers = Record<string, string>
 /** A response without its socket. */
