@@ -2,20 +2,21 @@ import { hash } from 'node:crypto'
 import { type ApiRequest, headerOf } from './requests.ts'
 import type { Answer, Route } from './route.ts'
 
+/** Longer answers are kept as bytes: callers that share one share its memory, until the slowest of them has read it. */
+const TEXT_LENGTH_MAX = 65_536
 /** Texts are encoded here just to be measured: a new buffer for each would cost more than the rest. */
-const SCRATCH = Buffer.allocUnsafeSlow(262_144)
+const SCRATCH = Buffer.allocUnsafeSlow(TEXT_LENGTH_MAX * 3)
 /**
- * The tag of an answer without a revision, and its length in bytes with the end of its line, which the engine would copy the
+ * The tag of an answer without a revision, and its length in bytes with the end of its line, which the engine would copy a
  * whole text to add. SHA-1 is the fastest hash that every runtime has; 66 bits of it suffice.
  */
-const measured = (json: string): { readonly etag: string; readonly length: string } => {
-  const fits = json.length * 3 <= SCRATCH.length
-  const encoded = fits ? SCRATCH.subarray(0, SCRATCH.write(json)) : Buffer.from(json)
-  const length = String(encoded.length + 1)
+const measured = (json: string, bytes: Buffer | null): { readonly etag: string; readonly length: string } => {
+  const encoded = bytes ?? SCRATCH.subarray(0, SCRATCH.write(json))
+  const length = String(bytes?.length ?? encoded.length + 1)
   return { etag: `W/"${length}-${hash('sha1', encoded, 'base64url').slice(0, 11)}"`, length }
 }
 
-type Written = { readonly text: string; readonly etag?: string; readonly length?: string }
+type Written = { readonly text: string | Buffer; readonly etag?: string; readonly length?: string }
 /**
  * Writes an answer as JSON, with a tag if it has a revision or is that of a read. Callers that read the same at the same
  * moment share one answer, one after the other: it is written and measured once.
@@ -26,11 +27,13 @@ export const createWrite = () => {
   return ({ body, revision }: Answer, { method, write }: Route): Written => {
     if (body === last) return written
     const json = body === undefined ? '' : write(body)
-    const text = json && `${json}\n`
+    const line = json && `${json}\n`
+    const bytes = json.length > TEXT_LENGTH_MAX ? Buffer.from(line) : null
+    const text = bytes ?? line
     last = body
     if (revision !== undefined)
-      written = { text, etag: `"r${revision}"`, length: String(Buffer.byteLength(json) + 1) }
-    else written = method === 'GET' ? { text, ...measured(json) } : { text }
+      written = { text, etag: `"r${revision}"`, length: String(bytes?.length ?? Buffer.byteLength(json) + 1) }
+    else written = method === 'GET' ? { text, ...measured(json, bytes) } : { text }
     return written
   }
 }

@@ -97,7 +97,11 @@ export const traceIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | un
 export const JSON_HEADERS: Headers = { 'content-type': 'application/json' }
 /** Ends like a line, so that the prompt of a shell does not follow on the same one. */
 export const jsonLine = (value: object): string => `${JSON.stringify(value)}\n`
-export const json = (status: number, body: string): ApiResponse => ({ status, headers: JSON_HEADERS, body })
+export const json = (status: number, body: string | Uint8Array): ApiResponse => ({
+  status,
+  headers: JSON_HEADERS,
+  body,
+})
 
 export const ALWAYS: Headers = {
   'cache-control': 'no-store',
