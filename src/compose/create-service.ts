@@ -60,9 +60,7 @@ export const createService = (options: ServiceOptions) => {
   const settings = { requireIdentity, prospectsRememberedMax, listsInFlightMax, tenantListsMax }
   const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
   const useCases = composeUseCases({ ...deps, ...settings, remembered, webhooks })
-  store.watch((signal) => {
-    if (signal === 'prospects') remembered.forget()
-  })
+  store.watch(remembered.onSignal)
   const tenants = new Map<string, Promise<unknown>>()
 
   /** Tenants are never deleted, so one that exists needs no second look-up. */
@@ -119,6 +117,8 @@ export const createService = (options: ServiceOptions) => {
     listErasures: operation(SliceQuery.entries, useCases.listErasures),
     /** Reads an erasure: how far it is. */
     getErasure: operation({ erasureId: anyId }, useCases.getErasure),
+    /** Lifts the block of an erased email: the person may return. */
+    unblockErasure: operation({ erasureId: anyId }, useCases.unblockErasure),
     /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
     listPageGroups: operation(PageGroupQuery.entries, useCases.listPageGroups),
     /** Creates a page group, by default in the first brand of the tenant. */

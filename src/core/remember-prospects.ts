@@ -1,10 +1,13 @@
 import type { NewActivity } from './new-log.ts'
 import type { StoredProspect } from './ports/activities.ts'
+import type { Signal } from './ports/store.ts'
 
 /** A longer text would make the memory grow with what callers send. */
 const EMAIL_LENGTH_MAX = 255
 /** Since it was last seen in the database, so that an erasure by another process takes effect. */
 export const REMEMBERED_MS_MAX = 60_000
+/** Tenants of whom it is known when theirs were forgotten; then all are. */
+const FORGOTTEN_MAX = 1_000
 
 /** How an activity names its prospect, and what it could fill in. */
 type Identity = Pick<NewActivity, 'tenantId' | 'prospectId' | 'email' | 'name'>
@@ -27,11 +30,24 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
   const halfMax = Math.ceil(entriesMax / 2)
   let [recent, older] = [entries(), entries()]
   let forgottenMs = -Infinity
+  const forgottenMsOf = new Map<string, number>()
 
   const keep = (identity: Identity, entry: Entry): void => {
     if (halfMax === 0) return
     if (recent.size() >= halfMax) [recent, older] = [entries(), recent]
     recent.set(identity, entry)
+  }
+
+  const forget = (tenantId?: string): void => {
+    const isAll = tenantId === undefined || forgottenMsOf.size >= FORGOTTEN_MAX
+    if (isAll) {
+      ;[recent, older] = [entries(), entries()]
+      forgottenMs = stopwatch()
+      forgottenMsOf.clear()
+    } else {
+      for (const some of [recent, older]) some.remove(tenantId)
+      forgottenMsOf.set(tenantId, stopwatch())
+    }
   }
 
   return {
@@ -51,14 +67,18 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
     /** `seenMs`: when the database was asked, by the stopwatch. */
     add: (identity: Identity, { prospectId, emailHash, name }: StoredProspect, seenMs: number): void => {
       const [hasEmail, hasName] = [emailHash !== null, name !== null]
-      if (keyOf(identity) !== '' && seenMs > forgottenMs)
+      const forgotten = Math.max(forgottenMs, forgottenMsOf.get(identity.tenantId) ?? -Infinity)
+      if (keyOf(identity) !== '' && seenMs > forgotten)
         keep(identity, { prospectId, hasEmail, hasName, until: Math.floor(seenMs) + REMEMBERED_MS_MAX })
     },
 
-    /** Prospects were changed or erased: also forgets what was asked of the database before now. */
-    forget: (): void => {
-      ;[recent, older] = [entries(), entries()]
-      forgottenMs = stopwatch()
+    /**
+     * Prospects of a tenant, or of any, were changed or erased: also forgets what was asked of the database before now.
+     */
+    forget,
+    onSignal: (signal: Signal): void => {
+      const [what, tenantId] = signal.split(' ')
+      if (what === 'prospects') forget(tenantId)
     },
   }
 }
@@ -78,10 +98,17 @@ const entries = () => {
       map.set(keyOf(identity), entry)
       size += map.size
     },
+    remove: (tenantId: string): void => {
+      for (const owner of [tenantId, byIdIn(tenantId)]) {
+        size -= maps.get(owner)?.size ?? 0
+        maps.delete(owner)
+      }
+    },
   }
 }
 const ownerOf = ({ tenantId, prospectId }: Identity): string =>
-  prospectId === undefined ? tenantId : `${tenantId} by id`
+  prospectId === undefined ? tenantId : byIdIn(tenantId)
+const byIdIn = (tenantId: string): string => `${tenantId} by id`
 /** Empty for an email that is too long to be remembered. */
 const keyOf = ({ prospectId, email = '' }: Identity): string => {
   if (email.length > EMAIL_LENGTH_MAX) return ''

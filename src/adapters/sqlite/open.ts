@@ -103,6 +103,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
 
   // `sql` is a fixed text, kept prepared: `:pageId` is the member `pageId` of the row. Rows have columns in camelCase.
   return {
+    place,
     get,
     has: (sql: string, values?: Values): boolean => get(sql, values) !== null,
     /** Those of the rows wanted that exist. */

@@ -18,7 +18,11 @@ const UPDATE = `
   returning ${SHOWN}`
 
 /** Calls `changed` after a prospect was updated. */
-export const sqliteProspects = (database: Database, outbox: Outbox, changed: () => void): Prospects => ({
+export const sqliteProspects = (
+  database: Database,
+  outbox: Outbox,
+  changed: (tenantId: string) => void,
+): Prospects => ({
   find: async (wants) => wants.map((want) => database.get<FoundProspect>(FIND, want)),
 
   list: async (wants) =>
@@ -33,10 +37,13 @@ export const sqliteProspects = (database: Database, outbox: Outbox, changed: () 
   update: async ({ email, name, ...prospect }, events) => {
     const sets = { setsEmail: email !== undefined, setsName: name !== undefined }
     const row = { ...prospect, ...sets, email: null, emailHash: null, ...email, name: name ?? null }
-    return database.record(() => {
-      const updated = database.get<FoundProspect>(UPDATE, row)
-      if (updated) outbox([updated], events)
-      return updated
-    }, changed)
+    return database.record(
+      () => {
+        const updated = database.get<FoundProspect>(UPDATE, row)
+        if (updated) outbox([updated], events)
+        return updated
+      },
+      () => changed(prospect.tenantId),
+    )
   },
 })
