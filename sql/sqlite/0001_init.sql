@@ -162,7 +162,7 @@ create table erasures (
   completed_at text check ((completed_at is not null) = (status = 'completed')),
   logs_erased integer not null,
   block_id text,
-  pass integer not null check (pass in (1, 2, 3)),
+  pass integer not null check (pass in (1, 2, 3, 4)),
   position text not null,
   attempts integer not null,
   claimable_at text not null,

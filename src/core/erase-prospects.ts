@@ -34,86 +34,76 @@ type Deps = Omit<Needs<'erasures'>, 'newId'> & {
  * progress is in the store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
  */
 export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) => {
-  const restMsMax = Math.max(settleMs, REWRITE_MS_MAX)
-  const claim = claimInTurns(erasures, { clock, leaseMs: LEASE_MS, restMsMax })
+  const claim = claimInTurns(erasures, { clock, leaseMs: LEASE_MS, restMsMax: settleMs + REWRITE_MS_MAX })
 
-  /** Deletes logs of these prospects, one after the other, up to a bound for all. */
-  const deleteLogs = async (some: readonly ClaimedErasure[]): Promise<readonly ErasureStep[]> => {
-    let room = DELETE_MAX
+  /**
+   * Erasures of one tenant. Logs of prospects are deleted first. Then those that have looked at most logs look at the next
+   * ones, together; the others wait until these are through, and share the walk after it.
+   */
+  const advance = async (tenantId: string, some: readonly ClaimedErasure[]): Promise<void> => {
     const steps: ErasureStep[] = []
-    for (const erasure of some) {
+    const add = (erasure: ClaimedErasure, changes: Partial<ErasureStep> = {}) =>
+      steps.push({ ...erasure, claimableAt: isoTime(clock()), ...changes })
+    let room = DELETE_MAX
+    for (const erasure of some.filter(({ position }) => position === '')) {
       if (room > 0 && erasure.prospectId !== null) room -= await erasures.deleteLogs(erasure, room)
-      steps.push({ ...erasure, position: room > 0 ? BEFORE_LOGS : '', claimableAt: isoTime(clock()) })
+      add(erasure, { position: room > 0 ? BEFORE_LOGS : '' })
     }
-    return steps
-  }
-
-  /** Those that are furthest look at the next logs, together. The others wait until they are through, for the next walk. */
-  const walkOn = async (tenantId: string, some: readonly ClaimedErasure[]) => {
-    const furthest =
-      some
-        .map(({ position }) => position)
-        .sort()
-        .at(-1) ?? ''
-    const walking = some.filter(({ position }) => position === furthest)
+    const cleared = some.filter(({ position }) => position !== '')
+    const [furthest = ''] = cleared.map(({ position }) => position).toSorted(descending)
+    const walking = cleared.filter(({ position }) => position === furthest)
     const after = furthest === BEFORE_LOGS ? walking.map(beginningOf).sort()[0] : furthest
     const hashes = new Set(walking.flatMap(({ emailHash }) => emailHash ?? []))
     const logs = hashes.size === 0 ? [] : await erasures.emailsAfter(tenantId, after ?? '', LOOK_MAX)
     const foreign = logs.filter(({ email }) => hashes.has(matchableEmail(email ?? '')?.emailHash ?? ''))
     const last = logs.at(-1)?.prospectLogId
-    const claimableAt = isoTime(clock())
-    const steps = some.map((erasure): ErasureStep => {
-      if (erasure.position !== furthest) return { ...erasure, claimableAt }
-      if (last !== undefined) return { ...erasure, claimableAt, position: last }
-      if (erasure.pass === 2) return { ...erasure, claimableAt, position: '', pass: 3 }
-      const settledAt = isoTime(Date.parse(erasure.requestedAt) + settleMs)
-      return { ...erasure, claimableAt: settledAt, position: '', pass: 2 }
-    })
-    return { steps, foreign: foreign.map(({ prospectLogId }) => prospectLogId) }
-  }
-
-  const advance = async (tenantId: string, some: readonly ClaimedErasure[]): Promise<void> => {
-    const deleted = await deleteLogs(some.filter(({ position }) => position === ''))
-    const { steps, foreign } = await walkOn(
-      tenantId,
-      some.filter(({ position }) => position !== ''),
-    )
-    await erasures.settle(tenantId, [...deleted, ...steps], foreign)
-  }
-
-  /** Completes those of which no row is left, once the store is rewritten for all of them. */
-  const complete = async (some: readonly ClaimedErasure[]): Promise<void> => {
-    const nowMs = clock()
-    const settle = async (fields: Partial<ErasureStep>, untilMs: number) => {
-      for (const [tenantId, its] of byTenant(some))
-        await erasures.settle(
-          tenantId,
-          its.map((one) => ({ ...one, claimableAt: isoTime(untilMs), ...fields })),
-        )
+    for (const erasure of cleared) {
+      const settledMs = Date.parse(erasure.requestedAt) + settleMs
+      if (erasure.position !== furthest) add(erasure)
+      else if (last !== undefined) add(erasure, { position: last })
+      else if (erasure.pass === 2) add(erasure, { pass: 3 })
+      else add(erasure, { pass: 2, position: '', claimableAt: isoTime(settledMs) })
     }
-    await settle({}, nowMs + REWRITE_MS_MAX)
-    const since = some.map(({ requestedAt }) => requestedAt).sort()[0] ?? ''
-    const isRewritten = await erasures.rewrite(isoTime(nowMs), since)
-    await settle(
-      isRewritten ? { completedAt: isoTime(clock()), status: 'completed' } : {},
-      (Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS,
-    )
+    const foreignIds = foreign.map(({ prospectLogId }) => prospectLogId)
+    await erasures.settle(tenantId, steps, foreignIds)
+  }
+
+  const settleAll = async (some: readonly ClaimedErasure[], changes: Partial<ErasureStep>): Promise<void> => {
+    const claimableAt = isoTime(clock())
+    for (const [tenantId, its] of byTenant(some)) {
+      const steps = its.map((erasure) => ({ ...erasure, claimableAt, ...changes }))
+      await erasures.settle(tenantId, steps)
+    }
+  }
+
+  const rewrite = async (waiting: readonly ClaimedErasure[]): Promise<void> => {
+    const nowMs = clock()
+    await settleAll(waiting, { claimableAt: isoTime(nowMs + REWRITE_MS_MAX) })
+    const isRewritten = await erasures.rewrite(isoTime(nowMs))
+    const nextMinute = isoTime((Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS)
+    await settleAll(waiting, isRewritten ? { pass: 4 } : { claimableAt: nextMinute })
   }
 
   return async (stop: AbortSignal): Promise<boolean> => {
     if (stop.aborted) return false
     const claimed = await claim(CLAIM_MAX)
     const failures: unknown[] = []
-    const searched = claimed.filter(({ pass }) => pass < 3)
-    for (const [tenantId, some] of byTenant(searched))
+    for (const [tenantId, some] of byTenant(claimed.filter(({ pass }) => pass < 3)))
       await advance(tenantId, some).catch((failure) => failures.push(failure))
-    if (claimed.length > searched.length) await complete(claimed.filter(({ pass }) => pass === 3))
+    const completed = { status: 'completed', completedAt: isoTime(clock()) } as const
+    await settleAll(
+      claimed.filter(({ pass }) => pass === 4),
+      completed,
+    )
+    const waiting = claimed.filter(({ pass }) => pass === 3)
+    if (waiting.length > 0) await rewrite(waiting)
     // What failed is claimed again after its lease.
     for (const failure of failures) throw failure
     return claimed.length > 0
   }
 }
 
+const descending = (a: string, b: string): number => (a < b ? 1 : -1)
 const byTenant = (some: readonly ClaimedErasure[]) => Map.groupBy(some, ({ tenantId }) => tenantId)
 
 /** The position in front of the logs that a pass looks at. */

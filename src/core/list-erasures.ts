@@ -55,4 +55,4 @@ export const erasureOf = (erasure: StoredErasure): Erasure => ({
   blockedUntil: erasure.blockedUntil,
 })
 
-const WAITING_FOR = { 1: null, 2: 'second_pass', 3: 'rewrite' } as const
+const WAITING_FOR = { 1: null, 2: 'second_pass', 3: 'rewrite', 4: null } as const

@@ -6,7 +6,7 @@ import type { Signal } from './ports/store.ts'
 const EMAIL_LENGTH_MAX = 255
 /** Since it was last seen in the database, so that an erasure by another process takes effect. */
 export const REMEMBERED_MS_MAX = 60_000
-/** Tenants of whom it is known when theirs were forgotten; then all are. */
+/** More tenants than these that change prospects make it forget all. */
 const FORGOTTEN_MAX = 1_000
 
 /** How an activity names its prospect, and what it could fill in. */
@@ -29,8 +29,8 @@ export type RememberedProspects = ReturnType<typeof rememberProspects>
 export const rememberProspects = (entriesMax: number, stopwatch: () => number) => {
   const halfMax = Math.ceil(entriesMax / 2)
   let [recent, older] = [entries(), entries()]
-  let forgottenMs = -Infinity
-  const forgottenMsOf = new Map<string, number>()
+  let allForgottenMs = -Infinity
+  const forgottenMs = new Map<string, number>()
 
   const keep = (identity: Identity, entry: Entry): void => {
     if (halfMax === 0) return
@@ -38,16 +38,19 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
     recent.set(identity, entry)
   }
 
+  /** Prospects of a tenant, or of any, were changed or erased: also forgets what was asked of the database before now. */
   const forget = (tenantId?: string): void => {
-    const isAll = tenantId === undefined || forgottenMsOf.size >= FORGOTTEN_MAX
-    if (isAll) {
-      ;[recent, older] = [entries(), entries()]
-      forgottenMs = stopwatch()
-      forgottenMsOf.clear()
+    if (tenantId !== undefined && forgottenMs.size < FORGOTTEN_MAX) {
+      forgottenMs.set(tenantId, stopwatch())
     } else {
-      for (const some of [recent, older]) some.remove(tenantId)
-      forgottenMsOf.set(tenantId, stopwatch())
+      ;[recent, older] = [entries(), entries()]
+      allForgottenMs = stopwatch()
+      forgottenMs.clear()
     }
+  }
+  const isValid = ({ tenantId }: Identity, until: number): boolean => {
+    const forgotten = Math.max(allForgottenMs, forgottenMs.get(tenantId) ?? -Infinity)
+    return stopwatch() < until && until - REMEMBERED_MS_MAX > forgotten
   }
 
   return {
@@ -57,7 +60,7 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
     find: (identity: Identity): string | undefined => {
       const used = recent.get(identity)
       const entry = used ?? older.get(identity)
-      if (entry === undefined || stopwatch() >= entry.until) return undefined
+      if (entry === undefined || !isValid(identity, entry.until)) return undefined
       if (used === undefined) keep(identity, entry)
       const fillsEmail = !entry.hasEmail && identity.email !== undefined
       const fillsName = !entry.hasName && identity.name !== undefined
@@ -67,14 +70,11 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
     /** `seenMs`: when the database was asked, by the stopwatch. */
     add: (identity: Identity, { prospectId, emailHash, name }: StoredProspect, seenMs: number): void => {
       const [hasEmail, hasName] = [emailHash !== null, name !== null]
-      const forgotten = Math.max(forgottenMs, forgottenMsOf.get(identity.tenantId) ?? -Infinity)
-      if (keyOf(identity) !== '' && seenMs > forgotten)
-        keep(identity, { prospectId, hasEmail, hasName, until: Math.floor(seenMs) + REMEMBERED_MS_MAX })
+      const until = Math.floor(seenMs) + REMEMBERED_MS_MAX
+      if (keyOf(identity) !== '' && isValid(identity, until))
+        keep(identity, { prospectId, hasEmail, hasName, until })
     },
 
-    /**
-     * Prospects of a tenant, or of any, were changed or erased: also forgets what was asked of the database before now.
-     */
     forget,
     onSignal: (signal: Signal): void => {
       const [what, tenantId] = signal.split(' ')
@@ -98,17 +98,10 @@ const entries = () => {
       map.set(keyOf(identity), entry)
       size += map.size
     },
-    remove: (tenantId: string): void => {
-      for (const owner of [tenantId, byIdIn(tenantId)]) {
-        size -= maps.get(owner)?.size ?? 0
-        maps.delete(owner)
-      }
-    },
   }
 }
 const ownerOf = ({ tenantId, prospectId }: Identity): string =>
-  prospectId === undefined ? tenantId : byIdIn(tenantId)
-const byIdIn = (tenantId: string): string => `${tenantId} by id`
+  prospectId === undefined ? tenantId : `${tenantId} by id`
 /** Empty for an email that is too long to be remembered. */
 const keyOf = ({ prospectId, email = '' }: Identity): string => {
   if (email.length > EMAIL_LENGTH_MAX) return ''

@@ -94,6 +94,8 @@ const erasure = {
   requestedAt: '2026-11-22T09:00:00.000Z',
   completedAt: null,
   logsErased: 0,
+  waitingFor: null,
+  blockedUntil: '2026-12-22T09:00:00.000Z',
 }
 const erased = { ...erasure, status: 'completed', completedAt: '2026-11-22T09:01:30.000Z', logsErased: 12 }
 const version = { versionId: VERSION_ID, versionNumber: 1 }
@@ -542,7 +544,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       'Erases a person, given by exactly one of `prospectId` and `email`. The prospect loses its email and name at once, and cannot be logged for any more (410). Its activities are deleted in the background, and activities of others with the same email lose email and name. Activities with that email are refused (410) for `blockDays`. Requested again while it is in progress, the same erasure is returned.',
     done: 'The erasure is in progress. Read it to see when it is completed, some minutes later.',
     requests: {
-      by_email: { summary: 'By email', value: { email: 'ada@example.com' } },
+      by_email: { summary: 'By email', value: { email: 'eve@example.com' } },
       by_id: { summary: 'By id, with the shortest block', value: { prospectId: PROSPECT_ID, blockDays: 0 } },
     },
     answers: { processing: { summary: 'In progress', value: erasure } },
@@ -559,6 +561,12 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       completed: { summary: 'Completed', value: erased },
       processing: { summary: 'In progress', value: erasure },
     },
+  },
+  unblockErasure: {
+    description:
+      'Lifts the block of an erased email, for example of one that was mistyped: activities with it are accepted again. While the erasure is in progress the block is needed, and ends within an hour after it is completed. Repeating it changes nothing.',
+    done: 'The erasure.',
+    answers: { lifted: { summary: 'Lifted', value: { ...erased, blockedUntil: null } } },
   },
   listEvents: {
     description: `Returns events in the order of their numbers, one slice at a time. \`data\` is the resource as it is now. Keep \`nextCursor\` and ask again with it later: nothing is skipped, also while
@@ -787,6 +795,7 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   eraseProspect: { detail: 'is required without a prospectId', pointer: '/email' },
   listErasures: WRONG_LIMIT,
   getErasure: REPEATED,
+  unblockErasure: REPEATED,
   listEvents: { detail: `must be one of ${EVENT_TYPES.join(', ')}`, parameter: 'types' },
   getEvent: REPEATED,
   createWebhookEndpoint: {

@@ -73,7 +73,7 @@ const WAITING = "erasures where status = 'processing' order by tenant_id, claima
 export const sqliteErasures = (
   database: Database,
   outbox: Outbox,
-  erased: (tenantId: string) => void,
+  erased: (tenantId: string) => () => void,
 ): Erasures => ({
   find: async (want) => {
     const by = 'erasureId' in want ? BY_ID : 'prospectId' in want ? BY_PROSPECT : BY_EMAIL
@@ -83,18 +83,15 @@ export const sqliteErasures = (
   list: async (wants) => wants.map((want) => database.slice<StoredErasure>(LIST, want)),
 
   record: ({ tenantId, now, erasure, block }, events) =>
-    database.record(
-      () => {
-        if (erasure && block && database.has(OWNER, { ...block, tenantId, erasedId: erasure.prospectId }))
-          return 'overtaken'
-        if (erasure?.prospectId != null && database.run(ERASE, { ...erasure, now }) === 0) return 'overtaken'
-        if (block !== null) database.run(BLOCK, { ...block, tenantId, now })
-        if (erasure !== null) database.run(ADD, newErasureRow(erasure))
-        outbox([{ tenantId }], events)
-        return 'recorded'
-      },
-      () => erased(tenantId),
-    ),
+    database.record(() => {
+      if (erasure && block && database.has(OWNER, { ...block, tenantId, erasedId: erasure.prospectId }))
+        return 'overtaken'
+      if (erasure?.prospectId != null && database.run(ERASE, { ...erasure, now }) === 0) return 'overtaken'
+      if (block !== null) database.run(BLOCK, { ...block, tenantId, now })
+      if (erasure !== null) database.run(ADD, newErasureRow(erasure))
+      outbox([{ tenantId }], events)
+      return 'recorded'
+    }, erased(tenantId)),
 
   claim: claimFrom<ClaimedErasure>(database, QUEUE),
 
@@ -120,7 +117,7 @@ export const sqliteErasures = (
       for (const step of steps) database.run(SETTLE, step)
     }),
 
-  rewrite: (now, since) => rewriteFile(database, Date.parse(now), Date.parse(since)),
+  rewrite: (now) => rewriteFile(database, Date.parse(now)),
 
   unblock: async (want, now) => void (await database.write(() => database.run(UNBLOCK, { ...want, now }))),
 

@@ -6,7 +6,7 @@ import { type Columns, camelCase, valuesOf } from '../columns.ts'
 import { memoized } from '../memoized.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../take-slice.ts'
 import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
-import { emptyJournal, prepareFile, watchPlace } from './place.ts'
+import { prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>
@@ -140,7 +140,6 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     lastMigration: (): number => withMappedErrors(() => lastMigration(file)),
     /** Refuses `unavailable` while the path does not name the file that is open. */
     refuseMoved,
-    emptyJournal: () => emptyJournal(file),
     close: (): void => {
       orNull(refuseMoved)
       // It may be closed already.

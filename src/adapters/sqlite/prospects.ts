@@ -21,7 +21,7 @@ const UPDATE = `
 export const sqliteProspects = (
   database: Database,
   outbox: Outbox,
-  changed: (tenantId: string) => void,
+  changed: (tenantId: string) => () => void,
 ): Prospects => ({
   find: async (wants) => wants.map((want) => database.get<FoundProspect>(FIND, want)),
 
@@ -37,13 +37,10 @@ export const sqliteProspects = (
   update: async ({ email, name, ...prospect }, events) => {
     const sets = { setsEmail: email !== undefined, setsName: name !== undefined }
     const row = { ...prospect, ...sets, email: null, emailHash: null, ...email, name: name ?? null }
-    return database.record(
-      () => {
-        const updated = database.get<FoundProspect>(UPDATE, row)
-        if (updated) outbox([updated], events)
-        return updated
-      },
-      () => changed(prospect.tenantId),
-    )
+    return database.record(() => {
+      const updated = database.get<FoundProspect>(UPDATE, row)
+      if (updated) outbox([updated], events)
+      return updated
+    }, changed(prospect.tenantId))
   },
 })

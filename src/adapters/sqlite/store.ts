@@ -35,7 +35,7 @@ export const sqliteStore = (
   const listeners = createListeners()
   // Called within a transaction. Those are synchronous: by then it is committed, or there is a signal too many.
   const emit = (...signals: Signal[]) => queueMicrotask(() => listeners.emit(...signals))
-  const onChange = (tenantId: string) => listeners.emit(`prospects ${tenantId}`)
+  const onChange = (tenantId: string) => () => listeners.emit(`prospects ${tenantId}`)
   const outbox = sqliteOutbox(database, everyEvent, () => emit('events'))
   let looking: NodeJS.Timeout | undefined
 

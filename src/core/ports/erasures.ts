@@ -10,8 +10,8 @@ export type StoredErasure = Readonly<Omit<Erasure, 'waitingFor'>> & {
   readonly emailHash: string | null
   /** The tombstone that blocks the email, which may be gone. */
   readonly blockId: string | null
-  /** Logs are searched in 1 and 2; in 3 only what deleted rows left on disk is to be removed. */
-  readonly pass: 1 | 2 | 3
+  /** Logs are searched in 1 and 2. It waits for `rewrite` in 3, and for nothing in 4. */
+  readonly pass: 1 | 2 | 3 | 4
 }
 /** By its own id; or the one in `processing` of this prospect, or one of this email. */
 export type ErasureWant = { readonly tenantId: string } & (
@@ -62,10 +62,10 @@ export type Erasures = {
    */
   settle(tenantId: string, steps: readonly ErasureStep[], foreign?: readonly string[]): Promise<void>
   /**
-   * Removes what rows deleted before this call left on disk; true at once if a store need not, false if it does so later.
-   * `since`: when the first erasure that waits for it was requested.
+   * Removes what deleted rows left on disk; all erasures that were in pass 3 are then in pass 4. Answers true at once if a
+   * store need not do so, and false if it is not the time.
    */
-  rewrite(now: Timestamp, since: Timestamp): Promise<boolean>
+  rewrite(now: Timestamp): Promise<boolean>
   /** Lets the block of an erasure end now: `expire` deletes it. */
   unblock(want: Pick<StoredErasure, 'tenantId' | 'erasureId'>, now: Timestamp): Promise<void>
   /** As `versions.backlog`, by when they were requested. */
