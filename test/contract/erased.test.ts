@@ -103,11 +103,13 @@ overStores(
         ...fields,
         payload: { rawJson: JSON.stringify({ secret: secretOf(n, n % LOGS_EACH) }) },
       })
-      for (const fields of [() => ({}), (n: number) => ({ name: nameOf(n) }), () => ({})])
-        for (let from = 0; from < people.length; from += 500)
-          await log(
-            people.slice(from, from + 500).map((n) => activityOf((n * 7) % 2_000, fields((n * 7) % 2_000))),
-          )
+      const logEach = async (fieldsOf: (n: number) => object) => {
+        for (let from = 0; from < people.length; from += 100)
+          await log(people.slice(from, from + 100).map((n) => activityOf(n, fieldsOf(n))))
+      }
+      await logEach(() => ({}))
+      await logEach((n) => ({ name: `${nameOf(n)} ${'y'.repeat((n * 37) % 90)}` }))
+      for (let i = 0; i < 4; i++) await logEach(() => ({}))
       const erased = people.filter((n) => n % 4 < 2)
       for (const n of erased) await requestErasure(deps)({ ...activityOf(n), blockDays: 30 })
       const work = async () => {
