@@ -31,8 +31,8 @@ export const getErasure =
     erasureOf((await store.erasures.find(want)) ?? refuse('erasure_not_found', 'Erasure not found.'))
 
 /**
- * Lifts the block of an erased email, as of one that was mistyped: the person may return. While the erasure is processing
- * the block is needed, and ends with it. Refuses `erasure_not_found`.
+ * Lifts the block of an erased email, for example of one that was mistyped: the person may return. While the erasure is
+ * processing the block is needed: it ends soon after. Refuses `erasure_not_found`.
  */
 export const unblockErasure =
   ({ store, clock }: Pick<Needs<'erasures'>, 'store' | 'clock'>) =>

@@ -9,7 +9,7 @@ import type { Requester } from './ports/events.ts'
 import type { Needs } from './ports/store.ts'
 import { DAY_MS, isoTime } from './times.ts'
 
-/** A block outlives its erasure in any case: the second pass would take what is logged for a person who returned for a rest. */
+/** The shortest block. None ends before its erasure: the second pass would clean what a person who returned has logged. */
 const BLOCK_MS_MIN = 60 * 60_000
 
 /** Whom to erase: exactly one of prospect id and email. */

@@ -33,19 +33,10 @@ export const examineSqlite = (
       const { size } = statSync(path)
       const database = passed('database', `SQLite ${version}, ${path}, ${size} bytes`)
       const isRead = thorough || size <= QUICK_BYTES_MAX
-      const secrets = migrations.ok ? webhookSecrets(file.prepare(SELECT_SECRETS).all(), secretsKey) : []
-      const erasures = migrations.ok
-        ? [overdueErasures(file.prepare(SELECT_FIRST_ERASURE).all(), Date.now())]
-        : []
-      return [
-        database,
-        ...places,
-        privacy(path),
-        integrity(file, isRead),
-        migrations,
-        ...erasures,
-        ...secrets,
-      ]
+      const checks = [database, ...places, privacy(path), integrity(file, isRead), migrations]
+      if (!migrations.ok) return checks
+      const erasures = overdueErasures(file.prepare(SELECT_FIRST_ERASURE).all(), Date.now())
+      return [...checks, erasures, ...webhookSecrets(file.prepare(SELECT_SECRETS).all(), secretsKey)]
     })
   } catch (error) {
     const detail = `${path} could not be read: ${(error as Error).message}`

@@ -317,7 +317,7 @@ export const VERBS = {
       noTenant: 'it counts for the metrics',
     },
     expire: {
-      serves: 'publisher',
+      serves: 'callers',
       ask: ({ erasures }, { tenantId }) =>
         erasures.expire({ tenantId, now: at(5), beforeLogId: newId('prospectlog'), max: 1 }),
       toStrangers: false,

@@ -32,7 +32,8 @@ export const postgresErasures = (
   find: async (want) => {
     const { tenantId } = want
     const [found] = await query(tenantId)<StoredErasure>`
-      select ${SHOWN.names}, ${blockedUntil(tenantId)} from erasures e where e.tenant_id = ${tenantId} and ${isWanted(want)} limit 1`
+      select ${SHOWN.names}, ${blockedUntil(tenantId)} from erasures e
+      where e.tenant_id = ${tenantId} and ${isWanted(want)} limit 1`
     return found ?? null
   },
 

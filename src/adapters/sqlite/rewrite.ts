@@ -10,11 +10,11 @@ const QUICK_BYTES_MAX = 268_435_456
 const QUIET_HOURS = [2, 3]
 const WAIT_MS_MAX = 24 * 60 * MINUTE_MS
 
-/** In a thread of its own: requests are served meanwhile. Writers must not wait for readers, so it asks for these anew. */
+/** Runs in a thread of its own. To empty the journal, it must not wait while it holds the lock that writers need. */
 const REWRITE = `
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   const file = new DatabaseSync(process.getBuiltinModule('node:worker_threads').workerData)
-  file.exec('pragma busy_timeout = 1000; pragma synchronous = full; vacuum; pragma busy_timeout = 0')
+  file.exec('pragma busy_timeout = 5000; pragma synchronous = full; vacuum; pragma busy_timeout = 0')
   const emptyJournal = file.prepare('pragma wal_checkpoint(truncate)')
   for (let tries = 1; emptyJournal.get().busy; tries++) {
     if (tries === 20) throw new Error('Another program reads the database file all the time: erasures wait.')
@@ -48,9 +48,9 @@ export const rewriteFile = async (database: Database, nowMs: number): Promise<bo
   return true
 }
 
-/** The erasures that a rewrite serves: what they left is in the file before it begins. */
+/** A rewrite serves the erasures that wait when it begins. */
 const TAKE = "update erasures set position = :minute where status = 'processing' and pass = 3"
-const RELEASE = `update erasures set pass = 4 where status = 'processing' and pass = 3 and position = :minute`
+const RELEASE = "update erasures set pass = 4 where status = 'processing' and pass = 3 and position = :minute"
 
 /** `lastMinute`: of the last attempt, since 1970. `since`: when the first erasure that waits was requested. */
 type File = { readonly bytes: number; readonly lastMinute: number; readonly since: string }
