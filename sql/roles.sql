@@ -19,8 +19,8 @@ grant select, update (last_used_at) on api_keys to prospect_pages;
 grant select, insert, delete, update (email, email_hash, name, updated_at, erased_at, blocked_until) on prospects
   to prospect_pages;
 
--- Logged activities cannot be changed, except that they lose email and name.
-grant select, insert, delete, update (email, name) on prospect_logs to prospect_pages;
+-- Logged activities cannot be changed, except that they lose email and name, and the hash made of them.
+grant select, insert, delete, update (email, name, request_hash) on prospect_logs to prospect_pages;
 
 grant select, insert, update (email_hash, status, completed_at, logs_erased, pass, position, attempts, claimable_at)
   on erasures to prospect_pages;

@@ -162,8 +162,9 @@ create unique index page_versions_idempotency_key on page_versions (tenant_id, p
 -- What waits for a publisher: tenant by tenant, so that tenants take turns.
 create index page_versions_waiting on page_versions (tenant_id, claimable_at) where status = 'processing';
 
--- Who was erased, by ids and counts only. The hash of the email is kept while logs that carry it are looked for: in the first
--- pass or the second, after `position`. A person who is being erased has one erasure at a time.
+-- Who was erased, by ids and counts only. The hash of the email is kept while the erasure is processing. `block_id` names the
+-- tombstone that blocks the email, which may be gone. A person who is being erased has one erasure at a time. Logs are
+-- searched in the passes 1 and 2; then only traces on disk are left.
 create table erasures (
   tenant_id text collate "C" not null,
   erasure_id text collate "C" not null,
@@ -173,7 +174,8 @@ create table erasures (
   requested_at timestamptz(3) not null,
   completed_at timestamptz(3) check ((completed_at is not null) = (status = 'completed')),
   logs_erased integer not null,
-  pass integer not null check (pass in (1, 2)),
+  block_id text collate "C",
+  pass integer not null check (pass in (1, 2, 3, 4)),
   position text collate "C" not null,
   attempts integer not null,
   claimable_at timestamptz(3) not null,

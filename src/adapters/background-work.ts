@@ -79,7 +79,7 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
       if (stop.aborted || unwatch) return
       unwatch = store.watch((emitted) => {
         // After the callers who caused it have their answers.
-        for (const { signal, wake } of workers) if (signal === emitted) setImmediate(wake)
+        for (const { signal, wake } of workers) if (signal === emitted.split(' ')[0]) setImmediate(wake)
       })
       for (const { pollMs, wake } of workers) {
         polls.push(setInterval(wake, pollMs))

@@ -29,7 +29,7 @@ export const COLUMNS = {
     publish boolean, attempts int, claimable_at timestamptz, idempotency_key, request_hash,
     created_at timestamptz`),
   erasures: columnsOf(`tenant_id, erasure_id, prospect_id, email_hash, status, requested_at timestamptz,
-    completed_at timestamptz, logs_erased int, pass int, position, attempts int, claimable_at timestamptz`),
+    completed_at timestamptz, logs_erased int, block_id, pass int, position, attempts int, claimable_at timestamptz`),
   events: columnsOf(
     `tenant_id, event_id, sequence bigint, type, ids json, api_key_id, created_at timestamptz`,
   ),
@@ -136,9 +136,9 @@ export const settledRow = (tenantId: string, done: Settlement) => ({
 })
 
 /** Of an erasure, what a request for one needs to know. */
-export const ERASURE_SHOWN = without(COLUMNS.erasures, 'pass', 'position', 'attempts', 'claimable_at')
-export const newErasureRow = (erasure: StoredErasure) => {
-  return { ...erasure, pass: 1 as 1 | 2, position: '', attempts: 0, claimableAt: erasure.requestedAt }
+export const ERASURE_SHOWN = without(COLUMNS.erasures, 'position', 'attempts', 'claimable_at')
+export const newErasureRow = ({ blockedUntil, ...erasure }: StoredErasure) => {
+  return { ...erasure, position: '', attempts: 0, claimableAt: erasure.requestedAt }
 }
 
 /** Scopes are read as one text: `a b` from SQLite, `{a,b}` from PostgreSQL. */

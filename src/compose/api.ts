@@ -60,7 +60,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
   })
   const onSignal = (signal: Signal): void => {
     if (signal === 'keys') keys.forget()
-    if (signal === 'prospects') remembered.forget()
+    remembered.onSignal(signal)
   }
   return { api, useCases, onSignal }
 }

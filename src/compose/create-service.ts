@@ -65,9 +65,7 @@ export const createService = (options: ServiceOptions) => {
   const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
   const composed = composeUseCases({ ...deps, ...settings, remembered, webhooks })
   const useCases = warnUnattended(composed, store, options.background)
-  const close = store.watch((signal) => {
-    if (signal === 'prospects') remembered.forget()
-  })
+  const close = store.watch(remembered.onSignal)
   const tenants = new Map<string, Promise<unknown>>()
 
   /** Tenants are never deleted, so one that exists needs no second look-up. */
@@ -127,6 +125,8 @@ export const createService = (options: ServiceOptions) => {
     listErasures: operation(SliceQuery.entries, useCases.listErasures),
     /** Reads an erasure: how far it is. */
     getErasure: operation({ erasureId: anyId }, useCases.getErasure),
+    /** Lifts the block of an erased email: the person may return. */
+    unblockErasure: operation({ erasureId: anyId }, useCases.unblockErasure),
     /** One slice of the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
     listPageGroups: operation(PageGroupQuery.entries, useCases.listPageGroups),
     /** Creates a page group, by default in the first brand of the tenant. */

@@ -12,13 +12,14 @@ export const requestHashOf = (
   json: RawJson = { rawJson: '' },
 ): string => FORM + sha256(JSON.stringify(fields.map((field) => field ?? null)) + json.rawJson)
 
-/** Refuses `idempotency_key_reused` unless this is the first request again. */
+/** Refuses `idempotency_key_reused` unless this is the first request again. One without a hash lost it by an erasure. */
 export const requireSame = (
   first: { readonly requestHash: string | null },
   requestHash: string | null,
   facts: FailureFacts,
 ): void => {
-  if (first.requestHash !== requestHash) refuse('idempotency_key_reused', REUSED, facts)
+  if (first.requestHash !== null && first.requestHash !== requestHash)
+    refuse('idempotency_key_reused', REUSED, facts)
 }
 
 /** The requests already made under their idempotency keys. `factsOf` names the first one in a refusal. */

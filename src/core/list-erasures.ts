@@ -4,6 +4,10 @@ import { refuse } from './failures.ts'
 import type { StoredErasure } from './ports/erasures.ts'
 import type { Needs } from './ports/store.ts'
 import { slicesOf } from './slices.ts'
+import { isoTime } from './times.ts'
+
+/** Blocks that are deleted at once if they have ended. */
+const BLOCKS_MAX = 500
 
 /** Which slice of the erasures of a tenant to list. */
 export type ErasureListing = SliceQuery & { readonly tenantId: string }
@@ -26,6 +30,20 @@ export const getErasure =
   async (want: ErasureRead): Promise<Erasure> =>
     erasureOf((await store.erasures.find(want)) ?? refuse('erasure_not_found', 'Erasure not found.'))
 
+/**
+ * Lifts the block of an erased email, for example of one that was mistyped: the person may return. While the erasure is
+ * processing the block is needed: it ends soon after. Refuses `erasure_not_found`.
+ */
+export const unblockErasure =
+  ({ store, clock }: Pick<Needs<'erasures'>, 'store' | 'clock'>) =>
+  async (want: ErasureRead): Promise<Erasure> => {
+    const { tenantId } = want
+    const now = isoTime(clock())
+    await store.erasures.unblock(want, now)
+    await store.erasures.expire({ tenantId, now, beforeLogId: null, max: BLOCKS_MAX })
+    return getErasure({ store })(want)
+  }
+
 export const erasureOf = (erasure: StoredErasure): Erasure => ({
   erasureId: erasure.erasureId,
   prospectId: erasure.prospectId,
@@ -33,4 +51,8 @@ export const erasureOf = (erasure: StoredErasure): Erasure => ({
   requestedAt: erasure.requestedAt,
   completedAt: erasure.completedAt,
   logsErased: erasure.logsErased,
+  waitingFor: erasure.status === 'completed' ? null : WAITING_FOR[erasure.pass],
+  blockedUntil: erasure.blockedUntil,
 })
+
+const WAITING_FOR = { 1: null, 2: 'second_pass', 3: 'rewrite', 4: null } as const

@@ -1,10 +1,13 @@
 import type { NewActivity } from './new-log.ts'
 import type { StoredProspect } from './ports/activities.ts'
+import type { Signal } from './ports/store.ts'
 
 /** A longer text would make the memory grow with what callers send. */
 const EMAIL_LENGTH_MAX = 255
 /** Since it was last seen in the database, so that an erasure by another process takes effect. */
 export const REMEMBERED_MS_MAX = 60_000
+/** More tenants than these that change prospects make it forget all. */
+const FORGOTTEN_MAX = 1_000
 
 /** How an activity names its prospect, and what it could fill in. */
 type Identity = Pick<NewActivity, 'tenantId' | 'prospectId' | 'email' | 'name'>
@@ -26,12 +29,28 @@ export type RememberedProspects = ReturnType<typeof rememberProspects>
 export const rememberProspects = (entriesMax: number, stopwatch: () => number) => {
   const halfMax = Math.ceil(entriesMax / 2)
   let [recent, older] = [entries(), entries()]
-  let forgottenMs = -Infinity
+  let allForgottenMs = -Infinity
+  const forgottenMs = new Map<string, number>()
 
   const keep = (identity: Identity, entry: Entry): void => {
     if (halfMax === 0) return
     if (recent.size() >= halfMax) [recent, older] = [entries(), recent]
     recent.set(identity, entry)
+  }
+
+  /** Prospects of a tenant, or of any, were changed or erased: also forgets what was asked of the database before now. */
+  const forget = (tenantId?: string): void => {
+    if (tenantId !== undefined && forgottenMs.size < FORGOTTEN_MAX) {
+      forgottenMs.set(tenantId, stopwatch())
+    } else {
+      ;[recent, older] = [entries(), entries()]
+      allForgottenMs = stopwatch()
+      forgottenMs.clear()
+    }
+  }
+  const isValid = ({ tenantId }: Identity, until: number): boolean => {
+    const forgotten = Math.max(allForgottenMs, forgottenMs.get(tenantId) ?? -Infinity)
+    return stopwatch() < until && until - REMEMBERED_MS_MAX > forgotten
   }
 
   return {
@@ -41,7 +60,7 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
     find: (identity: Identity): string | undefined => {
       const used = recent.get(identity)
       const entry = used ?? older.get(identity)
-      if (entry === undefined || stopwatch() >= entry.until) return undefined
+      if (entry === undefined || !isValid(identity, entry.until)) return undefined
       if (used === undefined) keep(identity, entry)
       const fillsEmail = !entry.hasEmail && identity.email !== undefined
       const fillsName = !entry.hasName && identity.name !== undefined
@@ -51,14 +70,15 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
     /** `seenMs`: when the database was asked, by the stopwatch. */
     add: (identity: Identity, { prospectId, emailHash, name }: StoredProspect, seenMs: number): void => {
       const [hasEmail, hasName] = [emailHash !== null, name !== null]
-      if (keyOf(identity) !== '' && seenMs > forgottenMs)
-        keep(identity, { prospectId, hasEmail, hasName, until: Math.floor(seenMs) + REMEMBERED_MS_MAX })
+      const until = Math.floor(seenMs) + REMEMBERED_MS_MAX
+      if (keyOf(identity) !== '' && isValid(identity, until))
+        keep(identity, { prospectId, hasEmail, hasName, until })
     },
 
-    /** Prospects were changed or erased: also forgets what was asked of the database before now. */
-    forget: (): void => {
-      ;[recent, older] = [entries(), entries()]
-      forgottenMs = stopwatch()
+    forget,
+    onSignal: (signal: Signal): void => {
+      const [what, tenantId] = signal.split(' ')
+      if (what === 'prospects') forget(tenantId)
     },
   }
 }

@@ -2,17 +2,14 @@ import type { Erasure, NewErasure } from '../shapes/erasure.ts'
 import { untilRecorded } from './decide-and-save.ts'
 import { matchableEmail } from './emails.ts'
 import { prospectErased, prospectNotFound, refuse } from './failures.ts'
-import { erasureOf } from './list-erasures.ts'
+import { erasureOf, getErasure } from './list-erasures.ts'
 import { newEvent } from './new-event.ts'
 import type { StoredErasure } from './ports/erasures.ts'
 import type { Requester } from './ports/events.ts'
 import type { Needs } from './ports/store.ts'
 import { DAY_MS, isoTime } from './times.ts'
 
-/**
- * Until nothing is left of the person, with a margin: the second pass would take what is logged for a person who has
- * returned for what was left.
- */
+/** The shortest block. None ends before its erasure: the second pass would clean what a person who returned has logged. */
 const BLOCK_MS_MIN = 60 * 60_000
 
 /** Whom to erase: exactly one of prospect id and email. */
@@ -51,8 +48,12 @@ export const requestErasure =
         requestedAt: now,
         completedAt: null,
         logsErased: 0,
+        // An email that is blocked already is found as the tombstone that blocks it.
+        blockId: emailHash && (live || !found ? newId('prospect') : found.prospectId),
+        blockedUntil: null,
+        pass: 1,
       }
-      const block = emailHash === null ? null : { prospectId: newId('prospect'), emailHash, until }
+      const block = emailHash && erasure.blockId ? { prospectId: erasure.blockId, emailHash, until } : null
       if (running && !block) return erasureOf(running)
       const { prospectId } = erasure
       const isErased = !running && prospectId !== null
@@ -61,7 +62,7 @@ export const requestErasure =
         { tenantId, now, erasure: running ? null : erasure, block },
         () => (isErased ? [newEvent(newId, 'prospect.erased', by, { prospectId }, now)] : []),
       )
-      return recorded === 'recorded' ? erasureOf(erasure) : recorded
+      return recorded === 'recorded' ? getErasure({ store })(erasure) : recorded
     })
   }
 

@@ -34,7 +34,7 @@ export const updateProspect =
     return untilRecorded(async () => {
       const updated = isChange ? await store.prospects.update(update, events) : null
       if (updated === null) return shownProspect((await store.prospects.find([want]))[0])
-      remembered?.forget()
+      remembered?.forget(tenantId)
       if (updated !== 'overtaken') return prospectOf(updated)
       const emails = [{ tenantId, emailHash: email?.emailHash ?? '' }]
       const [owner] = (await store.activities.recall({ prospects: [], emails, keys: [] })).prospects

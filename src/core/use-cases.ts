@@ -6,7 +6,7 @@ import { eventData, eventReaders } from './event-data.ts'
 import { type GatherObserver, gather } from './gather.ts'
 import { getOpenPageGroup } from './get-page-group.ts'
 import { LIST_LENGTH_MAX } from './in-order.ts'
-import { getErasure, listErasures } from './list-erasures.ts'
+import { getErasure, listErasures, unblockErasure } from './list-erasures.ts'
 import { getEvent, listEvents } from './list-events.ts'
 import { listPageGroups } from './list-page-groups.ts'
 import { listPages } from './list-pages.ts'
@@ -114,6 +114,7 @@ export const composeUseCases = (deps: Deps) => {
     eraseProspect: requestErasure(deps),
     listErasures: gather(listErasures(deps), readSlices('listErasures')),
     getErasure: getErasure(deps),
+    unblockErasure: unblockErasure(deps),
     listEvents: listEvents({ ...deps, dataOf }),
     getEvent: getEvent({ ...deps, dataOf }),
     createWebhookEndpoint: endpoints.createWebhookEndpoint(deps),

@@ -25,7 +25,13 @@ export { getProspectLogs } from '../core/get-prospect-log.ts'
 export { type Caller, identify, requireScope } from '../core/identify.ts'
 export { type IssuedApiKey, issueApiKey, type ListedApiKey, type NewApiKey } from '../core/issue-api-key.ts'
 export { listApiKeys } from '../core/list-api-keys.ts'
-export { type ErasureListing, type ErasureRead, getErasure, listErasures } from '../core/list-erasures.ts'
+export {
+  type ErasureListing,
+  type ErasureRead,
+  getErasure,
+  listErasures,
+  unblockErasure,
+} from '../core/list-erasures.ts'
 export { type EventListing, type EventRead, getEvent, listEvents } from '../core/list-events.ts'
 export { listPageGroups, type PageGroupListing } from '../core/list-page-groups.ts'
 export { listPages } from '../core/list-pages.ts'

@@ -26,7 +26,7 @@ export const backUp = (database: Config['database'], file: string) => {
     openReadOnly(database.path, (source) => source.prepare('vacuum into ?').run(unfinished))
     // A server that has the original open recognizes the copy by this number, if it is copied over the original.
     const unnumbered = new DatabaseSync(unfinished)
-    unnumbered.exec(`pragma user_version = ${randomInt(1, 2 ** 31)}`)
+    unnumbered.exec(`pragma application_id = ${randomInt(1, 2 ** 31)}`)
     unnumbered.close()
     const migration = openReadOnly(unfinished, (copy) => checkCopy(copy, database.path))
     flush(unfinished)

@@ -7,6 +7,7 @@ import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { type Check, checkMigrations, failed, inWords, passed } from './check.ts'
+import { overdueErasures, SELECT_FIRST_ERASURE } from './overdue-erasures.ts'
 import { SELECT_SECRETS, webhookSecrets } from './webhook-secrets.ts'
 
 const MS_MAX = 15_000
@@ -73,7 +74,8 @@ const examine = async (sql: Sql, known: readonly Migration[], settings: Settings
   if (applied === 0) return [...checks, migrations]
   const examined = [...checks, role(found), migrations]
   if (!migrations.ok || found.missing !== null) return examined
-  return [...examined, ...webhookSecrets(await sql.unsafe(SELECT_SECRETS), settings.secretsKey)]
+  const erasures = overdueErasures(await sql.unsafe(SELECT_FIRST_ERASURE), clock())
+  return [...examined, erasures, ...webhookSecrets(await sql.unsafe(SELECT_SECRETS), settings.secretsKey)]
 }
 
 /** What the service would refuse with: a sentence, and its remedy. */

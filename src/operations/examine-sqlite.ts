@@ -6,6 +6,7 @@ import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { isLost, LOST_REMEDY, lostDetail } from '../adapters/sqlite/place.ts'
 import { orNull } from '../core/or-null.ts'
 import { type Check, checkMigrations, failed, passed } from './check.ts'
+import { overdueErasures, SELECT_FIRST_ERASURE } from './overdue-erasures.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 import { SELECT_SECRETS, webhookSecrets } from './webhook-secrets.ts'
 
@@ -33,8 +34,10 @@ export const examineSqlite = (
       const { size } = statSync(path)
       const database = passed('database', `SQLite ${version}, ${path}, ${size} bytes`)
       const isRead = thorough || size <= QUICK_BYTES_MAX
-      const secrets = migrations.ok ? webhookSecrets(file.prepare(SELECT_SECRETS).all(), secretsKey) : []
-      return [database, ...places, privacy(path), integrity(file, isRead), migrations, ...secrets]
+      const checks = [database, ...places, privacy(path), integrity(file, isRead), migrations]
+      if (!migrations.ok) return checks
+      const erasures = overdueErasures(file.prepare(SELECT_FIRST_ERASURE).all(), Date.now())
+      return [...checks, erasures, ...webhookSecrets(file.prepare(SELECT_SECRETS).all(), secretsKey)]
     })
   } catch (error) {
     const detail = `${path} could not be read: ${(error as Error).message}`

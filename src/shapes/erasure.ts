@@ -35,6 +35,14 @@ export const Erasure = v.object({
   requestedAt: described(timestamp(), 'When the erasure was requested, in UTC.'),
   completedAt: described(v.nullable(timestamp()), 'When it was completed, in UTC; null until then.'),
   logsErased: described(whole(0), 'How many activities of the prospect have been deleted so far.'),
+  waitingFor: described(
+    v.nullable(v.picklist(['second_pass', 'rewrite'])),
+    'What an erasure in `processing` waits for: `second_pass`, the activities are searched once more after some 90 seconds; `rewrite`, the embedded database rewrites its file. Else null.',
+  ),
+  blockedUntil: described(
+    v.nullable(timestamp()),
+    'Until when activities with the email of the person are refused, in UTC; null if they are not.',
+  ),
 })
 export type Erasure = v.InferOutput<typeof Erasure>
 

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Test } from 'tap'
 import { createNewId } from '../../src/adapters/ids.ts'
 import { eraseProspects } from '../../src/core/erase-prospects.ts'
+import { erasureOf } from '../../src/core/list-erasures.ts'
 import { logProspectActivities } from '../../src/core/log-prospect-activity.ts'
 import { requestErasure } from '../../src/core/request-erasure.ts'
 import { postgresRows } from '../support/moving.ts'
@@ -15,6 +16,7 @@ const PEOPLE = 60
 const LOGS_EACH = 20
 const ERASED = [0, 7, 30, PEOPLE - 1]
 const SETTLE_MS = 90_000
+const REWRITE_MS = 10 * 60_000
 
 /** What belongs to a person, where nothing else contains it. */
 const emailOf = (n: number) => `Person.${n}.of.many@example.com`
@@ -49,6 +51,12 @@ const setting = async (t: Test, kind: StoreKind) => {
   return { ...tested, clock, work, statuses }
 }
 
+const filesOf = (path: string): string =>
+  readdirSync(dirname(path))
+    .filter((name) => name.startsWith(basename(path)))
+    .map((name) => readFileSync(join(dirname(path), name), 'latin1'))
+    .join('\n')
+
 /** Which texts of people are in there, wherever it is. */
 const foundIn = (text: string, people: readonly number[]): string[] =>
   people.flatMap((n) => {
@@ -65,27 +73,66 @@ overStores(
   async (t, kind) => {
     t.test('nothing of an erased person is left in the files of the database', async (t) => {
       const { address, clock, work, statuses } = await setting(t, kind)
-      const path = String(address)
-      const inFiles = () =>
-        readdirSync(dirname(path))
-          .filter((name) => name.startsWith(basename(path)))
-          .map((name) => readFileSync(join(dirname(path), name), 'latin1'))
-          .join('\n')
+      const inFiles = () => filesOf(String(address))
       t.ok(foundIn(inFiles(), ERASED).length > ERASED.length * LOGS_EACH)
       await work()
       clock.advance(SETTLE_MS)
-      const reader = new DatabaseSync(path, { readOnly: true })
+      const reader = new DatabaseSync(String(address), { readOnly: true })
       t.teardown(() => reader.isOpen && reader.close())
       const reading = reader.prepare('select email from prospects').iterate()
       reading.next()
-      await work()
+      await t.rejects(work(), { message: /Another program reads the database file/ })
       t.strictSame(new Set(await statuses()), new Set(['processing']), 'a reader keeps the journal')
       reader.close()
-      clock.advance(1_000)
+      clock.advance(REWRITE_MS)
       await work()
       t.strictSame(new Set(await statuses()), new Set(['completed']))
       t.strictSame(foundIn(inFiles(), ERASED), [])
       t.ok(foundIn(inFiles(), [2, 3, 4]).length > 3 * LOGS_EACH, 'the others are there')
+    })
+
+    t.test('nor are copies of rows that grew, in one rewrite for all, once it is time', async (t) => {
+      const { store, address } = await opened(t, kind)
+      const clock = stoppedClock()
+      const deps = { store, clock, newId: createNewId() }
+      const log = logProspectActivities(deps)
+      const tenants = [await addTenant(store), await addTenant(store)]
+      const people = Array.from({ length: 2_000 }, (_, n) => n)
+      const activityOf = (n: number, fields = {}) => ({
+        ...{ tenantId: tenants[n % 2]?.tenantId ?? '', source: 'crm', type: 'webhook', email: emailOf(n) },
+        ...fields,
+        payload: { rawJson: JSON.stringify({ secret: secretOf(n, n % LOGS_EACH) }) },
+      })
+      const logEach = async (fieldsOf: (n: number) => object) => {
+        for (let from = 0; from < people.length; from += 100)
+          await log(people.slice(from, from + 100).map((n) => activityOf(n, fieldsOf(n))))
+      }
+      await logEach(() => ({}))
+      await logEach((n) => ({ name: `${nameOf(n)} ${'y'.repeat((n * 37) % 90)}` }))
+      for (let i = 0; i < 4; i++) await logEach(() => ({}))
+      const erased = people.filter((n) => n % 4 < 2)
+      for (const n of erased) await requestErasure(deps)({ ...activityOf(n), blockDays: 30 })
+      const work = async () => {
+        const step = eraseProspects({ store, clock, settleMs: SETTLE_MS })
+        while (await step(AbortSignal.any([])));
+        return (await store.erasures.backlog(10_000)).count
+      }
+      await work()
+      clock.advance(SETTLE_MS)
+      t.ok((await work()) > 0, 'those that were not claimed with the first wait for the next rewrite')
+      const { tenantId = '' } = tenants[0] ?? {}
+      const [waiting] = await store.erasures
+        .list([{ tenantId, beforeId: null, limit: 1 }])
+        .then(([list]) => list ?? [])
+      t.match(waiting && erasureOf(waiting), { status: 'processing', waitingFor: 'rewrite' })
+      clock.advance(REWRITE_MS)
+      t.equal(await work(), 0)
+      const rest = people.filter((n) => n % 4 >= 2)
+      const left = () => foundIn(filesOf(String(address)), erased)
+      t.strictSame(left(), [])
+      await store.close()
+      t.strictSame(left(), [])
+      t.ok(foundIn(filesOf(String(address)), rest).length >= 3 * rest.length, 'the others are there')
     })
   },
   ['sqlite'],

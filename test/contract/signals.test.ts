@@ -48,9 +48,12 @@ overStores(async (t, kind) => {
     await store.activities.record({ prospects: [prospect], logs: [] })
     const watcher = await watching(await another(), kind)
     const signals = [watcher.next('versions'), watcher.next('prospects')]
+    const own: string[] = []
+    store.watch((signal) => own.push(signal))
     await store.pages.record([somePage(group)])
     await store.prospects.update({ ...prospect, email: undefined, name: 'Ada' })
     await t.resolves(Promise.all(signals))
+    t.ok(own.includes(`prospects ${group.tenantId}`), 'here it names the tenant')
   })
 
   t.test('a store emits its own pages and keys too', async (t) => {

@@ -167,6 +167,7 @@ const CASES: Readonly<Record<string, Case>> = {
     { json: { since: '1970-01-01T00:00:00Z' } },
   ],
   'erasing a prospect': ({ prospect }) => ['POST /v0/erasures', { json: { prospectId: prospect } }],
+  'lifting the block of an erasure': ({ erasure }) => [`POST /v0/erasures/${erasure}/unblock`],
   'erasing an email': ({ email }) => ['POST /v0/erasures', { json: { email, blockDays: 1 } }],
   'deleting a page': (named) => [`DELETE ${pageAt(named)}`],
   'deleting a webhook endpoint': ({ endpoint }) => [`DELETE ${ENDPOINTS}/${endpoint}`],

@@ -25,7 +25,7 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
     const { env } = await newDatabase(postgres)
     const { names, failed, named } = await diagnosed(t, env)
     t.strictSame(failed, [])
-    t.strictSame(names, ['settings', 'database', 'durability', 'clock', 'role', 'migrations'])
+    t.strictSame(names, ['settings', 'database', 'durability', 'clock', 'role', 'migrations', 'erasures'])
     t.ok(named('database')?.detail.startsWith(`PostgreSQL ${postgres.version}, database test_`))
     t.match(named('role'), { detail: /is a superuser/ })
     const server = await startProgram(t, env)

@@ -19,6 +19,7 @@ const filled = async (t: Test) => {
   const folder = newFolder(t)
   const path = join(folder, 'test.db')
   await fillSource(path)
+  execute(path, "update erasures set requested_at = strftime('%FT%H:%M:%fZ')")
   return { folder, path, env: { DATABASE_URL: `sqlite:${path}` } }
 }
 const execute = (path: string, sql: string) => {
@@ -33,9 +34,20 @@ t.test('a sound embedded database passes every check, and doctor does not change
   const { names, failed } = await diagnosed(t, env)
   t.strictSame(failed, [])
   const checks = ['settings', 'database', 'write access', 'disk', 'privacy', 'integrity', 'migrations']
-  t.strictSame(names, [...checks, 'webhook secrets'])
+  t.strictSame(names, [...checks, 'erasures', 'webhook secrets'])
   t.ok(before.equals(readFileSync(path)))
   t.strictSame((await diagnosed(t, env, '--thorough')).failed, [])
+})
+
+t.test('an erasure that nobody completes is reported', async (t) => {
+  const { path, env } = await filled(t)
+  const requested = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
+  const asked = (hours: number) => execute(path, `update erasures set requested_at = '${requested(hours)}'`)
+  asked(25)
+  t.strictSame((await diagnosed(t, env)).failed, [])
+  asked(50)
+  const detail = 'an erasure requested 50 hours ago is not completed'
+  t.match((await diagnosed(t, env)).failed, [{ name: 'erasures', detail, remedy: /eraser runs/ }])
 })
 
 t.test('webhook secrets are warned of while unencrypted; all that sign must open', async (t) => {

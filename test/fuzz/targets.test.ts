@@ -105,7 +105,7 @@ const ORIGIN = /^[a-z]+:\/\/[^/?]*/i
 /** Nothing has this one, so that nothing is deleted or unpublished. */
 const OF_NO_REVISION = { 'if-match': '"r0"' }
 
-const TAKES_NO_BODY = /^\/v0\/(page_groups\/|webhook_endpoints\/.*\/(test|rotate_secret|retry)$)/s
+const TAKES_NO_BODY = /^\/v0\/(page_groups\/|erasures\/|webhook_endpoints\/.*\/(test|rotate_secret|retry)$)/s
 
 const PATHS: readonly (readonly [shape: RegExp, methods: readonly string[]])[] = [
   [/^\/v0\/prospect_logs$/, ['GET', 'HEAD', 'POST']],
@@ -116,6 +116,7 @@ const PATHS: readonly (readonly [shape: RegExp, methods: readonly string[]])[] =
   [/^\/v0\/prospects\/([^/]+)\/prospect_logs$/, ['GET', 'HEAD']],
   [/^\/v0\/erasures$/, ['GET', 'HEAD', 'POST']],
   [/^\/v0\/erasures\/([^/]+)$/, ['GET', 'HEAD']],
+  [/^\/v0\/erasures\/([^/]+)\/unblock$/, ['POST']],
   [/^\/v0\/events$/, ['GET', 'HEAD']],
   [/^\/v0\/events\/([^/]+)$/, ['GET', 'HEAD']],
   [/^\/v0\/webhook_endpoints$/, ['GET', 'HEAD', 'POST']],

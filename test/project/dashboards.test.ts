@@ -80,6 +80,7 @@ const CALM = {
   [`${BUCKET}{ROUTE, le="0.01"}`]: '0+1000x60',
   [`${BUCKET}{ROUTE, le="+Inf"}`]: '0+1000x60',
   prospect_pages_versions_oldest_processing_age_seconds: '2x60',
+  prospect_pages_erasures_oldest_processing_age_seconds: '90x60',
   prospect_pages_database_statements_waiting: '3x60',
   nodejs_eventloop_lag_p99_seconds: '0.012x60',
   prospect_pages_naming_failures_total: '0+3x60',
@@ -112,6 +113,10 @@ const CASES: readonly (readonly [alert: string | null, series: Readonly<Record<s
     { ...CALM, [`${BUCKET}{ROUTE, le="2.5"}`]: '0+1100x60', [`${BUCKET}{ROUTE, le="+Inf"}`]: '0+1100x60' },
   ],
   ['ProspectPagesVersionsWait', { ...CALM, prospect_pages_versions_oldest_processing_age_seconds: '301x60' }],
+  [
+    'ProspectPagesErasuresOverdue',
+    { ...CALM, prospect_pages_erasures_oldest_processing_age_seconds: '93601x60' },
+  ],
   ['ProspectPagesSaturated', { ...CALM, prospect_pages_database_statements_waiting: '101x60' }],
   ['ProspectPagesSaturated', { ...CALM, nodejs_eventloop_lag_p99_seconds: '0.3x60' }],
 ]

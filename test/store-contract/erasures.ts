@@ -131,6 +131,9 @@ export const erasures = section(
       const { receipts } = await store.activities.recall({ prospects: [], emails: [], keys: [key] })
       equal(receipts.length, 1)
       ok(!JSON.stringify(receipts).includes(ADA), 'nor has the receipt the email')
+      equal(receipts[0]?.requestHash, null, 'from which a guess could be confirmed')
+      const retry = await here.log({ prospectId: String(other.prospectId), idempotencyKey })
+      equal(retry.prospectLogId, receipts[0]?.prospectLogId)
       const { logs, prospects } = await kept()
       const ours = logs.filter((log) => log.tenantId === tenantId)
       same(
@@ -294,9 +297,11 @@ export const erasures = section(
       await here.request({ email: ADA, blockDays: 2 })
       const { erasureId } = await here.request({ email: ADA, blockDays: 3 })
       await complete()
+      clock.advance(HOUR_MS)
       const second = await here.request({ email: ADA, blockDays: 1 })
       ok(second.erasureId !== erasureId && second.kind === undefined)
-      clock.advance(3 * DAY_MS - SETTLE_MS - 1)
+      await complete()
+      clock.advance(3 * DAY_MS - HOUR_MS - 2 * SETTLE_MS - 1)
       await here.expire()
       same(await here.log({ email: ADA }), { kind: 'prospect_erased' })
       clock.advance(1)
@@ -321,23 +326,93 @@ export const erasures = section(
         like((await kept()).logs, [{ email: ADA }])
       },
 
-    'a person who returned may be erased again while the first erasure runs': async (given) => {
-      const { here, complete, clock, listed, kept } = given
-      const first = await here.log({ email: ADA })
+    'a block lasts as long as its erasure, so that a person who returns keeps email and name': async (
+      given,
+    ) => {
+      const { here, complete, clock, kept } = given
+      await here.log({ email: ADA, name: 'Ada' })
       await here.request({ email: ADA, blockDays: 0 })
       here.remembered.forget()
-      clock.advance(HOUR_MS)
+      clock.advance(HOUR_MS + 60_000)
       await here.expire()
-      const second = await here.log({ email: ADA })
-      like(second, { createdProspect: true })
-      like(await here.request({ email: ADA, blockDays: 0 }), { prospectId: second.prospectId })
-      like(await here.request({ prospectId: String(first.prospectId) }), { prospectId: first.prospectId })
+      same(await here.log({ email: ADA, name: 'Ada' }), { kind: 'prospect_erased' })
       await complete()
-      like(await listed(), [
-        { status: 'completed', logsErased: 1 },
-        { status: 'completed', logsErased: 1 },
-      ])
-      equal((await kept()).logs.length, 0)
+      await here.expire()
+      like(await here.log({ email: ADA, name: 'Ada' }), { createdProspect: true })
+      await complete()
+      like((await kept()).logs, [{ email: ADA, name: 'Ada' }])
+    },
+
+    'an erasure shows its block, which can be lifted: at once, or with the end of the erasure': async (
+      given,
+    ) => {
+      const { here, complete, core, store, clock, tenantId } = given
+      const { erasureId = '' } = await here.request({ email: ADA })
+      const again = (await here.request({ email: ADA, blockDays: 40 })).erasureId
+      const unblock = () => core.unblockErasure({ store, clock })({ tenantId, erasureId })
+      const shown = () => core.getErasure({ store })({ tenantId, erasureId })
+      equal(again, erasureId)
+      like(await shown(), { blockedUntil: at(40 * DAY_MS), waitingFor: null })
+      like(await unblock(), { status: 'processing', blockedUntil: at(0) })
+      await here.expire()
+      same(await here.log({ email: ADA }), { kind: 'prospect_erased' })
+      await here.work()
+      like(await shown(), { waitingFor: 'second_pass' })
+      await complete()
+      for (let i = 0; i < 2; i++)
+        like(await unblock(), { status: 'completed', blockedUntil: null, waitingFor: null })
+      like(await here.log({ email: ADA }), { createdProspect: true })
+      const { erasureId: second } = await here.request({ email: ADA, blockDays: 1 })
+      await complete()
+      const { erasureId: third } = await here.request({ email: ADA, blockDays: 0 })
+      for (const id of [second, third])
+        like(await given.erasureOf({ erasureId: String(id) }), { blockedUntil: at(SETTLE_MS + DAY_MS) })
+    },
+
+    'all erasures of a tenant share a walk over its logs, and those that come later the next one': async (
+      given,
+    ) => {
+      const { here, store, tenantId, listed, clock, core, kept } = given
+      const bob = someProspect(tenantId)
+      const emailOf = (n: number) => `person-${n}@example.com`
+      for (let i = 0; i < 4; i++)
+        await store.activities.recordLogs(
+          Array.from({ length: 1_100 }, (_, n) => someLog(bob, n < 32 ? { email: emailOf(n) } : {})),
+        )
+      let rows = 0
+      const emailsAfter: Store['erasures']['emailsAfter'] = async (...asked) => {
+        const logs = await store.erasures.emailsAfter(...asked)
+        rows += logs.length
+        return logs
+      }
+      const counted = { erasures: { ...store.erasures, emailsAfter } }
+      const step = core.eraseProspects({ store: counted, clock, settleMs: SETTLE_MS })
+      await here.request({ email: emailOf(0) })
+      for (let i = 0; i < 2; i++) await step(ON)
+      for (let n = 1; n < 32; n++) await here.request({ email: emailOf(n) })
+      while (await step(ON));
+      equal(rows, 2 * 4_400)
+      clock.advance(SETTLE_MS)
+      while (await step(ON));
+      ok(rows <= 3 * 4_400, `${rows}`)
+      same(new Set((await listed()).map(({ status }) => status)), new Set(['completed']))
+      same(new Set((await kept()).logs.map(({ email }) => email)), new Set([null]))
+    },
+
+    'the backlog is what is in progress, since the first request': async ({
+      here,
+      store,
+      clock,
+      complete,
+    }) => {
+      for (const email of [ADA, 'bob@example.com']) {
+        await here.request({ email })
+        clock.advance(5)
+      }
+      same(await store.erasures.backlog(10), { count: 2, oldest: at(0) })
+      equal((await store.erasures.backlog(1)).count, 1)
+      await complete()
+      same(await store.erasures.backlog(10), { count: 0, oldest: null })
     },
 
     'the replay of an activity of an erased person is refused, before its row is deleted and after': async (
@@ -401,6 +476,7 @@ export const erasures = section(
     'a step of an erasure that another eraser has claimed is not saved': async ({
       here,
       store,
+      tenantId,
       erasureOf,
     }) => {
       const erasure = await here.request({ email: ADA })
@@ -414,14 +490,15 @@ export const erasures = section(
           { attempt: 2, emailHash: sha256(ADA) },
         ],
       )
-      equal(await store.erasures.settle(first, { status: 'completed', at: at(1) }), false)
+      const completed = { status: 'completed', completedAt: at(6), claimableAt: at(6) } as const
+      await store.erasures.settle(tenantId, [{ ...first, ...completed }])
       like(await erasureOf(erasure), { status: 'processing' })
-      const step = { status: 'processing', pass: 2, position: 'x', claimableAt: at(5), foreign: [] } as const
-      equal(await store.erasures.settle(second, step), true)
+      const step = { ...second, pass: 2, position: 'x', claimableAt: at(5) } as const
+      await store.erasures.settle(tenantId, [step])
       same(await store.erasures.claim(someClaim({ now: at(4) })), [])
       const [third] = await store.erasures.claim(someClaim({ now: at(5) }))
       like(third, { attempt: 3, pass: 2, position: 'x', requestedAt: at(0) })
-      equal(third && (await store.erasures.settle(third, { status: 'completed', at: at(6) })), true)
+      if (third) await store.erasures.settle(tenantId, [{ ...third, ...completed }])
       like(await erasureOf(erasure), { status: 'completed', completedAt: at(6), emailHash: null })
       same(await store.erasures.claim(someClaim({ now: at(100) })), [])
     },

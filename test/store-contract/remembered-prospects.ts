@@ -68,6 +68,20 @@ export const rememberedProspects = section(
       equal(here.remembered.find(activityOf(tenantId)), prospectId)
     },
 
+    'what is forgotten of one tenant is still remembered of the others': async ({ processOn, store }) => {
+      const [one, two] = [newId('tenant'), newId('tenant')]
+      const { logAll, remembered, pass } = processOn(store)
+      for (const tenantId of [one, two]) await logAll([activityOf(tenantId)])
+      remembered.onSignal(`prospects ${one}`)
+      equal(remembered.find(activityOf(one)), undefined)
+      ok(remembered.find(activityOf(two)))
+      pass(1)
+      await logAll([activityOf(one)])
+      ok(remembered.find(activityOf(one)))
+      remembered.onSignal('prospects')
+      equal(remembered.find(activityOf(two)), undefined)
+    },
+
     'a blank that another process filled stays as it was filled': async (given) => {
       const tenantId = newId('tenant')
       const [here, there] = [given.processOn(given.store), given.processOn(given.elsewhere)]

@@ -114,6 +114,9 @@ export const someErasure = (tenantId: string, fields: Partial<StoredErasure> = {
   requestedAt: at(0),
   completedAt: null,
   logsErased: 0,
+  blockId: null,
+  blockedUntil: null,
+  pass: 1,
   ...fields,
 })
 

@@ -1,4 +1,4 @@
-import type { Signal, Store } from 'prospect-pages'
+import type { Store } from 'prospect-pages'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
 import { addTenant, at, someGroup, someKey, somePage } from './rows.ts'
@@ -71,9 +71,11 @@ export const endSomeKey = async ({ apiKeys }: Store, tenantId: string): Promise<
 
 /** Watches a store, counts its signals, and waits for them. */
 export const watching = (store: Store) => {
-  const counts: Record<Signal, number> = { keys: 0, versions: 0, prospects: 0, events: 0, deliveries: 0 }
-  const waiting = new Set<{ readonly signal: Signal; readonly resolve: () => void }>()
-  const remove = store.watch((signal) => {
+  const counts = { keys: 0, versions: 0, prospects: 0, events: 0, deliveries: 0 }
+  type Kind = keyof typeof counts
+  const waiting = new Set<{ readonly signal: Kind; readonly resolve: () => void }>()
+  const remove = store.watch((emitted) => {
+    const signal = emitted.split(' ')[0] as Kind
     counts[signal]++
     for (const one of waiting)
       if (one.signal === signal) {
@@ -81,7 +83,7 @@ export const watching = (store: Store) => {
         one.resolve()
       }
   })
-  const next = (signal: Signal): Promise<void> => {
+  const next = (signal: Kind): Promise<void> => {
     const emitted = new Promise<void>((resolve, reject) => {
       const lost = setTimeout(() => reject(new Error(`no signal of ${signal}`)), LOST_MS)
       waiting.add({
@@ -96,5 +98,5 @@ export const watching = (store: Store) => {
     emitted.catch(() => {})
     return emitted
   }
-  return { next, remove, count: (signal: Signal) => counts[signal] }
+  return { next, remove, count: (signal: Kind) => counts[signal] }
 }

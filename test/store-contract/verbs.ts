@@ -294,14 +294,30 @@ export const VERBS = {
       serves: 'publisher',
       ask: async ({ erasures }, { tenantId }, { erasure, log }) => {
         const foreign = [log.prospectLogId]
-        const step = { pass: 2, position: '', claimableAt: at(0), foreign } as const
-        await erasures.settle({ ...erasure, tenantId }, { status: 'processing', ...step })
-        return erasures.settle({ ...erasure, tenantId }, { status: 'completed', at: at(3) })
+        const step = { ...erasure, tenantId, pass: 2, position: '', claimableAt: at(0) } as const
+        await erasures.settle(tenantId, [step], foreign)
+        return erasures.settle(tenantId, [{ ...step, status: 'completed', completedAt: at(3) }])
       },
-      toStrangers: false,
+      toStrangers: undefined,
+    },
+    rewrite: {
+      serves: 'publisher',
+      ask: ({ erasures }) => erasures.rewrite(at(0)),
+      noTenant: 'it concerns what the rows of all tenants left on disk',
+    },
+    unblock: {
+      serves: 'callers',
+      ask: ({ erasures }, { tenantId }, { erasure: { erasureId } }) =>
+        erasures.unblock({ tenantId, erasureId }, at(1)),
+      toStrangers: undefined,
+    },
+    backlog: {
+      serves: 'publisher',
+      ask: ({ erasures }) => erasures.backlog(100),
+      noTenant: 'it counts for the metrics',
     },
     expire: {
-      serves: 'publisher',
+      serves: 'callers',
       ask: ({ erasures }, { tenantId }) =>
         erasures.expire({ tenantId, now: at(5), beforeLogId: newId('prospectlog'), max: 1 }),
       toStrangers: false,
@@ -489,8 +505,9 @@ export const fillTenant = async (store: Ports) => {
   await store.apiKeys.add(key)
   const claimed = await store.versions.claim(someClaim({ until: at(1_000) }))
   const attempt = claimed.find(({ versionId }) => versionId === page.versionId)?.attempt ?? 0
-  const erasing = someErasure(tenant.tenantId, { emailHash: sha256('eve@example.com') })
-  const block = { prospectId: newId('prospect'), emailHash: String(erasing.emailHash), until: at(9) }
+  const blockId = newId('prospect')
+  const erasing = someErasure(tenant.tenantId, { emailHash: sha256('eve@example.com'), blockId })
+  const block = { prospectId: String(erasing.blockId), emailHash: String(erasing.emailHash), until: at(9) }
   await store.erasures.record({ tenantId: tenant.tenantId, now: at(0), erasure: erasing, block })
   const taken = await store.erasures.claim(someClaim({ until: at(1_000) }))
   const erasure = taken.find(({ erasureId }) => erasureId === erasing.erasureId) as ClaimedErasure

@@ -89,9 +89,7 @@ export const openScene = async ({
   const answered: Answered[] = []
   const errors: { error: unknown; requestId: string }[] = []
   const remembered = rememberProspects(100, () => performance.now())
-  store.watch((signal) => {
-    if (signal === 'prospects') remembered.forget()
-  })
+  store.watch(remembered.onSignal)
   let requests = 0
   const newRequestId = () => `request-${++requests}`
   const api = documented(

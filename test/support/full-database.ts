@@ -371,7 +371,7 @@ export const fill = async (sql: Sql, early: string): Promise<void> => {
     await sql.unsafe(`
       insert into erasures
       select '${tenant}', ${ID('erasure')}, ${ID('prospect')}, case when n % 10 = 0 then lpad(n::text, 43, '0') end,
-        case when n % 10 = 0 then 'processing' else 'completed' end, now(), case when n % 10 > 0 then now() end, 0, 1, '',
+        case when n % 10 = 0 then 'processing' else 'completed' end, now(), case when n % 10 > 0 then now() end, 0, null, 1, '',
         0, timestamptz '2025-01-01Z' + n * interval '1 ms'
       from generate_series(${from}, ${to}) n`)
   for (const tenant of [OURS, THEIRS]) await eventsOf(sql, tenant)

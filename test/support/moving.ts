@@ -78,7 +78,10 @@ const fillErasures = async (store: Store, tenantId: string): Promise<void> => {
   const done = someErasure(tenantId, { emailHash: sha256('mallory@example.com') })
   await store.erasures.record({ tenantId, now: at(600), erasure: done, block: null })
   const [claimed] = await store.erasures.claim(someClaim())
-  if (claimed) await store.erasures.settle(claimed, { status: 'completed', at: at(700) })
+  if (claimed)
+    await store.erasures.settle(tenantId, [
+      { ...claimed, status: 'completed', completedAt: at(700), claimableAt: at(700) },
+    ])
   const erasure = someErasure(tenantId, { prospectId, emailHash })
   await store.erasures.record({ tenantId, now: at(600), erasure, block })
 }

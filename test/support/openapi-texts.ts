@@ -94,6 +94,8 @@ const erasure = {
   requestedAt: '2026-11-22T09:00:00.000Z',
   completedAt: null,
   logsErased: 0,
+  waitingFor: null,
+  blockedUntil: '2026-12-22T09:00:00.000Z',
 }
 const erased = { ...erasure, status: 'completed', completedAt: '2026-11-22T09:01:30.000Z', logsErased: 12 }
 const version = { versionId: VERSION_ID, versionNumber: 1 }
@@ -563,6 +565,12 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       processing: { summary: 'In progress', value: erasure },
     },
   },
+  unblockErasure: {
+    description:
+      'Lifts the block of an erased email, for example of one that was mistyped: activities with it are accepted again. While the erasure is in progress the block is needed, and ends within an hour after it is completed. Repeating it changes nothing.',
+    done: 'The erasure.',
+    answers: { lifted: { summary: 'Lifted', value: { ...erased, blockedUntil: null } } },
+  },
   listEvents: {
     description: `Returns events in the order of their numbers, one slice at a time. \`data\` is the resource as it is now. Keep \`nextCursor\` and ask again with it later: nothing is skipped, also while
 others write. Events are recorded while the tenant has an enabled webhook endpoint, or always if the server is set so (\`EVENTS=on\`), and kept for 30 days unless the server sets another time. With \`types\`, a slice looks at no more than 10,000 events: it may be short or empty while \`hasMore\` is true.`,
@@ -787,6 +795,7 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   eraseProspect: { detail: 'is required without a prospectId', pointer: '/email' },
   listErasures: WRONG_LIMIT,
   getErasure: REPEATED,
+  unblockErasure: REPEATED,
   listEvents: { detail: `must be one of ${EVENT_TYPES.join(', ')}`, parameter: 'types' },
   getEvent: REPEATED,
   createWebhookEndpoint: {

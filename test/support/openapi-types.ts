@@ -200,6 +200,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/erasures/{erasure_id}/unblock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lift the block of an erased email
+         * @description Lifts the block of an erased email, for example of one that was mistyped: activities with it are accepted again. While the erasure is in progress the block is needed, and ends within an hour after it is completed. Repeating it changes nothing.
+         *
+         *     Required scope: `prospects:erase`.
+         */
+        post: operations["unblockErasure"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/page_groups": {
         parameters: {
             query?: never;
@@ -1119,6 +1141,10 @@ export interface components {
             completedAt: string | null;
             /** @description How many activities of the prospect have been deleted so far. */
             logsErased: number;
+            /** @description What an erasure in `processing` waits for: `second_pass`, the activities are searched once more after some 90 seconds; `rewrite`, the embedded database rewrites its file. Else null. */
+            waitingFor: ("second_pass" | "rewrite") | null;
+            /** @description Until when activities with the email of the person are refused, in UTC; null if they are not. */
+            blockedUntil: string | null;
         };
         ErasureSlice: {
             /** @description Newest first. */
@@ -2245,6 +2271,18 @@ export interface components {
                 "application/problem+json": components["schemas"]["InvalidRequestProblem"];
             };
         };
+        /** @description Erasure not found (`erasure_not_found`). */
+        ErasureNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErasureNotFoundProblem"];
+            };
+        };
         /** @description Page group not found (`page_group_not_found`). */
         PageGroupNotFound: {
             headers: {
@@ -3150,8 +3188,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
                 };
             };
-            /** @description Erasure not found (`erasure_not_found`). */
-            404: {
+            404: components["responses"]["ErasureNotFound"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    unblockErasure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the erasure. */
+                erasure_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The erasure. */
+            200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -3159,9 +3216,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ErasureNotFoundProblem"];
+                    "application/json": components["schemas"]["Erasure"];
                 };
             };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["MissingApiKeyOrInvalidApiKey"];
+            /** @description Insufficient scope (`insufficient_scope`). */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+                };
+            };
+            404: components["responses"]["ErasureNotFound"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];

@@ -91,6 +91,10 @@ export const ROUTES: readonly Route[] = [
     summary: 'Read an erasure',
     answer: erasures.Erasure,
   }),
+  plainRoute('POST', '/v0/erasures/{erasure_id}/unblock', 'unblockErasure', 'prospects:erase', {
+    summary: 'Lift the block of an erased email',
+    answer: erasures.Erasure,
+  }),
   plainRoute('GET', '/v0/page_groups', 'listPageGroups', 'page_groups:read', {
     summary: 'List page groups, newest first',
     query: groups.PageGroupQuery,

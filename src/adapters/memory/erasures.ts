@@ -9,7 +9,10 @@ import { indexBy, tableOf } from './table.ts'
 type Row = ReturnType<typeof newErasureRow>
 
 /** Calls `erased` after a person was erased. */
-export const memoryErasures = ({ prospects, logs, outbox }: People, erased: () => void): Erasures => {
+export const memoryErasures = (
+  { prospects, logs, outbox }: People,
+  erased: (tenantId: string) => void,
+): Erasures => {
   const erasures = tableOf({
     byId: indexBy<Row>(['tenantId'], ['erasureId']),
     byStatus: indexBy<Row>(['status'], ['erasureId']),
@@ -19,16 +22,20 @@ export const memoryErasures = ({ prospects, logs, outbox }: People, erased: () =
     inProgress().find((row) =>
       Object.entries(wanted).every(([name, value]) => row[name as keyof Row] === value),
     )
+  const blockOf = (row: Pick<Row, 'tenantId' | 'blockId'> | undefined) =>
+    row && prospects.byId.at({ tenantId: row.tenantId, prospectId: row.blockId })
+  const stored = ({ position, attempts, claimableAt, ...erasure }: Row): StoredErasure => ({
+    ...erasure,
+    blockedUntil: blockOf(erasure)?.blockedUntil ?? null,
+  })
 
   return {
     find: async (want) => {
       const row = 'erasureId' in want ? erasures.byId.at(want) : running(want)
-      return row === undefined ? null : storedErasure(row)
+      return row === undefined ? null : stored(row)
     },
     list: async (wants) =>
-      wants.map((want) =>
-        takeSlice(erasures.byId.backFrom(want, want.beforeId), want.limit).map(storedErasure),
-      ),
+      wants.map((want) => takeSlice(erasures.byId.backFrom(want, want.beforeId), want.limit).map(stored)),
 
     record: async ({ tenantId, now, erasure, block }, events) => {
       const ownerOfEmail = () => prospects.byEmail.at({ tenantId, emailHash: block?.emailHash ?? null })
@@ -52,7 +59,7 @@ export const memoryErasures = ({ prospects, logs, outbox }: People, erased: () =
           prospects.add({ ...erasedNow, ...tombstone, tenantId, createdAt: now, blockedUntil })
         else if ((blocked.blockedUntil ?? '') < blockedUntil) prospects.change(blocked, { blockedUntil })
       }
-      erased()
+      erased(tenantId)
       return 'recorded'
     },
 
@@ -72,20 +79,32 @@ export const memoryErasures = ({ prospects, logs, outbox }: People, erased: () =
       return takeSlice([...logs.byId.after({ tenantId }, afterId)].slice(0, max).map(emailOf), max)
     },
 
-    settle: async ({ tenantId, erasureId, attempt }, step) => {
-      if (step.status === 'processing')
-        for (const prospectLogId of step.foreign)
-          logs.change(logs.byId.at({ tenantId, prospectLogId }), { email: null, name: null })
-      const row = erasures.byId.at({ tenantId, erasureId })
-      if (row?.status !== 'processing' || row.attempts !== attempt) return false
-      if (step.status === 'completed')
-        erasures.change(row, { status: 'completed', completedAt: step.at, emailHash: null })
-      else erasures.change(row, { pass: step.pass, position: step.position, claimableAt: step.claimableAt })
-      return true
+    settle: async (tenantId, steps, foreign = []) => {
+      const cleaned = { email: null, name: null, requestHash: null }
+      for (const prospectLogId of foreign) logs.change(logs.byId.at({ tenantId, prospectLogId }), cleaned)
+      for (const { erasureId, attempt, pass, position, claimableAt, status, completedAt } of steps) {
+        const row = erasures.byId.at({ tenantId, erasureId })
+        const emailHash = completedAt === null ? (row?.emailHash ?? null) : null
+        if (row?.status === 'processing' && row.attempts === attempt)
+          erasures.change(row, { pass, position, claimableAt, status, completedAt, emailHash })
+      }
+    },
+
+    rewrite: async () => true,
+
+    unblock: async (want, now) => {
+      const block = blockOf(erasures.byId.at(want))
+      if ((block?.blockedUntil ?? '') > now) prospects.change(block, { blockedUntil: now })
+    },
+
+    backlog: async (countMax) => {
+      const waiting = inProgress().slice(0, countMax)
+      return { count: waiting.length, oldest: waiting.map((row) => row.requestedAt).sort()[0] ?? null }
     },
 
     expire: async ({ tenantId, now, beforeLogId, max }) => {
-      const isOver = ({ blockedUntil }: KeptProspect) => blockedUntil !== null && blockedUntil <= now
+      const isOver = ({ blockedUntil, emailHash }: KeptProspect) =>
+        blockedUntil !== null && blockedUntil <= now && !running({ tenantId, emailHash })
       const ended = [...prospects.byId.after({ tenantId })].filter(isOver).slice(0, max)
       ended.forEach(prospects.remove)
       const old = [...logs.byId.after({ tenantId }, '', beforeLogId ?? '')].slice(0, max)
@@ -94,5 +113,3 @@ export const memoryErasures = ({ prospects, logs, outbox }: People, erased: () =
     },
   }
 }
-
-const storedErasure = ({ pass, position, attempts, claimableAt, ...erasure }: Row): StoredErasure => erasure

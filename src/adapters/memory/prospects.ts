@@ -3,7 +3,10 @@ import { lookThrough } from '../take-slice.ts'
 import type { KeptProspect, People } from './people.ts'
 
 /** Calls `changed` after a prospect was updated. */
-export const memoryProspects = ({ prospects, outbox }: People, changed: () => void): Prospects => ({
+export const memoryProspects = (
+  { prospects, outbox }: People,
+  changed: (tenantId: string) => void,
+): Prospects => ({
   find: async (wants) =>
     wants.map((want) => {
       const prospect = prospects.byId.at(want)
@@ -25,7 +28,7 @@ export const memoryProspects = ({ prospects, outbox }: People, changed: () => vo
     if (owner !== undefined && owner !== before) return 'overtaken'
     outbox.save([want], events)
     prospects.change(before, after)
-    changed()
+    changed(want.tenantId)
     return foundProspect(after)
   },
 })

@@ -23,7 +23,7 @@ export type MemoryStore = Store & {
 export const memoryStore = (options: { readonly everyEvent?: boolean | undefined } = {}): MemoryStore => {
   const { everyEvent = false } = checkOptions('memoryStore', options)
   const listeners = createListeners()
-  const onChange = () => listeners.emit('prospects')
+  const onChange = (tenantId: string) => listeners.emit(`prospects ${tenantId}`)
   const outbox = memoryOutbox(everyEvent, listeners.emit)
   const people = memoryPeople(outbox)
   const tenants = tableOf({ byId: indexBy<NewTenant & Tenant>([], ['tenantId']) })

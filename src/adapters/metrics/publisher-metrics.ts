@@ -16,7 +16,7 @@ const BACKLOG_FRESH_MS = 5_000
 /** A slow database does not delay the rest of a scrape. */
 const BACKLOG_WAIT_MS_MAX = 1_000
 
-/** Versions and their publisher: counters of what this process did, and the backlog of the whole database. */
+/** Versions and their publisher: counters of what this process did, and backlogs of the whole database, of erasures too. */
 export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => {
   const created = counter('versions_created_total', 'Versions that this process recorded, in processing.')
   const attempts = counter(
@@ -39,7 +39,7 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
   return {
     /** The same store, which counts the versions that are created and settled. */
     countedStore: <Kept extends Store>(store: Kept): Kept => {
-      const { pages, versions } = store
+      const { pages, versions, erasures } = store
       const readIfReady: Versions['backlog'] = (max) => store.ready().then(() => versions.backlog(max))
       const backlog = backlogGauges(gauge, readIfReady, {
         name: 'versions_processing',
@@ -48,6 +48,11 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
       })
       const setReady = async (gauge: Gauge) => gauge.set((await backlog()) === null ? 0 : 1)
       gauge('database_ready', READY, setReady, { aggregator: 'min' })
+      backlogGauges(gauge, erasures.backlog, {
+        name: 'erasures_processing',
+        what: 'Erasures in processing',
+        ageName: 'erasures_oldest_processing_age_seconds',
+      })
       const counted = (recorded: Recorded, versionsCount: number): Recorded => {
         if (recorded === 'recorded') created.inc(versionsCount)
         return recorded

@@ -1,6 +1,7 @@
 import type { ClaimWant } from '../../core/ports/versions.ts'
+import type { Backlog } from '../../core/ports/world.ts'
 import { claimOnCluster } from './claim-on-cluster.ts'
-import { type Fragment, type Query, sql } from './sql.ts'
+import { ALL_TENANTS, type Fragment, type Query, sql } from './sql.ts'
 
 /** On a cluster: limits each table to the tenants that a statement asks for, or it would ask machines in vain. */
 export type OfThose = (tenantIdColumn: Fragment) => Fragment
@@ -39,6 +40,14 @@ export const claimFrom = <Claimed extends object>(query: Query, isCluster: boole
       from claimed
       where v.tenant_id = claimed.tenant_id and ${queue.isClaimed}
       returning ${answered}`
+}
+
+/** For the metrics. It names no tenant, and reads at most `countMax` entries of the index of what waits. */
+export const backlogOf = (query: Query, since: Fragment, waiting: Fragment) => async (countMax: number) => {
+  const [backlog] = await query(ALL_TENANTS)<Backlog>`
+    select count(*)::int as count, min(since) as oldest
+    from (select ${since} as since from ${waiting} limit ${countMax}) as waiting`
+  return backlog ?? { count: 0, oldest: null }
 }
 
 /** `each (id)`, recursive: the values of a column after one, from each to the next along the index of these rows; then null. */

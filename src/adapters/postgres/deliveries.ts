@@ -1,10 +1,10 @@
 import type { DueDelivery, EndpointWant, ShownDelivery, Webhooks } from '../../core/ports/webhooks.ts'
-import type { Backlog } from '../../core/ports/world.ts'
 import { latestAttemptAt } from '../../core/webhook-attempts.ts'
 import { COLUMNS } from '../rows.ts'
 import { AFTER_ALL_IDS } from '../take-slice.ts'
+import { backlogOf } from './claim.ts'
 import { deliver, EVENT, type EventRow, storedEvent } from './events.ts'
-import { ALL_TENANTS, type Fragment, type Query, sql } from './sql.ts'
+import { type Fragment, type Query, sql } from './sql.ts'
 import { columns, ifOvertaken } from './statements.ts'
 import { walk } from './walk.ts'
 
@@ -14,6 +14,8 @@ export const isThat = ({ tenantId, webhookEndpointId }: EndpointWant, alias: Fra
   sql`${alias}.tenant_id = ${tenantId} and ${alias}.webhook_endpoint_id = ${webhookEndpointId}`
 export const D = sql`d`
 const L = sql`l`
+const WAITING = sql`webhook_deliveries where status = 'pending'
+  order by tenant_id, webhook_endpoint_id, next_attempt_at`
 
 type Deliveries = Pick<Webhooks, 'due' | 'deliveries' | 'retry' | 'replay' | 'backlog'>
 
@@ -82,14 +84,7 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
     return { made: row.made, lastEventId: row.looked === max ? row.last : null }
   },
 
-  backlog: async (countMax) => {
-    const [backlog] = await query(ALL_TENANTS)<Backlog>`
-      select count(*)::int as count, min(created_at) as oldest from (
-        select d.created_at from webhook_deliveries d where d.status = 'pending'
-        order by d.tenant_id, d.webhook_endpoint_id, d.next_attempt_at limit ${countMax}
-      ) as pending`
-    return backlog ?? { count: 0, oldest: null }
-  },
+  backlog: backlogOf(query, sql`created_at`, WAITING),
 })
 
 /** Without what a list adds to each row. */

@@ -2,7 +2,7 @@ import type { ClaimedErasure, Erasures, ErasureWant, StoredErasure } from '../..
 import { COLUMNS, ERASURE_SHOWN, newErasureRow } from '../rows.ts'
 import { timelineOf } from '../timeline-key.ts'
 import { slicesByTenant } from './by-tenant.ts'
-import { claimFrom } from './claim.ts'
+import { backlogOf, claimFrom } from './claim.ts'
 import type { Outbox } from './outbox.ts'
 import { joined, type Query, sql } from './sql.ts'
 import { columns, textArray } from './statements.ts'
@@ -10,24 +10,30 @@ import { slice } from './walk.ts'
 
 const ROW = columns('erasure', COLUMNS.erasures)
 const SHOWN = columns('e', ERASURE_SHOWN)
+const STEPS = columns(
+  'step',
+  'erasure_id, attempt int, pass int, position, claimable_at timestamptz, status, completed_at timestamptz',
+)
 const WANTS = columns('want', 'number int, before_id, rows_max int')
+const WAITING = sql`erasures where status = 'processing' order by tenant_id, claimable_at`
 const QUEUE = {
   table: sql`erasures v`,
   key: sql`v.tenant_id, v.erasure_id`,
   isClaimed: sql`v.erasure_id = claimed.erasure_id`,
-  answered: sql`v.tenant_id, v.erasure_id, v.prospect_id, v.email_hash, v.requested_at, v.pass, v.position`,
+  answered: sql`v.*`,
 }
 
 export const postgresErasures = (
   query: Query,
   isCluster: boolean,
-  erased: () => void,
+  erased: (tenantId: string) => void,
   outbox: Outbox,
 ): Erasures => ({
   find: async (want) => {
     const { tenantId } = want
     const [found] = await query(tenantId)<StoredErasure>`
-      select ${SHOWN.names} from erasures e where e.tenant_id = ${tenantId} and ${isWanted(want)} limit 1`
+      select ${SHOWN.names}, ${blockedUntil(tenantId)} from erasures e
+      where e.tenant_id = ${tenantId} and ${isWanted(want)} limit 1`
     return found ?? null
   },
 
@@ -37,7 +43,7 @@ export const postgresErasures = (
         select want.number as want, e.*
         from ${WANTS.from(its)}
           cross join lateral (
-            select ${SHOWN.names} from erasures e
+            select ${SHOWN.names}, ${blockedUntil(tenantId)} from erasures e
             where e.tenant_id = ${tenantId} and e.erasure_id < want.before_id
             order by e.erasure_id desc limit want.rows_max
           ) e
@@ -75,7 +81,7 @@ export const postgresErasures = (
       parts.push(sql`added as (insert into erasures ${ROW.values([newErasureRow(erasure)])})`)
     const done = joined([...checks, sql`select 1`], sql` union all `)
     const recorded = await outbox.record([{ tenantId }], events, parts, done)
-    if (recorded === 'recorded') erased()
+    if (recorded === 'recorded') erased(tenantId)
     return recorded
   },
 
@@ -110,28 +116,41 @@ export const postgresErasures = (
       order by l.prospect_log_id`
   },
 
-  settle: async ({ tenantId, erasureId, attempt }, step) => {
-    const isCompleted = step.status === 'completed'
-    const changes = isCompleted
-      ? sql`status = 'completed', completed_at = ${step.at}, email_hash = null`
-      : sql`pass = ${step.pass}, position = ${step.position}, claimable_at = ${step.claimableAt}`
-    const settled = await query(tenantId)`
+  settle: async (tenantId, steps, foreign = []) => {
+    await query(tenantId)`
       with cleaned as (
-        update prospect_logs set email = null, name = null
-        where tenant_id = ${tenantId} and prospect_log_id = any (${textArray(isCompleted ? [] : step.foreign)}::text[])
+        update prospect_logs set email = null, name = null, request_hash = null
+        where tenant_id = ${tenantId} and prospect_log_id = any (${textArray(foreign)}::text[])
       )
-      update erasures set ${changes}
-      where tenant_id = ${tenantId} and erasure_id = ${erasureId} and status = 'processing' and attempts = ${attempt}
-      returning 1`
-    return settled.length === 1
+      update erasures e set pass = step.pass, position = step.position, claimable_at = step.claimable_at,
+        status = step.status, completed_at = step.completed_at,
+        email_hash = case when step.completed_at is null then e.email_hash end
+      from ${STEPS.from(steps)}
+      where e.tenant_id = ${tenantId} and e.erasure_id = step.erasure_id
+        and e.status = 'processing' and e.attempts = step.attempt`
   },
+
+  // Vacuum does it.
+  rewrite: async () => true,
+
+  unblock: async ({ tenantId, erasureId }, now) => {
+    await query(tenantId)`
+      update prospects set blocked_until = ${now}
+      where tenant_id = ${tenantId} and blocked_until > ${now} and prospect_id = (
+        select block_id from erasures where tenant_id = ${tenantId} and erasure_id = ${erasureId}
+      )`
+  },
+
+  backlog: backlogOf(query, sql`requested_at`, WAITING),
 
   /** Several workers share what is due: each skips the rows that another one has locked. */
   expire: async ({ tenantId, now, beforeLogId, max }) => {
     const [row] = await query(tenantId)<{ blocks: number; logs: number }>`
       with blocks as materialized (
         select p.prospect_id from prospects p
-        where p.tenant_id = ${tenantId} and p.blocked_until <= ${now}
+        where p.tenant_id = ${tenantId} and p.blocked_until <= ${now} and not exists (
+          select 1 from erasures e where e.tenant_id = ${tenantId} and e.email_hash = p.email_hash
+        )
         limit ${max} for update skip locked
       ), unblocked as (
         delete from prospects p using blocks
@@ -148,6 +167,11 @@ export const postgresErasures = (
     return row !== undefined && Math.max(row.blocks, row.logs) === max
   },
 })
+
+/** Of an erasure `e`. */
+const blockedUntil = (tenantId: string | null) => sql`(
+  select b.blocked_until from prospects b where b.tenant_id = ${tenantId} and b.prospect_id = e.block_id
+) as blocked_until`
 
 const isWanted = (by: ErasureWant) => {
   if ('erasureId' in by) return sql`e.erasure_id = ${by.erasureId}`

@@ -15,7 +15,7 @@ const SHOWN = columns('l', SHOWN_PROSPECT)
 /** Calls `changed` after a prospect was updated. */
 export const postgresProspects = (
   query: Query,
-  changed: () => void,
+  changed: (tenantId: string) => void,
   isCluster: boolean,
   outbox: Outbox,
 ): Prospects => {
@@ -65,7 +65,7 @@ export const postgresProspects = (
       })
       if (updated === 'overtaken') return updated
       const [prospect = null] = updated
-      if (prospect !== null) changed()
+      if (prospect !== null) changed(tenantId)
       return prospect
     },
   }

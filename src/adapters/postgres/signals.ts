@@ -3,9 +3,11 @@ import type { Signal, SignalListener } from '../../core/ports/store.ts'
 import { createListeners } from '../listeners.ts'
 import type { Ask } from './connect.ts'
 import { endPool, openPostgres } from './open.ts'
+import { textArray } from './statements.ts'
 import { withTimeout } from './with-timeout.ts'
 
 const NOTIFY_PAUSE_MS = 200
+const SIGNALS_MAX = 100
 /** A connection that goes silent right after a heartbeat is noticed after two of these: less than a second. */
 const HEARTBEAT_MS = 400
 const ANSWER_MS_MAX = 5_000
@@ -19,7 +21,17 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
   const listeners = createListeners()
   const closing = new AbortController()
   let running: Promise<void> | undefined
-  const notifying = new Map<Signal, NodeJS.Timeout>()
+  const unsent = new Set<Signal>()
+  let timer: NodeJS.Timeout | undefined
+
+  /** In one transaction. Of very many tenants it says that any may have changed. */
+  const send = (): void => {
+    const kinds = unsent.size > SIGNALS_MAX ? [...unsent].map((signal) => signal.split(' ')[0] ?? '') : unsent
+    const signals = textArray([...new Set(kinds)])
+    unsent.clear()
+    timer = undefined
+    ask((sql) => sql`select pg_notify('prospect_pages', unnest(${signals}::text[]))`).catch(() => {})
+  }
 
   const beat = () => pause(HEARTBEAT_MS, undefined, { signal: closing.signal })
 
@@ -82,19 +94,13 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
      */
     notify: (...signals: readonly Signal[]): void => {
       listeners.emit(...signals)
-      for (const signal of signals) {
-        if (signal === 'keys' || signal === 'deliveries' || notifying.has(signal)) continue
-        const timer = setTimeout(() => {
-          notifying.delete(signal)
-          ask((sql) => sql`select pg_notify('prospect_pages', ${signal})`).catch(() => {})
-        }, NOTIFY_PAUSE_MS)
-        notifying.set(signal, timer)
-      }
+      for (const signal of signals) if (signal !== 'keys' && signal !== 'deliveries') unsent.add(signal)
+      if (unsent.size > 0) timer ??= setTimeout(send, NOTIFY_PAUSE_MS)
     },
     close: async (): Promise<void> => {
       listeners.clear()
       closing.abort()
-      for (const timer of notifying.values()) clearTimeout(timer)
+      clearTimeout(timer)
       await running
     },
   }

@@ -63,15 +63,16 @@ export const portsOver = (
 ): Omit<Store, 'migrate' | 'watch' | 'close'> => {
   const query = queryOver(ask)
   const isCluster = cluster !== undefined
+  const onChange = (tenantId: string) => notify(`prospects ${tenantId}`)
   const outbox = createOutbox(query, isCluster, everyEvent, () => notify('events'))
   return {
     activities: postgresActivities(query, isCluster, outbox),
-    prospects: postgresProspects(query, () => notify('prospects'), isCluster, outbox),
+    prospects: postgresProspects(query, onChange, isCluster, outbox),
     prospectLogs: postgresProspectLogs(query, isCluster),
     pageGroups: postgresPageGroups(query, outbox),
     pages: postgresPages(query, () => notify('versions'), isCluster, outbox),
     versions: postgresVersions(query, isCluster, outbox),
-    erasures: postgresErasures(query, isCluster, () => notify('prospects'), outbox),
+    erasures: postgresErasures(query, isCluster, onChange, outbox),
     events: postgresEvents(query, isCluster, () => notify('deliveries')),
     webhooks: postgresWebhooks(query, isCluster, () => notify('events', 'deliveries')),
     apiKeys: postgresApiKeys(query, () => notify('keys')),

@@ -7,15 +7,14 @@ import type {
   Settlement,
   Versions,
 } from '../../core/ports/versions.ts'
-import type { Backlog } from '../../core/ports/world.ts'
 import { columnsOf } from '../columns.ts'
 import { SHOWN_VERSION, settledRow, storedVersion, versionWithContent } from '../rows.ts'
 import { findBy, slicesByTenant } from './by-tenant.ts'
-import { claimFrom } from './claim.ts'
+import { backlogOf, claimFrom } from './claim.ts'
 import { codeOf } from './error-codes.ts'
 import type { Outbox } from './outbox.ts'
 import { ifGroupExists } from './pages.ts'
-import { ALL_TENANTS, type Fragment, nothing, type Query, sql } from './sql.ts'
+import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 import { slice } from './walk.ts'
 
@@ -74,17 +73,10 @@ export const postgresVersions = (query: Query, isCluster: boolean, outbox: Outbo
 
   settle: settleOver(query, isCluster, outbox),
 
-  // It names no tenant, and reads at most `countMax` entries of the index of what waits.
-  backlog: async (countMax) => {
-    const [backlog] = await query(ALL_TENANTS)<Backlog>`
-      select count(*)::int as count, min(created_at) as oldest from (
-        select created_at from page_versions where status = 'processing'
-        order by tenant_id, claimable_at limit ${countMax}
-      ) as waiting`
-    return backlog ?? { count: 0, oldest: null }
-  },
+  backlog: backlogOf(query, sql`created_at`, WAITING),
 })
 
+const WAITING = sql`page_versions where status = 'processing' order by tenant_id, claimable_at`
 const BYTES = sql`octet_length(l.supplementary_context)`
 
 /**

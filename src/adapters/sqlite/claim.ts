@@ -1,4 +1,5 @@
 import type { ClaimWant } from '../../core/ports/versions.ts'
+import type { Backlog } from '../../core/ports/world.ts'
 import type { Database, Values } from './open.ts'
 
 /** Claims from a table whose rows wait in `processing`. `key` is its primary key, without the tenant. */
@@ -44,4 +45,12 @@ export const claimFrom = <Claimed>(
       return claimed
     })
   }
+}
+
+/** For the metrics: see the same on PostgreSQL. */
+export const backlogOf = (database: Database, since: string, waiting: string) => {
+  const backlog = `
+    select count(*) as count, min(since) as oldest from (select ${since} as since from ${waiting} limit :countMax)`
+  return async (countMax: number) =>
+    database.get<Backlog>(backlog, { countMax }) ?? { count: 0, oldest: null }
 }

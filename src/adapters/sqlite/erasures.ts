@@ -3,11 +3,16 @@ import type { ClaimedErasure, Erasures, StoredErasure } from '../../core/ports/e
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { COLUMNS, ERASURE_SHOWN, newErasureRow } from '../rows.ts'
 import { timelineOf } from '../timeline-key.ts'
-import { claimFrom } from './claim.ts'
+import { backlogOf, claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, type Values } from './open.ts'
+import { rewriteFile } from './rewrite.ts'
 
-const ERASURE = `select ${Object.keys(ERASURE_SHOWN)} from erasures where tenant_id = :tenantId`
+const ERASURE = `
+  select ${Object.keys(ERASURE_SHOWN)}, (
+    select blocked_until from prospects p where p.tenant_id = e.tenant_id and p.prospect_id = e.block_id
+  ) as blocked_until
+  from erasures e where tenant_id = :tenantId`
 const BY_ID = `${ERASURE} and erasure_id = :erasureId`
 const BY_PROSPECT = `${ERASURE} and completed_at is null and prospect_id = :prospectId`
 const BY_EMAIL = `${ERASURE} and email_hash = :emailHash`
@@ -27,7 +32,7 @@ const BLOCK = `
 const QUEUE = {
   table: 'erasures',
   key: 'erasure_id',
-  answered: 'prospect_id, email_hash, requested_at, pass, position',
+  answered: '*',
 }
 const LOGS = `
   select tenant_id, prospect_log_id, octet_length(payload) + coalesce(octet_length(email), 0)
@@ -43,22 +48,33 @@ const LOGS_BEFORE = `
   ${LOGS} where tenant_id = :tenantId and prospect_log_id < :beforeLogId order by prospect_log_id limit :limit`
 const LOG = 'where tenant_id = :tenantId and prospect_log_id = :prospectLogId'
 const DELETE_LOG = `delete from prospect_logs ${LOG}`
-const CLEAN_LOG = `update prospect_logs set email = null, name = null ${LOG}`
+const CLEAN_LOG = `update prospect_logs set email = null, name = null, request_hash = null ${LOG}`
 const COUNT_LOGS = `
   update erasures set logs_erased = logs_erased + :deleted where tenant_id = :tenantId and erasure_id = :erasureId`
 const EMAILS = `
   select prospect_log_id, email from prospect_logs where tenant_id = :tenantId and prospect_log_id > :afterId
   order by prospect_log_id limit :limit`
-const OURS = `
+const SETTLE = `
+  update erasures set pass = :pass, position = :position, claimable_at = :claimableAt, status = :status,
+    completed_at = :completedAt, email_hash = case when :completedAt is null then email_hash end
   where tenant_id = :tenantId and erasure_id = :erasureId and status = 'processing' and attempts = :attempt`
-const COMPLETE = `update erasures set status = 'completed', completed_at = :at, email_hash = null ${OURS}`
-const GO_ON = `update erasures set pass = :pass, position = :position, claimable_at = :claimableAt ${OURS}`
 const UNBLOCK = `
+  update prospects set blocked_until = :now where tenant_id = :tenantId and blocked_until > :now
+    and prospect_id = (select block_id from erasures where tenant_id = :tenantId and erasure_id = :erasureId)`
+const END_BLOCKS = `
   delete from prospects where (tenant_id, prospect_id) in (
-    select tenant_id, prospect_id from prospects where tenant_id = :tenantId and blocked_until <= :now limit :max)`
+    select tenant_id, prospect_id from prospects p
+    where tenant_id = :tenantId and blocked_until <= :now and not exists (
+      select 1 from erasures e where e.tenant_id = :tenantId and e.email_hash = p.email_hash)
+    limit :max)`
+const WAITING = "erasures where status = 'processing' order by tenant_id, claimable_at"
 
 /** Calls `erased` after a person was erased. */
-export const sqliteErasures = (database: Database, outbox: Outbox, erased: () => void): Erasures => ({
+export const sqliteErasures = (
+  database: Database,
+  outbox: Outbox,
+  erased: (tenantId: string) => () => void,
+): Erasures => ({
   find: async (want) => {
     const by = 'erasureId' in want ? BY_ID : 'prospectId' in want ? BY_PROSPECT : BY_EMAIL
     return database.get<StoredErasure>(by, want)
@@ -75,7 +91,7 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
       if (erasure !== null) database.run(ADD, newErasureRow(erasure))
       outbox([{ tenantId }], events)
       return 'recorded'
-    }, erased),
+    }, erased(tenantId)),
 
   claim: claimFrom<ClaimedErasure>(database, QUEUE),
 
@@ -95,19 +111,21 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
 
   emailsAfter: async (tenantId, afterId, limit) => database.slice(EMAILS, { tenantId, afterId, limit }),
 
-  settle: async (erasure, step) => {
-    const isCompleted = step.status === 'completed'
-    if (isCompleted && !database.emptyJournal()) return false
-    return database.write(() => {
-      for (const prospectLogId of isCompleted ? [] : step.foreign)
-        database.run(CLEAN_LOG, { ...erasure, prospectLogId })
-      return database.run(isCompleted ? COMPLETE : GO_ON, { ...erasure, ...step }) === 1
-    })
-  },
+  settle: (tenantId, steps, foreign = []) =>
+    database.write(() => {
+      for (const prospectLogId of foreign) database.run(CLEAN_LOG, { tenantId, prospectLogId })
+      for (const step of steps) database.run(SETTLE, step)
+    }),
+
+  rewrite: (now) => rewriteFile(database, Date.parse(now)),
+
+  unblock: async (want, now) => void (await database.write(() => database.run(UNBLOCK, { ...want, now }))),
+
+  backlog: backlogOf(database, 'requested_at', WAITING),
 
   expire: (want) =>
     database.write(() => {
-      const blocks = database.run(UNBLOCK, want)
+      const blocks = database.run(END_BLOCKS, want)
       const logs = deleteFirst(database, LOGS_BEFORE, { ...want, limit: want.max })
       return blocks === want.max || logs > 0
     }),

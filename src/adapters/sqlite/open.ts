@@ -8,7 +8,7 @@ import type { Migration } from '../migrations.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../take-slice.ts'
 import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
 import { lastMigration } from './last-migration.ts'
-import { emptyJournal, prepareFile, watchPlace } from './place.ts'
+import { prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>
@@ -109,6 +109,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
 
   // `sql` is a fixed text, kept prepared: `:pageId` is the member `pageId` of the row. Rows have columns in camelCase.
   return {
+    place,
     get,
     has: (sql: string, values?: Values): boolean => get(sql, values) !== null,
     /** Those of the rows wanted that exist. */
@@ -146,7 +147,6 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     lastMigration: (ours: readonly Migration[]) => withMappedErrors(() => lastMigration(file, ours)),
     /** Refuses `unavailable` while the path does not name the file that is open. */
     refuseMoved,
-    emptyJournal: () => emptyJournal(file),
     close: (): void => {
       orNull(refuseMoved)
       // It may be closed already.

@@ -2,8 +2,8 @@ import { closeSync, openSync, readSync, renameSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { orNull } from '../../core/or-null.ts'
 
-/** Where the header of a file has its `user_version`. Each backup has its own. */
-const NUMBER_AT = 60
+/** Where the header of a file has its `application_id`. Each backup has its own. */
+const NUMBER_AT = 68
 /** By inode. Closing one releases all locks of this process on that file, so its stores share it. */
 const descriptors = new Map<string, { readonly fd: number; stores: number }>()
 

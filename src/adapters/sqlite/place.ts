@@ -70,5 +70,5 @@ const lookAt = (place: string) => {
 }
 
 /** Whether the journal is empty now: nobody reads from it, and all of it is in the file. */
-export const emptyJournal = (file: DatabaseSync): boolean =>
+const emptyJournal = (file: DatabaseSync): boolean =>
   orNull(() => file.prepare('pragma wal_checkpoint(truncate)').get()?.['busy']) === 0

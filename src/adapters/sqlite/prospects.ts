@@ -19,7 +19,11 @@ const UPDATE = `
   returning ${SHOWN}`
 
 /** Calls `changed` after a prospect was updated. */
-export const sqliteProspects = (database: Database, outbox: Outbox, changed: () => void): Prospects => ({
+export const sqliteProspects = (
+  database: Database,
+  outbox: Outbox,
+  changed: (tenantId: string) => () => void,
+): Prospects => ({
   find: async (wants) => wants.map((want) => database.get<FoundProspect>(FIND, want)),
 
   list: (wants) =>
@@ -38,6 +42,6 @@ export const sqliteProspects = (database: Database, outbox: Outbox, changed: () 
       const updated = database.get<FoundProspect>(UPDATE, row)
       if (updated) outbox([updated], events)
       return updated
-    }, changed)
+    }, changed(prospect.tenantId))
   },
 })

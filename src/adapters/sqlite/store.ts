@@ -35,6 +35,7 @@ export const sqliteStore = (
   const listeners = createListeners()
   // Called within a transaction. Those are synchronous: by then it is committed, or there is a signal too many.
   const emit = (...signals: Signal[]) => queueMicrotask(() => listeners.emit(...signals))
+  const onChange = (tenantId: string) => () => listeners.emit(`prospects ${tenantId}`)
   const outbox = sqliteOutbox(database, everyEvent, () => emit('events'))
   let looking: NodeJS.Timeout | undefined
 
@@ -54,12 +55,12 @@ export const sqliteStore = (
 
   return {
     activities: sqliteActivities(database, outbox),
-    prospects: sqliteProspects(database, outbox, () => listeners.emit('prospects')),
+    prospects: sqliteProspects(database, outbox, onChange),
     prospectLogs: sqliteProspectLogs(database),
     pageGroups: sqlitePageGroups(database, outbox),
     pages: sqlitePages(database, outbox, () => listeners.emit('versions')),
     versions: sqliteVersions(database, outbox),
-    erasures: sqliteErasures(database, outbox, () => listeners.emit('prospects')),
+    erasures: sqliteErasures(database, outbox, onChange),
     events: sqliteEvents(database, () => emit('deliveries')),
     webhooks: sqliteWebhooks(database, () => emit('events', 'deliveries')),
     apiKeys: sqliteApiKeys(database, () => listeners.emit('keys')),

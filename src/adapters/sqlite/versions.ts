@@ -1,9 +1,8 @@
 import type { StoredVersion } from '../../core/ports/pages.ts'
 import type { ClaimedVersion, CreatedByKey, Versions } from '../../core/ports/versions.ts'
-import type { Backlog } from '../../core/ports/world.ts'
 import { eachInTurn } from '../../core/share-loop.ts'
 import { SHOWN_VERSION, settledRow, type VersionRow, versionWithContent } from '../rows.ts'
-import { claimFrom } from './claim.ts'
+import { backlogOf, claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, type Values } from './open.ts'
 
@@ -39,12 +38,7 @@ const SETTLE = `
     attempts = attempts - :uncounted
   where tenant_id = :tenantId and page_id = :pageId and version_id = :versionId`
 
-/** For the metrics: see postgres/versions.ts. */
-const BACKLOG = `
-  select count(*) as count, min(created_at) as oldest from (
-    select created_at from page_versions where status = 'processing' order by tenant_id, claimable_at limit :countMax
-  )`
-
+const WAITING = "page_versions where status = 'processing' order by tenant_id, claimable_at"
 const QUEUE = { table: 'page_versions', key: 'page_id, version_id', answered: 'page_group_id, publish' }
 
 export const sqliteVersions = (database: Database, outbox: Outbox): Versions => {
@@ -86,6 +80,6 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
         return saved.map(({ versionId }) => versionId)
       }),
 
-    backlog: async (countMax) => database.get<Backlog>(BACKLOG, { countMax }) ?? { count: 0, oldest: null },
+    backlog: backlogOf(database, 'created_at', WAITING),
   }
 }

@@ -1,9 +1,9 @@
 import type { ShownDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
-import type { Backlog } from '../../core/ports/world.ts'
 import { ROWS_LOOKED_AT_MAX } from '../../core/slices.ts'
 import { latestAttemptAt } from '../../core/webhook-attempts.ts'
 import { COLUMNS } from '../rows.ts'
 import { AFTER_ALL_IDS } from '../take-slice.ts'
+import { backlogOf } from './claim.ts'
 import {
   addEvent,
   DELIVER,
@@ -100,9 +100,7 @@ const REPLAY = `
   ${DELIVER} and w.webhook_endpoint_id = :webhookEndpointId and w.status = 'enabled' and e.sequence is not null
     and e.event_id > :afterEventId and e.event_id <= :lastEventId
   on conflict do update ${AGAIN} where status <> 'delivered' or :delivered`
-const BACKLOG = `
-  select count(*) as count, min(created_at) as oldest from (
-    select created_at from ${PENDING} order by tenant_id, webhook_endpoint_id, next_attempt_at limit :countMax)`
+const WAITING = `${PENDING} order by tenant_id, webhook_endpoint_id, next_attempt_at`
 
 type EndpointRow = Omit<StoredEndpoint, 'types'> & { readonly types: string | null }
 const storedEndpoint = <Row extends EndpointRow>({ types, ...row }: Row) => {
@@ -189,5 +187,5 @@ export const sqliteWebhooks = (database: Database, waiting: () => void): Webhook
       return { made, lastEventId: count < want.max ? null : lastEventId }
     }),
 
-  backlog: async (countMax) => database.get<Backlog>(BACKLOG, { countMax }) ?? { count: 0, oldest: null },
+  backlog: backlogOf(database, 'created_at', WAITING),
 })

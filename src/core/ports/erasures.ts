@@ -2,12 +2,16 @@ import type { Erasure } from '../../shapes/erasure.ts'
 import type { EventsOf } from './events.ts'
 import type { StoredLog } from './prospect-logs.ts'
 import type { ClaimWant } from './versions.ts'
-import type { Recorded, SliceWant, Timestamp } from './world.ts'
+import type { Backlog, Recorded, SliceWant, Timestamp } from './world.ts'
 
 /** An erasure as callers see it, and the hash of the email that is erased: null once it is completed. */
-export type StoredErasure = Readonly<Erasure> & {
+export type StoredErasure = Readonly<Omit<Erasure, 'waitingFor'>> & {
   readonly tenantId: string
   readonly emailHash: string | null
+  /** The tombstone that blocks the email, which may be gone. */
+  readonly blockId: string | null
+  /** Logs are searched in 1 and 2. It waits for `rewrite` in 3, and for nothing in 4. */
+  readonly pass: 1 | 2 | 3 | 4
 }
 /** By its own id; or the one in `processing` of this prospect, or one of this email. */
 export type ErasureWant = { readonly tenantId: string } & (
@@ -31,22 +35,14 @@ export type ErasureChanges = {
     readonly until: Timestamp
   } | null
 }
-/** An erasure that an eraser has taken: `attempt` proves whose it is. All logs are gone through twice. */
-export type ClaimedErasure = Omit<StoredErasure, 'status' | 'completedAt' | 'logsErased'> & {
+/** An erasure that an eraser has taken: `attempt` proves whose it is. */
+export type ClaimedErasure = Omit<StoredErasure, 'blockedUntil'> & {
   readonly attempt: number
-  readonly pass: 1 | 2
-  /** The last log that was looked at in this pass; empty at the beginning. */
+  /** How far the pass is; empty at the beginning. */
   readonly position: string
 }
-/** What a step of the work came to. */
-export type ErasureStep =
-  | { readonly status: 'completed'; readonly at: Timestamp }
-  /** `foreign`: ids of other prospects' logs, which lose their email and name. */
-  | (Pick<ClaimedErasure, 'pass' | 'position'> & {
-      readonly status: 'processing'
-      readonly claimableAt: Timestamp
-      readonly foreign: readonly string[]
-    })
+/** What becomes of a claimed erasure: it is completed, or can be claimed again from then on. */
+export type ErasureStep = ClaimedErasure & { readonly claimableAt: Timestamp }
 type LogEmail = Pick<StoredLog, 'prospectLogId' | 'email'>
 /** The part of a store that erases persons and deletes what has expired. */
 export type Erasures = {
@@ -61,13 +57,22 @@ export type Erasures = {
   /** The logs of the tenant after this id, oldest first: at most `max`, or fewer if their emails fill a slice. */
   emailsAfter(tenantId: string, afterId: string, max: number): Promise<readonly LogEmail[]>
   /**
-   * Saves a step, unless another eraser has claimed the erasure. A store that keeps deleted rows in a journal empties
-   * it before an erasure is completed; false if it could not, and nothing was saved.
+   * Saves steps of one tenant, except for erasures that another eraser has claimed. One with `completedAt` is completed.
+   * `foreign`: ids of other prospects' logs, which lose email, name and request hash.
    */
-  settle(erasure: ClaimedErasure, step: ErasureStep): Promise<boolean>
+  settle(tenantId: string, steps: readonly ErasureStep[], foreign?: readonly string[]): Promise<void>
   /**
-   * Deletes up to `max` blocks of a tenant that have ended, and up to `max` of its logs before an id, if there is one, or
-   * fewer if they are large. Answers whether there may be more.
+   * Removes what deleted rows left on disk; all erasures that were in pass 3 are then in pass 4. Answers true at once if a
+   * store need not do so, and false if it is not the time.
+   */
+  rewrite(now: Timestamp): Promise<boolean>
+  /** Lets the block of an erasure end now: `expire` deletes it. */
+  unblock(want: Pick<StoredErasure, 'tenantId' | 'erasureId'>, now: Timestamp): Promise<void>
+  /** As `versions.backlog`, by when they were requested. */
+  backlog(countMax: number): Promise<Backlog>
+  /**
+   * Deletes up to `max` blocks of a tenant that have ended, but none whose email is still being erased, and up to `max`
+   * of its logs before an id, if there is one, or fewer if they are large. Answers whether there may be more.
    */
   expire(want: {
     readonly tenantId: string

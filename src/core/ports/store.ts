@@ -11,8 +11,11 @@ import type { Versions } from './versions.ts'
 import type { Webhooks } from './webhooks.ts'
 import type { Clock, NewId } from './world.ts'
 
-/** What happened in this process or in another on the same database; `deliveries`: in this one, some became due. */
-export type Signal = 'keys' | 'versions' | 'prospects' | 'events' | 'deliveries'
+/**
+ * What happened in this process or in another on the same database; `deliveries`: in this one, some became due; `prospects`
+ * with the id of a tenant: some of that tenant were changed or erased.
+ */
+export type Signal = 'keys' | 'versions' | 'prospects' | `prospects ${string}` | 'events' | 'deliveries'
 /** Called soon after something happened. */
 export type SignalListener = (signal: Signal) => void
 /**

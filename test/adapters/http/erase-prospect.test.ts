@@ -34,6 +34,8 @@ t.test('202: the erasure is in progress, then completed, and says no more than i
     requestedAt: '2026-01-01T00:00:00.000Z',
     completedAt: null,
     logsErased: 0,
+    waitingFor: null,
+    blockedUntil: '2026-01-31T00:00:00.000Z',
   }
   t.strictSame(answer.json, erasure)
   t.strictSame(
@@ -51,6 +53,18 @@ t.test('202: the erasure is in progress, then completed, and says no more than i
   }
   t.strictSame((await call(`GET /v0/erasures/${erasure.erasureId}`)).json, completed)
   t.strictSame((await call('GET /v0/erasures')).json, { items: [completed], hasMore: false })
+})
+
+t.test('200: the block of a mistyped email is lifted, for its tenant alone', async (t) => {
+  const { call, erase, log, complete, newTenant } = await openSceneOf()
+  const { erasureId } = (await erase({ email: 'eve@example.com' })).json
+  await complete()
+  const unblock = (sent = {}) => call(`POST /v0/erasures/${erasureId}/unblock`, sent)
+  t.equal((await unblock({ key: (await newTenant()).apiKey })).status, 404)
+  t.equal((await log({ email: 'eve@example.com' })).status, 410)
+  for (let i = 0; i < 2; i++)
+    t.match(await unblock(), { status: 200, json: { erasureId, status: 'completed', blockedUntil: null } })
+  t.equal((await log({ email: 'eve@example.com' })).status, 201)
 })
 
 t.test('202: an email that no prospect has', async (t) => {
@@ -98,6 +112,7 @@ t.test('403: erasing and reading erasures need the scope prospects:erase', async
     ['POST /v0/erasures', { json }],
     ['GET /v0/erasures', {}],
     ['GET /v0/erasures/x', {}],
+    ['POST /v0/erasures/x/unblock', {}],
   ] as const)
     t.match(await call(operation, { key, ...sent }), {
       status: 403,

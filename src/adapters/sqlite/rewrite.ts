@@ -1,0 +1,68 @@
+import { Worker } from 'node:worker_threads'
+import { toDomainFailure } from './error-codes.ts'
+import type { Database } from './open.ts'
+
+const MINUTE_MS = 60_000
+const MINUTES_BETWEEN = 10
+/** Writers wait while a file is rewritten: a second for one of this size. */
+const QUICK_BYTES_MAX = 268_435_456
+/** Hours of the night, in local time, when larger files are rewritten; and for how long they may wait for that. */
+const QUIET_HOURS = [2, 3]
+const WAIT_MS_MAX = 24 * 60 * MINUTE_MS
+
+/** Runs in a thread of its own. To empty the journal, it must not wait while it holds the lock that writers need. */
+const REWRITE = `
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+  const file = new DatabaseSync(process.getBuiltinModule('node:worker_threads').workerData)
+  file.exec('pragma busy_timeout = 5000; pragma synchronous = full; vacuum; pragma busy_timeout = 0')
+  const emptyJournal = file.prepare('pragma wal_checkpoint(truncate)')
+  for (let tries = 1; emptyJournal.get().busy; tries++) {
+    if (tries === 20) throw new Error('Another program reads the database file all the time: erasures wait.')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+  }
+  file.close()`
+const QUIETLY = ['--disable-warning=ExperimentalWarning']
+
+/**
+ * Rewrites the file from its rows. What is deleted is overwritten, but not the copies that SQLite leaves within a page when
+ * it moves rows that have grown. Answers false if now is not the time; see docs/erasure.md. Processes on one file share the
+ * minute of the last attempt, in `user_version`.
+ */
+export const rewriteFile = async (database: Database, nowMs: number): Promise<boolean> => {
+  if (database.place === ':memory:') return true
+  const minute = Math.floor(nowMs / MINUTE_MS)
+  const isOurs = await database.write(() => {
+    const file = database.get<File>(FILE)
+    if (file === null || !isTimeToRewrite(file, nowMs)) return false
+    database.exec(`pragma user_version = ${minute}`)
+    database.run(TAKE, { minute: `${minute}` })
+    return true
+  })
+  if (!isOurs) return false
+  await new Promise<void>((resolve, reject) => {
+    const worker = new Worker(REWRITE, { eval: true, workerData: database.place, execArgv: QUIETLY })
+    worker.once('error', (error) => reject(toDomainFailure(error)))
+    worker.once('exit', () => resolve())
+  })
+  await database.write(() => database.run(RELEASE, { minute: `${minute}` }))
+  return true
+}
+
+/** A rewrite serves the erasures that wait when it begins. */
+const TAKE = "update erasures set position = :minute where status = 'processing' and pass = 3"
+const RELEASE = "update erasures set pass = 4 where status = 'processing' and pass = 3 and position = :minute"
+
+/** `lastMinute`: of the last attempt, since 1970. `since`: when the first erasure that waits was requested. */
+type File = { readonly bytes: number; readonly lastMinute: number; readonly since: string }
+const FILE = `
+  select page_count * page_size as bytes, user_version as last_minute, (
+    select min(requested_at) from erasures where status = 'processing' and pass = 3
+  ) as since
+  from pragma_page_count, pragma_page_size, pragma_user_version`
+
+/** A last attempt that lies in the future had a wrong clock. */
+export const isTimeToRewrite = ({ bytes, lastMinute, since }: File, nowMs: number): boolean => {
+  if (Math.abs(Math.floor(nowMs / MINUTE_MS) - lastMinute) < MINUTES_BETWEEN) return false
+  const isQuiet = QUIET_HOURS.includes(new Date(nowMs).getHours())
+  return bytes < QUICK_BYTES_MAX || isQuiet || nowMs - Date.parse(since) >= WAIT_MS_MAX
+}
