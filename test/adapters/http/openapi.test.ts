@@ -77,6 +77,7 @@ t.test('its operations are the routes, and those of the specification', async (t
     'patch /v0/prospects/{prospect_id} updateProspect',
     'patch /v0/webhook_endpoints/{webhook_endpoint_id} updateWebhookEndpoint',
     'post /v0/erasures eraseProspect',
+    'post /v0/erasures/{erasure_id}/unblock unblockErasure',
     'post /v0/page_groups createPageGroup',
     'post /v0/page_groups/{page_group_id}/pages createPageWithVersion',
     'post /v0/page_groups/{page_group_id}/pages/{page_id}/unpublish unpublishPage',
