@@ -9,7 +9,7 @@ export type RawJson = { readonly rawJson: string }
 
 /** Stands for a value of which only the text is kept. */
 const AS_SENT: RawJson = { rawJson: '' }
-export const asSent = (): RawJson => AS_SENT
+const asSent = (): RawJson => AS_SENT
 
 /** What a shape made of a JSON object, with the text of each member that is kept as text. */
 export const withTexts = <Output>(output: Output, members: ReadonlyMap<string, RawJson>): Output => {
