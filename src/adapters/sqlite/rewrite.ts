@@ -29,7 +29,7 @@ const QUIETLY = ['--disable-warning=ExperimentalWarning']
  * minute of the last attempt, in `user_version`.
  */
 export const rewriteFile = async (database: Database, nowMs: number): Promise<boolean> => {
-  if (database.place === ':memory:') return true
+  if (database.place === ':memory:') return database.write(() => true)
   const minute = Math.floor(nowMs / MINUTE_MS)
   const isOurs = await database.write(() => {
     const file = database.get<File>(FILE)
