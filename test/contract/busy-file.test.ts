@@ -63,8 +63,8 @@ t.test('a write that waited too long is refused, and nothing of it is kept', asy
 })
 
 t.test('every verb of a closed store is refused as unavailable', async (t) => {
-  const store = sqliteStore({ path: ':memory:', busyMsMax: 20 }, readMigrations('sqlite'))
-  await store.migrate()
+  const { store, other } = await setting(t, 20)
+  other.exec('rollback')
   const things = await fillTenant(store)
   await store.close()
   for (const { name, ask } of verbs)
