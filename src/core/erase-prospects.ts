@@ -68,35 +68,34 @@ export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) =
     await erasures.settle(tenantId, steps, foreignIds)
   }
 
-  const settleAll = async (some: readonly ClaimedErasure[], changes: Partial<ErasureStep>): Promise<void> => {
-    const claimableAt = isoTime(clock())
-    for (const [tenantId, its] of byTenant(some)) {
-      const steps = its.map((erasure) => ({ ...erasure, claimableAt, ...changes }))
-      await erasures.settle(tenantId, steps)
+  const settleWith =
+    (changes: Partial<ErasureStep>) => (tenantId: string, some: readonly ClaimedErasure[]) => {
+      const claimableAt = isoTime(clock())
+      const steps = some.map((erasure) => ({ ...erasure, claimableAt, ...changes }))
+      return erasures.settle(tenantId, steps)
     }
-  }
-
-  const rewrite = async (waiting: readonly ClaimedErasure[]): Promise<void> => {
-    const nowMs = clock()
-    await settleAll(waiting, { claimableAt: isoTime(nowMs + REWRITE_MS_MAX) })
-    const isRewritten = await erasures.rewrite(isoTime(nowMs))
-    const nextMinute = isoTime((Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS)
-    await settleAll(waiting, isRewritten ? { pass: 4 } : { claimableAt: nextMinute })
-  }
 
   return async (stop: AbortSignal): Promise<boolean> => {
     if (stop.aborted) return false
     const claimed = await claim(CLAIM_MAX)
     const failures: unknown[] = []
-    for (const [tenantId, some] of byTenant(claimed.filter(({ pass }) => pass < 3)))
-      await advance(tenantId, some).catch((failure) => failures.push(failure))
-    const completed = { status: 'completed', completedAt: isoTime(clock()) } as const
-    await settleAll(
-      claimed.filter(({ pass }) => pass === 4),
-      completed,
-    )
-    const waiting = claimed.filter(({ pass }) => pass === 3)
-    if (waiting.length > 0) await rewrite(waiting)
+    /** Each tenant alone: one that fails holds up no other. */
+    const eachTenant = async (some: readonly ClaimedErasure[], work: ReturnType<typeof settleWith>) => {
+      for (const [tenantId, its] of Map.groupBy(some, ({ tenantId }) => tenantId))
+        if (!stop.aborted) await work(tenantId, its).catch((failure) => failures.push(failure))
+    }
+    const inPass = (wanted: number) => claimed.filter(({ pass }) => pass === wanted)
+
+    await eachTenant([...inPass(1), ...inPass(2)], advance)
+    await eachTenant(inPass(4), settleWith({ status: 'completed', completedAt: isoTime(clock()) }))
+    const waiting = stop.aborted ? [] : inPass(3)
+    if (waiting.length > 0) {
+      const nowMs = clock()
+      await eachTenant(waiting, settleWith({ claimableAt: isoTime(nowMs + REWRITE_MS_MAX) }))
+      const isRewritten = await erasures.rewrite(isoTime(nowMs))
+      const nextMinute = isoTime((Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS)
+      await eachTenant(waiting, settleWith(isRewritten ? { pass: 4 } : { claimableAt: nextMinute }))
+    }
     // What failed is claimed again after its lease.
     for (const failure of failures) throw failure
     return claimed.length > 0
@@ -104,7 +103,6 @@ export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) =
 }
 
 const descending = (a: string, b: string): number => (a < b ? 1 : -1)
-const byTenant = (some: readonly ClaimedErasure[]) => Map.groupBy(some, ({ tenantId }) => tenantId)
 
 /** The position in front of the logs that a pass looks at. */
 const beginningOf = ({ pass, requestedAt }: ClaimedErasure): string =>

@@ -22,8 +22,15 @@ export const asOutcome = (why: unknown): DomainFailure => {
 /** A read of one as a read of many. One's failure never affects another. */
 export const manyOf =
   <Want extends { readonly tenantId: string }, Answer>(read: (want: Want) => Promise<Answer>) =>
-  async (wants: readonly Want[]): Promise<Outcome<Answer>[]> =>
-    Promise.all(await eachInTurn(wants, (want) => read(want).catch(asOutcome)))
+  async (wants: readonly Want[]): Promise<Outcome<Answer>[]> => {
+    const readOne = (want: Want) => {
+      const answer = read(want).catch(asOutcome)
+      // It may fail while the next want waits for its turn, before anybody awaits this one.
+      answer.catch(() => {})
+      return answer
+    }
+    return Promise.all(await eachInTurn(wants, readOne))
+  }
 
 /** Decides each member of a list. One that has failed before keeps its failure. */
 export const attemptEach = <One, Answer>(

@@ -2,7 +2,7 @@ import { gather } from './gather.ts'
 import { LIST_LENGTH_MAX } from './in-order.ts'
 import type { ApiKeys, StoredApiKey } from './ports/api-keys.ts'
 
-/** However many keys are guessed at once, they are looked up by one statement at a time. */
+/** However many keys are guessed at once, they are looked up by one statement at a time. Those that exist wait for no slow one. */
 const LOOK_UPS = { listLengthMax: LIST_LENGTH_MAX, listsInFlightMax: 1, dedupeKey: String }
 
 /**
@@ -23,7 +23,8 @@ export const rememberApiKeys = (
     return keyHashes.map((keyHash) => found.get(keyHash) ?? null)
   }
   // Apart, so that no known key waits for guesses.
-  const [findKnown, findUnknown] = [gather(findEach, LOOK_UPS), gather(findEach, LOOK_UPS)]
+  const findKnown = gather(findEach, { ...LOOK_UPS, listsInFlightMax: 4 })
+  const findUnknown = gather(findEach, LOOK_UPS)
 
   return {
     find: async (keyHash: string): Promise<StoredApiKey | null> => {

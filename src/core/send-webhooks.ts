@@ -133,12 +133,14 @@ export const sendWebhooks = (deps: Deps) => {
           const answer = await attempt(secrets, url, next.event, stop)
           if (stop.aborted && !answer?.status) return
           const now = clock()
-          if (answer === null || answer.isRefused) {
-            results.push(deliveryUnsent(next, now, answer?.error ?? UNREAD))
-            if (answer) restMs = REFUSED_MS
-            continue
-          }
-          results.push(deliveryAfter(next, answer, now, random()))
+          const isSent = answer !== null && !answer.isRefused
+          results.push(
+            isSent
+              ? deliveryAfter(next, answer, now, random())
+              : deliveryUnsent(next, now, answer?.error ?? UNREAD),
+          )
+          if (answer === null) continue
+          if (!isSent) restMs = REFUSED_MS
           health = healthAfter(health, answer, now)
           reason ??= disabledReason(health, answer, now)
           restMs = Math.max(restMs, restMsAsked(answer))

@@ -50,12 +50,12 @@ export const deliveryUnsent = (due: DueDelivery, nowMs: number, lastError: strin
 /** What it means for its endpoint. */
 export const healthAfter = (
   { failures, failingSince }: Health,
-  { error }: WebhookAnswer,
+  { error, isRefused }: WebhookAnswer,
   nowMs: number,
 ): Health =>
   error === null
     ? { failures: 0, failingSince: null }
-    : { failures: failures + 1, failingSince: failingSince ?? isoTime(nowMs) }
+    : { failures: failures + (isRefused ? 0 : 1), failingSince: failingSince ?? isoTime(nowMs) }
 
 export const needsRest = ({ failures }: Health): boolean => failures >= FAILURES_UNTIL_REST
 
@@ -66,10 +66,12 @@ export const restMsAsked = ({ status, retryAfterMs }: WebhookAnswer): number =>
 /** Why an endpoint is disabled after an attempt; null if it is not. */
 export const disabledReason = (
   { failures, failingSince }: Health,
-  { status }: WebhookAnswer,
+  { status, isRefused }: WebhookAnswer,
   nowMs: number,
 ): string | null => {
   if (status === GONE) return 'The endpoint answered 410 Gone.'
   const isLasting = failingSince !== null && nowMs - Date.parse(failingSince) >= FAILING_MS_MAX
-  return isLasting && failures >= FAILURES_UNTIL_DISABLED ? 'Nothing could be delivered for 5 days.' : null
+  return isLasting && (isRefused || failures >= FAILURES_UNTIL_DISABLED)
+    ? 'Nothing could be delivered for 5 days.'
+    : null
 }

@@ -144,9 +144,9 @@ t.test(
     answers.set('https://0', () => ({ ...failing(null), isRefused: true }))
     for (let i = 0; i < 20; i++) {
       await run()
-      clock.advance(6 * DAY)
+      clock.advance(DAY / 5)
     }
-    t.match(await endpoint(), { status: 'enabled', failures: 0, failingSince: null })
+    t.match(await endpoint(), { status: 'enabled', failures: 0, failingSince: '2026-01-01T00:00:00.000Z' })
     t.strictSame(became, [])
     t.equal(sent.length, 20 * 4, 'a few at a time')
     const refused = { attempts: 0, lastStatus: null, lastError: 'It answered null.' }
@@ -154,8 +154,19 @@ t.test(
     answers.clear()
     await run(newSender())
     t.equal(await countOf('delivered'), 9)
+    t.match(await endpoint(), { failingSince: null })
   },
 )
+
+t.test('an endpoint that nobody can call for 5 days is disabled', async (t) => {
+  const { answers, clock, endpoint, happen, run } = await setting()
+  await happen()
+  answers.set('https://0', () => ({ ...failing(null), isRefused: true }))
+  await run()
+  clock.advance(5 * DAY)
+  await run()
+  t.match(await endpoint(), { status: 'disabled', failures: 0 })
+})
 
 t.test('many are sent by one claim, each once', async (t) => {
   const { happen, run, sent, countOf } = await setting()

@@ -6,6 +6,7 @@ import { timelineOf } from '../timeline-key.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, type Values } from './open.ts'
+import { removeSome } from './pages.ts'
 import { rewriteFile } from './rewrite.ts'
 
 const ERASURE = `
@@ -54,8 +55,9 @@ const COUNT_LOGS = `
 const EMAILS = `
   select prospect_log_id, email from prospect_logs where tenant_id = :tenantId and prospect_log_id > :afterId
   order by prospect_log_id limit :limit`
+// In pass 3 the position belongs to the process that rewrites the file.
 const SETTLE = `
-  update erasures set pass = :pass, position = :position, claimable_at = :claimableAt, status = :status,
+  update erasures set pass = max(pass, :pass), position = iif(:pass = 3, position, :position), claimable_at = :claimableAt, status = :status,
     completed_at = :completedAt, email_hash = case when :completedAt is null then email_hash end
   where tenant_id = :tenantId and erasure_id = :erasureId and status = 'processing' and attempts = :attempt`
 const UNBLOCK = `
@@ -127,7 +129,7 @@ export const sqliteErasures = (
     database.write(() => {
       const blocks = database.run(END_BLOCKS, want)
       const logs = deleteFirst(database, LOGS_BEFORE, { ...want, limit: want.max })
-      return blocks === want.max || logs > 0
+      return removeSome(database, want.tenantId) || blocks === want.max || logs > 0
     }),
 })
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { FoundPage, PageChange, Pages, PageWant, StoredPage } from '../../core/ports/pages.ts'
-import { eachInTurn } from '../../core/share-loop.ts'
+import { eachInTurn, shareLoop } from '../../core/share-loop.ts'
 import {
   firstVersionRow,
   NEW_PAGE_COLUMNS,
@@ -56,22 +56,47 @@ type PageRow = StoredPage &
   }
 
 /** Its newest versions first: those may wait for a publisher. Within a transaction. */
-const removeSome = (database: Database, page: Values): void => {
+const removePiece = (database: Database, page: Values): void => {
   database.discard(REMOVE_VERSIONS, page)
   database.run(REMOVE, page)
 }
-/** Requests are served between two pieces. What a killed process has left goes with the next page that is removed. */
-const removeHidden = async (database: Database, tenant: Values): Promise<void> => {
-  for (;;) {
-    await setImmediate()
-    const page = database.get<Values>(`select tenant_id, page_id ${HIDDEN}`, tenant)
-    if (page === null) return
-    await database.write(() => removeSome(database, page))
+/** The same for some removed page of a tenant. False if there is none. */
+export const removeSome = (database: Database, tenantId: string): boolean => {
+  const page = database.get<Values>(`select tenant_id, page_id ${HIDDEN}`, { tenantId })
+  if (page !== null) removePiece(database, page)
+  return page !== null
+}
+/** Removes pages of tenants, one piece of each after the other. What an end of the process leaves is removed as it expires. */
+const createRemoval = (database: Database) => {
+  const tenants = new Set<string>()
+  let isRunning = false
+  const run = async (): Promise<void> => {
+    for (const tenantId of tenants) {
+      await setImmediate()
+      await shareLoop(tenantId)
+      tenants.delete(tenantId)
+      if (await database.write(() => removeSome(database, tenantId))) tenants.add(tenantId)
+    }
+  }
+  return (tenantId: string): void => {
+    tenants.add(tenantId)
+    if (isRunning) return
+    isRunning = true
+    void run()
+      .catch(() => tenants.clear())
+      .finally(() => {
+        isRunning = false
+      })
   }
 }
 
 /** Calls `added` after versions were added. */
-export const sqlitePages = (database: Database, outbox: Outbox, added: () => void): Pages => ({
+export const sqlitePages = (
+  database: Database,
+  outbox: Outbox,
+  added: () => void,
+  removeLater = createRemoval(database),
+): Pages => ({
   recall: async ({ groups, keys }) => ({
     groups: database.getEach(GROUP, groups),
     pages: database.getEach(BY_KEY, keys),
@@ -133,11 +158,11 @@ export const sqlitePages = (database: Database, outbox: Outbox, added: () => voi
     database.record(
       () => {
         if (!database.has(GROUP_EXISTS, page) || database.run(HIDE, page) === 0) return 'overtaken'
-        removeSome(database, page)
+        removePiece(database, page)
         database.run(COUNT, { ...page, more: -1 })
         outbox([page], events)
         return 'recorded'
       },
-      () => void removeHidden(database, page).catch(() => {}),
+      () => removeLater(page.tenantId),
     ),
 })
