@@ -25,8 +25,9 @@ grant select, insert, delete, update (email, name, request_hash) on prospect_log
 grant select, insert, update (email_hash, status, completed_at, logs_erased, pass, position, attempts, claimable_at)
   on erasures to prospect_pages;
 
--- To delete what has expired, tenant by tenant.
+-- To delete what has expired, tenant by tenant, unless the clock is far ahead.
 grant select on tenants to prospect_pages;
+grant select, insert, update (served_at, paused_at) on served to prospect_pages;
 
 grant select, insert, update (brand_id, name, title, page_context, status, actions, footer_links, scripts,
   header_action_id, revision, updated_at, deleted_at) on page_groups to prospect_pages;

@@ -1,4 +1,4 @@
--- Except in tenants and api_keys, every primary key, unique constraint and foreign key begins with tenant_id: statements
+-- Except in tenants, served and api_keys, every primary key, unique constraint and foreign key begins with tenant_id: statements
 -- that serve a caller stay within its tenant. Ids are compared byte by byte (collate "C"), so every store sorts alike.
 
 create table tenants (
@@ -6,6 +6,13 @@ create table tenants (
   name text not null,
   created_at timestamptz(3) not null,
   retention_days integer check (retention_days >= 0)
+);
+
+-- One row: when this database was last served, and since when nothing that has expired is deleted.
+create table served (
+  id integer primary key check (id = 1),
+  served_at timestamptz(3) not null,
+  paused_at timestamptz(3)
 );
 
 create table brands (

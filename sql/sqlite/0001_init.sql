@@ -8,6 +8,13 @@ create table tenants (
   retention_days integer check (retention_days >= 0)
 ) strict, without rowid;
 
+-- One row: when this database was last served, and since when nothing that has expired is deleted.
+create table served (
+  id integer primary key check (id = 1),
+  served_at text not null,
+  paused_at text
+) strict, without rowid;
+
 create table brands (
   tenant_id text not null references tenants,
   brand_id text not null,

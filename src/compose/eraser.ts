@@ -4,7 +4,7 @@ import { DEFAULTS } from '../config/config.ts'
 import { deleteExpired } from '../core/delete-expired.ts'
 import { eraseProspects } from '../core/erase-prospects.ts'
 import type { Store } from '../core/ports/store.ts'
-import type { Clock } from '../core/ports/world.ts'
+import type { Clock, Served } from '../core/ports/world.ts'
 import { REMEMBERED_MS_MAX } from '../core/remember-prospects.ts'
 
 /** Between two steps: requests get the database meanwhile. */
@@ -25,7 +25,16 @@ export type EraserOptions = WorkHooks & {
   readonly eventDaysKept?: number | undefined
   /** The time limit of one statement in every process on the database. */
   readonly statementMsMax?: number | undefined
+  /**
+   * Called when nothing that has expired is deleted for a day, because the clock (`pausedAt`) is far past the time at which the
+   * database was last served. By default prints it to stderr.
+   */
+  readonly onPause?: ((pause: Served) => void) | undefined
 }
+
+/** What to do about such a pause. */
+export const PAUSED =
+  'Nothing that has expired is deleted for 24 hours: the clock is more than seven days past the time at which the database was last served. Check the clock. If the service was off that long, there is nothing to do.'
 
 /**
  * An eraser over a store: completes erasures, ends blocks of emails, and deletes activities and events that have been
@@ -35,10 +44,10 @@ export const createEraser = (options: EraserOptions): Background =>
   workInBackground(checkOptions('createEraser', options), eraserJobs(options))
 
 export const eraserJobs = (options: EraserOptions): readonly Job[] => {
-  const { store, clock = Date.now, retentionDays = null } = options
+  const { store, clock = Date.now, retentionDays = null, onPause = warn } = options
   const { eventDaysKept = DEFAULTS.eventDaysKept, statementMsMax = DEFAULTS.statementMsMax } = options
   const settleMs = REMEMBERED_MS_MAX + 2 * statementMsMax + WRITE_MARGIN_MS
-  const expire = { store, clock, retentionDays, eventDaysKept }
+  const expire = { store, clock, retentionDays, eventDaysKept, onPause }
   const erasing = { signal: 'prospects', pollMs: POLL_MS, restMs: REST_MS } as const
   const expiring = { pollMs: EXPIRED_POLL_MS, restMs: REST_MS }
   return [
@@ -46,3 +55,5 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
     { ...expiring, stepWith: (onError) => deleteExpired({ ...expire, onError }) },
   ]
 }
+
+const warn = (pause: Served): void => console.warn(PAUSED, pause)

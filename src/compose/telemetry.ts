@@ -6,7 +6,9 @@ import type { Config } from '../config/config.ts'
 import { type DomainFailure, isUnavailable } from '../core/failures.ts'
 import { reasonOf } from '../core/name-patiently.ts'
 import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
+import type { Served } from '../core/ports/world.ts'
 import type { OnEndpoint } from '../core/send-webhooks.ts'
+import { PAUSED } from './eraser.ts'
 
 /** What observes the service besides the log. */
 export type Telemetry = {
@@ -45,7 +47,10 @@ export const observe = ({ log, metrics, scrape, openTelemetry }: Telemetry & { r
     log.info({ requestId, status, code: kind, detail: message, traceId }, 'answered')
   },
   measuredNamer: (namer: Namer): Namer => metrics?.timedNamer(namer) ?? namer,
-  erasing: background(log, 'Erasing'),
+  erasing: {
+    onPause: ({ servedAt, pausedAt: now }: Served) => log.warn({ servedAt, now }, PAUSED),
+    ...background(log, 'Erasing'),
+  },
   sending: {
     onEndpoint: (({ tenantId, webhookEndpointId, url }, became, reason) => {
       const facts = { tenantId, webhookEndpointId, host: new URL(url).host, reason }

@@ -34,7 +34,7 @@ const SERVICE =
   'store! clock newId webhooks background requireIdentity prospectsRememberedMax listsInFlightMax tenantListsMax'
 const PUBLISHER =
   'store! clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep'
-const ERASER = 'store! clock retentionDays eventDaysKept statementMsMax onError onStep'
+const ERASER = 'store! clock retentionDays eventDaysKept statementMsMax onPause onError onStep'
 const WEBHOOKS = 'store! clock newId webhooks pollMs onEndpoint onError onStep'
 /** The options of each function; `!` follows those that are needed. */
 export const OPTIONS = {

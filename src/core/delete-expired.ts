@@ -1,6 +1,8 @@
 import { callHook } from './call-hook.ts'
 import type { Needs } from './ports/store.ts'
 import type { Tenant } from './ports/tenants.ts'
+import type { Served } from './ports/world.ts'
+import { servedNow } from './served-now.ts'
 import { DAY_MS, idsSince, isoTime } from './times.ts'
 
 const TENANTS_MAX = 100
@@ -13,19 +15,32 @@ type Deps = Omit<Needs<'erasures' | 'events' | 'tenants'>, 'newId'> & {
   readonly eventDaysKept: number
   /** Called for each tenant whose turn failed: its next one is in the next round. */
   readonly onError: (error: unknown) => void
+  /** Called when a pause begins, see `servedNow`. */
+  readonly onPause: (pause: Served) => void
 }
 
 /**
  * Deletes what has expired: blocks of emails, and logs and events that are older than they are to be kept. A round visits all
  * tenants, deletes a short list of each, and goes on with those that have more until nothing is left. Each call takes
- * one step of it, and answers whether there are more: if not, the next call begins a round.
+ * one step of it, and answers whether there are more: if not, the next call begins a round. A round keeps the time at which
+ * it began, and begins only if that can be trusted.
  */
-export const deleteExpired = ({ store, clock, retentionDays, eventDaysKept, onError }: Deps) => {
+export const deleteExpired = ({ store, clock, retentionDays, eventDaysKept, onError, onPause }: Deps) => {
   /** Tenants to visit, by whom they follow in the list: each is read anew, as its retention may have changed. */
   const waiting: { readonly afterId: string; readonly limit: number }[] = []
+  let nowMs = 0
+
+  /** Whether a round may begin. */
+  const begin = async (): Promise<boolean> => {
+    const last = await store.erasures.lastServed()
+    nowMs = clock()
+    const served = servedNow(last, nowMs)
+    await store.erasures.markServed(served)
+    if (served.pausedAt !== null && served.pausedAt !== last?.pausedAt) callHook(() => onPause(served))
+    return served.pausedAt === null
+  }
 
   const deleteOf = async ({ tenantId, retentionDays: own }: Tenant): Promise<boolean> => {
-    const nowMs = clock()
     const days = own ?? retentionDays ?? 0
     const keptSince = (days: number) => isoTime(Math.max(0, nowMs - days * DAY_MS))
     const beforeLogId = days === 0 ? null : idsSince('prospectlog', keptSince(days))
@@ -37,6 +52,7 @@ export const deleteExpired = ({ store, clock, retentionDays, eventDaysKept, onEr
 
   return async (stop: AbortSignal): Promise<boolean> => {
     if (stop.aborted) return false
+    if (waiting.length === 0 && !(await begin())) return false
     const { afterId, limit } = waiting[0] ?? { afterId: '', limit: TENANTS_MAX }
     const tenants = await store.tenants.list(afterId, limit)
     waiting.shift()

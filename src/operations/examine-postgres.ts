@@ -8,6 +8,7 @@ import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { type Check, checkMigrations, failed, inWords, passed } from './check.ts'
 import { overdueErasures, SELECT_FIRST_ERASURE } from './overdue-erasures.ts'
+import { retentionPause, SELECT_SERVED } from './retention-pause.ts'
 import { SELECT_SECRETS, webhookSecrets } from './webhook-secrets.ts'
 
 const MS_MAX = 15_000
@@ -53,7 +54,7 @@ const examine = async (sql: Sql, known: readonly Migration[], settings: Settings
       (select string_agg(privilege || ' on ' || "table", ', ') from (values
           ('schema_migrations', '{select}'::text[]), ('api_keys', '{select, update}'), ('brands', '{select}'),
           ('prospects', '{select, insert, update, delete}'), ('prospect_logs', '{select, insert, update, delete}'),
-          ('tenants', '{select}'), ('erasures', '{select, insert, update}'),
+          ('tenants', '{select}'), ('served', '{select, insert, update}'), ('erasures', '{select, insert, update}'),
           ('page_groups', '{select, insert, update}'), ('page_counts', '{select, insert, update}'),
           ('pages', '{select, insert, update, delete}'), ('page_versions', '{select, insert, update, delete}'),
           ('events', '{select, insert, update, delete}'), ('event_counts', '{select, insert, update}'),
@@ -75,7 +76,9 @@ const examine = async (sql: Sql, known: readonly Migration[], settings: Settings
   const examined = [...checks, role(found), migrations]
   if (!migrations.ok || found.missing !== null) return examined
   const erasures = overdueErasures(await sql.unsafe(SELECT_FIRST_ERASURE), clock())
-  return [...examined, erasures, ...webhookSecrets(await sql.unsafe(SELECT_SECRETS), settings.secretsKey)]
+  const retention = retentionPause(await sql.unsafe(SELECT_SERVED), clock())
+  const secrets = webhookSecrets(await sql.unsafe(SELECT_SECRETS), settings.secretsKey)
+  return [...examined, erasures, retention, ...secrets]
 }
 
 /** What the service would refuse with: a sentence, and its remedy. */

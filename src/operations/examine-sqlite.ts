@@ -8,6 +8,7 @@ import { orNull } from '../core/or-null.ts'
 import { type Check, checkMigrations, failed, passed } from './check.ts'
 import { overdueErasures, SELECT_FIRST_ERASURE } from './overdue-erasures.ts'
 import { findFault, openReadOnly } from './read-only.ts'
+import { retentionPause, SELECT_SERVED } from './retention-pause.ts'
 import { SELECT_SECRETS, webhookSecrets } from './webhook-secrets.ts'
 
 const FREE_BYTES_MIN = 268_435_456
@@ -37,7 +38,9 @@ export const examineSqlite = (
       const checks = [database, ...places, privacy(path), integrity(file, isRead), migrations]
       if (!migrations.ok) return checks
       const erasures = overdueErasures(file.prepare(SELECT_FIRST_ERASURE).all(), Date.now())
-      return [...checks, erasures, ...webhookSecrets(file.prepare(SELECT_SECRETS).all(), secretsKey)]
+      const retention = retentionPause(file.prepare(SELECT_SERVED).all(), Date.now())
+      const secrets = webhookSecrets(file.prepare(SELECT_SECRETS).all(), secretsKey)
+      return [...checks, erasures, retention, ...secrets]
     })
   } catch (error) {
     const detail = `${path} could not be read: ${(error as Error).message}`

@@ -5,7 +5,10 @@ export type Table = { readonly name: string; readonly key: readonly string[]; re
 
 const table = (name: keyof typeof COLUMNS, ...key: string[]): Table => ({ name, key, columns: COLUMNS[name] })
 
-/** All tables, in the order in which they are copied: a table comes after those that it refers to. */
+/**
+ * All tables in the order in which they are copied: a table comes after those that it refers to. `served` stays behind: a
+ * server that was started on the target for a moment must not make it one with other data.
+ */
 export const TABLES: readonly Table[] = [
   table('tenants', 'tenant_id'),
   table('brands', 'tenant_id', 'brand_id'),

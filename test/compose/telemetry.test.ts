@@ -11,8 +11,8 @@ const setting = () => {
     (...given: unknown[]) =>
       lines.push([level, ...given])
   const log = { info: at('info'), warn: at('warn'), error: at('error') } as unknown as Log
-  const { publishing, requests } = observe({ log })
-  return { ...publishing, requests, lines }
+  const { publishing, erasing, requests } = observe({ log })
+  return { ...publishing, erasing, requests, lines }
 }
 const away = unavailable('The database cannot answer now.', new Error('connect ECONNREFUSED 127.0.0.1:1'))
 
@@ -77,4 +77,11 @@ t.test('requests that fail for one reason are one line a minute, which counts th
     ['error', { count: 500 }],
   ])
   t.equal(lines.length, 6)
+})
+
+t.test('a clock far ahead is a line with both times and what to do', async (t) => {
+  const { erasing, lines } = setting()
+  const [servedAt, pausedAt] = ['2026-01-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z']
+  erasing.onPause({ servedAt, pausedAt })
+  t.match(lines, [['warn', { servedAt, now: pausedAt }, /24 hours.* Check the clock\./]])
 })

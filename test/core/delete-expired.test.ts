@@ -3,7 +3,8 @@ import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { deleteExpired } from '../../src/core/delete-expired.ts'
 import type { Erasures } from '../../src/core/ports/erasures.ts'
 import type { Events } from '../../src/core/ports/events.ts'
-import { idsSince } from '../../src/core/times.ts'
+import type { Served } from '../../src/core/ports/world.ts'
+import { DAY_MS, idsSince } from '../../src/core/times.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'
 const ON = new AbortController().signal
@@ -11,6 +12,8 @@ const ON = new AbortController().signal
 /** Tenants `t000`, `t001` …, and what expires of each: so many lists, or an error. */
 const setting = async (lists: readonly (number | Error)[], eventLists = 0) => {
   const { tenants, erasures, events } = memoryStore()
+  let nowMs = Date.parse(NOW)
+  const pauses: Served[] = []
   const idOf = (i: number) => `t${String(i).padStart(3, '0')}`
   for (const i of lists.keys())
     await tenants.add({ tenantId: idOf(i), brandId: `b${i}`, name: 'Acme', createdAt: NOW })
@@ -31,18 +34,37 @@ const setting = async (lists: readonly (number | Error)[], eventLists = 0) => {
     return eventLists-- > 1
   }
   const errors: unknown[] = []
-  const step = deleteExpired({
-    store: { tenants, erasures: { ...erasures, expire }, events: { ...events, expire: expireEvents } },
-    clock: () => Date.parse(NOW),
-    retentionDays: 1,
-    eventDaysKept: 30,
-    onError: (error) => errors.push(error),
-  })
+  /** As a process that has just started. */
+  const start = () =>
+    deleteExpired({
+      store: { tenants, erasures: { ...erasures, expire }, events: { ...events, expire: expireEvents } },
+      clock: () => nowMs,
+      retentionDays: 1,
+      eventDaysKept: 30,
+      onError: (error) => errors.push(error),
+      onPause: (pause) => pauses.push(pause),
+    })
+  let step = start()
   const round = async () => {
     while (await step(ON));
     return asked.splice(0)
   }
-  return { tenants, step, round, asked, cuts, eventCuts, errors }
+  const restart = (days: number) => {
+    nowMs += days * DAY_MS
+    step = start()
+  }
+  return {
+    tenants,
+    erasures,
+    restart,
+    pauses,
+    step: (stop: AbortSignal) => step(stop),
+    round,
+    asked,
+    cuts,
+    eventCuts,
+    errors,
+  }
 }
 
 t.test('a tenant whose turn fails keeps nobody else waiting, and has a turn in the next round', async (t) => {
@@ -93,4 +115,28 @@ t.test('events expire after their own time, as many lists as it takes', async (t
   const { round, eventCuts } = await setting([1], 3)
   await round()
   t.strictSame(eventCuts, Array(3).fill(idsSince('event', '2025-12-02T00:00:00.000Z')))
+})
+
+t.test('with a clock a year ahead nothing is deleted for a day, however often it restarts', async (t) => {
+  const { erasures, restart, round, pauses } = await setting([1])
+  t.strictSame(await round(), ['t000'])
+  for (const days of [365, 0, 0.5, 0.49]) {
+    restart(days)
+    t.strictSame(await round(), [])
+  }
+  t.strictSame(pauses, [{ servedAt: NOW, pausedAt: '2027-01-01T00:00:00.000Z' }], 'told once')
+  restart(0.01)
+  t.strictSame(await round(), ['t000'])
+  t.strictSame(await erasures.lastServed(), { servedAt: '2027-01-02T00:00:00.000Z', pausedAt: null })
+})
+
+t.test('a clock that jumps ahead while it runs deletes nothing either, until it is put right', async (t) => {
+  const { restart, round, step, asked, pauses } = await setting([1, 3])
+  await step(ON)
+  restart(365)
+  asked.splice(0)
+  t.strictSame(await round(), [])
+  restart(-365)
+  t.strictSame(await round(), ['t000', 't001', 't001'])
+  t.equal(pauses.length, 1)
 })

@@ -25,7 +25,16 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
     const { env } = await newDatabase(postgres)
     const { names, failed, named } = await diagnosed(t, env)
     t.strictSame(failed, [])
-    t.strictSame(names, ['settings', 'database', 'durability', 'clock', 'role', 'migrations', 'erasures'])
+    t.strictSame(names, [
+      'settings',
+      'database',
+      'durability',
+      'clock',
+      'role',
+      'migrations',
+      'erasures',
+      'retention',
+    ])
     t.ok(named('database')?.detail.startsWith(`PostgreSQL ${postgres.version}, database test_`))
     t.match(named('role'), { detail: /is a superuser/ })
     const server = await startProgram(t, env)
@@ -117,6 +126,10 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
       checks.filter(({ ok }) => !ok),
       [{ name: 'clock', detail: /is (59|60)\d{3} ms behind/, remedy: /NTP/ }],
     )
+    await run("insert into served values (1, '2020-01-01', null)")
+    const detail = /the database was last served at 2020-01-01T/
+    t.match((await diagnosed(t, env)).failed, [{ name: 'retention', detail }])
+    await run('delete from served')
     await run('alter role postgres set synchronous_commit = off')
     t.match((await diagnosed(t, env)).failed, [{ name: 'durability', detail: /off: synchronous_commit/ }])
     await run('alter role postgres reset synchronous_commit')

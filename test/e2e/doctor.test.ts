@@ -34,7 +34,7 @@ t.test('a sound embedded database passes every check, and doctor does not change
   const { names, failed } = await diagnosed(t, env)
   t.strictSame(failed, [])
   const checks = ['settings', 'database', 'write access', 'disk', 'privacy', 'integrity', 'migrations']
-  t.strictSame(names, [...checks, 'erasures', 'webhook secrets'])
+  t.strictSame(names, [...checks, 'erasures', 'retention', 'webhook secrets'])
   t.ok(before.equals(readFileSync(path)))
   t.strictSame((await diagnosed(t, env, '--thorough')).failed, [])
 })
@@ -48,6 +48,13 @@ t.test('an erasure that nobody completes is reported', async (t) => {
   asked(50)
   const detail = 'an erasure requested 50 hours ago is not completed'
   t.match((await diagnosed(t, env)).failed, [{ name: 'erasures', detail, remedy: /eraser runs/ }])
+})
+
+t.test('a clock far past the time at which the database was last served is reported', async (t) => {
+  const { path, env } = await filled(t)
+  execute(path, "insert into served values (1, '2020-01-01T00:00:00.000Z', null)")
+  const detail = /the clock is at 20.*, but the database was last served at 2020-01-01T00:00:00.000Z$/
+  t.match((await diagnosed(t, env)).failed, [{ name: 'retention', detail, remedy: /^check the clock/ }])
 })
 
 t.test('webhook secrets are warned of while unencrypted; all that sign must open', async (t) => {

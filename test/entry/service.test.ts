@@ -439,6 +439,7 @@ const EVERY_OPTION: Record<
   pollMs: true,
   onFailedAttempt: true,
   onStep: true,
+  onPause: true,
   onEndpoint: true,
   retentionDays: true,
   eventDaysKept: true,

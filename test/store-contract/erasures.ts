@@ -62,7 +62,9 @@ export const erasures = section(
         expire: async (retentionDays: number | null = null) => {
           const errors: unknown[] = []
           const onError = (error: unknown) => errors.push(error)
-          const step = core.deleteExpired({ store: on, clock, retentionDays, eventDaysKept: 30, onError })
+          const hooks = { onError, onPause: onError }
+          const step = core.deleteExpired({ store: on, clock, retentionDays, eventDaysKept: 30, ...hooks })
+          await on.erasures.markServed({ servedAt: new Date(clock()).toISOString(), pausedAt: null })
           while (await step(ON));
           same(errors, [])
         },
@@ -574,6 +576,17 @@ export const erasures = section(
       }
       await here.expire(1)
       equal((await kept()).logs.length, 0)
+    },
+
+    'when the database was last served is known to every process, and so is a pause until it ends': async ({
+      store,
+      elsewhere,
+    }) => {
+      equal(await elsewhere.erasures.lastServed(), null)
+      for (const pausedAt of [null, at(9), null]) {
+        await store.erasures.markServed({ servedAt: at(1), pausedAt })
+        same(await elsewhere.erasures.lastServed(), { servedAt: at(1), pausedAt })
+      }
     },
 
     'several workers delete what has expired at once, and share it': async ({ here, there, store, kept }) => {

@@ -322,6 +322,16 @@ export const VERBS = {
         erasures.expire({ tenantId, now: at(5), beforeLogId: newId('prospectlog'), max: 1 }),
       toStrangers: false,
     },
+    lastServed: {
+      serves: 'publisher',
+      ask: ({ erasures }) => erasures.lastServed(),
+      noTenant: 'it concerns the clock of the whole database',
+    },
+    markServed: {
+      serves: 'publisher',
+      ask: ({ erasures }) => erasures.markServed({ servedAt: at(0), pausedAt: null }),
+      noTenant: 'it concerns the clock of the whole database',
+    },
   },
   events: {
     waiting: {

@@ -152,11 +152,14 @@ const fillPages = async (store: Store, tenant: { tenantId: string; brandId: stri
 
 const ISO_TIME = 'to_char(%, \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')'
 
-/** Every row of every table, from the database's own list of tables and columns. */
+/** Each database has its own: its migrations, and when it was last served. */
+const NOT_MOVED = "('schema_migrations', 'served')"
+
+/** Every row of every table that is moved, from the database's own list of tables and columns. */
 export const sqliteRows = async (path: string): Promise<Record<string, string[]>> => {
   const { rows } = embeddedDatabase(path)
   const tables = await rows<{ name: string }>(
-    "select name from sqlite_schema where type = 'table' and name <> 'schema_migrations' order by name",
+    `select name from sqlite_schema where type = 'table' and name not in ${NOT_MOVED} order by name`,
   )
   const all: Record<string, string[]> = {}
   for (const { name } of tables)
@@ -169,7 +172,7 @@ export const postgresRows = async (url: string): Promise<Record<string, string[]
   const sql = openPostgres(url, { max: 1, transform: {} })
   const columns = await sql<{ table: string; column: string; type: string }[]>`
     select table_name as "table", column_name as "column", data_type as type from information_schema.columns
-    where table_schema = 'public' and table_name <> 'schema_migrations'
+    where table_schema = 'public' and table_name not in ${sql.unsafe(NOT_MOVED)}
       and table_name in (select tablename from pg_tables) order by table_name`
   const all: Record<string, string[]> = {}
   for (const [table, its] of Map.groupBy(columns, (one) => one.table)) {

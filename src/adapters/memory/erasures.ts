@@ -1,5 +1,6 @@
 import type { NewLog } from '../../core/ports/activities.ts'
 import type { Erasures, StoredErasure } from '../../core/ports/erasures.ts'
+import type { Served } from '../../core/ports/world.ts'
 import { newErasureRow } from '../rows.ts'
 import { takeSlice } from '../take-slice.ts'
 import { claimFrom } from './claim.ts'
@@ -17,6 +18,7 @@ export const memoryErasures = (
     byId: indexBy<Row>(['tenantId'], ['erasureId']),
     byStatus: indexBy<Row>(['status'], ['erasureId']),
   })
+  let served: Served | null = null
   const inProgress = () => [...erasures.byStatus.after({ status: 'processing' })]
   const running = (wanted: Partial<Row>) =>
     inProgress().find((row) =>
@@ -110,6 +112,11 @@ export const memoryErasures = (
       const old = [...logs.byId.after({ tenantId }, '', beforeLogId ?? '')].slice(0, max)
       old.forEach(logs.remove)
       return Math.max(ended.length, old.length) === max
+    },
+
+    lastServed: async () => served,
+    markServed: async (now) => {
+      served = now
     },
   }
 }

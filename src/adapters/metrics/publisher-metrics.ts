@@ -10,6 +10,8 @@ const NAMING_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const OUTCOMES = ['published', 'ready', 'failed', 'again', 'stopped'] as const
 const READY =
   '1 while the database can be reached, has the schema of this program and answers in time; else 0.'
+const PAUSED =
+  '1 while this process deletes nothing that has expired, because its clock is far ahead; else 0.'
 const BACKLOG_MAX = 1_000
 /** The database is asked no more often than this, however frequent the scrapes are. */
 const BACKLOG_FRESH_MS = 5_000
@@ -53,6 +55,13 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
         what: 'Erasures in processing',
         ageName: 'erasures_oldest_processing_age_seconds',
       })
+      let isPaused = false
+      const setPaused = (gauge: Gauge) => gauge.set(Number(isPaused))
+      gauge('retention_paused', PAUSED, setPaused, { aggregator: 'max' })
+      const markServed: typeof erasures.markServed = async (served) => {
+        await erasures.markServed(served)
+        isPaused = served.pausedAt !== null
+      }
       const counted = (recorded: Recorded, versionsCount: number): Recorded => {
         if (recorded === 'recorded') created.inc(versionsCount)
         return recorded
@@ -69,7 +78,12 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
         }
         return settled
       }
-      return { ...store, pages: { ...pages, record, change }, versions: { ...versions, settle } }
+      return {
+        ...store,
+        pages: { ...pages, record, change },
+        versions: { ...versions, settle },
+        erasures: { ...erasures, markServed },
+      }
     },
     timedNamer: (namer: Namer): Namer => timed(namer, naming),
     namingFailed: (): void => failures.inc(),

@@ -1,4 +1,5 @@
 import type { ClaimedErasure, Erasures, ErasureWant, StoredErasure } from '../../core/ports/erasures.ts'
+import type { Served } from '../../core/ports/world.ts'
 import { COLUMNS, ERASURE_SHOWN, newErasureRow } from '../rows.ts'
 import { timelineOf } from '../timeline-key.ts'
 import { slicesByTenant } from './by-tenant.ts'
@@ -165,6 +166,13 @@ export const postgresErasures = (
       )
       select (select count(*)::int from blocks) as blocks, (select count(*)::int from old) as logs`
     return row !== undefined && Math.max(row.blocks, row.logs) === max
+  },
+
+  lastServed: async () => (await query()<Served>`select served_at, paused_at from served`)[0] ?? null,
+  markServed: async ({ servedAt, pausedAt }) => {
+    await query()`
+      insert into served (id, served_at, paused_at) values (1, ${servedAt}, ${pausedAt})
+      on conflict (id) do update set served_at = excluded.served_at, paused_at = excluded.paused_at`
   },
 })
 

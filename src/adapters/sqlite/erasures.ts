@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ClaimedErasure, Erasures, StoredErasure } from '../../core/ports/erasures.ts'
+import type { Served } from '../../core/ports/world.ts'
 import { SLICE_BYTES_MAX } from '../../core/slices.ts'
 import { COLUMNS, ERASURE_SHOWN, newErasureRow } from '../rows.ts'
 import { timelineOf } from '../timeline-key.ts'
@@ -69,6 +70,9 @@ const END_BLOCKS = `
     where tenant_id = :tenantId and blocked_until <= :now and not exists (
       select 1 from erasures e where e.tenant_id = :tenantId and e.email_hash = p.email_hash)
     limit :max)`
+const MARK_SERVED = `
+  insert into served values (1, :servedAt, :pausedAt)
+  on conflict do update set served_at = excluded.served_at, paused_at = excluded.paused_at`
 const WAITING = "erasures where status = 'processing' order by tenant_id, claimable_at"
 
 /** Calls `erased` after a person was erased. */
@@ -131,6 +135,9 @@ export const sqliteErasures = (
       const logs = deleteFirst(database, LOGS_BEFORE, { ...want, limit: want.max })
       return removeSome(database, want.tenantId) || blocks === want.max || logs > 0
     }),
+
+  lastServed: async () => database.get<Served>('select served_at, paused_at from served', {}),
+  markServed: (served) => database.write(() => void database.run(MARK_SERVED, served)),
 })
 
 /** The first of these logs, as many as fill a slice: what is deleted is overwritten, and callers wait meanwhile. */

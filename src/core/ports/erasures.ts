@@ -2,7 +2,7 @@ import type { Erasure } from '../../shapes/erasure.ts'
 import type { EventsOf } from './events.ts'
 import type { StoredLog } from './prospect-logs.ts'
 import type { ClaimWant } from './versions.ts'
-import type { Backlog, Recorded, SliceWant, Timestamp } from './world.ts'
+import type { Backlog, Recorded, Served, SliceWant, Timestamp } from './world.ts'
 
 /** An erasure as callers see it, and the hash of the email that is erased: null once it is completed. */
 export type StoredErasure = Readonly<Omit<Erasure, 'waitingFor'>> & {
@@ -80,4 +80,7 @@ export type Erasures = {
     readonly beforeLogId: string | null
     readonly max: number
   }): Promise<boolean>
+  /** What `markServed` saved last, in any process on the database. */
+  lastServed(): Promise<Served | null>
+  markServed(served: Served): Promise<void>
 }

@@ -32,3 +32,5 @@ export type SliceWant = {
 export type LookedAt<Row> = { readonly rows: readonly Row[]; readonly resume: string | null }
 /** How much waits, up to a bound, and when the oldest of what was counted was created. */
 export type Backlog = { readonly count: number; readonly oldest: Timestamp | null }
+/** When the database was last served, and since when nothing that has expired is deleted, if it is so. */
+export type Served = { readonly servedAt: Timestamp; readonly pausedAt: Timestamp | null }

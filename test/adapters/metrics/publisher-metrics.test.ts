@@ -180,3 +180,13 @@ t.test('whether the database can be used is known without traffic, even if it ha
   const values = (await Promise.all(scrapes)).map((text) => scrapeOf(text).value(READY))
   t.strictSame(values, [1, 0, 0])
 })
+
+t.test('a pause of deleting shows until a round that deletes', async (t) => {
+  const metrics = createMetrics()
+  const { erasures } = metrics.measured(memoryStore())
+  for (const pausedAt of [null, at(1), null]) {
+    await erasures.markServed({ servedAt: at(0), pausedAt })
+    const { value } = scrapeOf(await metrics.text())
+    t.equal(value('prospect_pages_retention_paused'), pausedAt === null ? 0 : 1)
+  }
+})

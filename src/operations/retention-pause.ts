@@ -1,0 +1,18 @@
+import type { Served } from '../core/ports/world.ts'
+import { servedNow } from '../core/served-now.ts'
+import { isoTime } from '../core/times.ts'
+import { type Check, failed, passed } from './check.ts'
+
+/** From either kind of database. */
+export const SELECT_SERVED = 'select served_at as "servedAt", paused_at as "pausedAt" from served'
+const REMEDY = 'check the clock; if the service was off that long, there is nothing to do'
+
+/** Whether a server with this clock would delete what has expired. */
+export const retentionPause = (rows: readonly object[], nowMs: number): Check => {
+  const [served] = rows as readonly Served[]
+  if (served === undefined || servedNow(served, nowMs).pausedAt === null)
+    return passed('retention', 'what has expired is deleted')
+  const [now, then] = [nowMs, Date.parse(served.servedAt)].map(isoTime)
+  const detail = `nothing is deleted for a day: the clock is at ${now}, but the database was last served at ${then}`
+  return failed('retention', detail, REMEDY)
+}
