@@ -4,7 +4,7 @@ import { untilRecorded } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
 import { manyOf } from './outcome.ts'
 import type { Needs } from './ports/store.ts'
-import type { EndpointWant, ShownDelivery } from './ports/webhooks.ts'
+import type { EndpointWant, ShownDelivery, StoredEndpoint } from './ports/webhooks.ts'
 import { shareLoop } from './share-loop.ts'
 import { ROWS_LOOKED_AT_MAX, slicesOf } from './slices.ts'
 import { idsSince, isoTime } from './times.ts'
@@ -13,9 +13,9 @@ import { existingEndpoint, secretsOf, type WebhookTools } from './webhook-endpoi
 
 /** Events that one write replays. */
 const REPLAYED_AT_ONCE = 500
-/** Tests of one tenant, and of all, in flight: each is a request that takes as long as its receiver does. */
-const TESTS_MAX = 4
-const ALL_TESTS_MAX = 32
+/** Requests that take long, in flight: of one tenant, and of all. */
+const LONG_MAX = 4
+const ALL_LONG_MAX = 32
 
 type Deps = Needs<'webhooks'>
 type TestDeps = Deps & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'send'> }
@@ -49,11 +49,12 @@ export const retryDelivery =
 
 /**
  * Delivers the events since a time or after an event again, as many as one request may look at.
- * Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `invalid_request`: neither or both.
+ * Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `invalid_request`: neither or both, and `rate_limited`
+ * while too many replays of the tenant, or of all tenants, are in flight.
  */
-export const replayDeliveries =
-  ({ store, clock }: Deps) =>
-  async ({ since, cursor, onlyUndelivered, ...endpoint }: EndpointWant & Replay): Promise<ReplayResult> => {
+export const replayDeliveries = ({ store, clock }: Deps) => {
+  const limited = limitLong('replays')
+  return async ({ since, cursor, onlyUndelivered, ...endpoint }: EndpointWant & Replay) => {
     if ((since === undefined) === (cursor === undefined)) refuse('invalid_request', TWO_STARTS, START)
     const afterEventId = cursor ?? idsSince('event', since ?? '')
     const { tenantId, webhookEndpointId, status } = await existingEndpoint(store, endpoint)
@@ -68,8 +69,26 @@ export const replayDeliveries =
         return { deliveries, nextCursor: found.lastEventId }
       return replay(deliveries, found.lastEventId, left - REPLAYED_AT_ONCE)
     }
-    return replay(0, afterEventId, ROWS_LOOKED_AT_MAX)
+    return limited(tenantId, () => replay(0, afterEventId, ROWS_LOOKED_AT_MAX))
   }
+}
+
+/** Runs what takes long, and refuses `rate_limited` while too much of it is in flight. */
+const limitLong = (what: 'replays' | 'tests') => {
+  const inFlight: string[] = []
+  return async <Answer>(tenantId: string, work: () => Promise<Answer>): Promise<Answer> => {
+    if (inFlight.filter((other) => other === tenantId).length >= LONG_MAX)
+      refuse('rate_limited', `This tenant has ${LONG_MAX} ${what} in flight.`, { retryAfterS: 5 })
+    if (inFlight.length >= ALL_LONG_MAX)
+      refuse('rate_limited', `Too many ${what} are in flight. Try again later.`, { retryAfterS: 5 })
+    inFlight.push(tenantId)
+    try {
+      return await work()
+    } finally {
+      inFlight.splice(inFlight.indexOf(tenantId), 1)
+    }
+  }
+}
 const TWO_STARTS = 'A replay starts either at a time or at a cursor.'
 const START = {
   errors: [{ detail: 'is required without a cursor, and must not be given with one', pointer: '/since' }],
@@ -81,28 +100,22 @@ const refuseDisabled = () => refuse('webhook_endpoint_disabled', 'Enable the end
  * Refuses `webhook_endpoint_not_found`, and `rate_limited` while too many tests of the tenant, or of all tenants, are in flight.
  */
 export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps) => {
-  const inFlight: string[] = []
-  return async (want: EndpointWant): Promise<WebhookTest> => {
-    const endpoint = await existingEndpoint(store, want)
-    const { tenantId, webhookEndpointId, url } = endpoint
-    if (inFlight.filter((other) => other === tenantId).length >= TESTS_MAX)
-      refuse('rate_limited', `This tenant has ${TESTS_MAX} tests in flight.`, { retryAfterS: 5 })
-    if (inFlight.length >= ALL_TESTS_MAX)
-      refuse('rate_limited', 'Too many tests are in flight. Try again later.', { retryAfterS: 5 })
-    inFlight.push(tenantId)
+  const limited = limitLong('tests')
+  const send = async (endpoint: StoredEndpoint): Promise<WebhookTest> => {
+    const { webhookEndpointId, url } = endpoint
     const now = clock()
     const event = { type: 'webhook_endpoint.test', timestamp: isoTime(now), data: { webhookEndpointId } }
     const began = performance.now()
-    try {
-      const secrets = secretsOf(endpoint, now, webhooks.secrets.open)
-      if (secrets === null) return { delivered: false, statusCode: null, durationMs: 0, error: UNSIGNED }
-      const webhook = { url, secrets, eventId: newId('event'), body: writeJson(event) }
-      const { status, error } = await webhooks.send(webhook, AbortSignal.any([]), false)
-      const durationMs = Math.round(performance.now() - began)
-      return { delivered: error === null, statusCode: status, durationMs, error }
-    } finally {
-      inFlight.splice(inFlight.indexOf(tenantId), 1)
-    }
+    const secrets = secretsOf(endpoint, now, webhooks.secrets.open)
+    if (secrets === null) return { delivered: false, statusCode: null, durationMs: 0, error: UNSIGNED }
+    const webhook = { url, secrets, eventId: newId('event'), body: writeJson(event) }
+    const { status, error } = await webhooks.send(webhook, AbortSignal.any([]), false)
+    const durationMs = Math.round(performance.now() - began)
+    return { delivered: error === null, statusCode: status, durationMs, error }
+  }
+  return async (want: EndpointWant): Promise<WebhookTest> => {
+    const endpoint = await existingEndpoint(store, want)
+    return limited(endpoint.tenantId, () => send(endpoint))
   }
 }
 

@@ -18,7 +18,7 @@ import { getWebhookEndpoint } from './webhook-endpoints.ts'
 /** Of the JSON of the data of one event. */
 const DATA_BYTES_MAX = 20_480
 /** Page groups that are read at a time: each may have 4 MiB. */
-const GROUPS_MAX = 8
+const GROUPS_MAX = 4
 
 /** Pages are read most often, and this takes half the time of `JSON.stringify`. */
 const keyOfPage = ({ tenantId, pageGroupId, pageId }: PageWant) => keyOf(tenantId, pageGroupId, pageId)

@@ -30,7 +30,7 @@ export const bodyOf = (
       const take = (chunk: Buffer) => {
         bytes += chunk.length
         chunks.push(chunk)
-        if (bytes <= bytesMax) return
+        if (bytes <= bytesMax) return readInTurns(req)
         req.off('data', take).pause()
         reject(tooLarge(bytesMax))
       }
@@ -52,11 +52,23 @@ export const bodyOf = (
     /** Drops what has arrived and what still comes. Closing on a sender that still sends would cost it the answer. */
     discard: async () => {
       chunks = []
-      req.removeAllListeners('data').resume()
+      req
+        .removeAllListeners('data')
+        .on('data', () => readInTurns(req))
+        .resume()
       if (!req.closed)
         await once(req, 'close', { signal: AbortSignal.timeout(DISCARD_MS_MAX) }).catch(() => {})
     },
   }
+}
+
+/**
+ * Goes on with a body in the next turn of the event loop. A turn would read up to 2 MiB of each connection, and keep the
+ * others waiting that long.
+ */
+const readInTurns = (req: IncomingMessage): void => {
+  req.pause()
+  setImmediate(() => req.resume())
 }
 
 /**

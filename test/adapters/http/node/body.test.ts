@@ -14,6 +14,7 @@ t.test('a body that is discarded while it is read keeps nothing of what has arri
   const req = Object.assign(new EventEmitter(), {
     headers: { 'content-length': '200000' },
     resume: () => {},
+    pause: () => {},
   }) as unknown as IncomingMessage
   const body = bodyOf(req, { bodyBytesMax: 1_000_000, batchBytesMax: 1_000_000 }, () => malformed('never'))
   const read = body?.read(1_000_000)
