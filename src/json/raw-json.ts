@@ -89,7 +89,8 @@ const skipBlanks = (text: string, from: number): number => {
   return at
 }
 
-const endOfString = (text: string, begin: number): number => {
+/** Where the text that begins here ends; the end of all if it does not. */
+export const endOfString = (text: string, begin: number): number => {
   for (let quote = text.indexOf('"', begin + 1); quote > 0; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0
     while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++

@@ -11,6 +11,10 @@ export type RawJson = { readonly rawJson: string }
 const AS_SENT: RawJson = { rawJson: '' }
 const asSent = (): RawJson => AS_SENT
 
+/** Whether only the text of a member is kept, or nothing of it. */
+export const isKept = (output: unknown, name: string): boolean =>
+  [AS_SENT, undefined].includes((output as Record<string, RawJson> | undefined)?.[name])
+
 /** What a shape made of a JSON object, with the text of each member that is kept as text. */
 export const withTexts = <Output>(output: Output, members: ReadonlyMap<string, RawJson>): Output => {
   for (const name in output) if (output[name] === AS_SENT) output[name] = members.get(name) as never

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { isJson } from '../../src/json/is-json.ts'
 import { membersOf, NESTING_MAX, splitAt } from '../../src/json/raw-json.ts'
 
 const textsOf = (text: string) =>
@@ -115,4 +116,30 @@ t.test('a text is well-formed if and only if its two parts are', async (t) => {
   })
   t.ok(texts.some(isJson))
   t.strictSame(differ, [])
+})
+
+t.test('a text is JSON if and only if JSON.parse takes it', async (t) => {
+  const parses = (text: string) => {
+    try {
+      JSON.parse(text)
+      return true
+    } catch {
+      return false
+    }
+  }
+  const whole = String.raw`{ "b" : "\\\u00e9\n]", "":[-1.5e+3 ,{"c":[{}, [],0 ]},true],"d":{"a":null, "e":false}}`
+  const texts = [
+    whole,
+    ...['1', '"x"', ' null ', '[]', '01', '1.', '.5', '-', '+1', 'nul', '"', '"\t"', '"\\x"', '', ' '],
+  ]
+  for (let i = 0; i <= whole.length; i++) {
+    texts.push(whole.slice(0, i), whole.slice(i), whole.slice(0, i) + whole.slice(i + 1))
+    for (const char of '",:[]{}01.e-\\\u000b\u0001 tx\u00a0')
+      texts.push(whole.slice(0, i) + char + whole.slice(i))
+  }
+  t.strictSame(
+    texts.filter((text) => isJson(text) !== parses(text)),
+    [],
+  )
+  t.ok(texts.filter(parses).length > 50)
 })

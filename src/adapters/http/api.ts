@@ -82,7 +82,7 @@ export const createApi = (deps: Deps): Api => {
     requireScope(caller, route.scope)
     const place = admission.arrive(tenantId)
     try {
-      const bytes = route.body && (await readBody(request, route, place))
+      let bytes = route.body && (await readBody(request, route, place))
       const turn = admission.turn(place)
       if (turn !== undefined) await turn
       const busyBefore = shareLoop(tenantId)
@@ -94,6 +94,8 @@ export const createApi = (deps: Deps): Api => {
         query,
         bytes,
       })
+      // The text is enough from here on.
+      bytes = undefined
       const answer = await route.run(useCases, checked, {
         itemBytesMax: request.body?.bytesMax ?? 0,
         count: (moreItems) => rateLimit(caller, headers, moreItems),

@@ -3,9 +3,10 @@ import * as v from 'valibot'
 import { type Fault, refuse } from '../../core/failures.ts'
 import type { NewActivity } from '../../core/new-log.ts'
 import { orNull } from '../../core/or-null.ts'
+import { isJson } from '../../json/is-json.ts'
 import { membersOf, NESTING_MAX, splitAt } from '../../json/raw-json.ts'
 import { checkShape } from '../../shapes/check.ts'
-import { withTexts } from '../../shapes/json.ts'
+import { isKept, type RawJson, withTexts } from '../../shapes/json.ts'
 import { ITEMS_MAX, idempotencyKey, NewProspectLog } from '../../shapes/prospect-log.ts'
 import { revisionsIn } from './entity-tags.ts'
 import { type ApiRequest, headerOf, percentDecoded, tooLarge } from './requests.ts'
@@ -121,11 +122,27 @@ const parseBatch = (shape: v.GenericSchema, text: string, { body }: ApiRequest) 
 }
 
 const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: string) => {
-  const value = parseJson(text)
+  const isLong = text.length > LONG_TEXT && /^\s*\{/.test(text) && isJson(text)
+  const whole = isLong ? undefined : parseJson(text)
   const { members, depth } = membersOf(text)
   refuseDeep(depth)
-  const { output, faults } = checkShape(shape, value)
+  const short = isLong ? checkShape(shape, JSON.parse(withoutContents(members))) : undefined
+  // Of what is kept as text nothing but its kind is checked.
+  const isEnough =
+    short && [...members].every(([name, value]) => !isEmptied(value) || isKept(short.output, name))
+  const { output, faults } = isEnough ? short : checkShape(shape, whole ?? parseJson(text))
   return { body: faults.length === 0 ? withTexts(output, members) : output, faults }
+}
+/** Parsing such a text can take many milliseconds, if it has many small values. */
+const LONG_TEXT = 65_536
+const isEmptied = ({ rawJson }: RawJson) => rawJson.length > LONG_TEXT && /^[[{]/.test(rawJson)
+/** An object with these members, of which the long objects and arrays are empty. */
+const withoutContents = (members: ReadonlyMap<string, RawJson>): string => {
+  const texts = [...members].map(([name, value]) => {
+    const kept = isEmptied(value) ? (value.rawJson.startsWith('{') ? '{}' : '[]') : value.rawJson
+    return `${JSON.stringify(name)}:${kept}`
+  })
+  return `{${texts}}`
 }
 
 /** One activity, from a text that is the body of a request, an item of a batch or a line. Refuses as `parseRequest`. */

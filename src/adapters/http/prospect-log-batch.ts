@@ -1,5 +1,6 @@
 import { inOrder } from '../../core/in-order.ts'
 import { eachInTurn } from '../../core/share-loop.ts'
+import { isJson } from '../../json/is-json.ts'
 import type { ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
 import { memoized } from '../memoized.ts'
 import { parseActivity, parseJson } from './parse-request.ts'
@@ -20,7 +21,7 @@ export const logBatch: Run<unknown, Batch> = async (
   const isTooLarge = (text: string) => Buffer.byteLength(text) > steps.itemBytesMax
   // Before anything is stored, the rest of the body is checked to be JSON.
   const items = texts.map((text) => ({ tenantId, text }))
-  await eachInTurn(items, ({ text }, i) => isTooLarge(text) || parseJson(text, `Item ${i}`))
+  await eachInTurn(items, ({ text }, i) => isTooLarge(text) || isJson(text) || parseJson(text, `Item ${i}`))
   const prepare = (text: string) => {
     if (isTooLarge(text)) throw tooLarge(steps.itemBytesMax)
     return { ...parseActivity(text), tenantId, apiKeyId }
