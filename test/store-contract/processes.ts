@@ -1,12 +1,15 @@
-import type { Clock, NewId, Store } from 'prospect-pages'
+import type { Clock, NewId, RememberedProspects, Store } from 'prospect-pages'
 import type { Core, Subject } from './contract.ts'
 import { stoppedClock } from './setting.ts'
 
 type World = { readonly store: Store; readonly clock: Clock; readonly newId: NewId }
 
-/** Logs with a memory of three prospects: activities of those first, without a look-up. */
-const logWithMemory = (core: Core, world: World): ReturnType<Core['logProspectActivities']> => {
-  const remembered = core.rememberProspects(3, () => 0)
+/** Logs activities of remembered prospects first, without a look-up. */
+const logWithMemory = (
+  core: Core,
+  world: World,
+  remembered: RememberedProspects,
+): ReturnType<Core['logProspectActivities']> => {
   const logAll = core.logProspectActivities({ ...world, remembered })
   return async (inputs) => {
     const located = inputs.map((input) => ({ ...input, rememberedId: remembered.find(input) }))
@@ -17,11 +20,16 @@ const logWithMemory = (core: Core, world: World): ReturnType<Core['logProspectAc
 }
 
 /** The operations over a store, gathering calls that arrive together as the service does. */
-export const operationsOver = (core: Core, world: World, listsInFlightMax: number) => {
+export const operationsOver = (
+  core: Core,
+  world: World,
+  listsInFlightMax: number,
+  remembered = core.rememberProspects(3, () => 0),
+) => {
   const writes = { listLengthMax: 200, listsInFlightMax }
   const reads = { ...writes, dedupeKey: JSON.stringify }
   return {
-    logProspectActivity: core.gather(logWithMemory(core, world), writes),
+    logProspectActivity: core.gather(logWithMemory(core, world, remembered), writes),
     createPageWithVersion: core.gather(core.createPagesWithVersion(world), writes),
     listPageGroups: core.gather(core.listPageGroups(world), reads),
     listPages: core.gather(core.listPages(world), reads),

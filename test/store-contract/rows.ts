@@ -24,10 +24,14 @@ export const sha256 = (text: string): string => hash('sha256', text, 'base64url'
 export const at = (ms: number): string => new Date(START_MS + ms).toISOString()
 
 /** The id of something that was made just before this time. */
-export const idBefore = (prefix: IdPrefix, ms: number): string => {
-  const time = Array.from({ length: 10 }, (_, i) => (ms - 1) / 32 ** (9 - i)).map((n) => Math.floor(n) % 32)
+export const idBefore = (prefix: IdPrefix, ms: number): string =>
+  idAt(prefix, ms - 1, countOf(newId('brand')))
+
+/** The id of something that was made then. `rest`: 16 characters. */
+export const idAt = (prefix: IdPrefix, ms: number, rest: string): string => {
+  const time = Array.from({ length: 10 }, (_, i) => ms / 32 ** (9 - i)).map((n) => Math.floor(n) % 32)
   const digits = time.map((n) => '0123456789abcdefghjkmnpqrstvwxyz'.charAt(n)).join('')
-  return `${prefix}_${digits}${countOf(newId('brand'))}`
+  return `${prefix}_${digits}${rest}`
 }
 const countOf = (id: string): string => id.slice(-16)
 

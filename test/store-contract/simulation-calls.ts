@@ -1,0 +1,200 @@
+import type {
+  ClaimedEndpoint,
+  ClaimedVersion,
+  EndpointWant,
+  PageWant,
+  ProspectLogWant,
+  ProspectWant,
+  StoredApiKey,
+  StoredEvent,
+  VersionWant,
+} from 'prospect-pages'
+import type { Random } from './random.ts'
+import { idOf } from './setting.ts'
+import type { World } from './simulation-world.ts'
+
+const CALLS_MAX = 20
+/** Of changes by hand. They are made one after the other: at once they would overtake each other by chance. */
+const CHANGES_MAX = 8
+/** Most changes are made of the newest groups and pages, so that many are made of one. */
+export const RECENT = 8
+
+/** What the calls so far have taught, to be said again or to be mixed up. */
+export type Seen = {
+  readonly tenants: string[]
+  readonly prospects: ProspectWant[]
+  readonly logs: (ProspectLogWant & ProspectWant)[]
+  readonly erasures: { tenantId: string; erasureId: string }[]
+  readonly groups: Parent[]
+  readonly pages: PageWant[]
+  readonly versions: VersionWant[]
+  readonly events: StoredEvent[]
+  /** The first of them stay enabled, so that no event of their tenants is missing. */
+  readonly endpoints: EndpointWant[]
+  readonly keys: StoredApiKey[]
+  /** Claims of workers that died. */
+  readonly versionsClaimed: ClaimedVersion[]
+  readonly endpointsClaimed: ClaimedEndpoint[]
+  /** Requests that can be sent once more. */
+  readonly inputs: Map<string, object[]>
+  /** Lists that go on, with their cursors. */
+  readonly cursors: Map<string, object[]>
+}
+export type Parent = { tenantId: string; pageGroupId: string }
+
+export type Step = {
+  readonly name: string
+  readonly run: (world: World) => Promise<readonly unknown[]>
+  readonly learn?: (answers: readonly unknown[]) => void
+}
+export type MakeStep = (chance: Random, seen: Seen) => Step
+
+export const KEYS = ['1', '2', '3', 'key', 'Key', 'key ', 'NULL', '"\\{,}']
+
+export const PAYLOADS = [
+  '{}',
+  '{"a":1,"b":[1,2]}',
+  ' { "b" : [1.0,2e0], "a" : 10e-1 }',
+  '{"n":12345678901234567890}',
+  '{"n":12345678901234567891}',
+  '{"t":"\\u0000\\ud800","h":1e131071}',
+  '{"__proto__":{"x":1}}',
+  '{"deep":[[[[{}]]]]}',
+]
+
+export const maybe = <Value>(chance: Random, value: () => Value): Value | undefined =>
+  chance.onceIn(2) ? value() : undefined
+
+export const parentFrom = (chance: Random, { groups, tenants }: Seen): Parent => {
+  const group = chance.oneOf(chance.onceIn(2) ? groups : groups.slice(-RECENT))
+  return chance.onceIn(10) ? { ...group, tenantId: chance.oneOf(tenants) } : group
+}
+
+/** Something that was seen; now and then of another tenant, or what nobody has seen. */
+export const wantFrom = <Want extends { readonly tenantId: string }>(
+  chance: Random,
+  { tenants }: Seen,
+  wants: readonly Want[],
+  unknown: Want,
+): Want => {
+  const want = wants.length === 0 || chance.onceIn(10) ? unknown : chance.oneOf(wants)
+  return chance.onceIn(10) ? { ...want, tenantId: chance.oneOf(tenants) } : want
+}
+export const prospectFrom = (chance: Random, seen: Seen): ProspectWant =>
+  wantFrom(chance, seen, seen.prospects, {
+    tenantId: chance.oneOf(seen.tenants),
+    prospectId: idOf('prospect', chance.below(10_000)),
+  })
+
+/** A list that goes on where it ended; now and then by the cursor of another one. */
+export const cursorFrom = (chance: Random, { cursors }: Seen, name: string): { cursor?: string } => {
+  if (chance.onceIn(2)) return {}
+  const any = [...cursors.values()].flat()
+  if (any.length === 0 || chance.onceIn(20)) return { cursor: 'nonsense' }
+  if (chance.onceIn(20)) return { cursor: (chance.oneOf(any) as { cursor: string }).cursor }
+  return chance.oneOf(cursors.get(name) ?? any)
+}
+
+type Operations = World['calls']
+type Calls = <Name extends keyof Operations>(
+  name: string,
+  chance: Random,
+  useCase: Name,
+  seen: Seen,
+  make: () => Parameters<Operations[Name]>[0],
+) => Step
+
+/** Up to twenty calls of one use case at once, so that they share a list; now and then a call that was made before. */
+export const manyCalls: Calls = (name, chance, useCase, seen, make) =>
+  callsOf(name, useCase, seen, inputsFor(name, chance, [CALLS_MAX, 8], seen, make), (inputs, call) =>
+    Promise.all(inputs.map(call)),
+  )
+export const callsInTurn: Calls = (name, chance, useCase, seen, make) =>
+  callsOf(
+    name,
+    useCase,
+    seen,
+    inputsFor(name, chance, [CHANGES_MAX, 4], seen, make),
+    async (inputs, call) => {
+      const answers: unknown[] = []
+      for (const input of inputs) answers.push(await call(input))
+      return answers
+    },
+  )
+
+const inputsFor = (
+  name: string,
+  chance: Random,
+  [max, again]: readonly [number, number],
+  seen: Seen,
+  make: () => object,
+): object[] => {
+  const before = seen.inputs.get(name) ?? []
+  return chance.many(max, () => (before.length > 0 && chance.onceIn(again) ? chance.oneOf(before) : make()))
+}
+
+const callsOf = (
+  name: string,
+  useCase: keyof Operations,
+  seen: Seen,
+  inputs: readonly object[],
+  each: (inputs: readonly object[], call: (input: object) => Promise<unknown>) => Promise<unknown[]>,
+): Step => {
+  const before = seen.inputs.get(name) ?? []
+  return {
+    name,
+    run: ({ calls, refusal }) => {
+      const call = calls[useCase] as (input: unknown) => Promise<unknown>
+      return each(inputs, (input) => call(input).catch(refusal))
+    },
+    learn: (answers) => {
+      seen.inputs.set(name, [...before, ...inputs].slice(-200))
+      for (const [i, answer] of answers.entries())
+        remember(name, inputs[i] as object, Object(answer) as Learnable, seen)
+    },
+  }
+}
+
+export const outcomeOf = (answer: unknown): string => {
+  const { kind, bug, replayed } = Object(answer) as { kind?: string; bug?: string; replayed?: boolean }
+  if (bug !== undefined) throw new Error(bug)
+  return kind ?? (replayed ? 'replayed' : 'answered')
+}
+
+type Learnable = {
+  readonly receipt?: {
+    readonly prospectId: string
+    readonly prospectLogId: string
+    readonly createdProspect: boolean
+  }
+  readonly page?: PageWant & { readonly latestVersion?: { readonly versionId: string } }
+  readonly pageGroup?: Parent
+  readonly version?: VersionWant
+  readonly replayed?: boolean
+  readonly nextCursor?: string
+  readonly erasureId?: string
+  readonly webhookEndpointId?: string
+  readonly secret?: string
+}
+export const parentOf = ({ tenantId, pageGroupId }: Parent): Parent => ({ tenantId, pageGroupId })
+const pageOf = (page: PageWant): PageWant => ({ ...parentOf(page), pageId: page.pageId })
+
+const remember = (name: string, input: object, answer: Learnable, seen: Seen): void => {
+  const { receipt, page, pageGroup, version, replayed, nextCursor, erasureId, webhookEndpointId } = answer
+  const { tenantId } = input as { tenantId: string }
+  if (receipt && replayed === false) {
+    const { prospectId, prospectLogId, createdProspect } = receipt
+    if (createdProspect) seen.prospects.push({ tenantId, prospectId })
+    seen.logs.push({ tenantId, prospectId, prospectLogId })
+  }
+  if (page !== undefined && replayed === false) seen.pages.push(pageOf(page))
+  if (pageGroup !== undefined && replayed === false) seen.groups.push(parentOf(pageGroup))
+  if (version !== undefined && replayed === false)
+    seen.versions.push({ ...pageOf(version), versionId: version.versionId })
+  if (page?.latestVersion) seen.versions.push({ ...pageOf(page), versionId: page.latestVersion.versionId })
+  if (erasureId !== undefined) seen.erasures.push({ tenantId, erasureId })
+  if (webhookEndpointId !== undefined && answer.secret !== undefined)
+    seen.endpoints.push({ tenantId, webhookEndpointId })
+  if (typeof nextCursor === 'string')
+    seen.cursors.set(name, [...(seen.cursors.get(name) ?? []), { ...input, cursor: nextCursor }].slice(-50))
+}

@@ -1,0 +1,178 @@
+import type { ClaimedVersion, PageWant, Settlement, VersionWant } from 'prospect-pages'
+import type { Random } from './random.ts'
+import { AWKWARD_TEXTS } from './rows.ts'
+import { idOf } from './setting.ts'
+import {
+  callsInTurn,
+  cursorFrom,
+  KEYS,
+  type MakeStep,
+  manyCalls,
+  maybe,
+  PAYLOADS,
+  parentFrom,
+  parentOf,
+  RECENT,
+  type Seen,
+} from './simulation-calls.ts'
+
+const NAMES = ['Mine', '', ' ', ...AWKWARD_TEXTS]
+const CONTEXTS = ['fail', 'a fine day', ...AWKWARD_TEXTS]
+export const createPages: MakeStep = (chance, seen) =>
+  manyCalls('create pages', chance, 'createPageWithVersion', seen, () => ({
+    ...parentFrom(chance, seen),
+    customName: maybe(chance, () => chance.oneOf(NAMES)),
+    supplementaryContext: maybe(chance, () => chance.oneOf(CONTEXTS)),
+    content: maybe(chance, () => ({ rawJson: chance.oneOf(PAYLOADS) })),
+    idempotencyKey: chance.onceIn(3) ? `${chance.oneOf(KEYS)}${chance.below(4)}` : undefined,
+  }))
+
+export const listGroups: MakeStep = (chance, seen) =>
+  manyCalls('list page groups', chance, 'listPageGroups', seen, () => ({
+    tenantId: chance.oneOf(seen.tenants),
+    status: chance.oneOf([undefined, undefined, 'active', 'archived', 'deleted'] as const),
+    ...cursorFrom(chance, seen, 'list page groups'),
+    limit: 1 + chance.below(4),
+  }))
+
+export const listPages: MakeStep = (chance, seen) =>
+  manyCalls('list pages', chance, 'listPages', seen, () => ({
+    ...parentFrom(chance, seen),
+    ...cursorFrom(chance, seen, 'list pages'),
+    limit: 1 + chance.below(10),
+  }))
+
+export const readPages: MakeStep = (chance, seen) =>
+  manyCalls('read pages', chance, 'getPage', seen, () => {
+    if (seen.pages.length === 0 || chance.onceIn(8))
+      return { ...parentFrom(chance, seen), pageId: idOf('page', chance.below(10_000)) }
+    const page = chance.oneOf(seen.pages)
+    return chance.onceIn(8) ? { ...page, tenantId: chance.oneOf(seen.tenants) } : page
+  })
+
+export const createGroups: MakeStep = (chance, seen) =>
+  callsInTurn('create page groups', chance, 'createPageGroup', seen, () => ({
+    tenantId: chance.oneOf(seen.tenants),
+    name: chance.oneOf(AWKWARD_TEXTS),
+    title: chance.oneOf(AWKWARD_TEXTS),
+    status: chance.oneOf(['active', 'active', 'archived', 'deleted'] as const),
+    actions: { rawJson: `[${chance.oneOf(PAYLOADS)}]` },
+    idempotencyKey: keyFrom(chance),
+  }))
+
+export const readGroups: MakeStep = (chance, seen) =>
+  callsInTurn('read page groups', chance, 'getPageGroup', seen, () => parentFrom(chance, seen))
+
+export const updateGroups: MakeStep = (chance, seen) =>
+  callsInTurn('change page groups', chance, 'updatePageGroup', seen, () => ({
+    ...chance.oneOf(
+      chance.onceIn(4) ? seen.groups : [...seen.groups, ...seen.pages].slice(-RECENT).map(parentOf),
+    ),
+    ...ifRevision(chance),
+    status: chance.oneOf([
+      'active',
+      'active',
+      'active',
+      'archived',
+      'archived',
+      'archived',
+      'deleted',
+    ] as const),
+    title: chance.oneOf(AWKWARD_TEXTS),
+  }))
+
+const pageFrom = (chance: Random, seen: Seen): PageWant => {
+  if (seen.pages.length === 0 || chance.onceIn(10))
+    return { ...parentFrom(chance, seen), pageId: idOf('page', chance.below(10_000)) }
+  const page = chance.oneOf(seen.pages.slice(-RECENT))
+  return chance.onceIn(20) ? { ...page, tenantId: chance.oneOf(seen.tenants) } : page
+}
+const versionFrom = (chance: Random, seen: Seen): VersionWant => {
+  const version = chance.onceIn(10) ? undefined : seen.versions.at(-1 - chance.below(4 * RECENT))
+  return version ?? { ...pageFrom(chance, seen), versionId: idOf('pageversion', chance.below(10_000)) }
+}
+const ifRevision = (chance: Random): { ifRevision?: readonly number[] } =>
+  chance.onceIn(6) ? { ifRevision: [1, 2].map(() => 1 + chance.below(8)) } : {}
+const keyFrom = (chance: Random, keys = KEYS): string | undefined => maybe(chance, () => chance.oneOf(keys))
+
+export const renamePages: MakeStep = (chance, seen) =>
+  callsInTurn('rename pages', chance, 'updatePage', seen, () => ({
+    ...pageFrom(chance, seen),
+    ...ifRevision(chance),
+    customName: chance.oneOf([null, undefined, ...NAMES]),
+  }))
+
+export const deletePages: MakeStep = (chance, seen) =>
+  callsInTurn('delete pages', chance, 'deletePage', seen, () => ({
+    ...pageFrom(chance, seen),
+    ...ifRevision(chance),
+  }))
+
+export const createVersions: MakeStep = (chance, seen) =>
+  callsInTurn('create versions', chance, 'createVersion', seen, () => ({
+    ...pageFrom(chance, seen),
+    supplementaryContext: maybe(chance, () => chance.oneOf([null, ...CONTEXTS])),
+    content: maybe(chance, () => chance.oneOf([null, { rawJson: chance.oneOf(PAYLOADS) }])),
+    publish: chance.onceIn(2),
+    idempotencyKey: keyFrom(chance, KEYS.slice(0, 1)),
+  }))
+
+export const publishVersions: MakeStep = (chance, seen) =>
+  callsInTurn('publish versions', chance, 'publishVersion', seen, () => ({
+    ...versionFrom(chance, seen),
+    ...ifRevision(chance),
+  }))
+
+export const unpublishPages: MakeStep = (chance, seen) =>
+  callsInTurn('unpublish pages', chance, 'unpublishPage', seen, () => ({
+    ...pageFrom(chance, seen),
+    ...ifRevision(chance),
+  }))
+
+export const listVersions: MakeStep = (chance, seen) =>
+  manyCalls('list versions', chance, 'listVersions', seen, () => ({
+    ...pageFrom(chance, seen),
+    ...cursorFrom(chance, seen, 'list versions'),
+    limit: 1 + chance.below(3),
+  }))
+
+export const readVersions: MakeStep = (chance, seen) =>
+  manyCalls('read versions', chance, 'getVersion', seen, () => versionFrom(chance, seen))
+
+export const publish: MakeStep = () => ({
+  name: 'publish',
+  run: async ({ publish }) => [await publish()],
+})
+
+export const claimVersions: MakeStep = (_chance, seen) => ({
+  name: 'claim versions and die',
+  run: ({ claimVersions }) => claimVersions(),
+  learn: (claimed) => void seen.versionsClaimed.push(...(claimed as ClaimedVersion[])),
+})
+
+/** A publisher comes back late, when others may have claimed or published its version. */
+export const settleVersionsLate: MakeStep = (chance, seen) => {
+  const claimed = seen.versionsClaimed.at(-1 - chance.below(10))
+  const status = chance.oneOf(['ready', 'published', 'failed', 'processing'] as const)
+  const also = { reason: 'late', computedName: chance.oneOf([null, 'Late']), counts: chance.onceIn(2) }
+  return {
+    name: 'settle versions late',
+    run: async ({ store: { versions }, newId, now }) => {
+      if (claimed === undefined) return []
+      const { tenantId, pageGroupId, pageId, versionId, attempt } = claimed
+      const settlement: Settlement = {
+        pageId,
+        versionId,
+        attempt,
+        ...also,
+        at: now(),
+        claimableAt: now(),
+        status,
+      }
+      return versions.settle(tenantId, [settlement], () => ({
+        ...{ tenantId, eventId: newId('event'), type: 'page_version.failed', apiKeyId: null },
+        ...{ ids: { pageGroupId, pageId, versionId }, createdAt: now() },
+      }))
+    },
+  }
+}

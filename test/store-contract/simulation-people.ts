@@ -1,0 +1,191 @@
+import type { Random } from './random.ts'
+import { AWKWARD_TEXTS, someKey } from './rows.ts'
+import { idOf } from './setting.ts'
+import {
+  callsInTurn,
+  cursorFrom,
+  KEYS,
+  type MakeStep,
+  manyCalls,
+  maybe,
+  PAYLOADS,
+  prospectFrom,
+  type Seen,
+  wantFrom,
+} from './simulation-calls.ts'
+import { sortedBy } from './simulation-world.ts'
+
+const EMAILS = [
+  ...['a@x', ' A@X ', 'b@x', 'c@x', 'd@x', 'e@x', 'f@x', 'É@x', 'e\u0301@x', 'İ@x', 'ß@x', 'SS@x'],
+  ...['', '  ', 'null', 'N/A', '000', '--', 'anonymous', `${'long'.repeat(2_500)}@x`],
+  ...AWKWARD_TEXTS,
+]
+const NAMES = ['Ada', 'Grace', 'NULL', '\\']
+const TIMES = ['1970-01-01T00:00:00.000Z', '2026-01-01T23:00:00.000Z', '2999-12-31T23:59:59.999Z']
+const SOURCES = ['crm', 'shop', 'NULL', '😀']
+const TYPES = ['webhook', 'form', '"']
+
+const emailFrom = (chance: Random): string =>
+  chance.onceIn(3) ? `p${chance.below(300)}@x` : chance.oneOf(EMAILS)
+
+export const logActivities: MakeStep = (chance, seen) =>
+  manyCalls('log activities', chance, 'logProspectActivity', seen, () => ({
+    tenantId: chance.oneOf(seen.tenants),
+    source: chance.oneOf(SOURCES),
+    type: chance.oneOf(TYPES),
+    payload: { rawJson: chance.oneOf(PAYLOADS) },
+    email: chance.onceIn(3) ? undefined : emailFrom(chance),
+    name: maybe(chance, () => chance.oneOf(NAMES)),
+    // Few enough that some come again, for another request.
+    idempotencyKey: chance.onceIn(3) ? `${chance.oneOf(KEYS)}${chance.below(100)}` : undefined,
+    occurredAt: chance.onceIn(4) ? chance.oneOf(TIMES) : undefined,
+    ...(chance.onceIn(4) && prospectFrom(chance, seen)),
+  }))
+
+export const correctProspects: MakeStep = (chance, seen) =>
+  callsInTurn('correct prospects', chance, 'updateProspect', seen, () => ({
+    ...prospectFrom(chance, seen),
+    email: maybe(chance, () => (chance.onceIn(4) ? null : emailFrom(chance))),
+    name: maybe(chance, () => chance.oneOf([null, '', ...NAMES])),
+  }))
+
+export const readProspects: MakeStep = (chance, seen) =>
+  manyCalls('read prospects', chance, 'getProspect', seen, () => prospectFrom(chance, seen))
+
+export const listProspects: MakeStep = (chance, seen) =>
+  manyCalls('list prospects', chance, 'listProspects', seen, () => ({
+    tenantId: chance.oneOf(seen.tenants),
+    email: chance.onceIn(3) ? emailFrom(chance) : undefined,
+    ...cursorFrom(chance, seen, 'list prospects'),
+    limit: 1 + chance.below(10),
+  }))
+
+const filterFrom = (chance: Random) => ({
+  source: maybe(chance, () => chance.oneOf(SOURCES)),
+  type: chance.onceIn(4) ? chance.oneOf(TYPES) : undefined,
+  since: chance.onceIn(4) ? chance.oneOf(TIMES) : undefined,
+  until: chance.onceIn(4) ? chance.oneOf(TIMES) : undefined,
+})
+
+export const readLogs: MakeStep = (chance, seen) =>
+  manyCalls('read activities', chance, 'getProspectLog', seen, () =>
+    wantFrom(chance, seen, seen.logs, {
+      ...prospectFrom(chance, seen),
+      prospectLogId: idOf('prospectlog', chance.below(10_000)),
+    }),
+  )
+
+export const listLogs: MakeStep = (chance, seen) =>
+  manyCalls('list activities', chance, 'listProspectLogs', seen, () => ({
+    tenantId: chance.oneOf(seen.tenants),
+    ...filterFrom(chance),
+    idempotencyKey: chance.onceIn(4) ? `${chance.oneOf(KEYS)}${chance.below(100)}` : undefined,
+    ...cursorFrom(chance, seen, 'list activities'),
+    limit: 1 + chance.below(10),
+  }))
+
+export const listTimelines: MakeStep = (chance, seen) =>
+  manyCalls('list timelines', chance, 'listTimeline', seen, () => ({
+    ...prospectFrom(chance, seen),
+    ...filterFrom(chance),
+    ...cursorFrom(chance, seen, 'list timelines'),
+    limit: 1 + chance.below(3),
+  }))
+
+export const requestErasures: MakeStep = (chance, seen) =>
+  callsInTurn('request erasures', chance, 'eraseProspect', seen, () => ({
+    ...(chance.onceIn(2)
+      ? prospectFrom(chance, seen)
+      : { tenantId: chance.oneOf(seen.tenants), email: emailFrom(chance) }),
+    blockDays: chance.below(3),
+  }))
+
+const erasureFrom = (chance: Random, seen: Seen) =>
+  wantFrom(chance, seen, seen.erasures, {
+    tenantId: chance.oneOf(seen.tenants),
+    erasureId: idOf('erasure', chance.below(10_000)),
+  })
+
+export const readErasures: MakeStep = (chance, seen) =>
+  manyCalls('read erasures', chance, 'getErasure', seen, () => erasureFrom(chance, seen))
+
+export const unblockErasures: MakeStep = (chance, seen) =>
+  callsInTurn('unblock erasures', chance, 'unblockErasure', seen, () => erasureFrom(chance, seen))
+
+export const listErasures: MakeStep = (chance, seen) =>
+  manyCalls('list erasures', chance, 'listErasures', seen, () => ({
+    tenantId: chance.oneOf(seen.tenants),
+    ...cursorFrom(chance, seen, 'list erasures'),
+    limit: 1 + chance.below(10),
+  }))
+
+export const erase: MakeStep = () => ({ name: 'erase', run: async ({ erase }) => [await erase()] })
+
+export const claimErasures: MakeStep = () => ({
+  name: 'claim erasures and die',
+  run: ({ claimErasures }) => claimErasures(),
+})
+
+/** Logs, events and blocks. All events are read before, as each is to be seen once. */
+export const expire: MakeStep = (chance, seen) => {
+  const retentionDays = chance.oneOf([null, 1, 2])
+  return {
+    name: 'expire',
+    run: async ({ number, readFeeds, expire }) => {
+      await number(1e6)
+      return [await readFeeds(seen.tenants), await expire(retentionDays)]
+    },
+    learn: ([events]) => void seen.events.push(...(events as typeof seen.events)),
+  }
+}
+
+/** What an operator does at the command line, and what the metrics count. */
+export const operate: MakeStep = (chance, seen) => {
+  const tenantId = chance.onceIn(5) ? idOf('tenant', 999) : chance.oneOf(seen.tenants)
+  const name = maybe(chance, () => chance.oneOf(AWKWARD_TEXTS))
+  const retentionDays = maybe(chance, () => chance.oneOf([null, 0, 1, 2]))
+  const { pageGroupId } = chance.oneOf(seen.groups)
+  const afterId = seen.logs.at(-1 - chance.below(100))?.prospectLogId ?? ''
+  const afterTenantId = chance.oneOf(['', ...seen.tenants])
+  return {
+    name: 'operate',
+    run: async ({ store }) => [
+      await store.tenants.update(tenantId, {
+        ...(name !== undefined && { name }),
+        ...(retentionDays !== undefined && { retentionDays }),
+      }),
+      await store.tenants.list(afterTenantId, 2),
+      await store.tenants.brands(tenantId),
+      await store.pageGroups.tenantOf(pageGroupId),
+      await store.pageGroups.tenantOf(idOf('pagegroup', 999)),
+      await store.prospectLogs.listOldest({ tenantId, afterId, beforeId: '~', limit: 10 }),
+      await store.versions.backlog(1e6),
+      await store.erasures.backlog(1e6),
+      await store.webhooks.backlog(1e6),
+    ],
+  }
+}
+
+export const useKeys: MakeStep = (chance, seen) => {
+  const tenantId = chance.oneOf(seen.tenants)
+  const key = someKey(tenantId, { name: chance.oneOf([null, ...AWKWARD_TEXTS]) })
+  const known = chance.oneOf([key, ...seen.keys])
+  const keyHashes = ['unknown', key.keyHash, ...seen.keys.map(({ keyHash }) => keyHash).slice(-2)]
+  const isRevoked = chance.onceIn(2)
+  return {
+    name: 'use keys',
+    run: async ({ store: { apiKeys }, now }) => [
+      await apiKeys.isEmpty(),
+      await apiKeys.add({ ...key, createdAt: now() }),
+      await apiKeys.end(
+        known.apiKeyId,
+        isRevoked ? { revokedAt: now() } : { rotatedAt: now(), expiresAt: now(60_000) },
+      ),
+      await apiKeys.markUsed(known.apiKeyId, now()),
+      await apiKeys.find(known.apiKeyId),
+      sortedBy('apiKeyId', await apiKeys.findByHashes(keyHashes)),
+      await apiKeys.list(tenantId),
+    ],
+    learn: () => void seen.keys.push(key),
+  }
+}

@@ -1,0 +1,212 @@
+import type { ClaimedEndpoint, DeliveryResult, DueDelivery, EventType, StoredEndpoint } from 'prospect-pages'
+import type { Random } from './random.ts'
+import { AWKWARD_TEXTS, idAt, someEvent } from './rows.ts'
+import { idOf } from './setting.ts'
+import {
+  callsInTurn,
+  cursorFrom,
+  type MakeStep,
+  manyCalls,
+  maybe,
+  type Seen,
+  wantFrom,
+} from './simulation-calls.ts'
+import type { World } from './simulation-world.ts'
+
+const URLS = ['https://a.example', 'https://b.example']
+const TYPES = ['prospect.created', 'prospect.erased', 'page.created', 'page_version.published'] as const
+const typesFrom = (chance: Random): EventType[] | null =>
+  chance.onceIn(3) ? null : chance.many(2, () => chance.oneOf(TYPES))
+
+/** Endpoints that stay enabled: the first of the first two tenants. */
+const LASTING = 2
+const unknownEndpoint = (chance: Random, { tenants }: Seen) => ({
+  tenantId: chance.oneOf(tenants),
+  webhookEndpointId: idOf('webhookendpoint', chance.below(10_000)),
+})
+const endpointFrom = (chance: Random, seen: Seen) =>
+  wantFrom(chance, seen, seen.endpoints, unknownEndpoint(chance, seen))
+const changingFrom = (chance: Random, seen: Seen) =>
+  wantFrom(chance, seen, seen.endpoints.slice(LASTING), unknownEndpoint(chance, seen))
+
+/** One of the newest events of the tenant of a want, or what nobody has seen. */
+const withEvent = <Want extends { readonly tenantId: string }>(chance: Random, seen: Seen, want: Want) => {
+  const events = seen.events.slice(-200).filter(({ tenantId }) => tenantId === want.tenantId)
+  return { ...want, eventId: chance.oneOf([...events, someEvent(want.tenantId)]).eventId }
+}
+
+export const numberEvents: MakeStep = (chance) => {
+  const max = chance.oneOf([1, 10, 200])
+  return { name: 'number events', run: ({ number }) => number(max) }
+}
+
+export const readFeeds: MakeStep = (_chance, seen) => ({
+  name: 'read feeds',
+  run: ({ readFeeds }) => readFeeds(seen.tenants),
+  learn: (events) => void seen.events.push(...(events as typeof seen.events)),
+})
+
+export const listEvents: MakeStep = (chance, seen) =>
+  manyCalls('list events', chance, 'listEvents', seen, () => ({
+    tenantId: chance.oneOf(seen.tenants),
+    types: chance.onceIn(3) ? [chance.oneOf(TYPES)] : undefined,
+    ...cursorFrom(chance, seen, 'list events'),
+    limit: 1 + chance.below(10),
+  }))
+
+export const readEvents: MakeStep = (chance, seen) =>
+  manyCalls('read events', chance, 'getEvent', seen, () =>
+    withEvent(chance, seen, { tenantId: chance.oneOf(seen.tenants) }),
+  )
+
+export const createEndpoints: MakeStep = (chance, seen) =>
+  callsInTurn('create endpoints', chance, 'createWebhookEndpoint', seen, () => ({
+    tenantId: chance.oneOf(seen.tenants),
+    url: chance.oneOf(URLS),
+    types: typesFrom(chance),
+    description: chance.oneOf([null, ...AWKWARD_TEXTS]),
+  }))
+
+export const changeEndpoints: MakeStep = (chance, seen) =>
+  callsInTurn('change endpoints', chance, 'updateWebhookEndpoint', seen, () => ({
+    ...changingFrom(chance, seen),
+    status: chance.oneOf([undefined, 'enabled', 'disabled', 'disabled'] as const),
+    url: maybe(chance, () => chance.oneOf(URLS)),
+    types: maybe(chance, () => typesFrom(chance)),
+    description: maybe(chance, () => chance.oneOf(AWKWARD_TEXTS)),
+  }))
+
+export const deleteEndpoints: MakeStep = (chance, seen) =>
+  callsInTurn('delete endpoints', chance, 'deleteWebhookEndpoint', seen, () => changingFrom(chance, seen))
+
+export const rotateSecrets: MakeStep = (chance, seen) =>
+  callsInTurn('rotate secrets', chance, 'rotateWebhookSecret', seen, () => ({
+    ...changingFrom(chance, seen),
+    overlapHours: chance.below(3),
+  }))
+
+export const readEndpoints: MakeStep = (chance, seen) =>
+  manyCalls('read endpoints', chance, 'getWebhookEndpoint', seen, () => endpointFrom(chance, seen))
+
+export const listEndpoints: MakeStep = (chance, seen) =>
+  manyCalls('list endpoints', chance, 'listWebhookEndpoints', seen, () => ({
+    tenantId: chance.oneOf(seen.tenants),
+  }))
+
+export const listDeliveries: MakeStep = (chance, seen) =>
+  manyCalls('list deliveries', chance, 'listDeliveries', seen, () => ({
+    ...endpointFrom(chance, seen),
+    status: chance.oneOf([undefined, 'pending', 'delivered', 'failed'] as const),
+    ...cursorFrom(chance, seen, 'list deliveries'),
+    limit: 1 + chance.below(10),
+  }))
+
+export const retryDeliveries: MakeStep = (chance, seen) =>
+  callsInTurn('retry deliveries', chance, 'retryDelivery', seen, () =>
+    withEvent(chance, seen, endpointFrom(chance, seen)),
+  )
+
+export const replayDeliveries: MakeStep = (chance, seen) =>
+  callsInTurn('replay deliveries', chance, 'replayDeliveries', seen, () => {
+    const { eventId, ...endpoint } = withEvent(chance, seen, endpointFrom(chance, seen))
+    const start = chance.onceIn(4) ? { since: '2026-01-02T00:00:00.000Z' } : { cursor: eventId }
+    return { ...endpoint, ...start, onlyUndelivered: chance.onceIn(2) }
+  })
+
+/** Claims the endpoints that have work, and does it as a sender would. */
+export const deliver: MakeStep = (chance) => {
+  const luck = chance.below(1e6)
+  const isLast = chance.onceIn(2)
+  return {
+    name: 'deliver',
+    run: async (world) => {
+      const { webhooks } = world.store
+      const done: unknown[] = []
+      for (const endpoint of await world.claimEndpoints()) {
+        // What is due since the same time comes in any order.
+        const due = await webhooks.due({ ...endpoint, now: world.now(), max: 100_000 })
+        const sorted = due.toSorted((a, b) => (a.event.eventId < b.event.eventId ? -1 : 1))
+        done.push(endpoint, sorted)
+        if (endpoint.status === 'enabled') done.push(await settle(world, endpoint, sorted, luck))
+        else
+          do done.push(await webhooks.sweep(endpoint, 'swept', SWEEP_MAX, isLast))
+          while (done.at(-1) === true)
+      }
+      return done
+    },
+  }
+}
+const SWEEP_MAX = 20
+
+const settle = (
+  { store: { webhooks }, now }: World,
+  endpoint: ClaimedEndpoint,
+  due: readonly DueDelivery[],
+  luck: number,
+): Promise<boolean> => {
+  const results = due.map((delivery) => resultOf(delivery, luck, now))
+  const failures = results.some(({ status }) => status === 'delivered') ? 0 : endpoint.failures + 1
+  const failingSince = failures === 0 ? null : (endpoint.failingSince ?? now())
+  const claimableAt = luck % 3 === 0 ? null : now(luck % 2 === 0 ? 0 : 60_000)
+  return webhooks.settle(endpoint, results, { failures, failingSince, claimableAt, readAt: now() })
+}
+
+/** What becomes of an attempt: always the same of this event with this luck. */
+const resultOf = ({ event: { eventId }, attempts }: DueDelivery, luck: number, now: World['now']) => {
+  const which = (Number.parseInt(eventId.slice(-4), 16) + luck) % 4
+  const ended = { eventId, attempts: attempts + 1, nextAttemptAt: null, deliveredAt: null }
+  if (which === 0) return { ...ended, status: 'failed', lastStatus: 410, lastError: 'gone' } as const
+  const later: DeliveryResult = {
+    ...{ ...ended, status: 'pending', nextAttemptAt: now(which * 60_000) },
+    ...{ lastStatus: null, lastError: 'timeout' },
+  }
+  if (which === 1) return later
+  return { ...ended, status: 'delivered', deliveredAt: now(), lastStatus: 204, lastError: null } as const
+}
+
+/** A sender comes back late, when others may have claimed, changed or deleted its endpoint. */
+export const settleLate: MakeStep = (chance, seen) => {
+  const endpoint = seen.endpointsClaimed.at(-1 - chance.below(10))
+  const events = new Set(chance.many(5, () => seen.events.at(-1 - chance.below(100))))
+  const due = [...events].flatMap((event) => (event ? [{ event, attempts: chance.below(10) }] : []))
+  const luck = chance.below(1e6)
+  return {
+    name: 'settle deliveries late',
+    run: async (world) => (endpoint ? [await settle(world, endpoint, due, luck)] : []),
+  }
+}
+
+export const claimEndpoints: MakeStep = (_chance, seen) => ({
+  name: 'claim endpoints and die',
+  run: ({ claimEndpoints }) => claimEndpoints(),
+  learn: (claimed) => void seen.endpointsClaimed.push(...(claimed as ClaimedEndpoint[])),
+})
+
+/** As the service does to an endpoint that is gone: with an event, even if the tenant uses no events. */
+export const disableEndpoint: MakeStep = (chance, seen) => {
+  const want = changingFrom(chance, seen)
+  const isAfresh = chance.onceIn(4)
+  return {
+    name: 'disable endpoint',
+    run: async ({ store: { webhooks }, clock, now }) => {
+      const found = (await webhooks.list(want.tenantId)).find(
+        (endpoint) => endpoint.webhookEndpointId === want.webhookEndpointId,
+      )
+      if (found === undefined) return [null]
+      const disabled: StoredEndpoint = {
+        ...{ ...found, status: 'disabled', disabledReason: 'gone' },
+        updatedAt: [now(), new Date(Date.parse(found.updatedAt) + 1).toISOString()].sort()[1] as string,
+      }
+      const event = someEvent(found.tenantId, {
+        eventId: idAt('event', clock(), '0'.repeat(16)),
+        type: 'webhook_endpoint.disabled',
+        ids: { webhookEndpointId: found.webhookEndpointId },
+        createdAt: now(),
+      })
+      return [
+        await webhooks.change(disabled, found.updatedAt, { isAfresh, event }),
+        await webhooks.change(disabled, found.updatedAt, { isAfresh, event }),
+      ]
+    },
+  }
+}

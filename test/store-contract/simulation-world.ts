@@ -1,0 +1,236 @@
+import { hash } from 'node:crypto'
+import type { NewEvent, NewId, Served, Store, StoredEvent } from 'prospect-pages'
+import { same } from './assertions.ts'
+import type { Core } from './contract.ts'
+import { operationsOver } from './processes.ts'
+import { idAt, only, someClaim } from './rows.ts'
+import { stoppedClock } from './setting.ts'
+import { VERBS } from './verbs.ts'
+
+/** As often a version is given to a namer. */
+const ATTEMPTS_MAX = 5
+const READS = { listLengthMax: 200, listsInFlightMax: 1, dedupeKey: JSON.stringify }
+/** Longer than a prospect is remembered. */
+const SETTLE_MS = 90_000
+/** What is promised of a claimed erasure: a store may answer more. */
+const CLAIMED = [
+  ...(['tenantId', 'erasureId', 'prospectId', 'emailHash', 'blockId', 'requestedAt'] as const),
+  ...(['status', 'completedAt', 'logsErased', 'pass', 'position', 'attempt'] as const),
+]
+/** Longer than any store rests between two rewrites. */
+const REWRITE_REST_MS = 11 * 60_000
+const NEVER = new AbortController().signal
+
+/** A store with the use cases over it, and with a clock and ids of its own. */
+export type World = ReturnType<typeof worldOf>
+
+export const worldOf = (core: Core, opened: Store) => {
+  // A cluster may save such a list as a whole or not at all, and what is decided again gets other ids.
+  const recordLogs: Store['activities']['recordLogs'] = async (logs, eventOf) => {
+    const added = [...(await opened.activities.recordLogs(logs, eventOf))]
+    for (const log of logs.filter(({ prospectLogId }) => !added.includes(prospectLogId)))
+      added.push(...(await opened.activities.recordLogs([log], eventOf)))
+    return added
+  }
+  const clock = stoppedClock()
+  // Some stores need no rewrite, and one rewrite serves all that wait: so all of them are made to wait for the same one.
+  let [mayRewrite, isWaiting] = [false, false]
+  const rewrite: Store['erasures']['rewrite'] = async (now) => {
+    const isAllowed = mayRewrite
+    mayRewrite = false
+    isWaiting ||= !isAllowed
+    return isAllowed && opened.erasures.rewrite(now)
+  }
+  const verbsCalled = new Set<string>()
+  const alike = {
+    ...opened,
+    activities: { ...opened.activities, recordLogs },
+    erasures: { ...opened.erasures, rewrite },
+  }
+  const store = observed(alike, verbsCalled, clock)
+  let ids = 0
+  const newId: NewId = (prefix) => {
+    // Events are named by what they are about.
+    if (prefix !== 'event') ids += 1
+    return idAt(prefix, clock(), ids.toString(36).padStart(16, '0'))
+  }
+  const world = { store, clock, newId }
+  const now = (inMs = 0) => new Date(clock() + inMs).toISOString()
+  const claimWant = () => someClaim({ now: now(), until: now(60_000), max: 100_000 })
+  const remembered = core.rememberProspects(10, clock)
+  const readers = core.eventReaders(world, () => READS)
+  const dataOf = core.eventData(readers)
+  let secrets = 0
+  const sealed = {
+    issue: () => ({ secret: `whsec_${++secrets}`, sealed: `sealed_${secrets}` }),
+    open: (text: string) => text,
+  }
+  const withWebhooks = { ...world, webhooks: { secrets: sealed, checkUrl: () => null } }
+  const eraser = core.eraseProspects({ ...world, settleMs: SETTLE_MS })
+  const publish = publisherOf(core, world)
+  const lastRead = new Map<string, number>()
+  return {
+    ...world,
+    now,
+    verbsCalled,
+    calls: {
+      ...operationsOver(core, world, 1, remembered),
+      getProspect: readers.getProspect,
+      updateProspect: core.updateProspect({ ...world, remembered }),
+      listProspects: core.gather(core.listProspects(world), READS),
+      getProspectLog: readers.getProspectLog,
+      listProspectLogs: core.gather(core.listProspectLogs(world), READS),
+      listTimeline: core.gather(core.listTimelines(world), READS),
+      eraseProspect: core.requestErasure(world),
+      getErasure: core.getErasure(world),
+      unblockErasure: core.unblockErasure(world),
+      listErasures: core.gather(core.listErasures(world), READS),
+      createPageGroup: core.createPageGroup(world),
+      getPageGroup: core.getPageGroup(world),
+      updatePageGroup: core.updatePageGroup({ ...world, seesDeleted: true }),
+      updatePage: core.updatePage(world),
+      deletePage: core.deletePage(world),
+      createVersion: core.createVersion(world),
+      publishVersion: core.publishVersion(world),
+      unpublishPage: core.unpublishPage(world),
+      getEvent: core.getEvent({ ...world, dataOf }),
+      listEvents: core.listEvents({ ...world, dataOf }),
+      createWebhookEndpoint: core.createWebhookEndpoint(withWebhooks),
+      getWebhookEndpoint: readers.getWebhookEndpoint,
+      listWebhookEndpoints: core.listWebhookEndpoints(world),
+      updateWebhookEndpoint: core.updateWebhookEndpoint(withWebhooks),
+      deleteWebhookEndpoint: core.deleteWebhookEndpoint(withWebhooks),
+      rotateWebhookSecret: core.rotateWebhookSecret(withWebhooks),
+      listDeliveries: core.gather(core.listDeliveries(world), READS),
+      retryDelivery: core.retryDelivery(world),
+      replayDeliveries: core.replayDeliveries(world),
+    },
+    refusal: (no: unknown) => {
+      if (no instanceof core.DomainFailure) return { kind: no.kind, detail: no.message, facts: no.facts }
+      return { bug: String(no) }
+    },
+    publish: async () => {
+      while (await publish(NEVER));
+    },
+    /** Takes every erasure as far as it comes. Those that wait equally long are claimed in any order. */
+    erase: async () => {
+      while (await eraser(NEVER));
+      while (isWaiting) {
+        clock.advance(REWRITE_REST_MS)
+        ;[mayRewrite, isWaiting] = [true, false]
+        while (await eraser(NEVER));
+      }
+    },
+    /** Deletes all that has expired, unless it has to pause. */
+    expire: async (retentionDays: number | null) => {
+      const [errors, pauses]: [unknown[], Served[]] = [[], []]
+      const onError = (error: unknown) => void errors.push(error)
+      const onPause = (pause: Served) => void pauses.push(pause)
+      const step = core.deleteExpired({ ...world, retentionDays, eventDaysKept: 1, onError, onPause })
+      while (await step(NEVER));
+      for (const error of errors) throw error
+      return pauses
+    },
+    /** Numbers the events that wait: a few of each tenant, or all. */
+    number: async (max: number) => {
+      const waiting = await store.events.waiting('', 100)
+      const numberOf = (tenantId: string) => store.events.number({ tenantId, now: now(), max })
+      return Promise.all(waiting.map(async (tenantId) => [tenantId, await numberOf(tenantId)]))
+    },
+    /** The events of the tenants that were numbered since the last call. */
+    readFeeds: async (tenants: readonly string[]) => {
+      const all: StoredEvent[] = []
+      for (const tenantId of tenants) {
+        const afterSequence = lastRead.get(tenantId) ?? 0
+        const { rows, last } = await store.events.list({ tenantId, afterSequence, limit: 1e6 })
+        const expected = rows.map((_, i) => afterSequence + i + 1)
+        same([rows.map(({ sequence }) => sequence), last], [expected, afterSequence + rows.length])
+        lastRead.set(tenantId, last)
+        all.push(...rows)
+      }
+      return all
+    },
+    /** Claims what waits, as workers that then die. */
+    claimVersions: async () => sortedBy('versionId', await store.versions.claim(claimWant())),
+    claimErasures: async () =>
+      sortedBy('erasureId', only(await store.erasures.claim(claimWant()), ...CLAIMED)),
+    claimEndpoints: async () => sortedBy('webhookEndpointId', await store.webhooks.claim(claimWant())),
+  }
+}
+
+/** What has waited equally long is claimed in any order. */
+export const sortedBy = <Name extends string, Row extends Readonly<Record<Name, string>>>(
+  name: Name,
+  rows: readonly Row[],
+): Row[] => rows.toSorted((a, b) => (a[name] < b[name] ? -1 : 1))
+
+/** All names come at once, so that all versions are saved in one list, however fast the store is. */
+const publisherOf = (core: Core, world: Pick<World, 'store' | 'clock' | 'newId'>) => {
+  const { versions } = world.store
+  let [unnamed, named] = [0, Promise.withResolvers<void>()]
+  const claim: Store['versions']['claim'] = async (want) => {
+    const claimed = await versions.claim(want)
+    unnamed += claimed.filter(({ attempt }) => attempt <= ATTEMPTS_MAX).length
+    return claimed
+  }
+  return core.publishVersions({
+    ...world,
+    store: { versions: { ...versions, claim } },
+    claimMax: 100_000,
+    leaseMs: 60_000,
+    namer: async ({ supplementaryContext }) => {
+      const { promise, resolve } = named
+      if (--unnamed === 0) {
+        named = Promise.withResolvers()
+        resolve()
+      }
+      await promise
+      if (supplementaryContext?.includes('fail')) return null
+      return `Named: ${supplementaryContext}`
+    },
+  })
+}
+
+type EventsMade = (row: never) => NewEvent | readonly NewEvent[]
+type AnyVerb = (...given: readonly unknown[]) => Promise<unknown>
+type Port = keyof typeof VERBS
+
+/**
+ * Notes which verbs are called, such as `pages.find`. Names events by their time and by what they are about, so that they
+ * have the same ids and order in every store, however often a store asks for those of a change.
+ */
+const observed = (store: Store, called: Set<string>, clock: () => number): Store => {
+  // Equal events that are saved in the same millisecond are counted, and get different ids.
+  let [ms, saved] = [clock(), new Map<string, number>()]
+  const observe =
+    (name: string, verb: AnyVerb): AnyVerb =>
+    async (...given) => {
+      called.add(name)
+      if (ms !== clock()) [ms, saved] = [clock(), new Map()]
+      const asked = new Set<string>()
+      const nameEvent = (event: NewEvent): NewEvent => {
+        const what = JSON.stringify([event.type, event.ids])
+        asked.add(what)
+        const digits = hash('sha256', `${what} ${saved.get(what) ?? 0}`).slice(0, 16)
+        return { ...event, eventId: idAt('event', ms, digits) }
+      }
+      const answer = await verb(...given.map((one) => (isFunction(one) ? renamed(one, nameEvent) : one)))
+      if (answer !== null && answer !== 'overtaken')
+        for (const what of asked) saved.set(what, (saved.get(what) ?? 0) + 1)
+      return answer
+    }
+  const portOf = (port: Port) => {
+    const verbs = store[port] as unknown as Record<string, AnyVerb>
+    const names = Object.keys(VERBS[port])
+    return Object.fromEntries(names.map((name) => [name, observe(`${port}.${name}`, verbs[name] as AnyVerb)]))
+  }
+  const ports = (Object.keys(VERBS) as Port[]).map((port) => [port, portOf(port)])
+  return { ...store, ...Object.fromEntries(ports) }
+}
+const isFunction = (value: unknown): value is EventsMade => typeof value === 'function'
+const renamed =
+  (eventsOf: EventsMade, nameEvent: (event: NewEvent) => NewEvent): EventsMade =>
+  (row) => {
+    const made = eventsOf(row)
+    return 'eventId' in made ? nameEvent(made) : made.map(nameEvent)
+  }
