@@ -7,12 +7,12 @@ type Waiter = { readonly admit: () => void; readonly refuse: () => void }
 
 /**
  * At most `inFlightMax` hold it at a time; up to `waitingMax` wait, none longer than `waitMsMax`. Those with a key, such as
- * a tenant's, hold at most four fifths under one key, and keys take turns. If too many wait, the key with most loses one.
+ * a tenant's, hold at most half under one key, and keys take turns. If too many wait, the key with most loses one.
  * `acquire` resolves to the function that releases, and refuses everybody else with `unavailable`.
  */
 export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) => {
   const queues = new Map<string, Queue>()
-  const ofOneKeyMax = Math.max(1, Math.floor(inFlightMax * 0.8))
+  const ofOneKeyMax = Math.max(1, Math.floor(inFlightMax / 2))
   let inFlight = 0
   let waiting = 0
 
