@@ -77,11 +77,11 @@ const CAUSES_MAX = 100
  */
 const onceAMinute = <Facts extends readonly unknown[]>(
   write: (count: number, error: unknown, ...facts: Facts) => void,
+  causeOf = causeIn,
 ) => {
   const lines = new Map<string, { readonly atMs: number; omitted: number }>()
   return (error: unknown, ...facts: Facts): void => {
-    const { code, message, stack } = Object(error)
-    const cause = code === undefined ? String(stack) : `${code} ${message}`.replace(/\d+/g, '')
+    const cause = causeOf(error)
     const last = lines.get(cause)
     const atMs = performance.now()
     if (last !== undefined && atMs - last.atMs < MINUTE_MS) return void last.omitted++
@@ -91,12 +91,19 @@ const onceAMinute = <Facts extends readonly unknown[]>(
   }
 }
 
+const causeIn = (error: unknown): string => {
+  const { code, message, stack } = Object(error)
+  return code === undefined ? String(stack) : `${code} ${message}`.replace(/\d+/g, '')
+}
+
 const BECAME = {
   resting: 'A webhook endpoint keeps failing; it is probed once a minute.',
   working: 'A webhook endpoint works again.',
   disabled: 'A webhook endpoint was disabled.',
 }
 
+/** Whatever the driver says: the database cannot answer. */
+const ONE_CAUSE = () => ''
 /** Work is tried again and again. While the database cannot answer, that is one line a minute. */
 const background = (log: Log, work: 'Publishing' | 'Erasing' | 'Sending webhooks', failed?: () => void) => {
   let isWaiting = false
@@ -104,7 +111,7 @@ const background = (log: Log, work: 'Publishing' | 'Erasing' | 'Sending webhooks
     isWaiting = true
     const { message, code } = why as NodeJS.ErrnoException
     log.warn({ reason: message || code }, `${work} waits: the database cannot answer.`)
-  })
+  }, ONE_CAUSE)
   return {
     onError: (error: unknown) => {
       failed?.()
