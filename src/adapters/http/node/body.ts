@@ -4,6 +4,8 @@ import type { DomainFailure } from '../../../core/failures.ts'
 import { tooLarge } from '../requests.ts'
 
 const DISCARD_MS_MAX = 1_000
+/** A body that arrives in one piece is shorter. */
+const LONG_BYTES = 65_536
 
 /** Not by its version: an HTTP/1 message may claim any. */
 export const isHttp2 = (req: IncomingMessage): boolean => 'stream' in req
@@ -30,7 +32,7 @@ export const bodyOf = (
       const take = (chunk: Buffer) => {
         bytes += chunk.length
         chunks.push(chunk)
-        if (bytes <= bytesMax) return readInTurns(req)
+        if (bytes <= bytesMax) return bytes < LONG_BYTES ? undefined : readInTurns(req)
         req.off('data', take).pause()
         reject(tooLarge(bytesMax))
       }
