@@ -1,5 +1,5 @@
 /** Work that begins in one turn of the event loop: then sockets are heard, and the others who wait have their turns. */
-const TURN_MS_MAX = 4
+const TURN_MS_MAX = 8
 
 /** Those who wait for the loop, by tenant, in the order of their turns. */
 const waiting = new Map<string, (() => void)[]>()

@@ -46,8 +46,6 @@ type Deps = {
 }
 type AnyRoute = Route | RawRoute
 
-const SMALL_BYTES = 65_536
-
 /** The API as a function: a request in, a response out. It never rejects. */
 export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
@@ -87,9 +85,7 @@ export const createApi = (deps: Deps): Api => {
       let bytes = route.body && (await readBody(request, route, place))
       const turn = admission.turn(place)
       if (turn !== undefined) await turn
-      // A small write costs less than its turn would; what it leads to takes turns where that may be more.
-      const takesTurns = route.method === 'GET' || (bytes?.length ?? 0) > SMALL_BYTES
-      const before = takesTurns ? shareLoop(tenantId) : undefined
+      const before = shareLoop(tenantId)
       if (before !== undefined) await before
       const checked = parseRequest(route, request, {
         tenantId,
@@ -109,7 +105,7 @@ export const createApi = (deps: Deps): Api => {
         },
         refusalOf,
       })
-      const after = takesTurns ? shareLoop(tenantId) : undefined
+      const after = shareLoop(tenantId)
       if (after !== undefined) await after
       if (answer.replayed) headers['idempotent-replayed'] = 'true'
       Object.assign(headers, answer.headers)
