@@ -12,7 +12,7 @@ import { UNSIGNED } from './webhook-attempts.ts'
 import { existingEndpoint, secretsOf, type WebhookTools } from './webhook-endpoints.ts'
 
 /** Events that one write replays. */
-const REPLAYED_AT_ONCE = 500
+const REPLAYED_AT_ONCE = 100
 /** Requests that take long, in flight: of one tenant, and of all. */
 const LONG_MAX = 4
 const ALL_LONG_MAX = 32
