@@ -36,9 +36,9 @@ export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawR
 const routeOf = (path: string, load: () => Promise<Asset>): RawRoute => {
   let loaded: Promise<Asset> | undefined
   return rawRoute(path, async (request) => {
-    loaded ??= load()
-    loaded.catch(() => {
+    loaded ??= load().catch((error) => {
       loaded = undefined
+      throw error
     })
     return (await loaded)(request)
   })
