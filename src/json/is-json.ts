@@ -1,4 +1,4 @@
-import { endOfString } from './raw-json.ts'
+import { endOfString, skipBlanks } from './raw-json.ts'
 
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
@@ -54,11 +54,4 @@ const isParsed = (text: string): boolean => {
 const endOfScalar = (text: string, at: number): number => {
   SCALAR.lastIndex = at
   return SCALAR.test(text) ? SCALAR.lastIndex : NOWHERE
-}
-
-const skipBlanks = (text: string, from: number): number => {
-  let at = from
-  for (let char = text.charCodeAt(at); char === 32 || char === 10 || char === 13 || char === 9; )
-    char = text.charCodeAt(++at)
-  return at
 }

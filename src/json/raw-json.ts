@@ -83,9 +83,10 @@ const elementsFrom = (text: string, begin: number, max: number) => {
 const [QUOTE, BACKSLASH] = [0x22, 0x5c]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d]
 
-const skipBlanks = (text: string, from: number): number => {
+export const skipBlanks = (text: string, from: number): number => {
   let at = from
-  while (text.charCodeAt(at) <= 0x20) at++
+  for (let char = text.charCodeAt(at); char === 32 || char === 10 || char === 13 || char === 9; )
+    char = text.charCodeAt(++at)
   return at
 }
 

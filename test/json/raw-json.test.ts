@@ -107,7 +107,7 @@ t.test('a text is well-formed if and only if its two parts are', async (t) => {
   const whole = String.raw`{ "b" : "\"]", "a":[1 ,{"c":[{}]},"]"], "d":{"a":[2]}, "\u0061":["\\",null]}`
   const texts = Array.from(whole, (_, i) => [
     ...[whole.slice(0, i), whole.slice(i), whole.slice(0, i) + whole.slice(i + 1)],
-    ...Array.from('",:[]{}1\\ ', (char) => whole.slice(0, i) + char + whole.slice(i)),
+    ...Array.from('",:[]{}1\\\u000b ', (char) => whole.slice(0, i) + char + whole.slice(i)),
   ]).flat()
   const differ = texts.filter((text) => {
     const found = splitAt(text, 'a', 10)

@@ -58,8 +58,8 @@ const EMAILS = `
   order by prospect_log_id limit :limit`
 // In pass 3 the position belongs to the process that rewrites the file.
 const SETTLE = `
-  update erasures set pass = max(pass, :pass), position = iif(:pass = 3, position, :position), claimable_at = :claimableAt, status = :status,
-    completed_at = :completedAt, email_hash = case when :completedAt is null then email_hash end
+  update erasures set pass = max(pass, :pass), position = iif(:pass = 3, position, :position),
+    claimable_at = :claimableAt, status = :status, completed_at = :completedAt, email_hash = case when :completedAt is null then email_hash end
   where tenant_id = :tenantId and erasure_id = :erasureId and status = 'processing' and attempts = :attempt`
 const UNBLOCK = `
   update prospects set blocked_until = :now where tenant_id = :tenantId and blocked_until > :now
