@@ -6,10 +6,10 @@ const waiting = new Map<string, (() => void)[]>()
 let turnEndsMs = 0
 let isCounting = false
 let hasNewConnection = false
-let turnsLeft = 0
+let connectionsUntilMs = 0
 
-/** Turns that may go by without work that waits, as long as each brings a new connection. */
-const TURNS_FOR_CONNECTIONS = 16
+/** How long turns may go by without work that waits, as long as each brings a new connection. */
+const CONNECTIONS_MS_MAX = 8
 /**
  * Call this for each new connection: a turn of the loop accepts one. While others wait for that, turns are kept short, so
  * that probes and new callers are not behind as many pieces of work as there are connections before them.
@@ -44,17 +44,18 @@ const countTurn = (): void => {
     isCounting = false
     if (waiting.size === 0) return
     countTurn()
-    const isShort = hasNewConnection && turnsLeft-- > 0
+    const isShort = hasNewConnection && performance.now() < connectionsUntilMs
     hasNewConnection = false
-    if (isShort) return
-    turnsLeft = TURNS_FOR_CONNECTIONS
-    goOn()
+    if (!isShort) goOn()
   })
 }
 
 const goOn = (): void => {
   const [first] = waiting
-  if (first === undefined || performance.now() >= turnEndsMs) return
+  if (first === undefined || performance.now() >= turnEndsMs) {
+    connectionsUntilMs = performance.now() + CONNECTIONS_MS_MAX
+    return
+  }
   const [tenantId, queue] = first
   waiting.delete(tenantId)
   const resolve = queue.shift()

@@ -1,33 +1,39 @@
-import { endOfString, skipBlanks } from './raw-json.ts'
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  endOfString,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  skipBlanks,
+} from './raw-json.ts'
+
+const [COMMA, COLON] = [0x2c, 0x3a]
 
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
 /** Whether a text is JSON. It makes nothing of it: what `JSON.parse` makes of many small values takes long to collect. */
 export const isJson = (text: string): boolean => {
   /** The ends of the objects and arrays that the position is in. */
-  const open: string[] = []
+  const open: number[] = []
+  let end = 0
   let at = skipBlanks(text, 0)
   for (;;) {
-    if (open.at(-1) === '}') {
+    if (end === CLOSE_OBJECT) {
       at = skipBlanks(text, endOfText(text, at))
-      if (text[at] !== ':') return false
+      if (text.charCodeAt(at) !== COLON) return false
       at = skipBlanks(text, at + 1)
     }
-    const end = text[at] === '{' ? '}' : text[at] === '[' ? ']' : null
-    if (end === null) at = text[at] === '"' ? endOfText(text, at) : endOfScalar(text, at)
-    else {
-      at = skipBlanks(text, at + 1)
+    const char = text.charCodeAt(at)
+    if (char === OPEN_OBJECT || char === OPEN_ARRAY) {
       open.push(end)
-      if (text[at] !== end) continue
-    }
-    for (
-      at = skipBlanks(text, at);
-      open.length > 0 && text[at] === open.at(-1);
+      end = char === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY
       at = skipBlanks(text, at + 1)
-    )
-      open.pop()
-    if (open.length === 0) return at === text.length
-    if (text[at] !== ',') return false
+      if (text.charCodeAt(at) !== end) continue
+    } else at = skipBlanks(text, char === QUOTE ? endOfText(text, at) : endOfScalar(text, at))
+    for (; end !== 0 && text.charCodeAt(at) === end; at = skipBlanks(text, at + 1)) end = open.pop() ?? 0
+    if (end === 0) return at === text.length
+    if (text.charCodeAt(at) !== COMMA) return false
     at = skipBlanks(text, at + 1)
   }
 }

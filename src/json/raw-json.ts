@@ -80,8 +80,9 @@ const elementsFrom = (text: string, begin: number, max: number) => {
 }
 
 // Character codes: comparing them allocates no string.
-const [QUOTE, BACKSLASH] = [0x22, 0x5c]
-const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d]
+const BACKSLASH = 0x5c
+export const QUOTE = 0x22
+export const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d] as const
 
 export const skipBlanks = (text: string, from: number): number => {
   let at = from
