@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { isoTime } from '../core/times.ts'
+import { isoTime } from '../core/engine/times.ts'
 import { readable } from './readable-log.ts'
 
 export type Log = pino.Logger

@@ -1,8 +1,8 @@
-import { issueApiKey } from '../core/issue-api-key.ts'
-import { listApiKeys } from '../core/list-api-keys.ts'
 import { DEFAULT_SCOPES, SCOPES, type Scope } from '../core/ports/api-keys.ts'
-import { revokeApiKey } from '../core/revoke-api-key.ts'
-import { rotateApiKey } from '../core/rotate-api-key.ts'
+import { issueApiKey } from '../core/tenants/issue-api-key.ts'
+import { listApiKeys } from '../core/tenants/list-api-keys.ts'
+import { revokeApiKey } from '../core/tenants/revoke-api-key.ts'
+import { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
 import { type Command, type Input, TENANT, type Texts, valued, wrongUse } from './command.ts'
 
 const NOTE = 'The key is shown only once: store it as a secret.'

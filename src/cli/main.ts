@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import { createLog } from '../adapters/log.ts'
-import { readMigrations, refuseUnmigrated } from '../adapters/migrations.ts'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
+import { readMigrations, refuseUnmigrated } from '../adapters/stores/migrations.ts'
 import { createRuntime } from '../compose/service.ts'
 import { readConfig } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'

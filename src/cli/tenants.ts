@@ -1,6 +1,6 @@
-import { createTenant } from '../core/create-tenant.ts'
-import { listTenants } from '../core/list-tenants.ts'
-import { updateTenant } from '../core/update-tenant.ts'
+import { createTenant } from '../core/tenants/create-tenant.ts'
+import { listTenants } from '../core/tenants/list-tenants.ts'
+import { updateTenant } from '../core/tenants/update-tenant.ts'
 import { type Command, valued, wrongUse } from './command.ts'
 
 const DAYS_MAX = 36_500

@@ -1,4 +1,4 @@
-import { createService } from '../compose/create-service.ts'
+import { createService } from '../service/create-service.ts'
 import type { Replay, ReplayResult } from '../shapes/webhook.ts'
 import { type Command, TENANT, valued, wrongUse } from './command.ts'
 import { timeOf } from './prospect-logs.ts'

@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { EventEmitter, once } from 'node:events'
 import type { createAggregate, MetricsReport } from '../adapters/metrics/aggregate.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
-import { refuse } from '../core/failures.ts'
+import { refuse } from '../core/engine/failures.ts'
 
 // A scrape reaches one worker and answers for all: that worker asks the primary, which collects the metrics of every
 // worker and returns their sum.

@@ -1,6 +1,6 @@
 import { type Background, workInBackground } from '../adapters/background-work.ts'
-import { attended } from '../adapters/unattended.ts'
 import { checkOptions } from '../config/check-options.ts'
+import { attended } from '../service/unattended.ts'
 import { type EraserOptions, eraserJobs } from './eraser.ts'
 import { type PublisherOptions, publisherJobs } from './publisher.ts'
 import { type WebhooksOptions, webhookJobs } from './webhooks.ts'

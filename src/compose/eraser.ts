@@ -1,11 +1,11 @@
 import { type Background, type Job, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
-import { deleteExpired } from '../core/delete-expired.ts'
-import { eraseProspects } from '../core/erase-prospects.ts'
+import { REMEMBERED_MS_MAX } from '../core/activities/remember-prospects.ts'
+import { deleteExpired } from '../core/erasures/delete-expired.ts'
+import { eraseProspects } from '../core/erasures/erase-prospects.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, Served } from '../core/ports/world.ts'
-import { REMEMBERED_MS_MAX } from '../core/remember-prospects.ts'
 
 /** Between two steps: requests get the database meanwhile. */
 const REST_MS = 10

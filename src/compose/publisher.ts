@@ -3,12 +3,12 @@ import { type Background, type Job, type WorkHooks, workInBackground } from '../
 import { createNewId } from '../adapters/ids.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
-import { LIST_LENGTH_MAX } from '../core/in-order.ts'
-import { namePatiently } from '../core/name-patiently.ts'
+import { LIST_LENGTH_MAX } from '../core/engine/in-order.ts'
+import { namePatiently } from '../core/pages/name-patiently.ts'
+import { publishVersions } from '../core/pages/publish-versions.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Namer, OnFailedAttempt } from '../core/ports/versions.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
-import { publishVersions } from '../core/publish-versions.ts'
 
 /** Pause between two steps without a namer; the calls to a namer are pause enough. */
 const REST_MS = 10

@@ -1,4 +1,4 @@
-import { type Fault, refuse } from '../core/failures.ts'
+import { type Fault, refuse } from '../core/engine/failures.ts'
 import { SETTINGS } from './settings.ts'
 
 type Name = keyof typeof SETTINGS

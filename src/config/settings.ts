@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { orNull } from '../core/or-null.ts'
+import { orNull } from '../core/engine/outcome.ts'
 
 const textThat = (fits: (given: string) => boolean, must: string) => (given: string) => {
   if (!fits(given)) throw new Error(must)

@@ -8,11 +8,11 @@ import { createHandler as createHandlerOver, type Handler } from '../adapters/ht
 import type { Answered } from '../adapters/http/requests.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { type ApiSettings, composeApi } from '../compose/api.ts'
-import type { ServiceOptions } from '../compose/create-service.ts'
-import { webhookTools } from '../compose/webhook-tools.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import type { Optional } from '../core/use-cases.ts'
+import type { ServiceOptions } from '../service/create-service.ts'
+import { webhookTools } from '../service/webhook-tools.ts'
 
 export type { Api } from '../adapters/http/api.ts'
 export type { Handler } from '../adapters/http/node/handler.ts'

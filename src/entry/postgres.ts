@@ -1,7 +1,8 @@
 /** The store on PostgreSQL, for programs that bring their own instance of postgres.js. */
-import { readMigrations } from '../adapters/migrations.ts'
+
 import type { PostgresInstance } from '../adapters/postgres/instance.ts'
 import { migrateInstance, postgresStore as storeOver } from '../adapters/postgres/instance.ts'
+import { readMigrations } from '../adapters/stores/migrations.ts'
 import { checkOptions } from '../config/check-options.ts'
 import type { Store } from '../core/ports/store.ts'
 

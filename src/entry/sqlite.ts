@@ -1,7 +1,7 @@
 /** The embedded database, for programs that bring their own server. */
 import './needs-node.ts'
-import { readMigrations } from '../adapters/migrations.ts'
 import { sqliteStore as storeOver } from '../adapters/sqlite/store.ts'
+import { readMigrations } from '../adapters/stores/migrations.ts'
 import { checkOptions } from '../config/check-options.ts'
 import type { Store } from '../core/ports/store.ts'
 

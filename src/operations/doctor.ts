@@ -1,9 +1,9 @@
-import { readMigrations } from '../adapters/migrations.ts'
 import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
+import { readMigrations } from '../adapters/stores/migrations.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { misspeltSettings } from '../config/near-names.ts'
-import { DomainFailure } from '../core/failures.ts'
-import { nameFrom, reasonOf } from '../core/name-patiently.ts'
+import { DomainFailure } from '../core/engine/failures.ts'
+import { nameFrom, reasonOf } from '../core/pages/name-patiently.ts'
 import { type Check, failed, inWords, passed } from './check.ts'
 import { examineSqlite } from './examine-sqlite.ts'
 

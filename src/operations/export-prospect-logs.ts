@@ -1,9 +1,9 @@
-import { AFTER_ALL_IDS } from '../adapters/take-slice.ts'
-import { brandsOf } from '../core/create-tenant.ts'
-import { prospectLogOf } from '../core/get-prospect-log.ts'
+import { AFTER_ALL_IDS } from '../adapters/stores/take-slice.ts'
+import { prospectLogOf } from '../core/activities/get-prospect-log.ts'
+import { idsSince } from '../core/engine/times.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Timestamp } from '../core/ports/world.ts'
-import { idsSince } from '../core/times.ts'
+import { brandsOf } from '../core/tenants/create-tenant.ts'
 import { writeJson } from '../json/write-json.ts'
 import type { RawJson } from '../shapes/json.ts'
 

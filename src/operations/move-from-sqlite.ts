@@ -1,9 +1,9 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { Migration } from '../adapters/migrations.ts'
 import { isBusy } from '../adapters/sqlite/error-codes.ts'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { refuseLost } from '../adapters/sqlite/place.ts'
+import type { Migration } from '../adapters/stores/migrations.ts'
 import type { Row } from './move.ts'
 import type { Table } from './move-tables.ts'
 

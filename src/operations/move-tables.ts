@@ -1,5 +1,5 @@
-import type { Columns } from '../adapters/columns.ts'
-import { COLUMNS } from '../adapters/rows.ts'
+import type { Columns } from '../adapters/stores/columns.ts'
+import { COLUMNS } from '../adapters/stores/rows.ts'
 
 export type Table = { readonly name: string; readonly key: readonly string[]; readonly columns: Columns }
 

@@ -1,9 +1,9 @@
-import type { ColumnType } from '../adapters/columns.ts'
-import type { Migration } from '../adapters/migrations.ts'
 import { migratePostgres, type Warn } from '../adapters/postgres/migrate.ts'
 import { MOVE_MARK } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres } from '../adapters/postgres/open.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
+import type { ColumnType } from '../adapters/stores/columns.ts'
+import type { Migration } from '../adapters/stores/migrations.ts'
 import type { Row } from './move.ts'
 import type { Table } from './move-tables.ts'
 

@@ -1,6 +1,6 @@
-import { readMigrations } from '../adapters/migrations.ts'
 import type { Warn } from '../adapters/postgres/migrate.ts'
-import { charactersOf } from '../core/slices.ts'
+import { readMigrations } from '../adapters/stores/migrations.ts'
+import { charactersOf } from '../core/engine/slices.ts'
 import { batchesOf } from './batches.ts'
 import { sqliteSource } from './move-from-sqlite.ts'
 import { TABLES, type Table } from './move-tables.ts'

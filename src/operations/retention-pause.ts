@@ -1,6 +1,6 @@
+import { isoTime } from '../core/engine/times.ts'
+import { servedNow } from '../core/erasures/served-now.ts'
 import type { Served } from '../core/ports/world.ts'
-import { servedNow } from '../core/served-now.ts'
-import { isoTime } from '../core/times.ts'
 import { type Check, failed, passed } from './check.ts'
 
 /** From either kind of database. */

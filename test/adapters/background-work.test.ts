@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { workInBackground } from '../../src/adapters/background-work.ts'
-import { createListeners } from '../../src/adapters/listeners.ts'
+import { createListeners } from '../../src/adapters/stores/listeners.ts'
 
 const NEVER_MS = 2 ** 30
 const settled = () => new Promise((resolve) => setImmediate(resolve))

@@ -1,5 +1,5 @@
 import { openPostgres, type Sql } from '../../src/adapters/postgres/open.ts'
-import { timelineKey } from '../../src/adapters/timeline-key.ts'
+import { timelineKey } from '../../src/adapters/stores/timeline-key.ts'
 import {
   BODY_TEXT,
   emailOf,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { readMigrations } from '../../src/adapters/migrations.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
+import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { createPublisher } from '../../src/entry/publisher.ts'
 import { addTenant, someGroup, somePage } from '../support/rows.ts'
 import { POSTGRES_SETTINGS } from '../support/stores.ts'

@@ -6,7 +6,7 @@ import { COMMANDS } from '../../src/cli/main.ts'
 import { asText, type TableFormat } from '../../src/cli/output.ts'
 import { commandIn, parse, unknownCommand } from '../../src/cli/parse.ts'
 import { refusalText } from '../../src/cli/refusals.ts'
-import { unavailable } from '../../src/core/failures.ts'
+import { unavailable } from '../../src/core/engine/failures.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import { runChild, sourceUrl } from '../support/children.ts'
 

@@ -1,11 +1,11 @@
 import { EventEmitter, once } from 'node:events'
 import t from 'tap'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
-import { createService } from '../../src/compose/create-service.ts'
 import { createEraser } from '../../src/compose/eraser.ts'
-import type { DomainFailure } from '../../src/core/failures.ts'
+import type { DomainFailure } from '../../src/core/engine/failures.ts'
 import type { ErasureStep } from '../../src/core/ports/erasures.ts'
 import type { Store } from '../../src/core/ports/store.ts'
+import { createService } from '../../src/service/create-service.ts'
 import { stoppedClock } from '../support/setting.ts'
 
 const ADA = 'ada@example.com'
@@ -39,7 +39,7 @@ const setting = async (t: { teardown: (end: () => Promise<void>) => void }) => {
 
 t.test('a program erases a person: at once for callers, and by an eraser that is woken by it', async (t) => {
   const { clock, errors, service, tenantId, eraser, stepTo } = await setting(t)
-  const log = () => service.logActivity({ tenantId, source: 'crm', email: ADA, payload })
+  const log = () => service.logProspectActivity({ tenantId, source: 'crm', email: ADA, payload })
   for (let i = 0; i < 2; i++) await log()
   eraser.start()
   const passed = stepTo('pass 2')
@@ -69,7 +69,7 @@ t.test('the input of a program is checked as over HTTP', async (t) => {
 
 t.test('an error is reported, and erasing goes on after the lease', async (t) => {
   const { store, clock, errors, service, tenantId, eraser, stepTo } = await setting(t)
-  await service.logActivity({ tenantId, source: 'crm', email: ADA, payload })
+  await service.logProspectActivity({ tenantId, source: 'crm', email: ADA, payload })
   const { deleteLogs } = store.erasures
   const failed = Promise.withResolvers<void>()
   Object.assign(store.erasures, {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Log } from '../../src/adapters/log.ts'
 import { observe } from '../../src/compose/telemetry.ts'
-import { unavailable } from '../../src/core/failures.ts'
+import { unavailable } from '../../src/core/engine/failures.ts'
 
 /** The hooks of the publisher and of requests, and what they logged. */
 const setting = () => {

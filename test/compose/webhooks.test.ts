@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { createSecrets } from '../../src/adapters/webhooks/secrets.ts'
-import { createService } from '../../src/compose/create-service.ts'
 import { createWebhooks } from '../../src/compose/webhooks.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import type { SendWebhook, Webhook } from '../../src/core/ports/webhooks.ts'
+import { createService } from '../../src/service/create-service.ts'
 
 const WRITES = 20
 const NEVER_MS = 2 ** 30
@@ -32,7 +32,7 @@ const setting = async (t: { teardown: (end: () => Promise<void>) => void }) => {
   /** Makes changes one by one, until all of their events have numbers. */
   const write = async () => {
     for (let n = 0; n < WRITES; n++) {
-      await service.logActivity({ tenantId, source: 'crm', payload: { rawJson: '{}' } })
+      await service.logProspectActivity({ tenantId, source: 'crm', payload: { rawJson: '{}' } })
       await setImmediate()
     }
     while ((await store.events.waiting('', 1)).length > 0) await setImmediate()

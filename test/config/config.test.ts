@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readConfig } from '../../src/config/config.ts'
 import { settingsHelp } from '../../src/config/settings.ts'
-import { DomainFailure, type Fault } from '../../src/core/failures.ts'
+import { DomainFailure, type Fault } from '../../src/core/engine/failures.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

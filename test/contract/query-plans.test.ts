@@ -1,7 +1,7 @@
-import { readMigrations } from '../../src/adapters/migrations.ts'
 import { ONE_PLAN, openPostgres } from '../../src/adapters/postgres/open.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
+import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { actsOn, fill, forgetStatistics, keepStatistics, PAGE, WANTED } from '../support/full-database.ts'
 import { executionOf, explained, faultsOf, plansOf } from '../support/plans.ts'
 import { preparedFrom } from '../support/prepared.ts'

@@ -1,14 +1,18 @@
 import { memoryStore } from '../../src/adapters/memory/store.ts'
-import { createPageGroup, type NewPageGroup, type PageGroupFields } from '../../src/core/create-page-group.ts'
-import { createPagesWithVersion } from '../../src/core/create-page-with-version.ts'
-import { createTenant } from '../../src/core/create-tenant.ts'
-import { DomainFailure } from '../../src/core/failures.ts'
-import { getPages } from '../../src/core/get-page.ts'
-import { listPageGroups } from '../../src/core/list-page-groups.ts'
-import { listPages } from '../../src/core/list-pages.ts'
-import type { Outcome } from '../../src/core/outcome.ts'
+import { DomainFailure } from '../../src/core/engine/failures.ts'
+import type { Outcome } from '../../src/core/engine/outcome.ts'
+import {
+  createPageGroup,
+  type NewPageGroup,
+  type PageGroupFields,
+} from '../../src/core/pages/create-page-group.ts'
+import { createPagesWithVersion } from '../../src/core/pages/create-page-with-version.ts'
+import { getPages } from '../../src/core/pages/get-page.ts'
+import { listPageGroups } from '../../src/core/pages/list-page-groups.ts'
+import { listPages } from '../../src/core/pages/list-pages.ts'
+import { updatePageGroup } from '../../src/core/pages/update-page-group.ts'
 import type { PageWant } from '../../src/core/ports/pages.ts'
-import { updatePageGroup } from '../../src/core/update-page-group.ts'
+import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
 
 /** Where the stories about pages play: two tenants in a memory store, a stopped clock, and short ways to act. */

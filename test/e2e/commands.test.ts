@@ -4,10 +4,10 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { readMigrations } from '../../src/adapters/migrations.ts'
+import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { COMMANDS } from '../../src/cli/main.ts'
 import { settingsHelp } from '../../src/config/settings.ts'
-import type { ListedApiKey } from '../../src/core/issue-api-key.ts'
+import type { ListedApiKey } from '../../src/core/tenants/issue-api-key.ts'
 import {
   answerOf,
   BIN,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { readMigrations } from '../../src/adapters/migrations.ts'
+import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { inWords } from '../../src/operations/check.ts'
 import { examinePostgres } from '../../src/operations/examine-postgres.ts'
 import { diagnosed } from '../support/doctor.ts'

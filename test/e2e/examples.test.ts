@@ -6,9 +6,9 @@ import t, { type Test } from 'tap'
 import { createLog } from '../../src/adapters/log.ts'
 import { COMMANDS } from '../../src/cli/main.ts'
 import { createRuntime } from '../../src/compose/service.ts'
-import { webhookTools } from '../../src/compose/webhook-tools.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { createWebhookEndpoint } from '../../src/core/webhook-endpoints.ts'
+import { createWebhookEndpoint } from '../../src/core/webhooks/webhook-endpoints.ts'
+import { webhookTools } from '../../src/service/webhook-tools.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import {
   type Environment,

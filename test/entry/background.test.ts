@@ -19,8 +19,8 @@ t.test('one call completes whatever is accepted', async (t) => {
   const { tenantId } = await service.createTenant({ name: 'Acme' })
   const { pageGroup } = await service.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
   const { pageGroupId } = pageGroup
-  const { page } = await service.createPage({ tenantId, pageGroupId })
-  await service.logActivity({ tenantId, ...ACTIVITY })
+  const { page } = await service.createPageWithVersion({ tenantId, pageGroupId })
+  await service.logProspectActivity({ tenantId, ...ACTIVITY })
   const { erasureId } = await service.eraseProspect({ tenantId, email: EMAIL })
   const isCompleted = async () => {
     const { publishedVersion } = (await service.getPage({ tenantId, pageGroupId, pageId: page.pageId })).page

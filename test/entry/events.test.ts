@@ -36,7 +36,7 @@ t.test('the feed and what is delivered, as the API answers them', async (t) => {
   t.match(secret, /^whsec_/)
   const { webhookEndpointId } = endpoint
   const want = { tenantId, webhookEndpointId }
-  await service.logActivity(activity)
+  await service.logProspectActivity(activity)
   await number()
 
   const feed = await service.listEvents({ tenantId, types: 'prospect_log.created' })

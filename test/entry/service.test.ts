@@ -1,6 +1,6 @@
 import t from 'tap'
 import { OPTIONS } from '../../src/config/check-options.ts'
-import { newApiKeyText } from '../../src/core/api-key-text.ts'
+import { newApiKeyText } from '../../src/core/tenants/api-key-text.ts'
 import { type ApiOptions, createApi, createHandler, type HandlerOptions } from '../../src/entry/http.ts'
 import {
   createService,
@@ -51,13 +51,16 @@ t.test('every operation works, and the API answers the same', async (t) => {
   const { apiKey } = await service.issueApiKey({ tenantId, scopes: SCOPES })
   const call = caller(createApi({ store, clock }), apiKey)
 
-  const { receipt, replayed } = await service.logActivity({ ...activity, idempotencyKey: 'k' })
+  const { receipt, replayed } = await service.logProspectActivity({ ...activity, idempotencyKey: 'k' })
   t.match({ receipt, replayed }, { receipt: { type: 'webhook', createdProspect: true }, replayed: false })
-  t.strictSame(await service.logActivity({ ...activity, idempotencyKey: 'k' }), { receipt, replayed: true })
+  t.strictSame(await service.logProspectActivity({ ...activity, idempotencyKey: 'k' }), {
+    receipt,
+    replayed: true,
+  })
   t.equal(store.kept.logs()[0]?.payload.rawJson, '{ "a": 1.0 }')
 
-  const { page } = await service.createPage({ tenantId, pageGroupId, customName: 'Spring' })
-  await service.createPage({ tenantId, pageGroupId })
+  const { page } = await service.createPageWithVersion({ tenantId, pageGroupId, customName: 'Spring' })
+  await service.createPageWithVersion({ tenantId, pageGroupId })
   const path = `/v0/page_groups/${pageGroupId}/pages`
   const read = await service.getPage({ tenantId, pageGroupId, pageId: page.pageId })
   const answer = await call(`GET ${path}/${page.pageId}`)
@@ -99,7 +102,7 @@ t.test('a page group, a page and its versions are changed by hand, for a revisio
   t.match(late, { kind: 'precondition_failed', facts: { revision: 2 } })
 
   const content = { rawJson: '{ "a": 1.0 }' }
-  const { pageId } = (await service.createPage({ ...group, content })).page
+  const { pageId } = (await service.createPageWithVersion({ ...group, content })).page
   const page = { ...group, pageId }
   await publisher(AbortSignal.any([]))
   t.match(await service.getPage(page), { page: { publishedVersion: { content } }, revision: 2 })
@@ -132,7 +135,7 @@ t.test('faults are those of HTTP, all at once', async (t) => {
     name: 5,
     idempotencyKey: '',
   }
-  const refused = await refusalOf(service.logActivity({ ...activity, ...wrong } as never))
+  const refused = await refusalOf(service.logProspectActivity({ ...activity, ...wrong } as never))
   t.equal(refused.kind, 'invalid_request')
   t.match(refused.message, /^Invalid input: \/source must be 1 to 100 characters long; \/type /)
   const answer = await call('POST /v0/prospect_logs', { json: { ...wrong, payload: {} } })
@@ -152,29 +155,30 @@ const INVALID: readonly [
   [
     'JSON that is not well-formed',
     ({ service, activity }) =>
-      service.logActivity({ ...activity, payload: { rawJson: '{}, "source": "x"' } }),
+      service.logProspectActivity({ ...activity, payload: { rawJson: '{}, "source": "x"' } }),
     'invalid_json',
   ],
   [
     'JSON nested too deep',
-    ({ service, activity }) => service.logActivity({ ...activity, payload: { rawJson: nested(513) } }),
+    ({ service, activity }) =>
+      service.logProspectActivity({ ...activity, payload: { rawJson: nested(513) } }),
     'invalid_json',
   ],
   [
     'an array as payload',
-    ({ service, activity }) => service.logActivity({ ...activity, payload: { rawJson: '[]' } }),
+    ({ service, activity }) => service.logProspectActivity({ ...activity, payload: { rawJson: '[]' } }),
     'invalid_request',
     '/payload',
   ],
   [
     'a payload that is not text',
-    ({ service, activity }) => service.logActivity({ ...activity, payload: { a: 1 } } as never),
+    ({ service, activity }) => service.logProspectActivity({ ...activity, payload: { a: 1 } } as never),
     'invalid_request',
     '/payload',
   ],
   [
     'no payload',
-    ({ service, activity }) => service.logActivity({ ...activity, payload: undefined } as never),
+    ({ service, activity }) => service.logProspectActivity({ ...activity, payload: undefined } as never),
     'invalid_request',
     '/payload',
   ],
@@ -218,7 +222,8 @@ const INVALID: readonly [
   ],
   [
     'an empty idempotency key',
-    ({ service, tenantId, pageGroupId }) => service.createPage({ tenantId, pageGroupId, idempotencyKey: '' }),
+    ({ service, tenantId, pageGroupId }) =>
+      service.createPageWithVersion({ tenantId, pageGroupId, idempotencyKey: '' }),
     'invalid_request',
     '/idempotencyKey',
   ],
@@ -232,7 +237,7 @@ const INVALID: readonly [
   [
     'a page created with a content of null',
     ({ service, tenantId, pageGroupId }) =>
-      service.createPage({ tenantId, pageGroupId, content: null } as never),
+      service.createPageWithVersion({ tenantId, pageGroupId, content: null } as never),
     'invalid_request',
     '/content',
   ],
@@ -273,7 +278,7 @@ for (const [what, call, kind, pointer] of INVALID)
 
 t.test('a payload may nest as deep as over HTTP', async (t) => {
   const { service, activity } = await opened()
-  await t.resolves(service.logActivity({ ...activity, payload: { rawJson: nested(512) } }))
+  await t.resolves(service.logProspectActivity({ ...activity, payload: { rawJson: nested(512) } }))
 })
 
 t.test('a tenant that does not exist is refused by every operation, until it does', async (t) => {
@@ -281,11 +286,11 @@ t.test('a tenant that does not exist is refused by every operation, until it doe
   const tenantId = 'tenant_unknown'
   const inGroup = { tenantId, pageGroupId }
   const calls: readonly ((service: Service) => Promise<unknown>)[] = [
-    ({ logActivity }) => logActivity({ ...activity, tenantId }),
+    ({ logProspectActivity }) => logProspectActivity({ ...activity, tenantId }),
     ({ listPageGroups }) => listPageGroups({ tenantId }),
     ({ listPages }) => listPages(inGroup),
     ({ getPage }) => getPage({ ...inGroup, pageId: 'x' }),
-    ({ createPage }) => createPage(inGroup),
+    ({ createPageWithVersion }) => createPageWithVersion(inGroup),
     ({ unpublishPage }) => unpublishPage({ ...inGroup, pageId: 'x' }),
     ({ createPageGroup }) => createPageGroup({ tenantId, name: 'a', title: 'A' }),
     ({ issueApiKey }) => issueApiKey({ tenantId, scopes: SCOPES }),
@@ -304,7 +309,7 @@ t.test('a tenant that does not exist is refused by every operation, until it doe
 t.test('many activities are logged in order, each for itself', async (t) => {
   const { service, activity, store } = await opened({ requireIdentity: true })
   const ada = { ...activity, email: 'ada@example.com' }
-  const outcomes = await service.logActivities([
+  const outcomes = await service.logProspectActivities([
     { ...ada, source: '' },
     ada,
     { ...ada, tenantId: 'tenant_unknown' },
@@ -329,12 +334,12 @@ t.test('an error of the store is thrown as it is, and the next call asks again',
     if (isAway) throw new Error('away')
     return store.tenants.brands(tenantId)
   }
-  const { logActivity, logActivities } = createService({
+  const { logProspectActivity, logProspectActivities } = createService({
     store: { ...store, tenants: { ...store.tenants, brands } },
   })
-  await t.rejects(logActivities([activity]), { message: 'away' })
+  await t.rejects(logProspectActivities([activity]), { message: 'away' })
   isAway = false
-  await t.resolves(logActivity(activity))
+  await t.resolves(logProspectActivity(activity))
 })
 
 t.test('options that would let nothing happen are refused by name', async (t) => {
@@ -492,7 +497,7 @@ t.test('every function takes its own options and refuses others by name', async 
 t.test('input that is nothing of its kind is refused, not ignored', async (t) => {
   const { service } = await opened()
   for (const input of [{}, undefined, null]) {
-    t.match(await refusalOf(service.logActivities(input as never)), { message: 'Pass an array.' })
+    t.match(await refusalOf(service.logProspectActivities(input as never)), { message: 'Pass an array.' })
     t.match(await refusalOf(service.listPages(input as never)), { message: /tenantId is required/ })
   }
 })
@@ -510,7 +515,7 @@ t.test('over HTTP a store that is not migrated is unavailable, and the cause say
 t.test('a payload that is not text is one fault', async (t) => {
   const { service, activity } = await opened()
   for (const payload of [null, 5, '{}', [], { a: 1 }]) {
-    const { facts } = await refusalOf(service.logActivity({ ...activity, payload } as never))
+    const { facts } = await refusalOf(service.logProspectActivity({ ...activity, payload } as never))
     t.strictSame(facts.errors, [
       { detail: 'must be { rawJson }: the text of a JSON value', pointer: '/payload' },
     ])

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { newApiKeyText } from '../../src/core/api-key-text.ts'
+import { newApiKeyText } from '../../src/core/tenants/api-key-text.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { databaseAt, type Environment, seed, startProgram, type TestedDatabase } from '../support/program.ts'
 import { countOf, quantileOf, requestText, startCrowd, type Tally } from './crowd.ts'

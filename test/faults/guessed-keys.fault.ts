@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { newApiKeyText } from '../../src/core/api-key-text.ts'
+import { newApiKeyText } from '../../src/core/tenants/api-key-text.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { databaseAt, seed, startProgram } from '../support/program.ts'
 import { countOf, requestText, startCrowd } from './crowd.ts'

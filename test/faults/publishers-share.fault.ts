@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { readMigrations } from '../../src/adapters/migrations.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
+import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { createPublisher } from '../../src/entry/publisher.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { addTenant, someGroup, somePage } from '../support/rows.ts'

@@ -13,15 +13,15 @@ const files = globSync('**/*.ts', { cwd: SRC }).map((file) => ({
 const ORDER = [
   /^(entry|cli)\//,
   /^compose\//,
-  /^operations\//,
+  /^(service|operations)\//,
   /^adapters\//,
   /^config\//,
   /^core\//,
   /^json\//,
   /^shapes\//,
 ]
-/** Adapters do not import each other; what they share lies beside them. */
-const ADAPTER = /^adapters\/([^/]+)\//
+/** Adapters do not import each other; what they share lies beside them, and what the stores share in `stores/`. */
+const ADAPTER = /^adapters\/(?!stores\/)([^/]+)\//
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   valibot: /^(shapes|adapters\/http)\//,
   postgres: /^adapters\/postgres\//,

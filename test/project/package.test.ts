@@ -1,7 +1,7 @@
 import { existsSync, globSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { readMigrations } from '../../src/adapters/migrations.ts'
+import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { VERSION } from '../../src/config/version.ts'
 import { mustServe } from '../support/must-serve.ts'
 import {
@@ -52,7 +52,7 @@ t.test(
 )
 
 t.test('a bundle needs no files: the version and the migrations are in the built modules', async (t) => {
-  const built = await import(join(installed, 'dist/adapters/migrations.js'))
+  const built = await import(join(installed, 'dist/adapters/stores/migrations.js'))
   const [sql, elsewhere] = [join(installed, 'sql'), join(installed, 'sql-elsewhere')]
   renameSync(sql, elsewhere)
   t.teardown(() => renameSync(elsewhere, sql))

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readMigrations } from '../../src/adapters/migrations.ts'
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
+import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { postgresBin, startPostgres, type ThrowawayPostgres } from './postgres.ts'
 
 /** A coordinator and two workers of the test's own, which reach each other by their sockets. */

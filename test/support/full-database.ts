@@ -1,5 +1,5 @@
 import type { Sql } from '../../src/adapters/postgres/open.ts'
-import { timelineKey } from '../../src/adapters/timeline-key.ts'
+import { timelineKey } from '../../src/adapters/stores/timeline-key.ts'
 import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
 import type { PagesWant, PageWant } from '../../src/core/ports/pages.ts'
 import type { Store } from '../../src/core/ports/store.ts'

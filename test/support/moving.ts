@@ -1,6 +1,6 @@
-import { readMigrations } from '../../src/adapters/migrations.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
+import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { embeddedDatabase } from './program.ts'
 import {

@@ -291,7 +291,6 @@ const TAGS: readonly (readonly [pattern: RegExp, name: string, description: stri
 ]
 const tagOf = (path: string): string => TAGS.find(([pattern]) => pattern.test(path))?.[1] ?? ''
 
-const takesKey = ({ problems }: Route): boolean => problems.includes('idempotency_key_reused')
 const parameter = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
 
 const operationOf = (route: Route): Json => ({
@@ -302,7 +301,7 @@ const operationOf = (route: Route): Json => ({
   parameters: [
     ...pathParameters(route),
     ...queryParameters(route),
-    ...(takesKey(route) ? [parameter('IdempotencyKey')] : []),
+    ...(route.takesKey ? [parameter('IdempotencyKey')] : []),
     ...(route.method === 'GET' ? [parameter('IfNoneMatch')] : []),
     ...(route.problems.includes('precondition_failed') ? [parameter('IfMatch')] : []),
   ],
@@ -327,13 +326,13 @@ const operationOf = (route: Route): Json => ({
 })
 
 const answerOf = (route: Route, { done, answers }: Pick<Texts, 'done' | 'answers'>): Json => {
-  const { method, isBatch, answer } = route
+  const { method, item, answer } = route
   return {
     description: done,
     headers: headersFor([
       'X-Request-Id',
       ...(method === 'GET' ? ['ETag', 'Cache-Control'] : hasRevision(answer) ? ['ETag'] : []),
-      ...(isBatch ? ['Items-Refused'] : takesKey(route) ? ['Idempotent-Replayed'] : []),
+      ...(item ? ['Items-Refused'] : route.takesKey ? ['Idempotent-Replayed'] : []),
       ...LIMITS,
     ]),
     ...(answer && { content: { 'application/json': { schema: referenceTo(answer), examples: answers } } }),

@@ -9,10 +9,10 @@ import { createLog } from '../../src/adapters/log.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { createRuntime } from '../../src/compose/service.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { createPageGroup } from '../../src/core/create-page-group.ts'
-import { createTenant } from '../../src/core/create-tenant.ts'
-import { issueApiKey } from '../../src/core/issue-api-key.ts'
+import { createPageGroup } from '../../src/core/pages/create-page-group.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
+import { createTenant } from '../../src/core/tenants/create-tenant.ts'
+import { issueApiKey } from '../../src/core/tenants/issue-api-key.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from './postgres.ts'
 
 /**

@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readMigrations } from '../../src/adapters/migrations.ts'
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
+import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { startPostgres } from './postgres.ts'
 
 export const schemaFile = (kind: 'postgres' | 'sqlite') =>

@@ -1,4 +1,4 @@
-import { type DomainFailure, unavailable } from '../../core/failures.ts'
+import { type DomainFailure, unavailable } from '../../core/engine/failures.ts'
 
 type Limits = {
   /** Requests worked on at a time. */

@@ -1,7 +1,7 @@
-import { callHook } from '../../core/call-hook.ts'
-import { DomainFailure, refuse } from '../../core/failures.ts'
-import { type Caller, requireScope } from '../../core/identify.ts'
-import { shareLoop } from '../../core/share-loop.ts'
+import { DomainFailure, refuse, tooLarge } from '../../core/engine/failures.ts'
+import { callHook } from '../../core/engine/outcome.ts'
+import { shareLoop } from '../../core/engine/share-loop.ts'
+import { type Caller, requireScope } from '../../core/tenants/identify.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import type { Admission, Place } from './admission.ts'
@@ -22,7 +22,6 @@ import {
   requestIdIn,
   responseOf,
   splitTarget,
-  tooLarge,
   traceIdIn,
 } from './requests.ts'
 import type { Route } from './route.ts'
@@ -136,13 +135,13 @@ export const createApi = (deps: Deps): Api => {
   /** Undefined when no body was sent. Without an announced length only the end of the body shows that. */
   const readBody = async (
     request: ApiRequest,
-    { isBatch }: Route,
+    { item }: Route,
     place: Place,
   ): Promise<Uint8Array | undefined> => {
     const { body } = request
     const announced = announcedBytes(request)
     if (body === undefined || announced === 0) return undefined
-    const bytesMax = isBatch ? (body.batchBytesMax ?? body.bytesMax) : body.bytesMax
+    const bytesMax = item ? (body.batchBytesMax ?? body.bytesMax) : body.bytesMax
     if (announced !== undefined) requireJson(request)
     if (announced !== undefined && announced > bytesMax) throw tooLarge(bytesMax)
     admission.hold(place, announced ?? bytesMax)

@@ -1,15 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import * as v from 'valibot'
-import { type Fault, refuse } from '../../core/failures.ts'
-import type { NewActivity } from '../../core/new-log.ts'
-import { orNull } from '../../core/or-null.ts'
-import { isJson } from '../../json/is-json.ts'
-import { membersOf, NESTING_MAX, splitAt } from '../../json/raw-json.ts'
+import { type Fault, refuse, tooLarge } from '../../core/engine/failures.ts'
+import { decodeUtf8, parseJson, parseText, refuseFaults, SEE_ERRORS } from '../../core/engine/parse-input.ts'
+import { splitAt } from '../../json/raw-json.ts'
 import { checkShape } from '../../shapes/check.ts'
-import { isKept, type RawJson, withTexts } from '../../shapes/json.ts'
-import { ITEMS_MAX, idempotencyKey, NewProspectLog } from '../../shapes/prospect-log.ts'
+import { ITEMS_MAX, idempotencyKey } from '../../shapes/prospect-log.ts'
 import { revisionsIn } from './entity-tags.ts'
-import { type ApiRequest, headerOf, percentDecoded, tooLarge } from './requests.ts'
+import { type ApiRequest, headerOf, percentDecoded } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
 /** What is known once the body is read. */
@@ -20,9 +17,6 @@ type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'apiKeyId' | 'pa
   readonly bytes: Uint8Array | undefined
 }
 export type QueryShape = v.ObjectSchema<v.ObjectEntries, undefined>
-
-const FAULTS_MAX = 20
-const SEE_ERRORS = 'The request is invalid. See `errors`.'
 
 /**
  * Query, headers and body against the shapes of the route. Refuses `invalid_json`, or `invalid_request` with all the
@@ -40,11 +34,6 @@ export const parseRequest = (
   refuseFaults(faults, SEE_ERRORS)
   const ifRevision = revisionsIn(request)
   return { tenantId, apiKeyId, params, query, body: body as never, idempotencyKey, ifRevision }
-}
-
-/** Refuses `invalid_request` if there are any. */
-export const refuseFaults = (faults: readonly Fault[], detail: string): void => {
-  if (faults.length > 0) refuse('invalid_request', detail, { errors: faults.slice(0, FAULTS_MAX) })
 }
 
 const NO_BODY = { body: undefined, idempotencyKey: undefined }
@@ -92,15 +81,15 @@ const parseIdempotencyKey = (request: ApiRequest, faults: Fault[]): string | und
 }
 
 /** The body as a value of its shape, and the key in the header. */
-const parseBody = ({ body, isBatch }: Route, text: string, request: ApiRequest, faults: Fault[]) => {
+const parseBody = ({ body, item }: Route, text: string, request: ApiRequest, faults: Fault[]) => {
   for (const parameter of request.repeatedHeaders ?? []) faults.push({ detail: ONCE, parameter })
   const idempotencyKey = parseIdempotencyKey(request, faults)
-  if (isBatch && idempotencyKey !== undefined)
+  if (item && idempotencyKey !== undefined)
     faults.push({
       detail: 'must not be sent: each item has its own idempotencyKey',
       parameter: 'Idempotency-Key',
     })
-  const parsed = isBatch
+  const parsed = item
     ? parseBatch(body as v.GenericSchema, text, request)
     : parseText(body as v.GenericSchema, text)
   faults.push(...parsed.faults)
@@ -121,59 +110,10 @@ const parseBatch = (shape: v.GenericSchema, text: string, { body }: ApiRequest) 
   return { body: output, faults }
 }
 
-const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: string) => {
-  const isLong = text.length > LONG_TEXT && /^\s*\{/.test(text) && isJson(text)
-  const whole = isLong ? undefined : parseJson(text)
-  const { members, depth } = membersOf(text)
-  refuseDeep(depth)
-  const short = isLong ? checkShape(shape, JSON.parse(withoutContents(members))) : undefined
-  // Of what is kept as text nothing but its kind is checked.
-  const isEnough =
-    short && [...members].every(([name, value]) => !isEmptied(value) || isKept(short.output, name))
-  const { output, faults } = isEnough ? short : checkShape(shape, whole ?? parseJson(text))
-  return { body: faults.length === 0 ? withTexts(output, members) : output, faults }
-}
-/** Parsing such a text can take many milliseconds, if it has many small values. */
-const LONG_TEXT = 65_536
-const isEmptied = ({ rawJson }: RawJson) => rawJson.length > LONG_TEXT && /^[[{]/.test(rawJson)
-/** An object with these members, of which the long objects and arrays are empty. */
-const withoutContents = (members: ReadonlyMap<string, RawJson>): string => {
-  const texts = [...members].map(([name, value]) => {
-    const kept = isEmptied(value) ? (value.rawJson.startsWith('{') ? '{}' : '[]') : value.rawJson
-    return `${JSON.stringify(name)}:${kept}`
-  })
-  return `{${texts}}`
-}
-
-/** One activity, from a text that is the body of a request, an item of a batch or a line. Refuses as `parseRequest`. */
-export const parseActivity = (text: string): Omit<NewActivity, 'tenantId'> => {
-  const { body, faults } = parseText(NewProspectLog, text)
-  refuseFaults(faults, SEE_ERRORS)
-  return body
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
 const textOf = (bytes: Uint8Array | undefined, { bodyOptional }: Route): string => {
   if (bytes === undefined && bodyOptional) return '{}'
   if (bytes === undefined) return refuse('invalid_json', 'The body is missing. Send a JSON object.')
   return decodeUtf8(bytes)
-}
-
-export const decodeUtf8 = (bytes: Uint8Array, subject = 'The body'): string =>
-  orNull(() => utf8.decode(bytes)) ?? refuse('invalid_json', `${subject} is not UTF-8.`)
-
-export const parseJson = (text: string, subject = 'The body'): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    const [, position] = /at position (\d+)/.exec(String(error)) ?? []
-    const where = position === undefined ? '' : ` at position ${position}`
-    return refuse('invalid_json', `${subject} is not well-formed JSON${where}.`)
-  }
-}
-
-export const refuseDeep = (depth: number, subject = 'The body'): void => {
-  if (depth > NESTING_MAX) refuse('invalid_json', `${subject} is nested deeper than ${NESTING_MAX} levels.`)
 }
 
 const MEDIA_TYPE = /^application\/json\s*(;.*)?$/i

@@ -1,4 +1,4 @@
-import type { DomainFailure, FailureKind } from '../../core/failures.ts'
+import type { DomainFailure, FailureKind } from '../../core/engine/failures.ts'
 import { ALWAYS, type ApiResponse, jsonLine, responseOf } from './requests.ts'
 
 export type ProblemCode = FailureKind | 'internal_error'

@@ -1,10 +1,10 @@
-import { inOrder } from '../../core/in-order.ts'
-import { eachInTurn } from '../../core/share-loop.ts'
+import { tooLarge } from '../../core/engine/failures.ts'
+import { inOrder } from '../../core/engine/in-order.ts'
+import { LONG_TEXT, parseActivity, parseJson } from '../../core/engine/parse-input.ts'
+import { eachInTurn } from '../../core/engine/share-loop.ts'
 import { isJson } from '../../json/is-json.ts'
 import type { ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
-import { memoized } from '../memoized.ts'
-import { parseActivity, parseJson } from './parse-request.ts'
-import { tooLarge } from './requests.ts'
+import { memoized } from '../stores/memoized.ts'
 import type { Run } from './route.ts'
 
 /** The texts of the items. */
@@ -18,17 +18,25 @@ export const logBatch: Run<unknown, Batch> = async (
 ) => {
   const { items: texts } = body
   steps.count(texts.length - 1)
-  const isTooLarge = (text: string) => Buffer.byteLength(text) > steps.itemBytesMax
-  // Before anything is stored, the rest of the body is checked to be JSON.
-  const items = texts.map((text) => ({ tenantId, text }))
-  await eachInTurn(items, ({ text }, i) => isTooLarge(text) || isJson(text) || parseJson(text, `Item ${i}`))
-  const prepare = (text: string) => {
-    if (isTooLarge(text)) throw tooLarge(steps.itemBytesMax)
-    return { ...parseActivity(text), tenantId, apiKeyId }
+  const isLong = texts.reduce((length, text) => length + text.length, 0) > LONG_TEXT
+  const check = (text: string, i: number) => {
+    const isTooLarge = Buffer.byteLength(text) > steps.itemBytesMax
+    // What long texts are parsed to would take much memory until their turn.
+    const isChecked = isTooLarge || (isLong && isJson(text))
+    return { text, isTooLarge, value: isChecked ? undefined : parseJson(text, `Item ${i}`) }
   }
-  const weightOf = (text: string) => text.length
+  // Before anything is stored, the rest of the body is checked to be JSON.
+  const items = await eachInTurn(
+    texts.map((text) => ({ tenantId, text })),
+    ({ text }, i) => check(text, i),
+  )
+  const prepare = ({ text, isTooLarge, value }: (typeof items)[number]) => {
+    if (isTooLarge) throw tooLarge(steps.itemBytesMax)
+    return { ...parseActivity(text, value), tenantId, apiKeyId }
+  }
+  const weightOf = ({ text }: { text: string }) => text.length
   const { nextTurn: beforeList } = steps
-  const answers = await inOrder(texts, { prepare, weightOf, run: logProspectActivities, beforeList })
+  const answers = await inOrder(items, { prepare, weightOf, run: logProspectActivities, beforeList })
   // When the database is away, all items have the same reason, which is reported once.
   const refusalOf = memoized(steps.refusalOf)
   let retryAfter: string | undefined

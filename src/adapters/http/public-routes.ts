@@ -1,5 +1,5 @@
-import { refuse } from '../../core/failures.ts'
-import { gather } from '../../core/gather.ts'
+import { refuse } from '../../core/engine/failures.ts'
+import { gather } from '../../core/engine/gather.ts'
 import { type Asset, assetOf } from './docs/assets.ts'
 import { PROBLEMS } from './problems.ts'
 import { type ApiRequest, type ApiResponse, JSON_HEADERS, json, jsonLine } from './requests.ts'

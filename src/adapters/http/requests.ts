@@ -1,5 +1,4 @@
-import { DomainFailure } from '../../core/failures.ts'
-import { orNull } from '../../core/or-null.ts'
+import { orNull } from '../../core/engine/outcome.ts'
 import type { ProblemCode } from './problems.ts'
 
 /** A request without its socket. */
@@ -73,9 +72,6 @@ export const splitTarget = (target: string): { path: string; query: string } => 
 
 /** Null where the percent-encoding is malformed. */
 export const percentDecoded = (text: string) => orNull(() => decodeURIComponent(text))
-
-export const tooLarge = (bytesMax: number, subject = 'The body') =>
-  new DomainFailure('payload_too_large', `${subject} is larger than ${bytesMax} bytes.`)
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/

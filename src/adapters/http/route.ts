@@ -1,9 +1,8 @@
-import type * as v from 'valibot'
-import type { Scope } from '../../core/ports/api-keys.ts'
+import { type Fault, refuse } from '../../core/engine/failures.ts'
+import { type Operation, type OperationId, operations } from '../../core/operations.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import { writeJson } from '../../json/write-json.ts'
-import { camelCase } from '../columns.ts'
-import type { QueryShape } from './parse-request.ts'
+import { camelCase } from '../stores/columns.ts'
 import type { ProblemCode } from './problems.ts'
 import type { ApiResponse } from './requests.ts'
 
@@ -44,53 +43,48 @@ export type Run<Query = unknown, Body = unknown> = (
 ) => Promise<Answer>
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-type Spec<Query, Body> = {
-  readonly summary: string
-  readonly query?: Query
-  readonly body?: Body
-  /** The body has items, each with the limits of a body; the whole may be larger and nest deeper. */
-  readonly isBatch?: boolean
-  /** True if no body means `{}`. */
-  readonly bodyOptional?: boolean
-  readonly answer?: v.GenericSchema
-  /** By default `writeJson` if the answer contains JSON text, else `JSON.stringify`. */
-  readonly write?: (answer: object) => string
-  /** By default 200, or 204 without an answer. */
-  readonly status?: number
-  /**
-   * In addition to those of every operation, of the ids in its path and of its cursor. With `idempotency_key_reused` the
-   * header `Idempotency-Key` is taken, with `precondition_failed` the header `If-Match`.
-   */
-  readonly problems?: readonly ProblemCode[]
-}
-/** One operation, as the router, the parser and the OpenAPI document read it. */
-export type Route = Spec<QueryShape, v.GenericSchema> & {
+/** What HTTP adds to an operation. */
+type Row = {
   readonly method: Method
   readonly path: string
-  readonly operationId: keyof UseCases
-  readonly scope: Scope
-  readonly status: number
-  readonly write: (answer: object) => string
-  readonly problems: readonly ProblemCode[]
-  readonly run: Run<never, never>
+  readonly summary: string
+  /** By default 200, or 204 without an answer. */
+  readonly status?: number
+  /** True if no body means `{}`. */
+  readonly bodyOptional?: boolean
+  /** By default `writeJson` if the answer contains JSON text, else `JSON.stringify`. */
+  readonly write?: (answer: object) => string
+  /** In addition to those of every operation, of the ids in its path, of its cursor and of its headers. */
+  readonly problems?: readonly ProblemCode[]
+  /** By default the use case is called with the tenant, the ids in the path, the query and the body. */
+  readonly run?: Run<never, never>
 }
-type Nothing = v.ObjectSchema<Record<never, never>, undefined>
+export type Rows = Readonly<Record<OperationId, Row>>
 
-/** Checks each row against its own shapes, which the type of the whole table cannot. */
-export const route = <Query extends QueryShape = Nothing, Body extends v.GenericSchema = Nothing>(
-  method: Method,
-  path: string,
-  operationId: keyof UseCases,
-  scope: Scope,
-  spec: Spec<Query, Body> & { readonly run: Run<v.InferOutput<Query>, v.InferOutput<Body>> },
-): Route => {
-  const ofIds = Object.entries(PROBLEMS_OF_IDS).flatMap(([id, problems]) =>
-    path.includes(id) ? problems : [],
-  )
-  const ofCursor: ProblemCode[] = spec.query && 'cursor' in spec.query.entries ? ['invalid_cursor'] : []
-  const problems = [...ofCursor, ...ofIds, ...(spec.problems ?? [])]
-  const write = JSON.stringify(spec.answer ?? {}).includes('"rawJson"') ? writeJson : JSON.stringify
-  return { status: spec.answer ? 200 : 204, write, ...spec, problems, method, path, operationId, scope }
+/** One operation, as the router, the parser and the OpenAPI document read it. */
+export type Route = Operation &
+  Required<Omit<Row, 'bodyOptional'>> & {
+    readonly operationId: OperationId
+    readonly bodyOptional?: boolean
+    /** Its header `Idempotency-Key` is read. */
+    readonly takesKey: boolean
+  }
+
+export const routeOf = (operationId: OperationId, row: Row): Route => {
+  const operation: Operation = operations[operationId]
+  const { query, answer, takes = {} } = operation
+  const ofIds = Object.entries(PROBLEMS_OF_IDS).flatMap(([id, found]) => (row.path.includes(id) ? found : []))
+  const problems: ProblemCode[] = [
+    ...(query && 'cursor' in query.entries ? (['invalid_cursor'] as const) : []),
+    ...ofIds,
+    ...(row.problems ?? []),
+    ...('idempotencyKey' in takes ? (['idempotency_key_reused'] as const) : []),
+    ...('ifRevision' in takes ? (['precondition_failed'] as const) : []),
+  ]
+  const write = JSON.stringify(answer ?? {}).includes('"rawJson"') ? writeJson : JSON.stringify
+  const takesKey = 'idempotencyKey' in takes
+  const run = runOf(operationId, row.method, takes)
+  return { status: answer ? 200 : 204, write, run, ...operation, ...row, problems, operationId, takesKey }
 }
 const PROBLEMS_OF_IDS: Readonly<Record<string, readonly ProblemCode[]>> = {
   '/{prospect_id}': ['prospect_not_found', 'prospect_erased'],
@@ -104,45 +98,36 @@ const PROBLEMS_OF_IDS: Readonly<Record<string, readonly ProblemCode[]>> = {
   '/deliveries/{event_id}': ['delivery_not_found'],
 }
 
-type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
-  ? `${First}${Capitalize<CamelCase<Rest>>}`
-  : Name
-/** `{page_id}` in a path is the `pageId` of a use case. */
-type IdsIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? { readonly [Id in CamelCase<Name>]: string } & IdsIn<Rest>
-  : { readonly tenantId: string }
-type Result = Omit<Answer, 'body'> & { readonly [Member in 'page' | 'pageGroup' | 'version']?: object }
-type UseCaseFor<Input> = {
-  [Name in keyof UseCases]: Input extends Parameters<UseCases[Name]>[0] ? Name : never
-}[keyof UseCases]
+type Result = Omit<Answer, 'body'> & {
+  readonly [Member in 'page' | 'pageGroup' | 'version' | 'receipt']?: object
+}
 
 /**
- * A route that gives its use case the tenant, the ids in the path, the query and the body, and answers its result, or the
- * page, group or version that this names beside its revision or whether it is replayed.
+ * Gives the use case the tenant, the ids in the path, the query and the body. Answers its result, or the page, group,
+ * version or receipt that this names beside its revision or whether it is replayed.
  */
-export const plainRoute = <
-  const Path extends string,
-  Query extends QueryShape = Nothing,
-  Body extends v.GenericSchema = Nothing,
->(
-  method: Method,
-  path: Path,
-  operationId: UseCaseFor<IdsIn<Path> & v.InferOutput<Query> & v.InferOutput<Body>>,
-  scope: Scope,
-  spec: Spec<Query, Body>,
-): Route => {
-  const takesKey = spec.problems?.includes('idempotency_key_reused')
-  const takesRevision = spec.problems?.includes('precondition_failed')
-  const run: Run = async (useCases, request) => {
-    const { tenantId, params, query, body } = request
+const runOf =
+  (operationId: OperationId, method: Method, takes: object): Run =>
+  async (useCases, { tenantId, apiKeyId, params, query, body, idempotencyKey, ifRevision }) => {
     const input: Record<string, unknown> = { ...Object(query), ...Object(body), tenantId }
-    if (method !== 'GET') input['apiKeyId'] = request.apiKeyId
+    if (method !== 'GET') input['apiKeyId'] = apiKeyId
     for (const name in params) input[camelCase(name)] = params[name]
-    if (takesKey) input['idempotencyKey'] = request.idempotencyKey
-    if (takesRevision) input['ifRevision'] = request.ifRevision
-    const result = await (useCases[operationId] as (input: object) => Promise<Result>)(input)
-    const { page, pageGroup, version, revision, replayed } = result ?? {}
-    return { body: page ?? pageGroup ?? version ?? result, revision, replayed }
+    if ('idempotencyKey' in takes) input['idempotencyKey'] = oneKey(input['idempotencyKey'], idempotencyKey)
+    if ('ifRevision' in takes) input['ifRevision'] = ifRevision
+    const result = await (useCases[operationId] as (input: object) => Promise<Result | undefined>)(input)
+    const { page, pageGroup, version, receipt, revision, replayed } = result ?? {}
+    return { body: page ?? pageGroup ?? version ?? receipt ?? result, revision, replayed }
   }
-  return route<Query, Body>(method, path, operationId, scope, { ...spec, run })
+
+/** The key may be in the body, the header, or both if they are equal. */
+const oneKey = (inBody: unknown, inHeader: string | undefined): unknown => {
+  const key = inBody ?? inHeader
+  if (inHeader === undefined || key === inHeader) return key
+  const each = 'must be the same in the body and in the Idempotency-Key header'
+  const errors: Fault[] = [
+    { detail: each, pointer: '/idempotencyKey' },
+    { detail: each, parameter: 'Idempotency-Key' },
+  ]
+  const detail = 'The body and the Idempotency-Key header contain different idempotency keys.'
+  return refuse('invalid_request', detail, { errors })
 }

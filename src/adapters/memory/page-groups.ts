@@ -1,5 +1,5 @@
 import type { NewPageGroupRow, PageGroups } from '../../core/ports/page-groups.ts'
-import { takeSlice } from '../take-slice.ts'
+import { takeSlice } from '../stores/take-slice.ts'
 import type { Outbox } from './events.ts'
 import { indexBy, tableOf } from './table.ts'
 

@@ -1,8 +1,15 @@
 import type { PageGroupRead } from '../../core/ports/page-groups.ts'
 import type { KnownPages, NewPageRow, Pages, PagesWant, StoredVersion } from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
-import { firstVersionRow, newPageRow, newVersionRow, settledRow, storedPage, storedVersion } from '../rows.ts'
-import { takeSlice } from '../take-slice.ts'
+import {
+  firstVersionRow,
+  newPageRow,
+  newVersionRow,
+  settledRow,
+  storedPage,
+  storedVersion,
+} from '../stores/rows.ts'
+import { takeSlice } from '../stores/take-slice.ts'
 import { claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
 import { groupTable, type KeptGroup, memoryPageGroups } from './page-groups.ts'

@@ -1,9 +1,9 @@
-import { keyOf } from '../../core/keys.ts'
+import { keyOf } from '../../core/engine/keys.ts'
 import type { NewLog } from '../../core/ports/activities.ts'
 import type { ProspectLogs, StoredLog, TimelineWant } from '../../core/ports/prospect-logs.ts'
 import type { LookedAt } from '../../core/ports/world.ts'
-import { lookThrough, takeSlice } from '../take-slice.ts'
-import { timelineKey, timeOfKey } from '../timeline-key.ts'
+import { lookThrough, takeSlice } from '../stores/take-slice.ts'
+import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
 import type { People } from './people.ts'
 
 export const memoryProspectLogs = ({ prospects, logs }: People): ProspectLogs => ({

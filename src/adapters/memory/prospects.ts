@@ -1,5 +1,5 @@
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
-import { lookThrough } from '../take-slice.ts'
+import { lookThrough } from '../stores/take-slice.ts'
 import type { KeptProspect, People } from './people.ts'
 
 /** Calls `changed` after a prospect was updated. */

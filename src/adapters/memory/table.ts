@@ -1,5 +1,5 @@
-import { keyOf } from '../../core/keys.ts'
-import { AFTER_ALL_IDS } from '../take-slice.ts'
+import { keyOf } from '../../core/engine/keys.ts'
+import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 
 type Wanted<Row> = { readonly [Name in keyof Row]?: Row[Name] | null }
 type Index<Row> = ReturnType<typeof indexBy<Row>>

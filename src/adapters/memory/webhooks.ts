@@ -1,7 +1,7 @@
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { EndpointWant, StoredDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
-import { latestAttemptAt } from '../../core/webhook-attempts.ts'
-import { lookThrough } from '../take-slice.ts'
+import { latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
+import { lookThrough } from '../stores/take-slice.ts'
 import { compare } from './claim.ts'
 import { type KeptEndpoint, type Outbox, storedEvent, takes } from './events.ts'
 

@@ -1,5 +1,5 @@
 import type { Store } from '../../core/ports/store.ts'
-import { UNREAD, UNSIGNED } from '../../core/webhook-attempts.ts'
+import { UNREAD, UNSIGNED } from '../../core/webhooks/webhook-attempts.ts'
 import type { Instruments } from './instruments.ts'
 import { backlogGauges } from './publisher-metrics.ts'
 

@@ -1,5 +1,5 @@
 import { checkOptions } from '../../config/check-options.ts'
-import { namingFailure } from '../../core/name-patiently.ts'
+import { namingFailure } from '../../core/pages/name-patiently.ts'
 import type { Namer } from '../../core/ports/versions.ts'
 
 /** Which server names pages, and what it is sent. */

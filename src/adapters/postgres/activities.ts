@@ -1,6 +1,6 @@
 import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../../core/ports/activities.ts'
-import { COLUMNS, PROSPECT_CHANGES } from '../rows.ts'
-import { logRow } from '../timeline-key.ts'
+import { COLUMNS, PROSPECT_CHANGES } from '../stores/rows.ts'
+import { logRow } from '../stores/timeline-key.ts'
 import { byTenant, sortedBy, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'

@@ -1,6 +1,6 @@
 import type { SliceWant } from '../../core/ports/world.ts'
-import type { Columns } from '../columns.ts'
-import { AFTER_ALL_IDS } from '../take-slice.ts'
+import type { Columns } from '../stores/columns.ts'
+import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 

@@ -1,4 +1,4 @@
-import { DomainFailure } from '../../core/failures.ts'
+import { DomainFailure } from '../../core/engine/failures.ts'
 import type { ClaimWant } from '../../core/ports/versions.ts'
 import type { OfThose, Queue } from './claim.ts'
 import { ALL_TENANTS, type Fragment, nothing, type Query, sql } from './sql.ts'

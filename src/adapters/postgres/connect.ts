@@ -1,5 +1,5 @@
 import type postgres from 'postgres'
-import { unavailable } from '../../core/failures.ts'
+import { unavailable } from '../../core/engine/failures.ts'
 import { askByNode } from './by-node.ts'
 import { isConnectionFatal, unavailableUnlessRejected } from './error-codes.ts'
 import { endPool, ONE_PLAN, openPostgres, PLAN_EACH, type Pool, type Sql } from './open.ts'

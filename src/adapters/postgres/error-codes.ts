@@ -1,6 +1,6 @@
 import type postgres from 'postgres'
-import { DomainFailure, unavailable } from '../../core/failures.ts'
-import { unmigrated } from '../migrations.ts'
+import { DomainFailure, unavailable } from '../../core/engine/failures.ts'
+import { unmigrated } from '../stores/migrations.ts'
 
 /** The code of PostgreSQL or of the driver. Where Citus copies rows to a worker, it gives a taken key the wrong one. */
 export const codeOf = (error: unknown): string => {

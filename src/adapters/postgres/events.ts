@@ -1,6 +1,6 @@
 import type { Events, StoredEvent } from '../../core/ports/events.ts'
 import type { Timestamp } from '../../core/ports/world.ts'
-import { COLUMNS } from '../rows.ts'
+import { COLUMNS } from '../stores/rows.ts'
 import { eachAlong } from './claim.ts'
 import { waitingOnCluster } from './claim-on-cluster.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'

@@ -1,6 +1,6 @@
 import type postgres from 'postgres'
-import { unavailable } from '../../core/failures.ts'
-import { type Applied, checksumOf, lastOf, type Migration, missingMigrations } from '../migrations.ts'
+import { unavailable } from '../../core/engine/failures.ts'
+import { type Applied, checksumOf, lastOf, type Migration, missingMigrations } from '../stores/migrations.ts'
 import { type Ask, askOn } from './connect.ts'
 import { isConnectionFatal, isTransient } from './error-codes.ts'
 import { endPool, openPostgres } from './open.ts'

@@ -1,5 +1,11 @@
 import type { NewPageRow } from '../../core/ports/pages.ts'
-import { COLUMNS, firstVersionRow, NEW_PAGE_COLUMNS, NEW_VERSION_COLUMNS, newPageRow } from '../rows.ts'
+import {
+  COLUMNS,
+  firstVersionRow,
+  NEW_PAGE_COLUMNS,
+  NEW_VERSION_COLUMNS,
+  newPageRow,
+} from '../stores/rows.ts'
 import { sortedBy } from './by-tenant.ts'
 import { type Fragment, joined, sql } from './sql.ts'
 import { columns, textArray } from './statements.ts'

@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { camelCase } from '../columns.ts'
+import { camelCase } from '../stores/columns.ts'
 
 export type Sql = postgres.Sql
 /** `close` ends every connection, even after an `end`; the driver has it, its types do not. */

@@ -1,6 +1,6 @@
-import { type PageGroupRow, pageGroupOf } from '../../core/get-page-group.ts'
+import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
 import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
-import { COLUMNS, PAGE_GROUP_CHANGES } from '../rows.ts'
+import { COLUMNS, PAGE_GROUP_CHANGES } from '../stores/rows.ts'
 import { slicesByTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
 import { ALL_TENANTS, nothing, type Query, sql } from './sql.ts'

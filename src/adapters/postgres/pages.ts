@@ -1,5 +1,5 @@
 import type { KnownPages, Pages, StoredPage } from '../../core/ports/pages.ts'
-import { newVersionRow, SHOWN_VERSION, storedPage } from '../rows.ts'
+import { newVersionRow, SHOWN_VERSION, storedPage } from '../stores/rows.ts'
 import { byTenant, rowsOfEach, slicesByTenant, upTo, wantedTenant } from './by-tenant.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 import { pagesFromArrays, pagesOnCluster, VERSIONS } from './new-pages.ts'

@@ -1,6 +1,6 @@
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
-import { SHOWN_PROSPECT } from '../rows.ts'
-import { AFTER_ALL_IDS } from '../take-slice.ts'
+import { SHOWN_PROSPECT } from '../stores/rows.ts'
+import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { findBy } from './by-tenant.ts'
 import { codeOf } from './error-codes.ts'
 import type { Outbox } from './outbox.ts'

@@ -1,4 +1,4 @@
-import { unavailable } from '../../core/failures.ts'
+import { unavailable } from '../../core/engine/failures.ts'
 
 type Limits = { readonly inFlightMax: number; readonly waitingMax: number; readonly waitMsMax: number }
 export type PoolCounts = { readonly inFlight: number; readonly waiting: number }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Signal, SignalListener } from '../../core/ports/store.ts'
-import { createListeners } from '../listeners.ts'
+import { createListeners } from '../stores/listeners.ts'
 import type { Ask } from './connect.ts'
 import { endPool, openPostgres } from './open.ts'
 import { textArray } from './statements.ts'

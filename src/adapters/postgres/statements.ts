@@ -1,5 +1,5 @@
 import type { Recorded } from '../../core/ports/world.ts'
-import { type Columns, camelCase, columnsOf, memberOf, valuesOf } from '../columns.ts'
+import { type Columns, camelCase, columnsOf, memberOf, valuesOf } from '../stores/columns.ts'
 import { codeOf } from './error-codes.ts'
 import { type Fragment, sql, type Value } from './sql.ts'
 

@@ -1,5 +1,5 @@
 import type { Signal, Store } from '../../core/ports/store.ts'
-import { type Migration, refuseUnmigrated } from '../migrations.ts'
+import { type Migration, refuseUnmigrated } from '../stores/migrations.ts'
 import { postgresActivities } from './activities.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { postgresErasures } from './erasures.ts'

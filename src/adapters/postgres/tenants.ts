@@ -1,6 +1,6 @@
 import type { ApiKeys, StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { Tenant, Tenants } from '../../core/ports/tenants.ts'
-import { type ApiKeyRow, COLUMNS, storedApiKey } from '../rows.ts'
+import { type ApiKeyRow, COLUMNS, storedApiKey } from '../stores/rows.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns, textArray } from './statements.ts'
 

@@ -7,8 +7,8 @@ import type {
   Settlement,
   Versions,
 } from '../../core/ports/versions.ts'
-import { columnsOf } from '../columns.ts'
-import { SHOWN_VERSION, settledRow, storedVersion, versionWithContent } from '../rows.ts'
+import { columnsOf } from '../stores/columns.ts'
+import { SHOWN_VERSION, settledRow, storedVersion, versionWithContent } from '../stores/rows.ts'
 import { findBy, slicesByTenant } from './by-tenant.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import { codeOf } from './error-codes.ts'

@@ -1,5 +1,5 @@
-import { asOutcome, type Outcome } from '../../core/outcome.ts'
-import { ROWS_LOOKED_AT_MAX, SLICE_BYTES_MAX } from '../../core/slices.ts'
+import { asOutcome, type Outcome } from '../../core/engine/outcome.ts'
+import { ROWS_LOOKED_AT_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import { type Fragment, type Query, sql } from './sql.ts'
 
 /** A list that is read along an index, of rows `l`. */

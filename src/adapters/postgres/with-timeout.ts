@@ -1,4 +1,4 @@
-import { unavailable } from '../../core/failures.ts'
+import { unavailable } from '../../core/engine/failures.ts'
 
 export const NO_ANSWER_IN_TIME = 'The database did not answer in time.'
 

@@ -1,6 +1,6 @@
 import type { Activities, StoredProspect, StoredReceipt } from '../../core/ports/activities.ts'
-import { COLUMNS, PROSPECT_CHANGES } from '../rows.ts'
-import { logRow } from '../timeline-key.ts'
+import { COLUMNS, PROSPECT_CHANGES } from '../stores/rows.ts'
+import { logRow } from '../stores/timeline-key.ts'
 import type { Outbox } from './events.ts'
 import { type Database, insertInto } from './open.ts'
 

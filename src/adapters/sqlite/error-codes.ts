@@ -1,5 +1,5 @@
-import { unavailable } from '../../core/failures.ts'
-import { unmigrated } from '../migrations.ts'
+import { unavailable } from '../../core/engine/failures.ts'
+import { unmigrated } from '../stores/migrations.ts'
 
 export const withMappedErrors = <Answer>(ask: () => Answer): Answer => {
   try {

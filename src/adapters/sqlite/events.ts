@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventIds, Events, EventsOf, NewEvent, StoredEvent } from '../../core/ports/events.ts'
-import { COLUMNS } from '../rows.ts'
+import { COLUMNS } from '../stores/rows.ts'
 import { type Database, insertInto, type Values } from './open.ts'
 
 const USES_EVENTS = "select 1 from webhook_endpoints where tenant_id = :tenantId and status = 'enabled'"

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { type Applied, lastOf, type Migration } from '../migrations.ts'
+import { type Applied, lastOf, type Migration } from '../stores/migrations.ts'
 
 /** The number of the last migration; 0 in an empty database. */
 export const lastMigration = (file: DatabaseSync, ours: readonly Migration[]): number => {

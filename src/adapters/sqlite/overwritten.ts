@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, renameSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { orNull } from '../../core/or-null.ts'
+import { orNull } from '../../core/engine/outcome.ts'
 
 /** Where the header of a file has its `application_id`. Each backup has its own. */
 const NUMBER_AT = 68

@@ -1,7 +1,7 @@
-import { type PageGroupRow, pageGroupOf } from '../../core/get-page-group.ts'
+import { eachInTurn, shareLoop } from '../../core/engine/share-loop.ts'
+import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
 import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
-import { eachInTurn, shareLoop } from '../../core/share-loop.ts'
-import { COLUMNS, PAGE_GROUP_CHANGES } from '../rows.ts'
+import { COLUMNS, PAGE_GROUP_CHANGES } from '../stores/rows.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, valuesFor } from './open.ts'
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
+import { eachInTurn, shareLoop } from '../../core/engine/share-loop.ts'
 import type { FoundPage, PageChange, Pages, PageWant, StoredPage } from '../../core/ports/pages.ts'
-import { eachInTurn, shareLoop } from '../../core/share-loop.ts'
 import {
   firstVersionRow,
   NEW_PAGE_COLUMNS,
@@ -10,7 +10,7 @@ import {
   storedVersion,
   type VersionRow,
   versionWithContent,
-} from '../rows.ts'
+} from '../stores/rows.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, type Values } from './open.ts'
 import { VERSION, WITH_CONTENT } from './versions.ts'

@@ -1,8 +1,8 @@
 import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { unavailable } from '../../core/failures.ts'
-import { orNull } from '../../core/or-null.ts'
+import { unavailable } from '../../core/engine/failures.ts'
+import { orNull } from '../../core/engine/outcome.ts'
 import { giveUp, shareNumber } from './overwritten.ts'
 
 /** A new file would make SQLite delete the journal. Another process creates the file first, then its journal. */

@@ -1,8 +1,8 @@
+import { eachInTurn } from '../../core/engine/share-loop.ts'
+import { ROWS_LOOKED_AT_MAX } from '../../core/engine/slices.ts'
 import type { ProspectLogs, ProspectLogsWant, TimelineWant } from '../../core/ports/prospect-logs.ts'
-import { eachInTurn } from '../../core/share-loop.ts'
-import { ROWS_LOOKED_AT_MAX } from '../../core/slices.ts'
-import { type LogRow, SHOWN_LOG, storedLog } from '../rows.ts'
-import { timelineKey, timeOfKey } from '../timeline-key.ts'
+import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
+import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
 import { BEFORE_ID, type Database, type Values } from './open.ts'
 
 const SHOWN = `select ${Object.keys(SHOWN_LOG)} from prospect_logs`

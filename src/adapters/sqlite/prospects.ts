@@ -1,7 +1,7 @@
+import { eachInTurn } from '../../core/engine/share-loop.ts'
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
-import { eachInTurn } from '../../core/share-loop.ts'
-import { SHOWN_PROSPECT } from '../rows.ts'
-import { lookThrough } from '../take-slice.ts'
+import { SHOWN_PROSPECT } from '../stores/rows.ts'
+import { lookThrough } from '../stores/take-slice.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database } from './open.ts'
 

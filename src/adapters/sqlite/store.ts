@@ -1,6 +1,6 @@
 import type { Signal, Store } from '../../core/ports/store.ts'
-import { createListeners } from '../listeners.ts'
-import { checksumOf, type Migration, missingMigrations, refuseUnmigrated } from '../migrations.ts'
+import { createListeners } from '../stores/listeners.ts'
+import { checksumOf, type Migration, missingMigrations, refuseUnmigrated } from '../stores/migrations.ts'
 import { sqliteActivities } from './activities.ts'
 import { sqliteErasures } from './erasures.ts'
 import { sqliteEvents, sqliteOutbox } from './events.ts'

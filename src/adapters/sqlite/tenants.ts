@@ -1,7 +1,7 @@
 import type { ApiKeys } from '../../core/ports/api-keys.ts'
 import type { Tenant, Tenants } from '../../core/ports/tenants.ts'
-import { columnsOf } from '../columns.ts'
-import { type ApiKeyRow, COLUMNS, storedApiKey } from '../rows.ts'
+import { columnsOf } from '../stores/columns.ts'
+import { type ApiKeyRow, COLUMNS, storedApiKey } from '../stores/rows.ts'
 import { type Database, insertInto } from './open.ts'
 
 const ADD = insertInto('tenants', columnsOf('tenant_id, name, created_at'))

@@ -1,8 +1,8 @@
+import { ROWS_LOOKED_AT_MAX } from '../../core/engine/slices.ts'
 import type { ShownDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
-import { ROWS_LOOKED_AT_MAX } from '../../core/slices.ts'
-import { latestAttemptAt } from '../../core/webhook-attempts.ts'
-import { COLUMNS } from '../rows.ts'
-import { AFTER_ALL_IDS } from '../take-slice.ts'
+import { latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
+import { COLUMNS } from '../stores/rows.ts'
+import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { backlogOf } from './claim.ts'
 import {
   addEvent,

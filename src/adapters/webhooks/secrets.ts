@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { orNull } from '../../core/or-null.ts'
+import { orNull } from '../../core/engine/outcome.ts'
 import type { Secrets } from '../../core/ports/webhooks.ts'
 import { SECRET_PREFIX } from './signature.ts'
 

@@ -1,5 +1,5 @@
 import type { ProspectLog } from '../../shapes/prospect-log.ts'
-import type { Outcome } from '../outcome.ts'
+import type { Outcome } from '../engine/outcome.ts'
 import type { ProspectWant } from './prospects.ts'
 import type { LookedAt, SliceWant, Timestamp } from './world.ts'
 

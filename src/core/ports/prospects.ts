@@ -1,5 +1,5 @@
 import type { Prospect } from '../../shapes/prospect.ts'
-import type { Outcome } from '../outcome.ts'
+import type { Outcome } from '../engine/outcome.ts'
 import type { EventsOf } from './events.ts'
 import type { LookedAt, SliceWant, Timestamp } from './world.ts'
 

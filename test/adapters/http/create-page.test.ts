@@ -1,7 +1,7 @@
 import t from 'tap'
 import { jsonLine } from '../../../src/adapters/http/requests.ts'
-import { refuse } from '../../../src/core/failures.ts'
-import { updatePageGroup } from '../../../src/core/update-page-group.ts'
+import { refuse } from '../../../src/core/engine/failures.ts'
+import { updatePageGroup } from '../../../src/core/pages/update-page-group.ts'
 import { DATABASE_AWAY, failing, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 import { countedIds, idOf } from '../../support/setting.ts'
 

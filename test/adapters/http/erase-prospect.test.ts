@@ -1,5 +1,5 @@
 import t from 'tap'
-import { eraseProspects } from '../../../src/core/erase-prospects.ts'
+import { eraseProspects } from '../../../src/core/erasures/erase-prospects.ts'
 import { openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 import { idOf } from '../../support/setting.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { jsonLine } from '../../../src/adapters/http/requests.ts'
-import { updatePageGroup } from '../../../src/core/update-page-group.ts'
+import { updatePageGroup } from '../../../src/core/pages/update-page-group.ts'
 import type { PageGroup } from '../../../src/shapes/page-group.ts'
 import { type Answer, DATABASE_AWAY, failing, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 import { countedIds } from '../../support/setting.ts'

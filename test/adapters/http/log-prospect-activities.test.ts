@@ -1,5 +1,5 @@
 import t from 'tap'
-import { DomainFailure } from '../../../src/core/failures.ts'
+import { DomainFailure } from '../../../src/core/engine/failures.ts'
 import type { Store } from '../../../src/core/ports/store.ts'
 import { DATABASE_AWAY, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 import { idOf } from '../../support/setting.ts'

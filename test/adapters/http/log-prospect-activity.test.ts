@@ -1,6 +1,6 @@
 import t from 'tap'
 import { jsonLine } from '../../../src/adapters/http/requests.ts'
-import { refuse } from '../../../src/core/failures.ts'
+import { refuse } from '../../../src/core/engine/failures.ts'
 import { DATABASE_AWAY, failing, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 import { idOf } from '../../support/setting.ts'
 

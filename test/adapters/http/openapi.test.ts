@@ -233,10 +233,10 @@ t.test('a page is created from a body that may be missing, and answered as proce
 type Response = { readonly $ref?: string; readonly content?: object }
 t.test('every operation documents the problems that it can give, each as a problem document', async (t) => {
   const always = ['400', '401', '403', '429', '500', '503']
-  for (const { method, path, operationId, problems, body, status, isBatch = false } of ROUTES) {
+  for (const { method, path, operationId, problems, body, status, item } of ROUTES) {
     const operations = paths[path as keyof typeof paths] as Record<string, { responses: object }>
     const { responses = {} } = operations[method.toLowerCase()] ?? {}
-    const ofBody = method === 'POST' && !/erasures|webhook/.test(path) ? [isBatch ? '207' : '422'] : []
+    const ofBody = method === 'POST' && !/erasures|webhook/.test(path) ? [item ? '207' : '422'] : []
     for (const expected of [...always, ...(body ? ['413', '415', ...ofBody] : [])])
       t.ok(expected in responses, `${expected} of ${method} ${path}`)
     t.equal('304' in responses, method === 'GET')
@@ -251,7 +251,7 @@ t.test('every operation documents the problems that it can give, each as a probl
         `${given} of ${method} ${path}`,
       )
     }
-    t.ok(problems.length > 0 || isBatch || operationId === 'listWebhookEndpoints')
+    t.ok(problems.length > 0 || item || operationId === 'listWebhookEndpoints')
   }
 })
 
@@ -291,9 +291,9 @@ t.test('every body and answer has examples, and each is of its shape', async (t)
     }
   })
   t.ok(examples > 60)
-  for (const { body, operationId, method, path, isBatch } of ROUTES) {
+  for (const { body, operationId, method, path, item } of ROUTES) {
     // The items of a batch are checked as texts.
-    if (body === undefined || isBatch) continue
+    if (body === undefined || item) continue
     const operations = paths[path as keyof typeof paths] as Record<string, object>
     const { requestBody } = operations[method.toLowerCase()] as {
       requestBody: { content: { 'application/json': { examples: Record<string, { value: unknown }> } } }

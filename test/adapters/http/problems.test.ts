@@ -4,8 +4,8 @@ import { PROBLEMS, type ProblemCode } from '../../../src/adapters/http/problems.
 import { createLog } from '../../../src/adapters/log.ts'
 import { compose, createRuntime } from '../../../src/compose/service.ts'
 import { readConfig } from '../../../src/config/config.ts'
-import { newApiKeyText } from '../../../src/core/api-key-text.ts'
-import { revokeApiKey } from '../../../src/core/revoke-api-key.ts'
+import { newApiKeyText } from '../../../src/core/tenants/api-key-text.ts'
+import { revokeApiKey } from '../../../src/core/tenants/revoke-api-key.ts'
 import {
   type Answer,
   caller,

@@ -1,7 +1,12 @@
 import t from 'tap'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import { createMetrics } from '../../../src/adapters/metrics/metrics.ts'
-import { deliveryAfter, deliveryUnsent, UNREAD, UNSIGNED } from '../../../src/core/webhook-attempts.ts'
+import {
+  deliveryAfter,
+  deliveryUnsent,
+  UNREAD,
+  UNSIGNED,
+} from '../../../src/core/webhooks/webhook-attempts.ts'
 import { addTenant, at, someClaim, someEndpoint, someEvent, someGroup } from '../../support/rows.ts'
 import { scrapeOf } from '../../support/scrape.ts'
 

@@ -3,7 +3,7 @@ import { askByNode } from '../../../src/adapters/postgres/by-node.ts'
 import type { Ask } from '../../../src/adapters/postgres/connect.ts'
 import { ALL_TENANTS, queryOver } from '../../../src/adapters/postgres/sql.ts'
 import { NO_ANSWER_IN_TIME } from '../../../src/adapters/postgres/with-timeout.ts'
-import { unavailable } from '../../../src/core/failures.ts'
+import { unavailable } from '../../../src/core/engine/failures.ts'
 import { noOf } from '../../core/scene.ts'
 
 const SETTINGS = {

@@ -3,7 +3,7 @@ import { createOutbox } from '../../../src/adapters/postgres/outbox.ts'
 import { postgresProspectLogs } from '../../../src/adapters/postgres/prospect-logs.ts'
 import { postgresProspects } from '../../../src/adapters/postgres/prospects.ts'
 import type { Query } from '../../../src/adapters/postgres/sql.ts'
-import { unavailable } from '../../../src/core/failures.ts'
+import { unavailable } from '../../../src/core/engine/failures.ts'
 
 const away = unavailable('The database cannot answer now.')
 /** Finds nothing, and cannot answer for one tenant. */

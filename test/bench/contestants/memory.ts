@@ -13,17 +13,17 @@ const { readConfig } = (await import(
 )) as typeof import('../../../src/config/config.ts')
 const { createLog } = (await import(dist('adapters/log.js'))) as typeof import('../../../src/adapters/log.ts')
 const { createTenant } = (await import(
-  dist('core/create-tenant.js')
-)) as typeof import('../../../src/core/create-tenant.ts')
+  dist('core/tenants/create-tenant.js')
+)) as typeof import('../../../src/core/tenants/create-tenant.ts')
 const { issueApiKey } = (await import(
-  dist('core/issue-api-key.js')
-)) as typeof import('../../../src/core/issue-api-key.ts')
+  dist('core/tenants/issue-api-key.js')
+)) as typeof import('../../../src/core/tenants/issue-api-key.ts')
 const { createPageGroup } = (await import(
-  dist('core/create-page-group.js')
-)) as typeof import('../../../src/core/create-page-group.ts')
+  dist('core/pages/create-page-group.js')
+)) as typeof import('../../../src/core/pages/create-page-group.ts')
 const { matchableEmail } = (await import(
-  dist('core/emails.js')
-)) as typeof import('../../../src/core/emails.ts')
+  dist('core/prospects/emails.js')
+)) as typeof import('../../../src/core/prospects/emails.ts')
 
 const [sizeJson = '', filledPath = ''] = process.argv.slice(2)
 const size: Size = JSON.parse(sizeJson)

@@ -10,7 +10,7 @@ import { type Service, startService } from './service.ts'
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const base64url = (text: string) => Buffer.from(text).toString('base64url')
 
-/** See `src/core/slices.ts`. */
+/** See `src/core/engine/slices.ts`. */
 export const ourCursor: CursorOf = (pageGroupId, pageId) => base64url(`1:pages/${pageGroupId}:${pageId}`)
 const rivalCursor: CursorOf = (_pageGroupId, pageId) => base64url(pageId)
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { orNull } from '../../../core/or-null.ts'
+import { orNull } from '../../../core/engine/outcome.ts'
 import { type RawRoute, rawRoute } from '../public-routes.ts'
 import { type Asset, assetOf } from './assets.ts'
 import { CONTENT_SECURITY_POLICY, LOOK, PAGE, PLAIN_PAGE, START } from './page.ts'

@@ -1,5 +1,5 @@
-import { DomainFailure, refuse } from '../../../core/failures.ts'
-import type { Caller } from '../../../core/identify.ts'
+import { DomainFailure, refuse } from '../../../core/engine/failures.ts'
+import type { Caller } from '../../../core/tenants/identify.ts'
 import { createTokenBuckets } from './rate-limit.ts'
 
 type Deps = {

@@ -1,5 +1,5 @@
-import { refuse } from '../../../core/failures.ts'
-import type { Caller } from '../../../core/identify.ts'
+import { refuse } from '../../../core/engine/failures.ts'
+import type { Caller } from '../../../core/tenants/identify.ts'
 
 /**
  * Counts a request of a key, or the items of its batch beyond the first. Refuses `rate_limited`, or `invalid_request` if a

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import type { DomainFailure } from '../../../core/failures.ts'
-import { tooLarge } from '../requests.ts'
+import type { DomainFailure } from '../../../core/engine/failures.ts'
+import { tooLarge } from '../../../core/engine/failures.ts'
 
 const DISCARD_MS_MAX = 1_000
 /** A body that arrives in one piece is shorter. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { DomainFailure, unavailable } from '../../../core/failures.ts'
+import { DomainFailure, unavailable } from '../../../core/engine/failures.ts'
 import type { Api } from '../api.ts'
 import type { ApiResponse } from '../requests.ts'
 import { bodyOf, isHttp2 } from './body.ts'

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { DomainFailure } from '../../../core/failures.ts'
+import { DomainFailure } from '../../../core/engine/failures.ts'
 import { http } from '../../node-http.ts'
 import type { ApiResponse } from '../requests.ts'
 import { malformed } from './handle-message.ts'

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { unavailable } from '../../../core/failures.ts'
+import { unavailable } from '../../../core/engine/failures.ts'
 
 /** More than any client sends before it has read an answer. Node bounds it only by what fits into a packet. */
 const PIPELINED_MAX = 32

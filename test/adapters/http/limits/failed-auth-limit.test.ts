@@ -1,6 +1,6 @@
 import t from 'tap'
 import { limitFailedAuth } from '../../../../src/adapters/http/limits/failed-auth-limit.ts'
-import { DomainFailure, refuse } from '../../../../src/core/failures.ts'
+import { DomainFailure, refuse } from '../../../../src/core/engine/failures.ts'
 import { stoppedClock } from '../../../support/setting.ts'
 
 const CALLER = { tenantId: 'tenant_a', apiKeyId: 'apikey_a', scopes: [] }

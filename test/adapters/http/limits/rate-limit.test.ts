@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createRateLimit } from '../../../../src/adapters/http/limits/rate-limit.ts'
-import type { DomainFailure } from '../../../../src/core/failures.ts'
+import type { DomainFailure } from '../../../../src/core/engine/failures.ts'
 import { stoppedClock } from '../../../support/setting.ts'
 
 const setting = (perMinute: number) => {

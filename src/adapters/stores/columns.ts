@@ -1,0 +1,32 @@
+import type { RawJson } from '../../shapes/json.ts'
+import { memoized } from './memoized.ts'
+
+/** PostgreSQL's types. SQLite keeps JSON and times as text, lists as words with spaces between, booleans as 0 and 1. */
+export type ColumnType = 'text' | 'text[]' | 'json' | 'boolean' | 'int' | 'bigint' | 'timestamptz'
+export type Columns = Readonly<Record<string, ColumnType>>
+
+/** Written as in SQL: `page_id, actions json`. A column without a type is text. */
+export const columnsOf = (list: string): Columns =>
+  Object.fromEntries(
+    list.split(/,\s+/).map((column) => {
+      const [name = '', type = 'text'] = column.split(' ')
+      return [name, type as ColumnType]
+    }),
+  )
+
+/** `page_group_id` is `pageGroupId`, and so are `PageGroupId` and `page-group-id`, which an embedder's driver may answer. */
+export const camelCase = memoized((column: string) =>
+  column
+    .replace(/^[A-Z]/, (letter) => letter.toLowerCase())
+    .replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+)
+
+type Value = string | number | boolean | null
+/** The value of a row's member, JSON as its text. */
+export const memberOf = (row: object, member: string): Value => {
+  const value = (row as Readonly<Record<string, Value | RawJson | undefined>>)[member]
+  if (value === undefined) throw new Error(`A row lacks ${member}.`)
+  return typeof value === 'object' && value !== null ? value.rawJson : value
+}
+export const valuesOf = (row: object, members: readonly string[]): Value[] =>
+  members.map((member) => memberOf(row, member))

@@ -1,0 +1,155 @@
+import type { StoredApiKey } from '../../core/ports/api-keys.ts'
+import type { StoredErasure } from '../../core/ports/erasures.ts'
+import type {
+  NewPageRow,
+  NewVersionRow,
+  PageWant,
+  StoredPage,
+  StoredVersion,
+} from '../../core/ports/pages.ts'
+import type { StoredLog } from '../../core/ports/prospect-logs.ts'
+import type { Settlement } from '../../core/ports/versions.ts'
+import { type Columns, columnsOf } from './columns.ts'
+
+// What the stores share: the columns of the tables, and how rows are read.
+
+export const COLUMNS = {
+  tenants: columnsOf('tenant_id, name, created_at timestamptz, retention_days int'),
+  brands: columnsOf('tenant_id, brand_id, name, created_at timestamptz'),
+  api_keys: columnsOf(`api_key_id, tenant_id, key_hash, start, name, scopes text[], created_at timestamptz,
+    expires_at timestamptz, revoked_at timestamptz, rotated_at timestamptz, last_used_at timestamptz`),
+  prospects: columnsOf(`tenant_id, prospect_id, email, email_hash, name, created_at timestamptz,
+    updated_at timestamptz, erased_at timestamptz, blocked_until timestamptz`),
+  prospect_logs: columnsOf(`tenant_id, prospect_log_id, prospect_id, source, type, payload json, email, name,
+    idempotency_key, request_hash, created_prospect boolean, occurred_at timestamptz, timeline_key bigint,
+    created_at timestamptz`),
+  page_groups: columnsOf(`tenant_id, page_group_id, brand_id, name, title, page_context, status, actions json,
+    footer_links json, scripts json, header_action_id, revision int, idempotency_key, request_hash,
+    created_at timestamptz, updated_at timestamptz, deleted_at timestamptz`),
+  page_counts: columnsOf('tenant_id, page_group_id, pages_count bigint, changes bigint'),
+  pages: columnsOf(`tenant_id, page_group_id, page_id, custom_name, computed_name,
+    published_version_id, automatic_after, latest_version_id, revision int, idempotency_key, request_hash,
+    created_at timestamptz, updated_at timestamptz`),
+  page_versions: columnsOf(`tenant_id, page_id, version_id, page_group_id, version_number int,
+    supplementary_context, computed_name, content json, status, published_at timestamptz, failure_reason,
+    publish boolean, attempts int, claimable_at timestamptz, idempotency_key, request_hash,
+    created_at timestamptz`),
+  erasures: columnsOf(`tenant_id, erasure_id, prospect_id, email_hash, status, requested_at timestamptz,
+    completed_at timestamptz, logs_erased int, block_id, pass int, position, attempts int, claimable_at timestamptz`),
+  events: columnsOf(
+    `tenant_id, event_id, sequence bigint, type, ids json, api_key_id, created_at timestamptz`,
+  ),
+  event_counts: columnsOf('tenant_id, sequence bigint'),
+  webhook_endpoints: columnsOf(`tenant_id, webhook_endpoint_id, url, types text[], description, status,
+    disabled_reason, secret, previous_secret, previous_secret_until timestamptz, failures int,
+    failing_since timestamptz, slot int, claims int, claimable_at timestamptz, created_at timestamptz,
+    updated_at timestamptz`),
+  webhook_deliveries: columnsOf(`tenant_id, webhook_endpoint_id, event_id, status, attempts int,
+    next_attempt_at timestamptz, last_status int, last_error, delivered_at timestamptz,
+    created_at timestamptz`),
+}
+
+const without = (columns: Columns, ...names: readonly string[]): Columns =>
+  Object.fromEntries(Object.entries(columns).filter(([name]) => !names.includes(name)))
+
+/** Of a prospect that is logged for. */
+export const PROSPECT_CHANGES = without(COLUMNS.prospects, 'erased_at', 'blocked_until')
+
+/** Of prospects and logs, those that are read back. */
+export const SHOWN_PROSPECT = without(COLUMNS.prospects, 'email_hash', 'blocked_until')
+export const SHOWN_LOG = without(COLUMNS.prospect_logs, 'request_hash', 'timeline_key')
+
+export type LogRow = Omit<StoredLog, 'payload' | 'createdProspect'> & {
+  readonly payload: string
+  readonly createdProspect: boolean | number
+}
+export const storedLog = (row: LogRow): StoredLog => ({
+  tenantId: row.tenantId,
+  prospectLogId: row.prospectLogId,
+  prospectId: row.prospectId,
+  source: row.source,
+  type: row.type,
+  payload: { rawJson: row.payload },
+  email: row.email,
+  name: row.name,
+  idempotencyKey: row.idempotencyKey,
+  occurredAt: row.occurredAt,
+  createdAt: row.createdAt,
+  createdProspect: Boolean(row.createdProspect),
+})
+
+export const NEW_PAGE_COLUMNS = without(COLUMNS.pages, 'published_version_id', 'automatic_after')
+export const newPageRow = ({ content, supplementaryContext, ...page }: NewPageRow) => {
+  return { ...page, latestVersionId: page.versionId, revision: 1 }
+}
+
+/** Of a version when it is created; the others are set when it is done. */
+export const NEW_VERSION_COLUMNS = without(COLUMNS.page_versions, 'published_at', 'failure_reason')
+export const newVersionRow = (page: PageWant, version: NewVersionRow) => ({
+  ...version,
+  tenantId: page.tenantId,
+  pageGroupId: page.pageGroupId,
+  pageId: page.pageId,
+  status: 'processing' as const,
+  attempts: 0,
+  claimableAt: version.createdAt,
+})
+/** The first version of a new page: it is to be published, and its idempotency key is that of the page. */
+export const firstVersionRow = (page: NewPageRow) =>
+  newVersionRow(page, { ...page, publish: true, idempotencyKey: null, requestHash: null })
+
+/** Of a page group, those that may change. */
+export const PAGE_GROUP_CHANGES = without(
+  COLUMNS.page_groups,
+  ...['tenant_id', 'page_group_id', 'revision', 'idempotency_key', 'request_hash', 'created_at'],
+)
+
+export const storedPage = (row: StoredPage): StoredPage => {
+  const { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt } = row
+  return { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt }
+}
+
+/** Of a version, what lists show. */
+export const SHOWN_VERSION = columnsOf(`version_id, version_number int, status, failure_reason,
+  supplementary_context, computed_name, created_at timestamptz, published_at timestamptz`)
+export const storedVersion = (row: StoredVersion): StoredVersion => ({
+  versionId: row.versionId,
+  versionNumber: row.versionNumber,
+  status: row.status,
+  failureReason: row.failureReason,
+  supplementaryContext: row.supplementaryContext,
+  computedName: row.computedName,
+  createdAt: row.createdAt,
+  publishedAt: row.publishedAt,
+})
+
+export type VersionRow = StoredVersion & { readonly content: string | null }
+export const versionWithContent = (row: VersionRow) => ({
+  ...storedVersion(row),
+  content: row.content ? { rawJson: row.content } : null,
+})
+
+/** What a settlement changes. `uncounted` is the number of attempts to take back. */
+export const settledRow = (tenantId: string, done: Settlement) => ({
+  ...done,
+  tenantId,
+  finishedAt: 'at' in done ? done.at : null,
+  publishedAt: done.status === 'published' ? done.at : null,
+  computedName: 'computedName' in done ? done.computedName : null,
+  failureReason: done.status === 'failed' ? done.reason : null,
+  claimableAt: done.status === 'processing' ? done.claimableAt : null,
+  uncounted: done.status === 'processing' && !done.counts ? 1 : 0,
+})
+
+/** Of an erasure, what a request for one needs to know. */
+export const ERASURE_SHOWN = without(COLUMNS.erasures, 'position', 'attempts', 'claimable_at')
+export const newErasureRow = ({ blockedUntil, ...erasure }: StoredErasure) => {
+  return { ...erasure, position: '', attempts: 0, claimableAt: erasure.requestedAt }
+}
+
+/** Scopes are read as one text: `a b` from SQLite, `{a,b}` from PostgreSQL. */
+export type ApiKeyRow = Omit<StoredApiKey, 'scopes'> & { readonly scopes: string }
+export const storedApiKey = (row: ApiKeyRow): StoredApiKey => ({
+  ...row,
+  scopes: (row.scopes.match(/[^ {},]+/g) ?? []) as unknown as StoredApiKey['scopes'],
+})

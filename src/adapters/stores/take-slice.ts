@@ -1,0 +1,41 @@
+import { charactersOf, ROWS_LOOKED_AT_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
+import type { LookedAt } from '../../core/ports/world.ts'
+
+/** Greater than every id: ids are of lower-case letters, digits and underscores. */
+export const AFTER_ALL_IDS = '~'
+
+/** The rows that one slice needs (see `SliceWant`); the others are not even read. */
+export const takeSlice = <Row extends object>(rows: Iterable<Row>, limit: number): Row[] => {
+  const taken: Row[] = []
+  let characters = 0
+  for (const row of rows) {
+    const last = taken.at(-1)
+    if (last !== undefined) characters += charactersOf(last)
+    taken.push(row)
+    if (taken.length > limit || characters > SLICE_BYTES_MAX) break
+  }
+  return taken
+}
+
+/**
+ * The rows that match, until they fill a slice, among the 10,000 newest and those of the same step as the last of them.
+ * If those did not suffice, the list resumes at that step.
+ */
+export const lookThrough = <Row extends object>(
+  rows: Iterable<Row>,
+  limit: number,
+  matches: (row: Row) => boolean,
+  stepOf: (row: Row) => string,
+): LookedAt<Row> => {
+  let looked = 0
+  let step = ''
+  const matching = function* () {
+    for (const row of rows) {
+      if (looked >= ROWS_LOOKED_AT_MAX && stepOf(row) !== step) return
+      if (++looked <= ROWS_LOOKED_AT_MAX) step = stepOf(row)
+      if (matches(row)) yield row
+    }
+  }
+  const taken = takeSlice(matching(), limit)
+  return { rows: taken, resume: looked >= ROWS_LOOKED_AT_MAX && taken.length <= limit ? step : null }
+}

@@ -1,0 +1,47 @@
+import type { ProspectLogQuery } from '../../shapes/prospect-log.ts'
+import { refuse } from '../engine/failures.ts'
+import { keyOf, sha256 } from '../engine/keys.ts'
+import { attemptEach, runValid } from '../engine/outcome.ts'
+import { slicesOf } from '../engine/slices.ts'
+import { idsSince } from '../engine/times.ts'
+import type { ProspectLogsWant } from '../ports/prospect-logs.ts'
+import type { Needs } from '../ports/store.ts'
+import type { SliceWant } from '../ports/world.ts'
+import { prospectLogOf } from './get-prospect-log.ts'
+
+/** Which slice of the activities of a tenant to list. */
+export type ProspectLogListing = ProspectLogQuery & { readonly tenantId: string }
+
+/**
+ * Lists tenants' activities, newest first in the order in which they arrived, many lists at once. With a source and an
+ * idempotency key: the one that arrived under it, if any.
+ * Refuses, per list: `invalid_cursor`, and `invalid_request`: an idempotency key without its source.
+ */
+export const listProspectLogs = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
+  slicesOf({
+    nameOf: (listing: ProspectLogListing) => `prospect_logs?${filterOf(listing)}`,
+    find: (wants) => runValid(attemptEach(wants, wantOf), (valid) => store.prospectLogs.list(valid)),
+    positionOf: ({ prospectLogId }) => prospectLogId,
+    itemOf: prospectLogOf,
+  })
+
+/** Ids begin with the time when they were made, so times are ranges of ids. */
+const wantOf = (want: ProspectLogListing & SliceWant): ProspectLogsWant => {
+  const { tenantId, limit, since, until, source = null, type = null, idempotencyKey = null } = want
+  if (idempotencyKey !== null && source === null)
+    refuse('invalid_request', 'An idempotency key belongs to its source.', {
+      errors: [{ detail: 'is required with idempotencyKey', parameter: 'source' }],
+    })
+  const ends = [want.beforeId ?? [], until === undefined ? [] : idsSince('prospectlog', until)].flat()
+  return {
+    ...{ tenantId, limit, source, type, idempotencyKey },
+    beforeId: ends.sort()[0] ?? null,
+    fromId: since === undefined ? null : idsSince('prospectlog', since),
+  }
+}
+
+/** Marks the cursors of a filter; empty without one. */
+export const filterOf = (query: Partial<ProspectLogQuery>): string => {
+  const filter = [query.source, query.type, query.since, query.until, query.idempotencyKey]
+  return filter.some((text) => text !== undefined) ? sha256(keyOf(...filter.map((text) => text ?? ''))) : ''
+}

@@ -1,0 +1,52 @@
+import type { TimelineQuery } from '../../shapes/prospect-log.ts'
+import { prospectErased, prospectNotFound } from '../engine/failures.ts'
+import { attemptEach } from '../engine/outcome.ts'
+import { slicesOf } from '../engine/slices.ts'
+import { isoTime } from '../engine/times.ts'
+import type { FoundTimeline, TimelineWant } from '../ports/prospect-logs.ts'
+import type { ProspectWant } from '../ports/prospects.ts'
+import type { Needs } from '../ports/store.ts'
+import type { SliceWant } from '../ports/world.ts'
+import { prospectLogOf } from './get-prospect-log.ts'
+import { filterOf } from './list-prospect-logs.ts'
+
+/** Which slice of the activities of a prospect to list. */
+export type TimelineListing = TimelineQuery & ProspectWant
+
+/**
+ * Lists prospects' activities, newest first by when they happened, many lists at once.
+ * Refuses, per list: `prospect_not_found`, `prospect_erased`, `invalid_cursor`.
+ */
+export const listTimelines = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
+  slicesOf({
+    nameOf: (listing: TimelineListing) => `prospects/${listing.prospectId}?${filterOf(listing)}`,
+    find: async (wants) => attemptEach(await store.prospectLogs.timeline(wants.map(wantOf)), rowsOf),
+    position: /^\d{1,14} prospectlog_[a-z0-9]{26}$/,
+    positionOf: ({ occurredAt, prospectLogId }) => positionAt(occurredAt, prospectLogId),
+    itemOf: prospectLogOf,
+  })
+
+/** Milliseconds, so that a forged cursor still contains a time. */
+const positionAt = (time: string, prospectLogId: string) => `${Date.parse(time)} ${prospectLogId}`
+
+const wantOf = (want: TimelineListing & SliceWant): TimelineWant => {
+  const { tenantId, prospectId, limit, source = null, type = null, since = null, until } = want
+  const [ms, prospectLogId = ''] = want.beforeId?.split(' ') ?? []
+  const cursor = ms === undefined ? null : { occurredAt: isoTime(Number(ms)), prospectLogId }
+  const isUntil = until !== undefined && until <= (cursor?.occurredAt ?? until)
+  const before = isUntil ? lastBefore(until) : cursor
+  return { tenantId, prospectId, limit, source, type, since, before }
+}
+
+/** The last position before a time: a millisecond earlier, so that a store does not read the step that begins then. */
+const lastBefore = (time: string) => ({ occurredAt: isoTime(Date.parse(time) - 1), prospectLogId: LAST_ID })
+const LAST_ID = `prospectlog_${'z'.repeat(26)}`
+
+const rowsOf = (found: FoundTimeline) => {
+  if (found === 'prospect_not_found') return prospectNotFound()
+  if (found === 'prospect_erased') return prospectErased()
+  // Nothing happened before 1970.
+  if (found.resume === null || Date.parse(found.resume) <= 0) return { ...found, resume: null }
+  const { occurredAt, prospectLogId } = lastBefore(found.resume)
+  return { ...found, resume: positionAt(occurredAt, prospectLogId) }
+}

@@ -1,0 +1,68 @@
+import type { RawJson } from '../../shapes/json.ts'
+import type { NewProspectLog, ProspectLogReceipt } from '../../shapes/prospect-log.ts'
+import { refuse } from '../engine/failures.ts'
+import { requestHashOf } from '../engine/idempotency.ts'
+import { keyOf } from '../engine/keys.ts'
+import { DAY_MS } from '../engine/times.ts'
+import type { NewLog } from '../ports/activities.ts'
+import type { Requester } from '../ports/events.ts'
+import type { NewId, Timestamp } from '../ports/world.ts'
+
+/** What a prospect did, to be logged. `payload.rawJson` is the text of a JSON object. */
+export type NewActivity = Omit<NewProspectLog, 'payload'> &
+  Requester & { readonly tenantId: string; readonly payload: RawJson }
+/** `rememberedId`: its prospect as found by `rememberProspects`. Such a prospect is not looked up. */
+export type LocatedActivity = NewActivity & { readonly rememberedId?: string | undefined }
+
+/** With what identifies the request, if it has an idempotency key. */
+export type KeyedActivity = ReturnType<typeof withKey>
+export const withKey = (activity: LocatedActivity) => {
+  const { tenantId, source, type, payload, prospectId, email, name, occurredAt, idempotencyKey } = activity
+  if (idempotencyKey === undefined) return { ...activity, key: null, requestHash: null }
+  const fields = [type, prospectId, email, name, ...(occurredAt === undefined ? [] : [occurredAt])]
+  const key = keyOf(tenantId, source, idempotencyKey)
+  return { ...activity, key, requestHash: requestHashOf(fields, payload) }
+}
+
+/** The log to store. Refuses as `occurredAtOf` does. */
+export const newLog = (
+  activity: KeyedActivity,
+  prospectId: string,
+  createdProspect: boolean,
+  createdAt: Timestamp,
+  newId: NewId,
+): NewLog => ({
+  tenantId: activity.tenantId,
+  apiKeyId: activity.apiKeyId,
+  prospectLogId: newId('prospectlog'),
+  prospectId,
+  source: activity.source,
+  type: activity.type,
+  payload: activity.payload,
+  email: activity.email ?? null,
+  name: activity.name ?? null,
+  idempotencyKey: activity.idempotencyKey ?? null,
+  requestHash: activity.requestHash,
+  createdProspect,
+  occurredAt: occurredAtOf(activity, createdAt),
+  createdAt,
+})
+
+/** When it happened. Refuses `invalid_request` if that is more than a day ahead. */
+export const occurredAtOf = ({ occurredAt = '' }: NewActivity, now: Timestamp): Timestamp => {
+  if (occurredAt === '') return now
+  if (Date.parse(occurredAt) <= Date.parse(now) + DAY_MS) return occurredAt
+  const errors = [{ detail: 'must be at most 24 hours ahead', pointer: '/occurredAt' }]
+  return refuse('invalid_request', 'The activity lies too far in the future.', { errors })
+}
+
+/** What a receipt is made of, new or recalled. */
+export type Logged = Pick<NewLog, keyof ProspectLogReceipt | 'requestHash'>
+export const receiptOf = (log: Logged): ProspectLogReceipt => ({
+  prospectId: log.prospectId,
+  prospectLogId: log.prospectLogId,
+  createdAt: log.createdAt,
+  createdProspect: log.createdProspect,
+  source: log.source,
+  type: log.type,
+})

@@ -1,0 +1,109 @@
+import type { StoredProspect } from '../ports/activities.ts'
+import type { Signal } from '../ports/store.ts'
+import type { NewActivity } from './new-log.ts'
+
+/** A longer text would make the memory grow with what callers send. */
+const EMAIL_LENGTH_MAX = 255
+/** Since it was last seen in the database, so that an erasure by another process takes effect. */
+export const REMEMBERED_MS_MAX = 60_000
+/** More tenants than these that change prospects make it forget all. */
+const FORGOTTEN_MAX = 1_000
+
+/** How an activity names its prospect, and what it could fill in. */
+type Identity = Pick<NewActivity, 'tenantId' | 'prospectId' | 'email' | 'name'>
+type Entry = {
+  readonly prospectId: string
+  readonly hasEmail: boolean
+  readonly hasName: boolean
+  readonly until: number
+}
+/** What `rememberProspects` returns. */
+export type RememberedProspects = ReturnType<typeof rememberProspects>
+
+/**
+ * Which prospect an id, an email exactly as sent, or the two together belong to: that changes only by a correction or an
+ * erasure, so an activity of a remembered prospect needs no look-up. An id says nothing about an email that comes with
+ * it, which may be blocked. Half of the entries are those used since the last turn; at each turn the others are
+ * forgotten, so the least recently used go first. `stopwatch`: milliseconds of a monotonic clock.
+ */
+export const rememberProspects = (entriesMax: number, stopwatch: () => number) => {
+  const halfMax = Math.ceil(entriesMax / 2)
+  let [recent, older] = [entries(), entries()]
+  let allForgottenMs = -Infinity
+  const forgottenMs = new Map<string, number>()
+
+  const keep = (identity: Identity, entry: Entry): void => {
+    if (halfMax === 0) return
+    if (recent.size() >= halfMax) [recent, older] = [entries(), recent]
+    recent.set(identity, entry)
+  }
+
+  /** Prospects of a tenant, or of any, were changed or erased: also forgets what was asked of the database before now. */
+  const forget = (tenantId?: string): void => {
+    if (tenantId !== undefined && forgottenMs.size < FORGOTTEN_MAX) {
+      forgottenMs.set(tenantId, stopwatch())
+    } else {
+      ;[recent, older] = [entries(), entries()]
+      allForgottenMs = stopwatch()
+      forgottenMs.clear()
+    }
+  }
+  const isValid = ({ tenantId }: Identity, until: number): boolean => {
+    const forgotten = Math.max(allForgottenMs, forgottenMs.get(tenantId) ?? -Infinity)
+    return stopwatch() < until && until - REMEMBERED_MS_MAX > forgotten
+  }
+
+  return {
+    stopwatch,
+
+    /** The id of its prospect, if that is remembered and the activity would fill none of its blanks. */
+    find: (identity: Identity): string | undefined => {
+      const used = recent.get(identity)
+      const entry = used ?? older.get(identity)
+      if (entry === undefined || !isValid(identity, entry.until)) return undefined
+      if (used === undefined) keep(identity, entry)
+      const fillsEmail = !entry.hasEmail && identity.email !== undefined
+      const fillsName = !entry.hasName && identity.name !== undefined
+      return fillsEmail || fillsName ? undefined : entry.prospectId
+    },
+
+    /** `seenMs`: when the database was asked, by the stopwatch. */
+    add: (identity: Identity, { prospectId, emailHash, name }: StoredProspect, seenMs: number): void => {
+      const [hasEmail, hasName] = [emailHash !== null, name !== null]
+      const until = Math.floor(seenMs) + REMEMBERED_MS_MAX
+      if (keyOf(identity) !== '' && isValid(identity, until))
+        keep(identity, { prospectId, hasEmail, hasName, until })
+    },
+
+    forget,
+    onSignal: (signal: Signal): void => {
+      const [what, tenantId] = signal.split(' ')
+      if (what === 'prospects') forget(tenantId)
+    },
+  }
+}
+
+/** A map for each tenant: an email as it came is a cheaper key than a text made of it and its tenant. */
+const entries = () => {
+  const maps = new Map<string, Map<string, Entry>>()
+  let size = 0
+  return {
+    size: () => size,
+    get: (identity: Identity) => maps.get(ownerOf(identity))?.get(keyOf(identity)),
+    set: (identity: Identity, entry: Entry): void => {
+      const owner = ownerOf(identity)
+      const map = maps.get(owner) ?? new Map<string, Entry>()
+      if (map.size === 0) maps.set(owner, map)
+      size -= map.size
+      map.set(keyOf(identity), entry)
+      size += map.size
+    },
+  }
+}
+const ownerOf = ({ tenantId, prospectId }: Identity): string =>
+  prospectId === undefined ? tenantId : `${tenantId} by id`
+/** Empty for an email that is too long to be remembered. */
+const keyOf = ({ prospectId, email = '' }: Identity): string => {
+  if (email.length > EMAIL_LENGTH_MAX) return ''
+  return prospectId === undefined ? email : `${prospectId} ${email}`
+}

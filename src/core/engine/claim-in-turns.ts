@@ -1,0 +1,36 @@
+import type { ClaimWant } from '../ports/versions.ts'
+import type { Clock } from '../ports/world.ts'
+import { isoTime } from './times.ts'
+
+/**
+ * What would wait longer than a lease or a rest, and this, got its time from a clock that was far ahead, and is claimed at
+ * once. It exceeds every lease (NAMER_PATIENCE_MS and a margin), because another process's may be longer than this one's.
+ */
+const CLOCK_AHEAD_MS_MAX = 15 * 60_000
+
+type Times = {
+  readonly clock: Clock
+  readonly leaseMs: number
+  /** The longest that anything rests by intent. */
+  readonly restMsMax?: number
+}
+
+/** Claims up to so many. Tenants take turns: each claim starts with the tenant after the last one served. */
+export const claimInTurns = <Claimed extends { readonly tenantId: string }>(
+  source: { claim(want: ClaimWant): Promise<readonly Claimed[]> },
+  { clock, leaseMs, restMsMax = 0 }: Times,
+) => {
+  let lastTenantId = ''
+  return async (max: number): Promise<readonly Claimed[]> => {
+    const now = clock()
+    const horizon = isoTime(now + leaseMs + restMsMax + CLOCK_AHEAD_MS_MAX)
+    const claimAfter = (afterTenantId: string) =>
+      source.claim({ now: isoTime(now), until: isoTime(now + leaseMs), horizon, afterTenantId, max })
+    let claimed = await claimAfter(lastTenantId)
+    if (claimed.length === 0 && lastTenantId !== '') claimed = await claimAfter('')
+    // With fewer than wanted, all tenants after the last one have had their turn: the next claim starts over.
+    const tenantIds = claimed.map(({ tenantId }) => tenantId).sort()
+    lastTenantId = tenantIds[max - 1] ?? ''
+    return claimed
+  }
+}

@@ -1,0 +1,67 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Recorded } from '../ports/world.ts'
+import { DomainFailure, unavailable } from './failures.ts'
+import type { Outcome } from './outcome.ts'
+
+const ROUNDS_MAX = 10
+/** A longer list is split after this many conflicts. */
+const ROUNDS_TOGETHER_MAX = 3
+
+export type Story<Input, Known, Changes, Answer> = {
+  readonly recall: (inputs: readonly Input[]) => Promise<Known>
+  readonly decide: (
+    inputs: readonly Input[],
+    known: Known,
+  ) => { readonly outcomes: readonly Outcome<Answer>[]; readonly changes: Changes | null }
+  readonly record: (changes: Changes) => Promise<Recorded>
+}
+
+/**
+ * The one idea of this code base, for every write: load what a list needs in one read, decide each member in order,
+ * save the decisions in one write; if another writer was faster, load and decide again.
+ *
+ * A list that keeps being overtaken is split in halves, so that only the contended members fail (`unavailable`).
+ */
+export const decideAndSave = async <Input, Known, Changes, Answer>(
+  inputs: readonly Input[],
+  story: Story<Input, Known, Changes, Answer>,
+): Promise<readonly Outcome<Answer>[]> => {
+  const roundsMax = inputs.length > 1 ? ROUNDS_TOGETHER_MAX : ROUNDS_MAX
+  for (let round = 0; round < roundsMax; round++) {
+    const { outcomes, changes } = story.decide(inputs, await story.recall(inputs))
+    if (changes === null || (await story.record(changes)) === 'recorded') return outcomes
+  }
+  if (inputs.length <= 1) return [gaveUp()]
+  const middle = Math.ceil(inputs.length / 2)
+  const first = await decideAndSave(inputs.slice(0, middle), story)
+  return [...first, ...(await decideAndSaveRest(inputs.slice(middle), story))]
+}
+
+/** For the rest of a list of which a part is saved: an error fails only the members that cause it. */
+export const decideAndSaveRest = async <Input, Known, Changes, Answer>(
+  inputs: readonly Input[],
+  story: Story<Input, Known, Changes, Answer>,
+): Promise<readonly Outcome<Answer>[]> => {
+  try {
+    return await decideAndSave(inputs, story)
+  } catch (why) {
+    if (why instanceof DomainFailure) return inputs.map(() => why)
+    const outcomes: Outcome<Answer>[] = []
+    for (const input of inputs) outcomes.push(...(await decideAndSave([input], story).catch(failed)))
+    return outcomes
+  }
+}
+
+/** The same for a single write, which answers `overtaken` if another writer was faster. */
+export const untilRecorded = async <Answer>(write: () => Promise<Answer | 'overtaken'>): Promise<Answer> => {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const answer = await write()
+    if (answer !== 'overtaken') return answer
+    // At random, so that many who write the same do not go on overtaking each other.
+    await setTimeout(Math.random() * 2 ** round)
+  }
+  throw gaveUp()
+}
+
+const gaveUp = () => unavailable(`Gave up after ${ROUNDS_MAX} conflicting writes; retry.`)
+const failed = (why: unknown) => [unavailable('This write failed; retry.', why)]

@@ -1,0 +1,82 @@
+import type { EventIds } from '../ports/events.ts'
+
+/** Every expected failure, by kind. Over HTTP the kind is the `code` of the problem. */
+export type FailureKind =
+  // refused by the use cases
+  | 'page_group_not_found'
+  | 'page_not_found'
+  | 'version_not_found'
+  | 'prospect_not_found'
+  | 'prospect_log_not_found'
+  | 'erasure_not_found'
+  | 'event_not_found'
+  | 'webhook_endpoint_not_found'
+  | 'delivery_not_found'
+  | 'prospect_erased'
+  | 'email_taken'
+  | 'page_group_not_active'
+  | 'version_not_ready'
+  | 'webhook_endpoint_disabled'
+  | 'limit_reached'
+  | 'precondition_failed'
+  | 'idempotency_key_reused'
+  | 'invalid_cursor'
+  | 'cursor_expired'
+  | 'missing_api_key'
+  | 'invalid_api_key'
+  | 'insufficient_scope'
+  // refused by the use cases and the API
+  | 'invalid_request'
+  | 'unavailable'
+  // refused by the API
+  | 'invalid_json'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'payload_too_large'
+  | 'headers_too_large'
+  | 'unsupported_media_type'
+  | 'rate_limited'
+
+/** One fault of a request: what it is, and where (a `pointer` into the body, or the name of a `parameter`). */
+export type Fault = { readonly detail: string; readonly pointer?: string; readonly parameter?: string }
+
+/** What a failure may carry besides its kind and a sentence: also the ids of what it is about. */
+export type FailureFacts = EventIds & {
+  readonly errors?: readonly Fault[]
+  readonly revision?: number
+  readonly requiredScope?: string
+  readonly retryAfterS?: number
+  readonly allow?: string
+}
+
+/** An expected failure. Anything else that is thrown is a bug. */
+export class DomainFailure extends Error {
+  override readonly name = 'DomainFailure'
+  readonly kind: FailureKind
+  readonly facts: FailureFacts
+
+  constructor(kind: FailureKind, detail: string, facts: FailureFacts = {}) {
+    super(detail)
+    this.kind = kind
+    this.facts = facts
+  }
+}
+
+/** Throws a failure: `const group = (await find(id)) ?? refuse('page_group_not_found', '…')`. */
+export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts): never => {
+  throw new DomainFailure(kind, detail, facts)
+}
+
+/** The database, or something else that is needed, cannot answer now: `throw unavailable('…')`. */
+export const unavailable = (detail: string, cause?: unknown): DomainFailure =>
+  Object.assign(new DomainFailure('unavailable', detail, { retryAfterS: 1 }), { cause })
+export const isUnavailable = (why: unknown): why is DomainFailure =>
+  why instanceof DomainFailure && why.kind === 'unavailable'
+
+export const prospectNotFound = (): never => refuse('prospect_not_found', 'Prospect not found.')
+export const prospectErased = (): never => refuse('prospect_erased', 'The prospect was erased.')
+export const versionNotFound = (): never => refuse('version_not_found', 'Version not found in this page.')
+export const pageGroupNotFound = (): never => refuse('page_group_not_found', 'Page group not found.')
+
+export const tooLarge = (bytesMax: number, subject = 'The body') =>
+  new DomainFailure('payload_too_large', `${subject} is larger than ${bytesMax} bytes.`)

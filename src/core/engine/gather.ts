@@ -1,0 +1,155 @@
+import { DomainFailure, isUnavailable } from './failures.ts'
+import type { Outcome } from './outcome.ts'
+import { countThatFit } from './outcome.ts'
+import { shareLoop } from './share-loop.ts'
+
+/** How calls are gathered into lists. */
+export type GatherOptions<Input> = {
+  readonly listLengthMax: number
+  readonly listsInFlightMax: number
+  /** Whose call it is, such as the tenant's. If the calls that wait do not fit into one list, groups take turns. */
+  readonly groupOf?: (input: Input) => string
+  /** Makes lists of one group, so many of each in flight at a time. Otherwise any calls share a list. */
+  readonly groupListsMax?: number
+  /** Of all members of a list together; a heavier member goes alone. */
+  readonly listWeightMax?: number
+  readonly weightOf?: (input: Input) => number
+  /** Inputs with the same key share a member, and its answer. For reads only. */
+  readonly dedupeKey?: (input: Input) => string
+  readonly observer?: GatherObserver | undefined
+}
+/** Called for each list that starts, and with each change of the number of waiting calls. */
+export type GatherObserver = {
+  readonly list: (length: number) => void
+  readonly queued: (change: number) => void
+}
+/** One member of a list. All of its callers wait for the same promise. */
+type Member<Input, Answer> = PromiseWithResolvers<Answer> & { readonly input: Input; callers: number }
+
+/** A list of one group that takes longer leaves its place to another one: its group may live where nothing answers. */
+const SLOW_MS = 250
+
+/**
+ * Turns single calls that arrive together into lists, and hands each caller its own answer.
+ *
+ * A list starts in the turn of the event loop in which its first call arrived, so a caller alone waits for nobody. While
+ * as many lists are in flight as allowed, the next one grows. When a list fails, its members are tried one by one, so
+ * that nobody fails for a neighbour; but not after `unavailable`, because the write may have happened.
+ *
+ * What a caller wrote before it asked is in the answer that it shares: the list starts after the call.
+ */
+export const gather = <Input, Answer>(
+  run: (inputs: readonly Input[]) => Promise<readonly Outcome<Answer>[]>,
+  options: GatherOptions<Input>,
+): ((input: Input) => Promise<Answer>) => {
+  const { listLengthMax, listsInFlightMax, dedupeKey, observer }: GatherOptions<Input> = Object(options)
+  if (typeof run !== 'function' || !(listLengthMax >= 1 && listsInFlightMax >= 1))
+    throw new TypeError('gather needs a function, and listLengthMax and listsInFlightMax of at least 1.')
+  const { listWeightMax = Infinity, weightOf = () => 0, groupOf = () => '', groupListsMax } = options
+  let pending: Member<Input, Answer>[] = []
+  const joinable = new Map<string, Member<Input, Answer>>()
+  const inFlight = new Set<readonly Member<Input, Answer>[]>()
+  /** Those of them that do not count against `listsInFlightMax`. */
+  const slow = new Set<readonly Member<Input, Answer>[]>()
+  const isFull = () => inFlight.size - slow.size >= listsInFlightMax
+  let starting = false
+
+  /** How many of these one list takes. */
+  const lengthOf = (members: readonly Member<Input, Answer>[]): number =>
+    countThatFit(members.slice(0, listLengthMax), ({ input }) => weightOf(input), listWeightMax)
+
+  /** The first call of each group, then the second of each, and so on. */
+  const inTurns = (members: readonly Member<Input, Answer>[]): Member<Input, Answer>[] => {
+    const counts = new Map<string, number>()
+    const ranked = members.map((member) => {
+      const group = groupOf(member.input)
+      const rank = (counts.get(group) ?? 0) + 1
+      counts.set(group, rank)
+      return { member, rank }
+    })
+    return ranked.sort((a, b) => a.rank - b.rank).map(({ member }) => member)
+  }
+
+  /** If lists are of one group: of the one that has waited longest of those that have room for one more list, if any. */
+  const takeList = (): readonly Member<Input, Answer>[] => {
+    if (groupListsMax === undefined) {
+      if (lengthOf(pending) < pending.length) pending = inTurns(pending)
+      return pending.splice(0, lengthOf(pending))
+    }
+    const busy = [...inFlight].map(([first]) => first && groupOf(first.input))
+    const groups = [...Map.groupBy(pending, ({ input }) => groupOf(input))]
+    const isFree = (group: string) => busy.filter((other) => other === group).length < groupListsMax
+    const members = groups.find(([group]) => isFree(group))?.[1] ?? []
+    const list = new Set(members.slice(0, lengthOf(members)))
+    pending = pending.filter((member) => !list.has(member))
+    return [...list]
+  }
+
+  const start = () => {
+    starting = false
+    while (pending.length > 0 && !isFull()) {
+      const list = takeList()
+      if (list.length === 0) return
+      joinable.clear()
+      observer?.list(list.length)
+      observer?.queued(-list.reduce((calls, { callers }) => calls + callers, 0))
+      inFlight.add(list)
+      const leavePlace = () => {
+        slow.add(list)
+        startSoon()
+      }
+      const timer = groupListsMax === undefined ? undefined : setTimeout(leavePlace, SLOW_MS)
+      const answered = answer(list).catch((why) => {
+        for (const { reject } of list) reject(why)
+      })
+      void answered.then(() => {
+        clearTimeout(timer)
+        for (const lists of [inFlight, slow]) lists.delete(list)
+        startSoon()
+      })
+    }
+  }
+
+  const startSoon = () => {
+    if (starting || pending.length === 0 || isFull()) return
+    starting = true
+    setImmediate(start)
+  }
+
+  const answer = async (list: readonly Member<Input, Answer>[]): Promise<void> => {
+    let outcomes: readonly Outcome<Answer>[]
+    try {
+      outcomes = await run(list.map(({ input }) => input))
+    } catch (why) {
+      if (list.length === 1 || isUnavailable(why)) throw why
+      for (const member of list)
+        await answer([member]).catch((why) => {
+          if (isUnavailable(why)) throw why
+          member.reject(why)
+        })
+      return
+    }
+    for (const [i, member] of list.entries()) {
+      // While the loop is busy with large answers, the next ones stay here, and no other list of reads begins.
+      const busy = dedupeKey && i > 0 && shareLoop(groupOf(member.input))
+      if (busy) await busy
+      const outcome = outcomes[i] as Outcome<Answer>
+      if (outcome instanceof DomainFailure) member.reject(outcome)
+      else member.resolve(outcome)
+    }
+  }
+
+  return (input) => {
+    const key = dedupeKey?.(input)
+    let member = key === undefined ? undefined : joinable.get(key)
+    if (member === undefined) {
+      member = { ...Promise.withResolvers<Answer>(), input, callers: 0 }
+      pending.push(member)
+      if (key !== undefined) joinable.set(key, member)
+    }
+    member.callers++
+    observer?.queued(1)
+    startSoon()
+    return member.promise
+  }
+}

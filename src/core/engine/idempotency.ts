@@ -1,0 +1,42 @@
+import type { RawJson } from '../../shapes/json.ts'
+import { type FailureFacts, refuse } from './failures.ts'
+import { sha256 } from './keys.ts'
+
+/** Marks the form of a request hash, so that the form can change without refusing replays of older requests. */
+const FORM = '1:'
+const REUSED = 'This idempotency key was already used with a different request.'
+
+/** Two requests are the same if these fields and the exact text of their JSON are equal. */
+export const requestHashOf = (
+  fields: readonly (string | null | undefined)[],
+  json: RawJson = { rawJson: '' },
+): string => FORM + sha256(JSON.stringify(fields.map((field) => field ?? null)) + json.rawJson)
+
+/** Refuses `idempotency_key_reused` unless this is the first request again. One without a hash lost it by an erasure. */
+export const requireSame = (
+  first: { readonly requestHash: string | null },
+  requestHash: string | null,
+  facts: FailureFacts,
+): void => {
+  if (first.requestHash !== null && first.requestHash !== requestHash)
+    refuse('idempotency_key_reused', REUSED, facts)
+}
+
+/** The requests already made under their idempotency keys. `factsOf` names the first one in a refusal. */
+export const earlierRequests = <Earlier extends { readonly requestHash: string | null }>(
+  known: Iterable<readonly [key: string, Earlier]>,
+  factsOf: (first: Earlier) => FailureFacts,
+) => {
+  const byKey = new Map(known)
+  return {
+    /** The first request under this key, to be answered again. Refuses `idempotency_key_reused` if it differs. */
+    find: (key: string | null, requestHash: string | null): Earlier | undefined => {
+      const first = key === null ? undefined : byKey.get(key)
+      if (first !== undefined) requireSame(first, requestHash, factsOf(first))
+      return first
+    },
+    add: (key: string | null, request: Earlier): void => {
+      if (key !== null) byKey.set(key, request)
+    },
+  }
+}

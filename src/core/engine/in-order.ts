@@ -1,0 +1,50 @@
+import { isUnavailable } from './failures.ts'
+import { asOutcome, countThatFit, type Outcome, runValid } from './outcome.ts'
+
+/** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
+export const LIST_LENGTH_MAX = 200
+/** Of the inputs of one list together: they are prepared at once. */
+const LIST_WEIGHT_MAX = 1_048_576
+
+type Steps<Input, Item, Answer> = {
+  /** In characters: what it costs to prepare. */
+  readonly weightOf?: (input: Input) => number
+  /** Checks one input. Its failure is its answer. */
+  readonly prepare: (input: Input) => Item | Promise<Item>
+  /** A use case for many at once. */
+  readonly run: (items: readonly Item[]) => Promise<readonly Outcome<Answer>[]>
+  /** Resolves when a list of this length may begin. */
+  readonly beforeList?: (length: number) => Promise<void> | undefined
+}
+
+/**
+ * Runs any number of inputs, a list at a time, in order: an input finds what those before it created. Answers each, in
+ * order, with its answer or its error. If a list fails, its members are run one by one, so that none fails for another;
+ * but after `unavailable` the rest is not tried, and fails alike.
+ */
+export const inOrder = async <Input, Item, Answer>(
+  inputs: readonly Input[],
+  { weightOf = () => 0, prepare, run, beforeList = () => undefined }: Steps<Input, Item, Answer>,
+): Promise<readonly (Answer | Error)[]> => {
+  const answers: (Answer | Error)[] = []
+  let oneByOne = 0
+  while (answers.length < inputs.length) {
+    const length = oneByOne-- > 0 ? 1 : LIST_LENGTH_MAX
+    const next = inputs.slice(answers.length, answers.length + length)
+    const list = next.slice(0, countThatFit(next, weightOf, LIST_WEIGHT_MAX))
+    try {
+      // Others are heard in between, also where the database never makes anybody wait.
+      await new Promise(setImmediate)
+      await beforeList(list.length)
+      const items = await Promise.all(
+        list.map(async (input) => prepare(input)).map((item) => item.catch(asOutcome)),
+      )
+      answers.push(...(await runValid(items, run)))
+    } catch (why) {
+      if (isUnavailable(why)) return [...answers, ...inputs.slice(answers.length).map(() => why)]
+      if (list.length === 1) answers.push(why as Error)
+      else oneByOne = list.length
+    }
+  }
+  return answers
+}

@@ -1,0 +1,83 @@
+import { DomainFailure } from './failures.ts'
+import { eachInTurn } from './share-loop.ts'
+
+/** The result for one member of a list: its answer or its failure. One member's failure never affects another. */
+export type Outcome<Answer> = Answer | DomainFailure
+
+/** Decides one member of a list. Bugs still throw. */
+export const attempt = <Answer>(decideOne: () => Answer): Outcome<Answer> => {
+  try {
+    return decideOne()
+  } catch (why) {
+    return asOutcome(why)
+  }
+}
+
+/** A failure is an outcome. Bugs still throw. */
+export const asOutcome = (why: unknown): DomainFailure => {
+  if (why instanceof DomainFailure) return why
+  throw why
+}
+
+/** A read of one as a read of many. One's failure never affects another. */
+export const manyOf =
+  <Want extends { readonly tenantId: string }, Answer>(read: (want: Want) => Promise<Answer>) =>
+  async (wants: readonly Want[]): Promise<Outcome<Answer>[]> => {
+    const readOne = (want: Want) => {
+      const answer = read(want).catch(asOutcome)
+      // It may fail while the next want waits for its turn, before anybody awaits this one.
+      answer.catch(() => {})
+      return answer
+    }
+    return Promise.all(await eachInTurn(wants, readOne))
+  }
+
+/** Decides each member of a list. One that has failed before keeps its failure. */
+export const attemptEach = <One, Answer>(
+  list: readonly Outcome<One>[],
+  decideOne: (one: One, i: number) => Outcome<Answer>,
+): Outcome<Answer>[] =>
+  list.map((one, i) => (one instanceof DomainFailure ? one : attempt(() => decideOne(one, i))))
+
+/** Runs those that have not failed, as one list, and puts their answers in their places. */
+export const runValid = async <One, Answer>(
+  list: readonly Outcome<One>[],
+  run: (valid: readonly One[]) => Promise<readonly Answer[]>,
+): Promise<readonly Outcome<Answer>[]> => {
+  const valid = list.filter((one): one is One => !(one instanceof DomainFailure))
+  if (valid.length > 0 && valid.length === list.length) return run(valid)
+  const answers = (valid.length === 0 ? [] : await run(valid)).values()
+  return list.map((one) => (one instanceof DomainFailure ? one : (answers.next().value as Answer)))
+}
+
+/** What the attempt answers, or null if it throws. */
+export const orNull = <Answer>(attempt: () => Answer): Answer | null => {
+  try {
+    return attempt()
+  } catch {
+    return null
+  }
+}
+
+/** Calls an embedder's hook. One that throws must not cost an answer or a write, so its error is printed. */
+export const callHook = (hook: () => void): void => {
+  try {
+    hook()
+  } catch (error) {
+    console.error(error)
+  }
+}
+
+/** How many of these, from the first, weigh no more than the maximum together. At least one, however heavy. */
+export const countThatFit = <Item>(
+  items: readonly Item[],
+  weightOf: (item: Item) => number,
+  weightMax: number,
+): number => {
+  let weight = 0
+  const tooMany = items.findIndex((item, i) => {
+    weight += weightOf(item)
+    return i > 0 && weight > weightMax
+  })
+  return tooMany < 0 ? items.length : tooMany
+}

@@ -1,0 +1,67 @@
+import type * as v from 'valibot'
+import { isJson } from '../../json/is-json.ts'
+import { membersOf, NESTING_MAX } from '../../json/raw-json.ts'
+import { checkShape } from '../../shapes/check.ts'
+import { isKept, type RawJson, withTexts } from '../../shapes/json.ts'
+import { NewProspectLog } from '../../shapes/prospect-log.ts'
+import type { NewActivity } from '../activities/new-log.ts'
+import { type Fault, refuse } from './failures.ts'
+import { orNull } from './outcome.ts'
+
+const FAULTS_MAX = 20
+export const SEE_ERRORS = 'The request is invalid. See `errors`.'
+
+/** Refuses `invalid_request` if there are any. */
+export const refuseFaults = (faults: readonly Fault[], detail: string): void => {
+  if (faults.length > 0) refuse('invalid_request', detail, { errors: faults.slice(0, FAULTS_MAX) })
+}
+
+/** A text against a shape: what is kept as text is its exact text. Refuses `invalid_json`. */
+export const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: string, parsed?: unknown) => {
+  const isLong = text.length > LONG_TEXT && /^\s*\{/.test(text) && isJson(text)
+  const whole = parsed ?? (isLong ? undefined : parseJson(text))
+  const { members, depth } = membersOf(text)
+  refuseDeep(depth)
+  const short = isLong ? checkShape(shape, JSON.parse(withoutContents(members))) : undefined
+  // Of what is kept as text nothing but its kind is checked.
+  const isEnough =
+    short && [...members].every(([name, value]) => !isEmptied(value) || isKept(short.output, name))
+  const { output, faults } = isEnough ? short : checkShape(shape, whole ?? parseJson(text))
+  return { body: faults.length === 0 ? withTexts(output, members) : output, faults }
+}
+/** Parsing such a text can take many milliseconds, if it has many small values. */
+export const LONG_TEXT = 65_536
+const isEmptied = ({ rawJson }: RawJson) => rawJson.length > LONG_TEXT && /^[[{]/.test(rawJson)
+/** An object with these members, of which the long objects and arrays are empty. */
+const withoutContents = (members: ReadonlyMap<string, RawJson>): string => {
+  const texts = [...members].map(([name, value]) => {
+    const kept = isEmptied(value) ? (value.rawJson.startsWith('{') ? '{}' : '[]') : value.rawJson
+    return `${JSON.stringify(name)}:${kept}`
+  })
+  return `{${texts}}`
+}
+
+/** One activity, from a text that is the body of a request, an item of a batch or a line. Refuses `invalid_json` and `invalid_request`. */
+export const parseActivity = (text: string, parsed?: unknown): Omit<NewActivity, 'tenantId'> => {
+  const { body, faults } = parseText(NewProspectLog, text, parsed)
+  refuseFaults(faults, SEE_ERRORS)
+  return body
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+export const decodeUtf8 = (bytes: Uint8Array, subject = 'The body'): string =>
+  orNull(() => utf8.decode(bytes)) ?? refuse('invalid_json', `${subject} is not UTF-8.`)
+
+export const parseJson = (text: string, subject = 'The body'): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const [, position] = /at position (\d+)/.exec(String(error)) ?? []
+    const where = position === undefined ? '' : ` at position ${position}`
+    return refuse('invalid_json', `${subject} is not well-formed JSON${where}.`)
+  }
+}
+
+export const refuseDeep = (depth: number, subject = 'The body'): void => {
+  if (depth > NESTING_MAX) refuse('invalid_json', `${subject} is nested deeper than ${NESTING_MAX} levels.`)
+}

@@ -1,0 +1,108 @@
+import { writeJson } from '../../json/write-json.ts'
+import type { SliceQuery } from '../../shapes/slice.ts'
+import type { LookedAt, SliceWant } from '../ports/world.ts'
+import { refuse } from './failures.ts'
+import { attemptEach, countThatFit, type Outcome, runValid } from './outcome.ts'
+import { eachInTurn } from './share-loop.ts'
+
+/** Of the JSON of one slice's items. A single item may be larger. */
+export const SLICE_BYTES_MAX = 1_048_576
+/** A filtered list looks at no more rows for one slice. */
+export const ROWS_LOOKED_AT_MAX = 10_000
+
+type Slice<Item> = { items: Item[]; hasMore: boolean; nextCursor?: string }
+type Listing = SliceQuery & { readonly tenantId: string }
+type List<Query, Row, Item> = {
+  /** Names the list and its filter, to mark its cursors. */
+  readonly nameOf: (query: Query) => string
+  /** The rows for each want, in order: see `SliceWant`. `beforeId` is the position in the cursor. */
+  readonly find: (
+    wants: readonly (Query & SliceWant)[],
+  ) => Promise<readonly Outcome<readonly Row[] | LookedAt<Row>>[]>
+  /** Where a row stands in the list: by default an id. */
+  readonly positionOf: (row: Row) => string
+  readonly position?: RegExp
+  readonly itemOf: (row: Row) => Item
+}
+
+/**
+ * Answers many queries of a list at once, each with one slice of at most `limit` items and `SLICE_BYTES_MAX` bytes.
+ * The store reads one row more than fits, so `hasMore` is known without counting.
+ *
+ * A cursor is base64url of `1:<list>:<position>`: of the last item shown, or where looking stopped. It carries no
+ * authority: the tenant always comes from the key. It never expires and works even if the row it names is gone. Refuses
+ * `invalid_cursor`.
+ */
+export const slicesOf = <Query extends Listing, Row, Item extends object>(list: List<Query, Row, Item>) => {
+  const { nameOf, find, positionOf, position, itemOf } = list
+  const wantOf = (query: Query) => ({
+    ...query,
+    beforeId: afterCursor(query.cursor, nameOf(query), position),
+  })
+
+  const sliceOf = (want: Query, found: readonly Row[] | LookedAt<Row>): Slice<Item> => {
+    const { rows, resume } = 'resume' in found ? found : { rows: found, resume: null }
+    const shown = rows.slice(0, want.limit)
+    const items = thatFit(shown.map(itemOf))
+    const last = shown[items.length - 1]
+    const isAll = last === undefined || items.length === rows.length
+    const next = isAll ? resume : positionOf(last)
+    if (next === null) return { items, hasMore: false }
+    return { items, hasMore: true, nextCursor: cursorAt(nameOf(want), next) }
+  }
+
+  return (queries: readonly Query[]): Promise<readonly Outcome<Slice<Item>>[]> =>
+    runValid(attemptEach(queries, wantOf), async (wants) => {
+      const found = await find(wants)
+      const sliceAt = (want: Query, i: number) =>
+        attemptEach(found.slice(i, i + 1), (one) => sliceOf(want, one))
+      return (await eachInTurn(wants, sliceAt)).flat()
+    })
+}
+
+/** The first items, as many as are together no larger than one slice may be; always at least one. */
+const thatFit = <Item extends object>(items: Item[]): Item[] => {
+  const characters = items.reduce((sum, item) => sum + charactersOf(item), 0)
+  // Nearly always: then nothing is written just to be measured.
+  if (JSON_BYTES_MAX * characters + NAMES_BYTES_MAX * items.length <= SLICE_BYTES_MAX) return items
+  const bytesOf = (item: Item) => Buffer.byteLength(writeJson(item)) + 1
+  return items.slice(0, countThatFit(items, bytesOf, SLICE_BYTES_MAX))
+}
+
+/** Of one character: `\u0001`. */
+const JSON_BYTES_MAX = 6
+/** Of one item without its texts: names, numbers and punctuation. */
+const NAMES_BYTES_MAX = 1_000
+
+/** The length of all texts in a row or an item: never more than its bytes in JSON. */
+export const charactersOf = (row: object): number => {
+  let characters = 0
+  for (const name in row) {
+    const value = (row as Readonly<Record<string, unknown>>)[name]
+    if (typeof value === 'string') characters += value.length
+    else if (typeof value === 'object' && value !== null) characters += charactersOf(value)
+  }
+  return characters
+}
+
+const AN_ID = /^[a-z]+_[a-z0-9]{26}$/
+/** The position after which a list goes on; null at its beginning. */
+export const afterCursor = (
+  cursor: string | undefined,
+  list: string,
+  position: RegExp = AN_ID,
+): string | null => {
+  if (cursor === undefined) return null
+  const text = Buffer.from(cursor, 'base64url').toString()
+  const mark = `1:${list}:`
+  const last = text.slice(mark.length)
+  return encode(text) === cursor && text.startsWith(mark) && position.test(last) ? last : invalidCursor()
+}
+
+export const invalidCursor = (): never =>
+  refuse('invalid_cursor', 'This cursor was not issued by this list with this filter.', {
+    errors: [{ detail: 'must be the nextCursor of this list with this filter', parameter: 'cursor' }],
+  })
+
+export const cursorAt = (list: string, position: string): string => encode(`1:${list}:${position}`)
+const encode = (text: string): string => Buffer.from(text).toString('base64url')

@@ -1,0 +1,109 @@
+import { claimInTurns } from '../engine/claim-in-turns.ts'
+import { idsSince, isoTime } from '../engine/times.ts'
+import type { ClaimedErasure, ErasureStep } from '../ports/erasures.ts'
+import type { Needs } from '../ports/store.ts'
+import { matchableEmail } from '../prospects/emails.ts'
+
+/** Erasures in progress at a time. Those of one tenant share a walk over its logs. */
+const CLAIM_MAX = 200
+const LEASE_MS = 20_000
+/** A step deletes or looks at no more logs of a tenant than these: some milliseconds. */
+const DELETE_MAX = 500
+const LOOK_MAX = 2_000
+/** While a process rewrites the store for some erasures, no other one claims them. */
+const REWRITE_MS_MAX = 10 * 60_000
+/** Those that wait for a rewrite look again at the same full minutes, so that one rewrite serves all. */
+const MINUTE_MS = 60_000
+/** How far the clocks of two processes may differ: the second pass looks at logs this much older than the request. */
+const CLOCKS_DIFFER_MS_MAX = 15 * 60_000
+/** The position in front of all logs. */
+const BEFORE_LOGS = 'p'
+
+type Deps = Omit<Needs<'erasures'>, 'newId'> & {
+  /** Longer than any process can go on logging for a prospect after it was erased. */
+  readonly settleMs: number
+}
+
+/**
+ * Does the rest of the erasures: the logs of the prospect are deleted, and the logs of other prospects that carry the same
+ * email lose email and name. A process that still remembers the prospect, or is just writing, may add logs meanwhile, so a
+ * second pass follows once no process can. Then the store removes what deleted rows leave on disk; only then the erasure
+ * is completed.
+ *
+ * Each call claims some erasures, takes each tenant's one short step further, and answers whether there may be more. All
+ * progress is in the store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
+ */
+export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) => {
+  const claim = claimInTurns(erasures, { clock, leaseMs: LEASE_MS, restMsMax: settleMs + REWRITE_MS_MAX })
+
+  /**
+   * Erasures of one tenant. Logs of prospects are deleted first. Then those that have looked at most logs look at the next
+   * ones, together; the others wait until these are through, and share the walk after it.
+   */
+  const advance = async (tenantId: string, some: readonly ClaimedErasure[]): Promise<void> => {
+    const steps: ErasureStep[] = []
+    const add = (erasure: ClaimedErasure, changes: Partial<ErasureStep> = {}) =>
+      steps.push({ ...erasure, claimableAt: isoTime(clock()), ...changes })
+    let room = DELETE_MAX
+    for (const erasure of some.filter(({ position }) => position === '')) {
+      if (room > 0 && erasure.prospectId !== null) room -= await erasures.deleteLogs(erasure, room)
+      add(erasure, { position: room > 0 ? BEFORE_LOGS : '' })
+    }
+    const cleared = some.filter(({ position }) => position !== '')
+    const [furthest = ''] = cleared.map(({ position }) => position).toSorted(descending)
+    const walking = cleared.filter(({ position }) => position === furthest)
+    const after = furthest === BEFORE_LOGS ? walking.map(beginningOf).sort()[0] : furthest
+    const hashes = new Set(walking.flatMap(({ emailHash }) => emailHash ?? []))
+    const logs = hashes.size === 0 ? [] : await erasures.emailsAfter(tenantId, after ?? '', LOOK_MAX)
+    const foreign = logs.filter(({ email }) => hashes.has(matchableEmail(email ?? '')?.emailHash ?? ''))
+    const last = logs.at(-1)?.prospectLogId
+    for (const erasure of cleared) {
+      const settledMs = Date.parse(erasure.requestedAt) + settleMs
+      if (erasure.position !== furthest) add(erasure)
+      else if (last !== undefined) add(erasure, { position: last })
+      else if (erasure.pass === 2) add(erasure, { pass: 3 })
+      else add(erasure, { pass: 2, position: '', claimableAt: isoTime(settledMs) })
+    }
+    const foreignIds = foreign.map(({ prospectLogId }) => prospectLogId)
+    await erasures.settle(tenantId, steps, foreignIds)
+  }
+
+  const settleWith =
+    (changes: Partial<ErasureStep>) => (tenantId: string, some: readonly ClaimedErasure[]) => {
+      const claimableAt = isoTime(clock())
+      const steps = some.map((erasure) => ({ ...erasure, claimableAt, ...changes }))
+      return erasures.settle(tenantId, steps)
+    }
+
+  return async (stop: AbortSignal): Promise<boolean> => {
+    if (stop.aborted) return false
+    const claimed = await claim(CLAIM_MAX)
+    const failures: unknown[] = []
+    /** Each tenant alone: one that fails holds up no other. */
+    const eachTenant = async (some: readonly ClaimedErasure[], work: ReturnType<typeof settleWith>) => {
+      for (const [tenantId, its] of Map.groupBy(some, ({ tenantId }) => tenantId))
+        if (!stop.aborted) await work(tenantId, its).catch((failure) => failures.push(failure))
+    }
+    const inPass = (wanted: number) => claimed.filter(({ pass }) => pass === wanted)
+
+    await eachTenant([...inPass(1), ...inPass(2)], advance)
+    await eachTenant(inPass(4), settleWith({ status: 'completed', completedAt: isoTime(clock()) }))
+    const waiting = stop.aborted ? [] : inPass(3)
+    if (waiting.length > 0) {
+      const nowMs = clock()
+      await eachTenant(waiting, settleWith({ claimableAt: isoTime(nowMs + REWRITE_MS_MAX) }))
+      const isRewritten = await erasures.rewrite(isoTime(nowMs))
+      const nextMinute = isoTime((Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS)
+      await eachTenant(waiting, settleWith(isRewritten ? { pass: 4 } : { claimableAt: nextMinute }))
+    }
+    // What failed is claimed again after its lease.
+    for (const failure of failures) throw failure
+    return claimed.length > 0
+  }
+}
+
+const descending = (a: string, b: string): number => (a < b ? 1 : -1)
+
+/** The position in front of the logs that a pass looks at. */
+const beginningOf = ({ pass, requestedAt }: ClaimedErasure): string =>
+  pass === 1 ? '' : idsSince('prospectlog', isoTime(Date.parse(requestedAt) - CLOCKS_DIFFER_MS_MAX))

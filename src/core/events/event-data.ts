@@ -1,0 +1,100 @@
+import { writeJson } from '../../json/write-json.ts'
+import type { EventType } from '../../shapes/event.ts'
+import { getProspectLogs } from '../activities/get-prospect-log.ts'
+import { DomainFailure } from '../engine/failures.ts'
+import { type GatherOptions, gather } from '../engine/gather.ts'
+import { keyOf } from '../engine/keys.ts'
+import { manyOf } from '../engine/outcome.ts'
+import { charactersOf } from '../engine/slices.ts'
+import { getPages } from '../pages/get-page.ts'
+import { getPageGroup } from '../pages/get-page-group.ts'
+import { getVersions } from '../pages/list-versions.ts'
+import type { EventIds, StoredEvent } from '../ports/events.ts'
+import type { PageWant } from '../ports/pages.ts'
+import type { Needs, Store } from '../ports/store.ts'
+import { getProspects } from '../prospects/get-prospect.ts'
+import { getWebhookEndpoint } from '../webhooks/webhook-endpoints.ts'
+
+/** Of the JSON of the data of one event. */
+const DATA_BYTES_MAX = 20_480
+/** Page groups that are read at a time: each may have 4 MiB. */
+const GROUPS_MAX = 4
+
+/** Pages are read most often, and this takes half the time of `JSON.stringify`. */
+const keyOfPage = ({ tenantId, pageGroupId, pageId }: PageWant) => keyOf(tenantId, pageGroupId, pageId)
+
+/** What `eventReaders` returns. */
+export type EventReaders = ReturnType<typeof eventReaders>
+/** The use cases that read what events are about. As they gather calls, many events share a query. */
+export const eventReaders = (
+  deps: Pick<Needs<keyof Store>, 'store'>,
+  optionsOf: (operation: string) => GatherOptions<{ readonly tenantId: string }>,
+) => ({
+  getProspect: gather(getProspects(deps), optionsOf('getProspect')),
+  getProspectLog: gather(getProspectLogs(deps), optionsOf('getProspectLog')),
+  /** Sees deleted groups: their last event is that they were deleted. */
+  getPageGroup: gather(manyOf(getPageGroup({ ...deps, seesDeleted: true })), {
+    ...optionsOf('getPageGroup'),
+    listLengthMax: GROUPS_MAX,
+  }),
+  getPage: gather(getPages(deps), { ...optionsOf('getPage'), dedupeKey: keyOfPage }),
+  getVersion: gather(getVersions(deps), optionsOf('getVersion')),
+  getWebhookEndpoint: getWebhookEndpoint(deps),
+})
+
+/**
+ * The data of an event: its resource as it is now, read when it is shown, so that nothing is left of an erased person.
+ * Of a resource that no longer exists only the ids. What is larger than 20 KiB has `payloadOmitted` instead of its
+ * payload or content, or instead of everything but its ids.
+ */
+export const eventData =
+  (readers: EventReaders) =>
+  async (event: StoredEvent): Promise<object> => {
+    const { ids } = event
+    const resource: Large = await resourceOf(event, readers).catch(onlyIds(ids))
+    if (fits(resource)) return resource
+    const { payload, content, publishedVersion, ...others } = resource
+    const { content: _, ...version } = publishedVersion ?? {}
+    const smaller = { ...others, ...(publishedVersion && { publishedVersion: version }) }
+    return { ...(fits(smaller) ? smaller : ids), payloadOmitted: true }
+  }
+
+/** The body of a webhook as Standard Webhooks writes it, with the data of its event. */
+export const webhookBodyOf = ({ type, createdAt }: StoredEvent, data: object): string =>
+  writeJson({ type, timestamp: createdAt, data })
+
+/** A resource with the members that may make it large. */
+type Large = {
+  readonly payload?: object
+  readonly content?: object | null
+  readonly publishedVersion?: { readonly content?: object } | null
+}
+
+/** What is much too large is not written just to be measured. */
+const fits = (data: object): boolean =>
+  charactersOf(data) <= DATA_BYTES_MAX && Buffer.byteLength(writeJson(data)) <= DATA_BYTES_MAX
+
+type Resource = EventType extends `${infer Name}.${string}` ? Name : never
+const resourceOf = async ({ tenantId, type, ids }: StoredEvent, readers: EventReaders): Promise<object> => {
+  const want = { tenantId, ...ids } as Required<EventIds> & Pick<StoredEvent, 'tenantId'>
+  switch (type.split('.')[0] as Resource) {
+    case 'prospect':
+      return readers.getProspect(want)
+    case 'prospect_log':
+      // The activities of an erased prospect are deleted later: until then only the prospect shows that it was erased.
+      return (await Promise.all([readers.getProspectLog(want), readers.getProspect(want)]))[0]
+    case 'page_group':
+      return (await readers.getPageGroup(want)).pageGroup
+    case 'page':
+      return (await readers.getPage(want)).page
+    case 'page_version':
+      return { ...ids, ...(await readers.getVersion(want)) }
+    case 'webhook_endpoint':
+      return readers.getWebhookEndpoint(want)
+  }
+}
+
+const onlyIds = (ids: object) => (why: unknown) => {
+  if (why instanceof DomainFailure && /_(not_found|erased)$/.test(why.kind)) return { ...ids }
+  throw why
+}

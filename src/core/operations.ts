@@ -1,0 +1,220 @@
+import type * as v from 'valibot'
+import * as erasures from '../shapes/erasure.ts'
+import * as events from '../shapes/event.ts'
+import { anyId, conditional, createdOnce } from '../shapes/input.ts'
+import * as pages from '../shapes/page.ts'
+import * as groups from '../shapes/page-group.ts'
+import * as prospects from '../shapes/prospect.ts'
+import * as logs from '../shapes/prospect-log.ts'
+import { SliceQuery } from '../shapes/slice.ts'
+import * as webhooks from '../shapes/webhook.ts'
+import type { Scope } from './ports/api-keys.ts'
+import type { UseCases } from './use-cases.ts'
+
+type Shape = v.ObjectSchema<v.ObjectEntries, undefined>
+/** What an operation takes and returns, and who may call it. Its use case has the same name. */
+export type Operation = {
+  readonly scope: Scope
+  /** What names the resource: over HTTP the ids in the path. */
+  readonly ids?: v.ObjectEntries
+  readonly query?: Shape
+  readonly body?: Shape
+  /** An idempotency key, or the revisions that a change is for: over HTTP headers. */
+  readonly takes?: v.ObjectEntries
+  /** Absent if nothing is returned. */
+  readonly answer?: v.GenericSchema
+  /** It takes up to 1,000 of these, in order. The body is what HTTP sends them in. */
+  readonly item?: Shape
+}
+
+const prospect = { prospectId: anyId }
+const erasure = { erasureId: anyId }
+const group = { pageGroupId: anyId }
+const page = { ...group, pageId: anyId }
+const version = { ...page, versionId: anyId }
+const endpoint = { webhookEndpointId: anyId }
+
+/**
+ * Every operation, declared once. HTTP adds method, path and problems to each (adapters/http/routes.ts); the library's
+ * `Service` and the command `api` follow.
+ */
+export const operations = {
+  /** Logs one activity, for the prospect with this id, else the one with this email, else a new one. */
+  logProspectActivity: {
+    scope: 'prospect_logs:write',
+    body: logs.NewProspectLog,
+    takes: createdOnce,
+    answer: logs.ProspectLogReceipt,
+  },
+  /**
+   * Logs many, in order. Returns for each its result or its `DomainFailure`; one failure affects no other, but after
+   * `unavailable` the rest is not tried.
+   */
+  logProspectActivities: {
+    scope: 'prospect_logs:write',
+    item: logs.NewProspectLog,
+    body: logs.ProspectLogBatch,
+    answer: logs.ProspectLogBatchResult,
+  },
+  /** Lists the prospects of a tenant, newest first, or the one with this email. */
+  listProspects: { scope: 'prospects:read', query: prospects.ProspectQuery, answer: prospects.ProspectSlice },
+  /** Reads a prospect. */
+  getProspect: { scope: 'prospects:read', ids: prospect, answer: prospects.Prospect },
+  /** Corrects the email or the name of a prospect; null clears it. */
+  updateProspect: {
+    scope: 'prospects:write',
+    ids: prospect,
+    body: prospects.ProspectChanges,
+    answer: prospects.Prospect,
+  },
+  /** Lists the activities of a prospect, newest first by `occurredAt`. */
+  listTimeline: {
+    scope: 'prospect_logs:read',
+    ids: prospect,
+    query: logs.TimelineQuery,
+    answer: logs.ProspectLogSlice,
+  },
+  /** Lists the activities of a tenant, newest first in the order of arrival. */
+  listProspectLogs: {
+    scope: 'prospect_logs:read',
+    query: logs.ProspectLogQuery,
+    answer: logs.ProspectLogSlice,
+  },
+  /** Reads an activity with its payload. */
+  getProspectLog: { scope: 'prospect_logs:read', ids: { prospectLogId: anyId }, answer: logs.ProspectLog },
+  /** Erases a person, by prospect id or email. `startBackground` of `prospect-pages/publisher` completes it. */
+  eraseProspect: { scope: 'prospects:erase', body: erasures.NewErasure, answer: erasures.Erasure },
+  /** Lists the erasures of a tenant, newest first. */
+  listErasures: { scope: 'prospects:erase', query: SliceQuery, answer: erasures.ErasureSlice },
+  /** Reads an erasure: how far it is. */
+  getErasure: { scope: 'prospects:erase', ids: erasure, answer: erasures.Erasure },
+  /** Lifts the block of an erased email: the person may return. */
+  unblockErasure: { scope: 'prospects:erase', ids: erasure, answer: erasures.Erasure },
+  /** Lists the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
+  listPageGroups: { scope: 'page_groups:read', query: groups.PageGroupQuery, answer: groups.PageGroupSlice },
+  /** Creates a page group, by default in the first brand of the tenant. */
+  createPageGroup: {
+    scope: 'page_groups:write',
+    body: groups.NewPageGroup,
+    takes: createdOnce,
+    answer: groups.PageGroup,
+  },
+  /** Reads a page group. */
+  getPageGroup: { scope: 'page_groups:read', ids: group, answer: groups.PageGroup },
+  /** Changes the given fields. `ifRevision`, here and below: only if the revision is one of these. */
+  updatePageGroup: {
+    scope: 'page_groups:write',
+    ids: group,
+    body: groups.PageGroupChanges,
+    takes: conditional,
+    answer: groups.PageGroup,
+  },
+  /** Deletes a page group: neither it nor its pages are found any more. */
+  deletePageGroup: { scope: 'page_groups:write', ids: group, takes: conditional },
+  /** Lists the pages of a group, newest first. */
+  listPages: { scope: 'pages:read', ids: group, query: SliceQuery, answer: pages.PageSlice },
+  /** Creates a page whose first version waits for a publisher. */
+  createPageWithVersion: {
+    scope: 'pages:write',
+    ids: group,
+    body: pages.NewPage,
+    takes: createdOnce,
+    answer: pages.CreatedPage,
+  },
+  /** Reads a page with its published version, which is null until a publisher has published one. */
+  getPage: { scope: 'pages:read', ids: page, answer: pages.PageWithVersion },
+  /** Renames a page; null removes its custom name. */
+  updatePage: {
+    scope: 'pages:write',
+    ids: page,
+    body: pages.PageChanges,
+    takes: conditional,
+    answer: pages.PageWithVersion,
+  },
+  /** Deletes a page with its versions. */
+  deletePage: { scope: 'pages:write', ids: page, takes: conditional },
+  /** Lists the versions of a page, newest first, without their content. */
+  listVersions: { scope: 'pages:read', ids: page, query: SliceQuery, answer: pages.VersionSlice },
+  /** Creates a version, which waits for a publisher. Fields left out are as in the newest version. */
+  createVersion: {
+    scope: 'pages:write',
+    ids: page,
+    body: pages.NewVersion,
+    takes: createdOnce,
+    answer: pages.CreatedVersion,
+  },
+  /** Reads a version with its content. */
+  getVersion: { scope: 'pages:read', ids: version, answer: pages.VersionWithContent },
+  /** Publishes a version, even an older one. */
+  publishVersion: { scope: 'pages:write', ids: version, takes: conditional, answer: pages.PageWithVersion },
+  /** Withdraws the published version. */
+  unpublishPage: { scope: 'pages:write', ids: page, takes: conditional, answer: pages.PageWithVersion },
+  /** Reads the feed of a tenant, oldest first. Keep `nextCursor`, and go on from there later. */
+  listEvents: { scope: 'events:read', query: events.EventQuery, answer: events.EventSlice },
+  /** Reads an event with its data as of now. */
+  getEvent: { scope: 'events:read', ids: { eventId: anyId }, answer: events.Event },
+  /** Creates a webhook endpoint, and returns its secret for the only time. */
+  createWebhookEndpoint: {
+    scope: 'webhooks:write',
+    body: webhooks.NewWebhookEndpoint,
+    answer: webhooks.WebhookEndpointWithSecret,
+  },
+  /** Lists all webhook endpoints of a tenant, oldest first. */
+  listWebhookEndpoints: { scope: 'webhooks:write', answer: webhooks.WebhookEndpointList },
+  /** Reads a webhook endpoint, without its secret. */
+  getWebhookEndpoint: { scope: 'webhooks:write', ids: endpoint, answer: webhooks.WebhookEndpoint },
+  /** Changes the given fields; `status` disables it, or enables it again. */
+  updateWebhookEndpoint: {
+    scope: 'webhooks:write',
+    ids: endpoint,
+    body: webhooks.WebhookEndpointChanges,
+    answer: webhooks.WebhookEndpoint,
+  },
+  /** Deletes a webhook endpoint with its deliveries. */
+  deleteWebhookEndpoint: { scope: 'webhooks:write', ids: endpoint },
+  /** Returns a new secret, for the only time. The old one signs too for `overlapHours`. */
+  rotateWebhookSecret: {
+    scope: 'webhooks:write',
+    ids: endpoint,
+    body: webhooks.SecretRotation,
+    answer: webhooks.WebhookEndpointWithSecret,
+  },
+  /** Sends a webhook to an endpoint now, and returns the result. */
+  testWebhookEndpoint: { scope: 'webhooks:write', ids: endpoint, answer: webhooks.WebhookTest },
+  /** Lists the deliveries of an endpoint, newest event first. */
+  listDeliveries: {
+    scope: 'webhooks:write',
+    ids: endpoint,
+    query: webhooks.DeliveryQuery,
+    answer: webhooks.DeliverySlice,
+  },
+  /** Makes a delivery pending again. */
+  retryDelivery: {
+    scope: 'webhooks:write',
+    ids: { ...endpoint, eventId: anyId },
+    answer: webhooks.WebhookDelivery,
+  },
+  /** Delivers the events since a time again. */
+  replayDeliveries: {
+    scope: 'webhooks:write',
+    ids: endpoint,
+    body: webhooks.Replay,
+    answer: webhooks.ReplayResult,
+  },
+} satisfies { readonly [Name in keyof UseCases]: Operation }
+
+type Operations = typeof operations
+export type OperationId = keyof Operations
+type EntriesIn<Part> = Part extends { readonly entries: infer Entries } ? Entries : unknown
+type Part<Of, Name extends keyof Operation> = Of extends { readonly [_ in Name]: infer Found }
+  ? Found
+  : unknown
+/** Everything that an operation takes, by name. */
+export type EntriesOf<Of extends Operation> = Extract<
+  Record<never, never> &
+    Part<Of, 'ids'> &
+    EntriesIn<Part<Of, 'query'>> &
+    EntriesIn<'item' extends keyof Of ? Of['item'] : Part<Of, 'body'>> &
+    Part<Of, 'takes'>,
+  v.ObjectEntries
+>

@@ -1,8 +1,0 @@
-/** What the attempt answers, or null if it throws. */
-export const orNull = <Answer>(attempt: () => Answer): Answer | null => {
-  try {
-    return attempt()
-  } catch {
-    return null
-  }
-}

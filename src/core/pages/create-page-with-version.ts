@@ -1,0 +1,116 @@
+import type { RawJson } from '../../shapes/json.ts'
+import type { CreatedPage, NewPage } from '../../shapes/page.ts'
+import { decideAndSave } from '../engine/decide-and-save.ts'
+import { pageGroupNotFound, refuse } from '../engine/failures.ts'
+import { earlierRequests, requestHashOf } from '../engine/idempotency.ts'
+import { keyOf } from '../engine/keys.ts'
+import { attemptEach, type Outcome } from '../engine/outcome.ts'
+import { isoTime } from '../engine/times.ts'
+import { newEvent } from '../events/new-event.ts'
+import type { Requester } from '../ports/events.ts'
+import type { PageGroupRead } from '../ports/page-groups.ts'
+import type { KnownPages, NewPageRow } from '../ports/pages.ts'
+import type { Needs } from '../ports/store.ts'
+import type { NewId } from '../ports/world.ts'
+import { firstWords } from './first-words.ts'
+
+/** A page to create in a group. */
+export type PageToCreate = Omit<NewPage, 'content'> &
+  Requester &
+  Pick<NewPageRow, 'tenantId' | 'pageGroupId'> & {
+    /** The text of a JSON object. */
+    readonly content?: RawJson | undefined
+    readonly idempotencyKey?: string | undefined
+  }
+/** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
+export type PageCreation = { readonly page: CreatedPage; readonly replayed: boolean }
+
+/**
+ * Creates pages, many at once, each with a version 1 in `processing` for a publisher to claim.
+ * The page has a computed name from the first moment. Its texts are not checked: `createService` does that.
+ *
+ * Refuses, per page: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`.
+ */
+export const createPagesWithVersion =
+  ({ store, clock, newId }: Needs<'pages'>) =>
+  async (inputs: readonly PageToCreate[]): Promise<readonly Outcome<PageCreation>[]> => {
+    const now = isoTime(clock())
+    return decideAndSave(inputs, {
+      recall: (inputs) =>
+        store.pages.recall({
+          // Each group once, however many pages it gets.
+          groups: [...new Map(inputs.map((input) => [groupKeyOf(input), input])).values()],
+          keys: inputs.flatMap(({ tenantId, pageGroupId, idempotencyKey }) =>
+            idempotencyKey === undefined ? [] : [{ tenantId, pageGroupId, idempotencyKey }],
+          ),
+        }),
+      decide: (inputs, known) => decide(inputs, known, now, newId),
+      record: (pages) => store.pages.record(pages, () => pages.map((page) => eventOfPage(newId, page))),
+    })
+  }
+
+const groupKeyOf = ({ tenantId, pageGroupId }: PageGroupRead) => keyOf(tenantId, pageGroupId)
+
+/** Pure. A page sees what was decided for those before it in the list. */
+const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string, newId: NewId) => {
+  const groups = new Map(known.groups.map((group) => [groupKeyOf(group), { ...group }]))
+  const earlier = earlierRequests<Created>(
+    known.pages.map((page) => [keyOf(page.tenantId, page.pageGroupId, page.idempotencyKey), page]),
+    ({ pageId }) => ({ pageId }),
+  )
+  const rows: CreatedRow[] = []
+
+  const createOne = (input: PageToCreate): PageCreation => {
+    const { tenantId, pageGroupId, customName = null, supplementaryContext = null } = input
+    const { idempotencyKey = null, content } = input
+    const group = groups.get(groupKeyOf(input))
+    if (group === undefined) return pageGroupNotFound()
+
+    const key = idempotencyKey === null ? null : keyOf(tenantId, pageGroupId, idempotencyKey)
+    const requestHash = key === null ? null : requestHashOf([supplementaryContext, customName], content)
+    const first = earlier.find(key, requestHash)
+    if (first !== undefined) return { page: createdPageOf(first), replayed: true }
+
+    if (group.status !== 'active')
+      refuse('page_group_not_active', 'The page group is archived and accepts no new pages.')
+    group.pagesCount++
+    const row: CreatedRow = {
+      tenantId,
+      apiKeyId: input.apiKeyId,
+      pageGroupId,
+      pageId: newId('page'),
+      customName,
+      computedName: firstWords(supplementaryContext, group.title, group.pagesCount),
+      supplementaryContext,
+      content: content ?? null,
+      idempotencyKey,
+      requestHash,
+      versionId: newId('pageversion'),
+      versionNumber: 1,
+      createdAt: now,
+      updatedAt: now,
+    }
+    rows.push(row)
+    earlier.add(key, row)
+    return { page: createdPageOf(row), replayed: false }
+  }
+
+  const outcomes = attemptEach(inputs, createOne)
+  return { outcomes, changes: rows.length === 0 ? null : rows }
+}
+
+type CreatedRow = NewPageRow & Requester
+const eventOfPage = (newId: NewId, row: CreatedRow) => {
+  const { pageGroupId, pageId, createdAt } = row
+  return newEvent(newId, 'page.created', row, { pageGroupId, pageId }, createdAt)
+}
+
+/** What the answer is made of, new or recalled. */
+type Created = Pick<NewPageRow, 'pageId' | 'pageGroupId' | 'tenantId' | 'createdAt' | 'requestHash'>
+const createdPageOf = (page: Created): CreatedPage => ({
+  pageId: page.pageId,
+  pageGroupId: page.pageGroupId,
+  tenantId: page.tenantId,
+  createdAt: page.createdAt,
+  status: 'processing',
+})

@@ -1,0 +1,76 @@
+import type { RawJson } from '../../shapes/json.ts'
+import type { CreatedVersion, NewVersion } from '../../shapes/page.ts'
+import { refuse } from '../engine/failures.ts'
+import { requestHashOf, requireSame } from '../engine/idempotency.ts'
+import { isoTime } from '../engine/times.ts'
+import type { Requester } from '../ports/events.ts'
+import type { NewVersionRow, PageWant } from '../ports/pages.ts'
+import type { Needs } from '../ports/store.ts'
+import type { CreatedByKey } from '../ports/versions.ts'
+import { changePage, type PageDeps, requireActiveGroup } from './change-page.ts'
+import { firstWords } from './first-words.ts'
+
+const VERSIONS_MAX = 1_000
+
+/** A version to create. A content left out is that of the newest version; null: none. */
+export type VersionToCreate = PageWant &
+  Omit<NewVersion, 'content'> &
+  Requester & {
+    readonly content?: RawJson | null | undefined
+    readonly idempotencyKey?: string | undefined
+  }
+/** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
+export type VersionCreation = { readonly version: CreatedVersion; readonly replayed: boolean }
+
+/**
+ * Creates a version of a page, in `processing` for a publisher to claim. Its texts are not checked.
+ * Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `limit_reached`, `idempotency_key_reused`.
+ */
+export const createVersion =
+  (deps: PageDeps & Needs<'versions'>) =>
+  ({ supplementaryContext, content, publish, ...input }: VersionToCreate): Promise<VersionCreation> => {
+    const { store, clock, newId } = deps
+    const { idempotencyKey = null, ...want } = input
+    const fields = [JSON.stringify(supplementaryContext), String(publish)]
+    const requestHash =
+      idempotencyKey === null ? null : requestHashOf(fields, content ?? { rawJson: String(content) })
+
+    return changePage(deps, want, async (page) => {
+      const { latest, published, computedName } = page
+      const [first] = idempotencyKey ? await store.versions.findByKey([{ ...want, idempotencyKey }]) : []
+      if (first) {
+        requireSame(first, requestHash, { versionId: first.versionId })
+        return { edit: null, answer: creationOf(want, first, true) }
+      }
+      if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
+      requireActiveGroup(page)
+      const [newest] = content === undefined ? await store.versions.find([{ ...want, ...latest }]) : []
+      const isSame = supplementaryContext === undefined
+      const context = isSame ? latest.supplementaryContext : supplementaryContext
+      const group = isSame ? null : await store.versions.context({ ...want, ...latest })
+      const versionNumber = latest.versionNumber + 1
+      const added: NewVersionRow = {
+        versionId: newId('pageversion', latest.versionId),
+        versionNumber,
+        supplementaryContext: context,
+        computedName: group ? firstWords(context, group.groupTitle, versionNumber) : latest.computedName,
+        content: content === undefined ? (newest?.content ?? null) : content,
+        publish,
+        idempotencyKey,
+        requestHash,
+        createdAt: isoTime(clock()),
+      }
+      // The page shows the name of its published version, and that of its newest one before there is any.
+      const edit = { added, computedName: published === null ? added.computedName : computedName }
+      return { edit, answer: creationOf(want, added, false) }
+    })
+  }
+
+const creationOf = (
+  { tenantId, pageGroupId, pageId }: PageWant,
+  { versionId, versionNumber, createdAt }: CreatedByKey,
+  replayed: boolean,
+): VersionCreation => ({
+  version: { versionId, versionNumber, pageId, pageGroupId, tenantId, createdAt, status: 'processing' },
+  replayed,
+})

@@ -1,0 +1,67 @@
+import type { RawJson } from '../../shapes/json.ts'
+import type { PageGroup } from '../../shapes/page-group.ts'
+import { pageGroupNotFound } from '../engine/failures.ts'
+import type { FoundPageGroup, PageGroupRead } from '../ports/page-groups.ts'
+import type { Needs } from '../ports/store.ts'
+
+/** A page group, and its revision, which every visible change raises. */
+export type ReadPageGroup = { readonly pageGroup: PageGroup; readonly revision: number }
+/** The command line also sees deleted page groups, to restore them. */
+export type PageGroupDeps = Pick<Needs<'pageGroups'>, 'store'> & { readonly seesDeleted?: boolean }
+
+/** Reads one page group. Refuses `page_group_not_found`. */
+export const getPageGroup =
+  (deps: PageGroupDeps) =>
+  async (want: PageGroupRead): Promise<ReadPageGroup> => {
+    const group = await existingPageGroup(deps, want)
+    return { pageGroup: pageGroupOf(group), revision: group.revision }
+  }
+
+/** The same by a read that sees deleted groups. Refuses `page_group_not_found`. */
+export const getOpenPageGroup =
+  (read: (want: PageGroupRead) => Promise<ReadPageGroup>) =>
+  async (want: PageGroupRead): Promise<ReadPageGroup> => {
+    const found = await read(want)
+    return found.pageGroup.status === 'deleted' ? pageGroupNotFound() : found
+  }
+
+/** Refuses `page_group_not_found`. */
+export const existingPageGroup = async (
+  { store, seesDeleted = false }: PageGroupDeps,
+  { tenantId, pageGroupId }: PageGroupRead,
+): Promise<FoundPageGroup> => {
+  const found = await store.pageGroups.find({ tenantId, pageGroupId })
+  return found === null || (found.status === 'deleted' && !seesDeleted) ? pageGroupNotFound() : found
+}
+
+type JsonField = 'actions' | 'footerLinks' | 'scripts'
+/** A page group as a store reads it: its JSON may still be a plain text. */
+export type PageGroupRow = Readonly<Omit<PageGroup, JsonField> & Record<JsonField, RawJson | string>>
+
+/** Field by field: so it shows nothing else, and a copy by `...` takes three times as long. */
+export const pageGroupOf = (group: PageGroupRow): PageGroup => ({
+  pageGroupId: group.pageGroupId,
+  tenantId: group.tenantId,
+  brandId: group.brandId,
+  name: group.name,
+  title: group.title,
+  pageContext: group.pageContext,
+  status: group.status,
+  pagesCount: group.pagesCount,
+  actions: jsonOf(group.actions),
+  footerLinks: jsonOf(group.footerLinks),
+  scripts: jsonOf(group.scripts),
+  createdAt: group.createdAt,
+  updatedAt: group.updatedAt,
+  deletedAt: group.deletedAt,
+  headerActionId: group.headerActionId,
+})
+const jsonOf = (kept: RawJson | string): RawJson => (typeof kept === 'string' ? { rawJson: kept } : kept)
+
+/** For the command line: which tenant has this page group. Refuses `page_group_not_found`. */
+export const locatePageGroup =
+  ({ store }: PageGroupDeps) =>
+  async (pageGroupId: string): Promise<PageGroupRead> => ({
+    tenantId: (await store.pageGroups.tenantOf(pageGroupId)) ?? pageGroupNotFound(),
+    pageGroupId,
+  })

@@ -1,0 +1,35 @@
+import type { Page } from '../../shapes/page.ts'
+import type { SliceQuery } from '../../shapes/slice.ts'
+import { pageGroupNotFound } from '../engine/failures.ts'
+import { attemptEach } from '../engine/outcome.ts'
+import { slicesOf } from '../engine/slices.ts'
+import type { PageGroupRead } from '../ports/page-groups.ts'
+import type { StoredPage } from '../ports/pages.ts'
+import type { Needs } from '../ports/store.ts'
+
+/**
+ * Lists the pages of groups, newest first, many lists at once.
+ * Refuses, per list: `page_group_not_found`, `invalid_cursor`. Checks nothing else.
+ */
+export const listPages = ({ store }: Pick<Needs<'pages'>, 'store'>) =>
+  slicesOf({
+    nameOf: ({ pageGroupId }: SliceQuery & PageGroupRead) => `pages/${pageGroupId}`,
+    find: async (wants) => attemptEach(await store.pages.list(wants), (rows) => rows ?? pageGroupNotFound()),
+    positionOf: ({ pageId }) => pageId,
+    itemOf: pageOf,
+  })
+
+const pageOf = (page: StoredPage): Page => ({
+  pageId: page.pageId,
+  pageGroupId: page.pageGroupId,
+  tenantId: page.tenantId,
+  createdAt: page.createdAt,
+  updatedAt: page.updatedAt,
+  effectiveName: effectiveName(page),
+  customName: page.customName,
+  computedName: page.computedName,
+})
+
+/** The custom name if it is set and not blank, else the computed name. */
+export const effectiveName = ({ customName, computedName }: StoredPage): string =>
+  customName === null || customName.trim() === '' ? computedName : customName

@@ -1,0 +1,102 @@
+import { claimInTurns } from '../engine/claim-in-turns.ts'
+import { isoTime } from '../engine/times.ts'
+import { newEvent } from '../events/new-event.ts'
+import type { Needs } from '../ports/store.ts'
+import type { ClaimedVersion, Settlement } from '../ports/versions.ts'
+import type { PatientNamer } from './name-patiently.ts'
+import { statusAfter } from './version-states.ts'
+
+export const ATTEMPTS_MAX = 5
+/** How long a version rests if the store could not answer what its namer needs to know. */
+const REST_MS = 1_000
+
+type Deps = Needs<'versions'> & {
+  /** Without one the name that the page was created with stays. */
+  readonly namer: PatientNamer | null
+  /** Versions in progress at a time. */
+  readonly claimMax: number
+  /** Longer than the namer may take. */
+  readonly leaseMs: number
+}
+
+type EventStatus = Exclude<Settlement['status'], 'processing'>
+type Ended = ClaimedVersion & Settlement
+
+const failed = statusAfter('processing', 'fail')
+const finished = (publish: boolean) => statusAfter('processing', publish ? 'finish' : 'finishUnpublished')
+
+/**
+ * Claims waiting versions and publishes them, each with a name from the namer.
+ *
+ * Each call is one step: it claims as many versions as it has room for, waits until an attempt ends or `woken`
+ * resolves, and saves what has ended. It answers false once nothing is waiting or in progress. Tenants take turns:
+ * each claim starts with the tenant after the last one served.
+ *
+ * The namer is called outside of any write, and retried within the same attempt. An attempt that `stop` ended does not
+ * count, and after `stop` nothing more is claimed. A version whose attempts all ended without a result, because their
+ * publishers died, is `failed`. Nothing is published twice: a publisher that was too slow has lost its claim, and what it
+ * saves is ignored.
+ */
+export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs }: Deps) => {
+  const inProgress = new Set<Promise<void>>()
+  const ended: Ended[] = []
+  /** Of the store; thrown once the others have been saved. */
+  const errors: unknown[] = []
+  const keepError = (error: unknown) => void errors.push(error)
+  const claimMore = claimInTurns(store.versions, { clock, leaseMs })
+
+  const attemptAt = async (version: ClaimedVersion, stop: AbortSignal): Promise<Ended> => {
+    const { attempt } = version
+    const finishedAs = (computedName: string | null) =>
+      ({ ...version, status: finished(version.publish), at: isoTime(clock()), computedName }) as const
+    const waitingFor = (ms: number, counts: boolean) =>
+      ({ ...version, status: 'processing', claimableAt: isoTime(clock() + ms), counts }) as const
+    if (attempt > ATTEMPTS_MAX)
+      return { ...version, status: failed, reason: `None of ${ATTEMPTS_MAX} attempts came to an end.` }
+    if (namer === null) return finishedAs(null)
+    try {
+      const context = await store.versions.context(version)
+      return finishedAs(context && (await namer(context, stop, version)))
+    } catch (error) {
+      if (stop.aborted) return waitingFor(0, false)
+      keepError(error)
+      return attempt < ATTEMPTS_MAX ? waitingFor(REST_MS, true) : finishedAs(null)
+    }
+  }
+
+  const start = (version: ClaimedVersion, stop: AbortSignal): void => {
+    const attempt = attemptAt(version, stop)
+      .then((settled) => void ended.push(settled))
+      .catch(keepError)
+      .finally(() => inProgress.delete(attempt))
+    inProgress.add(attempt)
+  }
+
+  const settleEnded = async (): Promise<void> => {
+    const byTenant = Map.groupBy(ended.splice(0), ({ tenantId }) => tenantId)
+    await Promise.all([...byTenant].map((ofTenant) => settle(...ofTenant).catch(keepError)))
+  }
+
+  const eventOf = ({ tenantId, pageGroupId, pageId, versionId, status }: Ended) => {
+    const ids = { pageGroupId, pageId, versionId }
+    return newEvent(newId, `page_version.${status as EventStatus}`, { tenantId }, ids, isoTime(clock()))
+  }
+
+  /** A version that is not published, because a newer one is by now, is ready. */
+  const settle = async (tenantId: string, those: readonly Ended[]): Promise<void> => {
+    const saved = new Set(await store.versions.settle(tenantId, those, eventOf))
+    const overtaken = those.filter(({ status, versionId }) => status === 'published' && !saved.has(versionId))
+    const ready = overtaken.map((one) => ({ ...one, status: finished(false) }) as Ended)
+    if (ready.length > 0) await store.versions.settle(tenantId, ready, eventOf)
+  }
+
+  return async (stop: AbortSignal, woken?: Promise<void>): Promise<boolean> => {
+    const room = stop.aborted ? 0 : claimMax - inProgress.size
+    if (room > 0) for (const version of await claimMore(room)) start(version, stop)
+    if (inProgress.size + ended.length === 0) return false
+    if (ended.length === 0) await Promise.race(woken ? [...inProgress, woken] : inProgress)
+    await settleEnded()
+    if (errors.length > 0) throw errors.splice(0)[0]
+    return true
+  }
+}

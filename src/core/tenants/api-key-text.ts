@@ -1,0 +1,42 @@
+import { randomInt } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { sha256 } from '../engine/keys.ts'
+
+/**
+ * An API key is `pp_`, 30 random characters and 6 characters of their CRC-32, all base62. Secret scanners recognise it,
+ * and a typing mistake is refused without a database lookup.
+ */
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const PREFIX = 'pp_'
+const RANDOM_LENGTH = 30
+const CHECK_LENGTH = 6
+const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECK_LENGTH}}$`)
+/** How much of a key is stored in plain text, so that a person recognises it. */
+const START_LENGTH = PREFIX.length + 5
+
+export const newApiKeyText = (): string => {
+  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
+  return PREFIX + random + checkOf(random)
+}
+
+export const isApiKeyText = (text: string): boolean =>
+  FORM.test(text) && text.endsWith(checkOf(text.slice(PREFIX.length, -CHECK_LENGTH)))
+
+let last: { readonly text: string; readonly hash: string | null } = { text: '', hash: null }
+/** Null for a text that is not an API key. Every request asks twice, so the last answer is kept. */
+export const checkedApiKeyHash = (text: string): string | null => {
+  if (text !== last.text) last = { text, hash: isApiKeyText(text) ? sha256(text) : null }
+  return last.hash
+}
+
+export const apiKeyStart = (text: string): string => text.slice(0, START_LENGTH)
+
+const checkOf = (random: string): string => {
+  let rest = crc32(random)
+  let check = ''
+  for (let i = 0; i < CHECK_LENGTH; i++) {
+    check = ALPHABET[rest % ALPHABET.length] + check
+    rest = Math.floor(rest / ALPHABET.length)
+  }
+  return check
+}

@@ -1,0 +1,57 @@
+import { refuse } from '../engine/failures.ts'
+import { isoTime } from '../engine/times.ts'
+import type { ApiKeys, Scope, StoredApiKey } from '../ports/api-keys.ts'
+import type { Clock } from '../ports/world.ts'
+import { checkedApiKeyHash } from './api-key-text.ts'
+
+/** Who calls: the tenant of an API key, and what the key may do. */
+export type Caller = Pick<StoredApiKey, 'tenantId' | 'apiKeyId' | 'scopes'>
+
+type Deps = {
+  readonly apiKeys: Pick<ApiKeys, 'findByHashes' | 'markUsed'>
+  readonly clock: Clock
+  /** By default each key is looked up in the store. */
+  readonly findKey?: (keyHash: string) => Promise<StoredApiKey | null>
+}
+/** A busy key costs one small write in this time, however many requests it makes. */
+const MARKED_MS = 300_000
+const MARKED_KEYS_MAX = 10_000
+
+/**
+ * Finds who calls: the tenant and scopes of an API key.
+ * Refuses `missing_api_key` and `invalid_api_key`: not a key, unknown, expired or revoked.
+ */
+export const identify = ({ apiKeys, clock, ...deps }: Deps) => {
+  const findKey = deps.findKey ?? (async (keyHash) => (await apiKeys.findByHashes([keyHash]))[0] ?? null)
+  const lastMarked = new Map<string, number>()
+
+  /** Nobody waits for this, and losing it harms nobody. */
+  const markUsed = ({ apiKeyId, lastUsedAt }: StoredApiKey, now: number) => {
+    const marked = lastMarked.get(apiKeyId) ?? (lastUsedAt === null ? 0 : Date.parse(lastUsedAt))
+    if (now - marked < MARKED_MS) return
+    if (lastMarked.size >= MARKED_KEYS_MAX) lastMarked.clear()
+    lastMarked.set(apiKeyId, now)
+    apiKeys.markUsed(apiKeyId, isoTime(now)).catch(() => {})
+  }
+
+  return async (apiKey: string | undefined): Promise<Caller> => {
+    if (apiKey === undefined || apiKey === '')
+      return refuse('missing_api_key', 'The header x-api-key is missing.')
+    const keyHash = checkedApiKeyHash(apiKey)
+    const key = keyHash === null ? null : await findKey(keyHash)
+    const now = clock()
+    if (key === null || hasEnded(key, now))
+      return refuse('invalid_api_key', 'The API key is not valid: unknown, expired or revoked.')
+    markUsed(key, now)
+    return { tenantId: key.tenantId, apiKeyId: key.apiKeyId, scopes: key.scopes }
+  }
+}
+
+export const hasEnded = ({ revokedAt, expiresAt }: StoredApiKey, now: number): boolean =>
+  revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= now)
+
+/** Refuses `insufficient_scope` unless the key of the caller has this scope. */
+export const requireScope = (caller: Caller, scope: Scope): void => {
+  if (!caller.scopes.includes(scope))
+    refuse('insufficient_scope', `The API key lacks the scope ${scope}.`, { requiredScope: scope })
+}

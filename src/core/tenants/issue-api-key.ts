@@ -1,0 +1,72 @@
+import { refuse } from '../engine/failures.ts'
+import { sha256 } from '../engine/keys.ts'
+import { isoTime } from '../engine/times.ts'
+import { SCOPES, type Scope, type StoredApiKey } from '../ports/api-keys.ts'
+import type { Needs } from '../ports/store.ts'
+import { apiKeyStart, newApiKeyText } from './api-key-text.ts'
+import { brandsOf } from './create-tenant.ts'
+
+/** A key as its owner sees it, without its hash. */
+export type ListedApiKey = Omit<StoredApiKey, 'keyHash'>
+/** The only time that the key itself is shown. */
+export type IssuedApiKey = ListedApiKey & { readonly apiKey: string }
+
+/** A key to issue. */
+export type NewApiKey = {
+  readonly tenantId: string
+  /** For people to recognise the key by. */
+  readonly name: string | null
+  /** What the key may do: at least one scope. */
+  readonly scopes: readonly Scope[]
+  /** Milliseconds until the key expires; null for a key that never does. */
+  readonly lifeMs: number | null
+}
+
+/** Issues a key to a tenant. Refuses `not_found`: the tenant; `invalid_request`: no scopes, or one that does not exist. */
+export const issueApiKey =
+  (deps: Needs<'apiKeys' | 'tenants'>) =>
+  async (wanted: NewApiKey): Promise<IssuedApiKey> => {
+    const isScope = (scope: Scope) => SCOPES.includes(scope)
+    if (!Array.isArray(wanted.scopes) || !wanted.scopes.length || !wanted.scopes.every(isScope))
+      refuse('invalid_request', 'An API key needs at least one scope, and only scopes that exist.', {
+        errors: [{ detail: `must be one or more of ${SCOPES.join(', ')}`, pointer: '/scopes' }],
+      })
+    await brandsOf(deps.store, wanted.tenantId)
+    return issueAt(deps, wanted, deps.clock())
+  }
+
+export const issueAt = async (
+  { store, newId }: Omit<Needs<'apiKeys'>, 'clock'>,
+  wanted: NewApiKey,
+  now: number,
+): Promise<IssuedApiKey> => {
+  const apiKey = newApiKeyText()
+  const key: StoredApiKey = {
+    apiKeyId: newId('apikey'),
+    tenantId: wanted.tenantId,
+    keyHash: sha256(apiKey),
+    start: apiKeyStart(apiKey),
+    name: wanted.name,
+    scopes: [...new Set(wanted.scopes)],
+    createdAt: isoTime(now),
+    expiresAt: wanted.lifeMs === null ? null : isoTime(now + wanted.lifeMs),
+    revokedAt: null,
+    rotatedAt: null,
+    lastUsedAt: null,
+  }
+  await store.apiKeys.add(key)
+  return { ...listedApiKey(key), apiKey }
+}
+
+export const listedApiKey = (key: StoredApiKey): ListedApiKey => ({
+  apiKeyId: key.apiKeyId,
+  tenantId: key.tenantId,
+  start: key.start,
+  name: key.name,
+  scopes: key.scopes,
+  createdAt: key.createdAt,
+  expiresAt: key.expiresAt,
+  revokedAt: key.revokedAt,
+  rotatedAt: key.rotatedAt,
+  lastUsedAt: key.lastUsedAt,
+})

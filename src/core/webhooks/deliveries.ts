@@ -1,0 +1,138 @@
+import { writeJson } from '../../json/write-json.ts'
+import type {
+  DeliveryQuery,
+  Replay,
+  ReplayResult,
+  WebhookDelivery,
+  WebhookTest,
+} from '../../shapes/webhook.ts'
+import { untilRecorded } from '../engine/decide-and-save.ts'
+import { refuse } from '../engine/failures.ts'
+import { manyOf } from '../engine/outcome.ts'
+import { shareLoop } from '../engine/share-loop.ts'
+import { ROWS_LOOKED_AT_MAX, slicesOf } from '../engine/slices.ts'
+import { idsSince, isoTime } from '../engine/times.ts'
+import type { Needs } from '../ports/store.ts'
+import type { EndpointWant, ShownDelivery, StoredEndpoint } from '../ports/webhooks.ts'
+import { UNSIGNED } from './webhook-attempts.ts'
+import { existingEndpoint, secretsOf, type WebhookTools } from './webhook-endpoints.ts'
+
+/** Events that one write replays. */
+const REPLAYED_AT_ONCE = 100
+/** Requests that take long, in flight: of one tenant, and of all. */
+const LONG_MAX = 4
+const ALL_LONG_MAX = 32
+
+type Deps = Needs<'webhooks'>
+type TestDeps = Deps & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'send'> }
+
+/**
+ * Lists the deliveries of endpoints, newest event first, many lists at once.
+ * Refuses, per list: `webhook_endpoint_not_found`, `invalid_cursor`.
+ */
+export const listDeliveries = ({ store }: Pick<Deps, 'store'>) =>
+  slicesOf({
+    nameOf: ({ webhookEndpointId, status }: DeliveryQuery & EndpointWant) =>
+      `deliveries/${webhookEndpointId}?${status ?? ''}`,
+    find: manyOf(async ({ tenantId, webhookEndpointId, status = null, limit, beforeId }) => {
+      await existingEndpoint(store, { tenantId, webhookEndpointId })
+      return store.webhooks.deliveries({ tenantId, webhookEndpointId, status, limit, beforeId })
+    }),
+    positionOf: ({ eventId }) => eventId,
+    itemOf: deliveryOf,
+  })
+
+/** Makes a delivery pending again. Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `delivery_not_found`. */
+export const retryDelivery =
+  ({ store, clock }: Deps) =>
+  async ({ eventId, ...endpoint }: EndpointWant & { readonly eventId: string }): Promise<WebhookDelivery> => {
+    const { tenantId, webhookEndpointId, status } = await existingEndpoint(store, endpoint)
+    if (status !== 'enabled') refuseDisabled()
+    const want = { tenantId, webhookEndpointId, eventId, now: isoTime(clock()) }
+    const retried = await store.webhooks.retry(want)
+    return deliveryOf(retried ?? refuse('delivery_not_found', 'The endpoint has no delivery of this event.'))
+  }
+
+/**
+ * Delivers the events since a time or after an event again, as many as one request may look at.
+ * Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `invalid_request`: neither or both, and `rate_limited`
+ * while too many replays of the tenant, or of all tenants, are in flight.
+ */
+export const replayDeliveries = ({ store, clock }: Deps) => {
+  const limited = limitLong('replays')
+  return async ({ since, cursor, onlyUndelivered, ...endpoint }: EndpointWant & Replay) => {
+    if ((since === undefined) === (cursor === undefined)) refuse('invalid_request', TWO_STARTS, START)
+    const afterEventId = cursor ?? idsSince('event', since ?? '')
+    const { tenantId, webhookEndpointId, status } = await existingEndpoint(store, endpoint)
+    if (status !== 'enabled') refuseDisabled()
+    const want = { tenantId, webhookEndpointId, delivered: !onlyUndelivered, now: isoTime(clock()) }
+    const replay = async (made: number, afterEventId: string, left: number): Promise<ReplayResult> => {
+      await shareLoop(tenantId)
+      const some = { ...want, afterEventId, max: REPLAYED_AT_ONCE }
+      const found = await untilRecorded(() => store.webhooks.replay(some))
+      const deliveries = made + found.made
+      if (found.lastEventId === null || left <= REPLAYED_AT_ONCE)
+        return { deliveries, nextCursor: found.lastEventId }
+      return replay(deliveries, found.lastEventId, left - REPLAYED_AT_ONCE)
+    }
+    return limited(tenantId, () => replay(0, afterEventId, ROWS_LOOKED_AT_MAX))
+  }
+}
+
+/** Runs what takes long, and refuses `rate_limited` while too much of it is in flight. */
+const limitLong = (what: 'replays' | 'tests') => {
+  const inFlight: string[] = []
+  return async <Answer>(tenantId: string, work: () => Promise<Answer>): Promise<Answer> => {
+    if (inFlight.filter((other) => other === tenantId).length >= LONG_MAX)
+      refuse('rate_limited', `This tenant has ${LONG_MAX} ${what} in flight.`, { retryAfterS: 5 })
+    if (inFlight.length >= ALL_LONG_MAX)
+      refuse('rate_limited', `Too many ${what} are in flight. Try again later.`, { retryAfterS: 5 })
+    inFlight.push(tenantId)
+    try {
+      return await work()
+    } finally {
+      inFlight.splice(inFlight.indexOf(tenantId), 1)
+    }
+  }
+}
+const TWO_STARTS = 'A replay starts either at a time or at a cursor.'
+const START = {
+  errors: [{ detail: 'is required without a cursor, and must not be given with one', pointer: '/since' }],
+}
+const refuseDisabled = () => refuse('webhook_endpoint_disabled', 'Enable the endpoint first.')
+
+/**
+ * Sends a webhook to an endpoint as the sender would, and returns the result. No event and no delivery are stored.
+ * Refuses `webhook_endpoint_not_found`, and `rate_limited` while too many tests of the tenant, or of all tenants, are in flight.
+ */
+export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps) => {
+  const limited = limitLong('tests')
+  const send = async (endpoint: StoredEndpoint): Promise<WebhookTest> => {
+    const { webhookEndpointId, url } = endpoint
+    const now = clock()
+    const event = { type: 'webhook_endpoint.test', timestamp: isoTime(now), data: { webhookEndpointId } }
+    const began = performance.now()
+    const secrets = secretsOf(endpoint, now, webhooks.secrets.open)
+    if (secrets === null) return { delivered: false, statusCode: null, durationMs: 0, error: UNSIGNED }
+    const webhook = { url, secrets, eventId: newId('event'), body: writeJson(event) }
+    const { status, error } = await webhooks.send(webhook, AbortSignal.any([]), false)
+    const durationMs = Math.round(performance.now() - began)
+    return { delivered: error === null, statusCode: status, durationMs, error }
+  }
+  return async (want: EndpointWant): Promise<WebhookTest> => {
+    const endpoint = await existingEndpoint(store, want)
+    return limited(endpoint.tenantId, () => send(endpoint))
+  }
+}
+
+const deliveryOf = (delivery: ShownDelivery): WebhookDelivery => ({
+  eventId: delivery.eventId,
+  type: delivery.type,
+  status: delivery.status,
+  attempts: delivery.attempts,
+  nextAttemptAt: delivery.nextAttemptAt,
+  lastStatusCode: delivery.lastStatus,
+  lastError: delivery.lastError,
+  deliveredAt: delivery.deliveredAt,
+  createdAt: delivery.createdAt,
+})

@@ -1,0 +1,77 @@
+import { DAY_MS, isoTime } from '../engine/times.ts'
+import type { DeliveryResult, DueDelivery, StoredEndpoint, WebhookAnswer } from '../ports/webhooks.ts'
+import type { Timestamp } from '../ports/world.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+/** Pauses after the first failed attempt, the second, and so on. */
+const RETRY_MS = [
+  ...[5_000, 5 * MINUTE_MS, 30 * MINUTE_MS],
+  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
+]
+/** Each pause is so much shorter or longer at random. */
+const SPREAD = 0.2
+/** No schedule goes further: a later attempt was planned by a clock that was far ahead, and is due. */
+export const latestAttemptAt = (now: Timestamp): Timestamp => isoTime(Date.parse(now) + 30 * HOUR_MS)
+/** An endpoint that has failed so often in a row rests, and is then probed. */
+const FAILURES_UNTIL_REST = 5
+export const REST_MS = MINUTE_MS
+const FAILURES_UNTIL_DISABLED = 10
+const FAILING_MS_MAX = 5 * DAY_MS
+
+/** How an endpoint is doing. */
+export type Health = Pick<StoredEndpoint, 'failures' | 'failingSince'>
+
+/** What an attempt means for its delivery. `random` is from 0 to 1. */
+export const deliveryAfter = (
+  { event, attempts }: DueDelivery,
+  { status: lastStatus, error: lastError, retryAfterMs }: WebhookAnswer,
+  nowMs: number,
+  random: number,
+): DeliveryResult => {
+  const result = { eventId: event.eventId, attempts: attempts + 1, lastStatus, lastError }
+  const ended = { ...result, nextAttemptAt: null, deliveredAt: null }
+  if (lastError === null) return { ...ended, status: 'delivered', deliveredAt: isoTime(nowMs) }
+  const retryMs = RETRY_MS[attempts]
+  if (retryMs === undefined || lastStatus === GONE) return { ...ended, status: 'failed' }
+  const pauseMs = Math.max(retryMs * (1 - SPREAD + 2 * SPREAD * random), retryAfterMs ?? 0)
+  return { ...ended, status: 'pending', nextAttemptAt: isoTime(nowMs + pauseMs) }
+}
+const GONE = 410
+
+export const UNREAD = 'The service could not read the event.'
+export const UNSIGNED = 'The secret cannot be decrypted. Restore SECRETS_KEY, or rotate the secret.'
+/** A delivery that was not attempted, for one of these reasons: that is not the fault of its receiver. */
+export const deliveryUnsent = (due: DueDelivery, nowMs: number, lastError: string): DeliveryResult => ({
+  ...{ eventId: due.event.eventId, status: 'pending', attempts: due.attempts },
+  ...{ nextAttemptAt: isoTime(nowMs + REST_MS), lastStatus: null, lastError, deliveredAt: null },
+})
+
+/** What it means for its endpoint. */
+export const healthAfter = (
+  { failures, failingSince }: Health,
+  { error, isRefused }: WebhookAnswer,
+  nowMs: number,
+): Health =>
+  error === null
+    ? { failures: 0, failingSince: null }
+    : { failures: failures + (isRefused ? 0 : 1), failingSince: failingSince ?? isoTime(nowMs) }
+
+export const needsRest = ({ failures }: Health): boolean => failures >= FAILURES_UNTIL_REST
+
+/** How long an endpoint rests because it asks for it. */
+export const restMsAsked = ({ status, retryAfterMs }: WebhookAnswer): number =>
+  status === 429 || status === 503 ? Math.min(retryAfterMs ?? 0, REST_MS) : 0
+
+/** Why an endpoint is disabled after an attempt; null if it is not. */
+export const disabledReason = (
+  { failures, failingSince }: Health,
+  { status, isRefused }: WebhookAnswer,
+  nowMs: number,
+): string | null => {
+  if (status === GONE) return 'The endpoint answered 410 Gone.'
+  const isLasting = failingSince !== null && nowMs - Date.parse(failingSince) >= FAILING_MS_MAX
+  return isLasting && (isRefused || failures >= FAILURES_UNTIL_DISABLED)
+    ? 'Nothing could be delivered for 5 days.'
+    : null
+}

@@ -1,0 +1,168 @@
+import type {
+  NewWebhookEndpoint,
+  SecretRotation,
+  WebhookEndpoint,
+  WebhookEndpointChanges,
+  WebhookEndpointWithSecret,
+} from '../../shapes/webhook.ts'
+import { untilRecorded } from '../engine/decide-and-save.ts'
+import { refuse } from '../engine/failures.ts'
+import { isoTime } from '../engine/times.ts'
+import type { Needs } from '../ports/store.ts'
+import type { EndpointWant, Secrets, SendWebhook, StoredEndpoint } from '../ports/webhooks.ts'
+
+/** How many endpoints a tenant may have. */
+const SLOTS = Array.from({ length: 20 }, (_, i) => i + 1)
+const HOUR_MS = 3_600_000
+
+/** What webhooks need besides a store. */
+export type WebhookTools = {
+  readonly secrets: Secrets
+  /** What is wrong with a URL, such as `must be https`; null if it may be sent to. */
+  readonly checkUrl: (url: string) => string | null
+  readonly send: SendWebhook
+}
+type Tenant = Pick<EndpointWant, 'tenantId'>
+type EndpointCreation = Tenant & NewWebhookEndpoint
+type EndpointUpdate = EndpointWant & WebhookEndpointChanges
+type Deps = Needs<'webhooks'> & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'checkUrl'> }
+
+/** Creates an endpoint, and answers its secret for the only time. Refuses `invalid_request`: the URL; `limit_reached`. */
+export const createWebhookEndpoint =
+  ({ store, clock, newId, webhooks }: Deps) =>
+  async ({ tenantId, url, types, description }: EndpointCreation): Promise<WebhookEndpointWithSecret> => {
+    requireUrl(webhooks, url)
+    const now = isoTime(clock())
+    const { secret, sealed } = webhooks.secrets.issue()
+    return untilRecorded(async () => {
+      const taken = new Set((await store.webhooks.list(tenantId)).map((endpoint) => endpoint.slot))
+      const slot = SLOTS.find((slot) => !taken.has(slot)) ?? tooMany()
+      const endpoint: StoredEndpoint = {
+        ...{ tenantId, webhookEndpointId: newId('webhookendpoint'), url, types, description, slot },
+        ...ENABLED,
+        ...{ secret: sealed, previousSecret: null, previousSecretUntil: null },
+        ...{ createdAt: now, updatedAt: now },
+      }
+      const recorded = await store.webhooks.add(endpoint)
+      return recorded === 'recorded' ? { ...endpointOf(endpoint), secret } : recorded
+    })
+  }
+const tooMany = () => refuse('limit_reached', `A tenant has at most ${SLOTS.length} webhook endpoints.`)
+const CALM = { failures: 0, failingSince: null }
+const ENABLED = { status: 'enabled', disabledReason: null, ...CALM } as const
+
+/** All endpoints of a tenant, oldest first. */
+export const listWebhookEndpoints =
+  ({ store }: Pick<Deps, 'store'>) =>
+  async ({ tenantId }: Tenant) => ({
+    items: (await store.webhooks.list(tenantId)).map(endpointOf),
+  })
+
+/** Reads one endpoint. Refuses `webhook_endpoint_not_found`. */
+export const getWebhookEndpoint =
+  ({ store }: Pick<Deps, 'store'>) =>
+  async (want: EndpointWant): Promise<WebhookEndpoint> =>
+    endpointOf(await existingEndpoint(store, want))
+
+/**
+ * Changes the given fields of an endpoint. The status `enabled`, or another URL, forgets its failures and ends its rest.
+ * Refuses `webhook_endpoint_not_found`, `invalid_request`: the URL.
+ */
+export const updateWebhookEndpoint =
+  (deps: Deps) =>
+  async ({ url, types, description, status, ...want }: EndpointUpdate): Promise<WebhookEndpoint> => {
+    if (url !== undefined) requireUrl(deps.webhooks, url)
+    const isAfresh = (found: StoredEndpoint) => status === 'enabled' || (url ?? found.url) !== found.url
+    const decide = (found: StoredEndpoint) => ({
+      url: url ?? found.url,
+      types: types === undefined ? found.types : types,
+      description: description === undefined ? found.description : description,
+      ...(isAfresh(found) && CALM),
+      ...(status === 'enabled' ? ENABLED : { status: status ?? found.status }),
+    })
+    const changed = await change(deps, want, decide, isAfresh)
+    return endpointOf(changed)
+  }
+
+/** Deletes an endpoint: nothing more is delivered to it. Refuses `webhook_endpoint_not_found`. */
+export const deleteWebhookEndpoint =
+  (deps: Deps) =>
+  async (want: EndpointWant): Promise<void> => {
+    await change(deps, want, () => ({ status: 'deleted', slot: null }))
+  }
+
+/** Replaces the secret; up to three old ones that still sign do so until the overlap is over. Refuses `webhook_endpoint_not_found`. */
+export const rotateWebhookSecret =
+  (deps: Deps) =>
+  async ({ overlapHours, ...want }: EndpointWant & SecretRotation): Promise<WebhookEndpointWithSecret> => {
+    const { secrets } = deps.webhooks
+    const { secret, sealed } = secrets.issue()
+    const now = deps.clock()
+    const until = overlapHours === 0 ? null : isoTime(now + overlapHours * HOUR_MS)
+    // One that cannot be opened any more, as its key was lost, would keep the new one from signing too.
+    const canSign = (old: string) => secrets.open(old) !== null
+    const rotated = await change(deps, want, (found) => ({
+      secret: sealed,
+      previousSecret: (until && sealedSecrets(found, now).filter(canSign).slice(0, 3).join(' ')) || null,
+      previousSecretUntil: until,
+    }))
+    return { ...endpointOf(rotated), secret }
+  }
+
+/** The secrets of an endpoint, as they are stored. */
+export type SealedSecrets = Pick<StoredEndpoint, 'secret' | 'previousSecret' | 'previousSecretUntil'>
+/** The secrets that sign now; null if one was encrypted with a key that is lost. */
+export const secretsOf = (sealed: SealedSecrets, nowMs: number, open: Secrets['open']): string[] | null => {
+  const secrets = sealedSecrets(sealed, nowMs).map(open)
+  return secrets.every((secret) => secret !== null) ? secrets : null
+}
+const sealedSecrets = ({ secret, previousSecret, previousSecretUntil }: SealedSecrets, nowMs: number) => {
+  const old = String(previousSecretUntil) > isoTime(nowMs) ? previousSecret : null
+  return [secret, ...(old?.split(' ') ?? [])]
+}
+
+/** Refuses `webhook_endpoint_not_found`. */
+export const existingEndpoint = async (
+  store: Deps['store'],
+  { tenantId, webhookEndpointId }: EndpointWant,
+): Promise<StoredEndpoint> => {
+  const endpoints = await store.webhooks.list(tenantId)
+  const found = endpoints.find((endpoint) => endpoint.webhookEndpointId === webhookEndpointId)
+  return found ?? refuse('webhook_endpoint_not_found', 'Webhook endpoint not found.')
+}
+
+const change = (
+  { store, clock }: Deps,
+  want: EndpointWant,
+  decide: (found: StoredEndpoint) => Partial<StoredEndpoint>,
+  isAfresh = (_: StoredEndpoint) => false,
+): Promise<StoredEndpoint> =>
+  untilRecorded(async () => {
+    const found = await existingEndpoint(store, want)
+    // Always later, so that another writer that read it before is overtaken.
+    const updatedAt = isoTime(Math.max(clock(), Date.parse(found.updatedAt) + 1))
+    const changed = { ...found, ...decide(found), updatedAt }
+    const recorded = await store.webhooks.change(changed, found.updatedAt, { isAfresh: isAfresh(found) })
+    return recorded === 'recorded' ? changed : recorded
+  })
+
+const requireUrl = ({ checkUrl }: Deps['webhooks'], url: string): void => {
+  const detail = checkUrl(url)
+  if (detail !== null)
+    refuse('invalid_request', 'Nothing can be delivered to this URL.', {
+      errors: [{ detail, pointer: '/url' }],
+    })
+}
+
+const endpointOf = (endpoint: StoredEndpoint): WebhookEndpoint => ({
+  webhookEndpointId: endpoint.webhookEndpointId,
+  url: endpoint.url,
+  types: endpoint.types && [...endpoint.types],
+  description: endpoint.description,
+  status: endpoint.status === 'enabled' ? 'enabled' : 'disabled',
+  disabledReason: endpoint.disabledReason,
+  failures: endpoint.failures,
+  failingSince: endpoint.failingSince,
+  createdAt: endpoint.createdAt,
+  updatedAt: endpoint.updatedAt,
+})

@@ -1,0 +1,109 @@
+import type * as v from 'valibot'
+import { createNewId } from '../adapters/ids.ts'
+import { checkOptions } from '../config/check-options.ts'
+import { DEFAULTS } from '../config/config.ts'
+import { rememberProspects } from '../core/activities/remember-prospects.ts'
+import { refuse } from '../core/engine/failures.ts'
+import { inOrder } from '../core/engine/in-order.ts'
+import { asOutcome, type Outcome } from '../core/engine/outcome.ts'
+import { type EntriesOf, type Operation, type OperationId, operations } from '../core/operations.ts'
+import type { Store } from '../core/ports/store.ts'
+import type { Clock, NewId } from '../core/ports/world.ts'
+import { brandsOf, createTenant } from '../core/tenants/create-tenant.ts'
+import { type IssuedApiKey, issueApiKey, type NewApiKey } from '../core/tenants/issue-api-key.ts'
+import { composeUseCases, type Optional, type UseCaseSettings, type UseCases } from '../core/use-cases.ts'
+import { ApiKeyInput, type InTenant, inTenant, TenantInput } from '../shapes/input.ts'
+import { checked, type Given } from './checked-input.ts'
+import { warnUnattended } from './unattended.ts'
+import { type WebhookOptions, webhookTools } from './webhook-tools.ts'
+
+export type { SliceOptions } from './checked-input.ts'
+export type { WebhookOptions } from './webhook-tools.ts'
+
+const TENANTS_REMEMBERED_MAX = 10_000
+
+/** What `createService` needs. Only the store is required. */
+export type ServiceOptions = { readonly store: Store } & Optional<
+  { readonly clock: Clock; readonly newId: NewId; readonly webhooks: WebhookOptions } & UseCaseSettings
+> & {
+    /** Another process completes erasures and sends webhooks, so do not warn that none does here. */
+    readonly background?: 'elsewhere' | undefined
+  }
+
+type Operations = typeof operations
+type Answer<Name extends OperationId> = ReturnType<UseCases[Name]>
+type Many<Name extends OperationId, One> = 'item' extends keyof Operations[Name] ? readonly One[] : One
+type Call<Name extends OperationId> = (given: Many<Name, Given<EntriesOf<Operations[Name]>>>) => Answer<Name>
+/** What the use cases are given. An error here names one that takes something else than its operation declares. */
+type Checked = {
+  readonly [Name in OperationId]: (
+    input: Many<Name, v.InferOutput<InTenant<EntriesOf<Operations[Name]>>>>,
+  ) => Promise<unknown>
+}
+/** An activity to log. `payload.rawJson` is the text of a JSON object. */
+export type ActivityToLog = Given<EntriesOf<Operations['logProspectActivity']>>
+
+/** What `createService` returns: every operation, and what beside them only programs can do. */
+export type Service = { readonly [Name in keyof Operations]: Call<Name> } & {
+  /** Stops listening to the store, which stays open. Only a program that makes many services over one store needs it. */
+  readonly close: () => void
+  /** Creates a tenant, and its first brand with the same name. */
+  readonly createTenant: (tenant: { readonly name: string }) => ReturnType<ReturnType<typeof createTenant>>
+  /** Issues an API key and returns it, for the only time. It never expires unless `lifeMs` is given. */
+  readonly issueApiKey: (
+    key: Pick<NewApiKey, 'tenantId' | 'scopes'> & Optional<NewApiKey>,
+  ) => Promise<IssuedApiKey>
+}
+
+/**
+ * Every operation over a store, with its input checked as over HTTP. A tenant that does not exist is refused: `not_found`.
+ * A refusal is thrown as a `DomainFailure`: branch on its `kind`; `facts.errors` lists what is wrong with the input.
+ *
+ * Calls that arrive together share a round trip to the database, and none waits for others.
+ */
+export const createService = (options: ServiceOptions): Service => {
+  const { store, clock = Date.now, newId = createNewId() } = checkOptions('createService', options)
+  const { prospectsRememberedMax = DEFAULTS.prospectsRememberedMax } = options
+  const { requireIdentity = false, listsInFlightMax = 1, tenantListsMax } = options
+  const deps = { store, clock, newId }
+  const webhooks = webhookTools(options.webhooks, clock)
+  const settings = { requireIdentity, prospectsRememberedMax, listsInFlightMax, tenantListsMax }
+  const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
+  const composed = composeUseCases({ ...deps, ...settings, remembered, webhooks })
+  const useCases: Checked = warnUnattended(composed, store, options.background)
+  const close = store.watch(remembered.onSignal)
+  const tenants = new Map<string, Promise<unknown>>()
+
+  /** Tenants are never deleted, so one that exists needs no second look-up. */
+  const ofTenant = async <Input extends { readonly tenantId: string }>(input: Input): Promise<Input> => {
+    const { tenantId } = input
+    if (tenants.size >= TENANTS_REMEMBERED_MAX) tenants.clear()
+    const found = tenants.get(tenantId) ?? brandsOf(store, tenantId)
+    tenants.set(tenantId, found)
+    found.catch(() => tenants.delete(tenantId))
+    await found
+    return input
+  }
+  const callOf = (name: OperationId, { ids, query, body, takes, item }: Operation) => {
+    const shape = inTenant({ ...ids, ...query?.entries, ...(item ?? body)?.entries, ...takes })
+    const prepare = async (given: unknown) => ofTenant(checked(shape, given))
+    const run = useCases[name] as (input: object) => Promise<unknown>
+    if (item === undefined) return async (given: unknown) => run(await prepare(given))
+    return async (given: readonly unknown[]) => {
+      if (!Array.isArray(given)) refuse('invalid_request', 'Pass an array.')
+      const answers = await inOrder(given, {
+        prepare,
+        run: run as (inputs: object) => Promise<Outcome<unknown>[]>,
+      })
+      return answers.map((answer) => (answer instanceof Error ? asOutcome(answer) : answer))
+    }
+  }
+  const calls = Object.entries(operations).map(([name, one]) => [name, callOf(name as OperationId, one)])
+
+  return {
+    ...Object.fromEntries(calls),
+    close,
+    createTenant: async (tenant) => createTenant(deps)(checked(TenantInput, tenant)),
+    issueApiKey: async (key) => issueApiKey(deps)({ ...checked(ApiKeyInput, key), scopes: key.scopes }),
+  }
+}

@@ -1,0 +1,27 @@
+import { type AddressSettings, createAddresses } from '../adapters/webhooks/addresses.ts'
+import { createSecrets } from '../adapters/webhooks/secrets.ts'
+import { createSendWebhook } from '../adapters/webhooks/send.ts'
+import { checkOptions } from '../config/check-options.ts'
+import { VERSION } from '../config/version.ts'
+import type { Clock } from '../core/ports/world.ts'
+import type { WebhookTools } from '../core/webhooks/webhook-endpoints.ts'
+
+/** How webhooks are sent, and how their secrets are kept. */
+export type WebhookOptions = AddressSettings & {
+  /** 32 bytes, to encrypt secrets with before they are stored. By default they are stored as they are. */
+  readonly secretsKey?: Buffer | null | undefined
+}
+
+/** For all of an attempt. */
+const ATTEMPT_MS_MAX = 15_000
+
+/** `settings`: what the allow-lists are called where they are set. */
+export const webhookTools = (options: WebhookOptions = {}, clock: Clock, settings?: string): WebhookTools => {
+  const userAgent = `prospect-pages/${VERSION}`
+  const addresses = createAddresses({ ...checkOptions('webhooks', options), ...(settings && { settings }) })
+  return {
+    secrets: createSecrets(options.secretsKey ?? null),
+    checkUrl: addresses.checkUrl,
+    send: createSendWebhook({ addresses, clock, userAgent, msMax: ATTEMPT_MS_MAX }),
+  }
+}

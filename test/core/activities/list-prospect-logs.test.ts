@@ -1,0 +1,98 @@
+import t from 'tap'
+import { unavailable } from '../../../src/core/engine/failures.ts'
+import { idsSince } from '../../../src/core/engine/times.ts'
+import type { NewLog } from '../../../src/core/ports/activities.ts'
+import type { ProspectLogsWant, TimelineWant } from '../../../src/core/ports/prospect-logs.ts'
+import { createNewId, listProspectLogs, listTimelines, memoryStore } from '../../../src/entry/index.ts'
+import { at, newId, someLog, someProspect } from '../../support/rows.ts'
+import { one } from '../scene.ts'
+
+const LOOKED_AT = 10_000
+
+/** A prospect with activities, each with these fields. */
+const setting = async (...fields: readonly Partial<NewLog>[]) => {
+  const store = memoryStore()
+  const prospect = someProspect(newId('tenant'))
+  const logs = fields.map((each) => someLog(prospect, each))
+  await store.activities.record({ prospects: [prospect], logs })
+  const { tenantId, prospectId } = prospect
+  const list = one(listProspectLogs({ store }))
+  const timeline = one(listTimelines({ store }))
+  return { logs, tenantId, prospectId, list, timeline }
+}
+
+t.test('the ids of a moment begin with its time', async (t) => {
+  const before = Date.now()
+  const id = createNewId()('prospectlog')
+  const isoTime = (ms: number) => new Date(ms).toISOString()
+  t.ok(idsSince('prospectlog', isoTime(before)) <= id)
+  t.ok(idsSince('prospectlog', isoTime(Date.now() + 1)) > id)
+  t.equal(idsSince('page', '1970-01-01T00:00:00.000Z'), 'page_0000000000')
+})
+
+t.test('since and until bound the list of a tenant by when activities arrived', async (t) => {
+  const idAt = (ms: number) => `${idsSince('prospectlog', at(ms))}${'0'.repeat(16)}`
+  const times = [0, 1_000, 2_000, 3_000]
+  const { list, tenantId } = await setting(
+    ...times.map((ms) => ({ prospectLogId: idAt(ms), createdAt: at(ms), type: `${ms}` })),
+  )
+  const typesIn = async (fields: object) => {
+    const seen: string[] = []
+    let cursor: string | undefined
+    do {
+      const slice = await list({ tenantId, limit: 1, cursor, ...fields })
+      seen.push(...slice.items.map(({ type }) => type))
+      cursor = slice.nextCursor
+    } while (cursor !== undefined)
+    return seen.join(' ')
+  }
+  t.equal(await typesIn({}), '3000 2000 1000 0')
+  t.equal(await typesIn({ since: at(1_000) }), '3000 2000 1000')
+  t.equal(await typesIn({ until: at(1_001) }), '1000 0')
+  t.equal(await typesIn({ since: at(1_000), until: at(3_000) }), '2000 1000')
+  t.equal(await typesIn({ since: at(3_000), until: at(1_000) }), '')
+})
+
+t.test('a slice that looked at 10,000 activities in vain is empty, and the next one goes on', async (t) => {
+  const many = Array.from({ length: LOOKED_AT + 5 }, (_, i) => ({ occurredAt: at(i * 4_000) }))
+  const { list, timeline, tenantId, prospectId } = await setting({ type: 'rare' }, ...many)
+  for (const read of [
+    (cursor?: string) => list({ tenantId, type: 'rare', limit: 5, cursor }),
+    (cursor?: string) => timeline({ tenantId, prospectId, type: 'rare', limit: 5, cursor }),
+  ]) {
+    const first = await read()
+    t.match([first.items.length, first.hasMore], [0, true])
+    const second = await read(first.nextCursor)
+    t.match([second.items.length, second.hasMore], [1, false])
+  }
+})
+
+t.test('a timeline ends with 1970, however many activities begin it', async (t) => {
+  const many = Array.from({ length: LOOKED_AT }, () => ({ occurredAt: '1970-01-01T00:00:00.000Z' }))
+  const { timeline, tenantId, prospectId } = await setting(...many)
+  t.strictSame(await timeline({ tenantId, prospectId, type: 'rare', limit: 5 }), {
+    items: [],
+    hasMore: false,
+  })
+})
+
+t.test('a list or timeline that cannot be read now fails alone', async (t) => {
+  const store = memoryStore()
+  const { prospectLogs } = store
+  const away = unavailable('The database cannot answer now.')
+  const failing = {
+    ...prospectLogs,
+    list: async (wants: readonly ProspectLogsWant[]) => [away, ...(await prospectLogs.list(wants.slice(1)))],
+    timeline: async (wants: readonly TimelineWant[]) => [
+      away,
+      ...(await prospectLogs.timeline(wants.slice(1))),
+    ],
+  }
+  const prospect = someProspect(newId('tenant'))
+  await store.activities.record({ prospects: [prospect], logs: [] })
+  const { tenantId, prospectId } = prospect
+  const wants = ['one', tenantId].map((tenantId) => ({ tenantId, prospectId, limit: 5 }))
+  const answers = [away, { items: [], hasMore: false }]
+  t.strictSame(await listProspectLogs({ store: { prospectLogs: failing } })(wants), answers)
+  t.strictSame(await listTimelines({ store: { prospectLogs: failing } })(wants), answers)
+})

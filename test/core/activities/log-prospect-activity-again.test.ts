@@ -1,0 +1,158 @@
+import t from 'tap'
+import { memoryStore } from '../../../src/adapters/memory/store.ts'
+import { logProspectActivities } from '../../../src/core/activities/log-prospect-activity.ts'
+import type { NewActivity } from '../../../src/core/activities/new-log.ts'
+import { countedIds, idOf, stoppedClock } from '../../support/setting.ts'
+import { noOf, one } from '../scene.ts'
+
+const ACME = idOf('tenant', 1)
+const PROSPECT = idOf('prospect', 1)
+
+const unkeyed: NewActivity = {
+  tenantId: ACME,
+  source: 'crm',
+  type: 'webhook',
+  payload: { rawJson: '{"a":1,"b":[2,3]}' },
+  email: 'ada@example.com',
+  name: 'Ada',
+}
+const keyed: NewActivity = { ...unkeyed, idempotencyKey: 'k' }
+
+/** One prospect is there already. */
+const setting = async () => {
+  const store = memoryStore()
+  const clock = stoppedClock()
+  await store.activities.record({
+    prospects: [
+      {
+        ...{ tenantId: ACME, prospectId: PROSPECT },
+        ...{ email: null, emailHash: null, name: null, createdAt: '', updatedAt: '' },
+      },
+    ],
+    logs: [],
+  })
+  const newId = countedIds()
+  newId('prospect')
+  const logAll = logProspectActivities({ store, clock, newId })
+  return { logAll, log: one(logAll), clock, store, ...store.kept }
+}
+
+t.test('a request that is sent again is answered as the first time, and stored once', async (t) => {
+  const { log, logs, clock } = await setting()
+  const first = await log(keyed)
+  clock.advance(1_000)
+  const again = await log(keyed)
+  t.equal(first.receipt.createdProspect, true)
+  t.strictSame(again, { receipt: first.receipt, replayed: true })
+  t.equal(logs().length, 1)
+})
+
+t.test('without an idempotency key, the same request twice is two activities', async (t) => {
+  const { log, logs } = await setting()
+  await log(unkeyed)
+  t.equal((await log(unkeyed)).replayed, false)
+  t.equal(logs().length, 2)
+})
+
+const others: Partial<NewActivity>[] = [
+  { type: 'other' },
+  { payload: { rawJson: '{"a":1,"b":[2,4]}' } },
+  { prospectId: PROSPECT },
+  { email: 'other@example.com' },
+  { name: 'Other' },
+]
+for (const other of others)
+  t.test(`the same key with another ${Object.keys(other)} is refused and writes nothing`, async (t) => {
+    const { log, logs, prospects } = await setting()
+    const { prospectLogId } = (await log(keyed)).receipt
+    const before = [logs(), prospects()]
+    t.match(await noOf(log({ ...keyed, ...other })), {
+      kind: 'idempotency_key_reused',
+      facts: { prospectLogId },
+    })
+    t.strictSame([logs(), prospects()], before)
+    t.equal((await log(keyed)).replayed, true, 'and the first request is still known')
+  })
+
+for (const left of ['email', 'name'] as const)
+  t.test(`the same key without the ${left} is another request`, async (t) => {
+    const { log } = await setting()
+    await log(keyed)
+    const { [left]: _, ...rest } = keyed
+    t.match(await noOf(log(rest as NewActivity)), { kind: 'idempotency_key_reused' })
+  })
+
+for (const rawJson of [
+  '{"b":[2,3],"a":1}',
+  '{ "a":1,"b":[2,3]}',
+  '{"\\u0061":1,"b":[2,3]}',
+  '{"a":1.0,"b":[2,3]}',
+])
+  t.test(`the same key with another spelling of the payload, ${rawJson}, is refused`, async (t) => {
+    const { log } = await setting()
+    await log(keyed)
+    t.match(await noOf(log({ ...keyed, payload: { rawJson } })), { kind: 'idempotency_key_reused' })
+    t.equal((await log(keyed)).replayed, true)
+  })
+
+t.test('a stored request hash carries the version of its form', async (t) => {
+  const { log, logs } = await setting()
+  await log(keyed)
+  await log(unkeyed)
+  t.match(logs()[0]?.requestHash, /^1:[\w-]{43}$/)
+  t.equal(logs()[1]?.requestHash, null)
+})
+
+t.test('an idempotency key counts for one source of one tenant', async (t) => {
+  const { log, logs } = await setting()
+  await log(keyed)
+  t.equal((await log({ ...keyed, source: 'shop' })).replayed, false)
+  t.equal((await log({ ...keyed, tenantId: idOf('tenant', 2) })).replayed, false)
+  t.equal((await log({ ...keyed, idempotencyKey: 'K' })).replayed, false)
+  t.equal(logs().length, 4)
+})
+
+t.test('a refused request leaves its key free', async (t) => {
+  const { log } = await setting()
+  t.match(await noOf(log({ ...keyed, prospectId: idOf('prospect', 99) })), { kind: 'prospect_not_found' })
+  t.equal((await log({ ...keyed, type: 'other' })).replayed, false)
+})
+
+t.test('a repetition of fifty in one list is one row and forty-nine replays', async (t) => {
+  const { logAll, logs } = await setting()
+  const outcomes = await logAll(Array(50).fill(keyed))
+  const [first] = outcomes
+  t.match(first, { replayed: false })
+  t.strictSame(outcomes.slice(1), Array(49).fill({ ...first, replayed: true }))
+  t.equal(logs().length, 1)
+})
+
+t.test('a repetition of fifty at the same moment is one row and fifty equal receipts', async (t) => {
+  const { log, logs } = await setting()
+  const answers = await Promise.all(Array.from({ length: 50 }, () => log(keyed)))
+  t.equal(answers.filter(({ replayed }) => !replayed).length, 1)
+  t.equal(new Set(answers.map(({ receipt }) => JSON.stringify(receipt))).size, 1)
+  t.equal(logs().length, 1)
+})
+
+t.test('of two requests under one key in one list, the second is refused', async (t) => {
+  const { logAll, logs } = await setting()
+  const outcomes = await logAll([keyed, { ...keyed, name: 'Other' }])
+  const { prospectLogId } = logs()[0] ?? {}
+  t.match(outcomes, [{ replayed: false }, { kind: 'idempotency_key_reused', facts: { prospectLogId } }])
+  t.equal(logs().length, 1)
+})
+
+t.test('a list of replays and refusals writes nothing at all', async (t) => {
+  const { logAll, store } = await setting()
+  await logAll([keyed])
+  store.activities.record = () => Promise.reject(new Error('nothing was to be written'))
+  t.match(await logAll([keyed, { ...keyed, name: 'Other' }]), [{ replayed: true }, { kind: /reused/ }])
+})
+
+t.test('a prospect that came to an email meanwhile changes nothing about a replay', async (t) => {
+  const { log } = await setting()
+  const first = await log({ ...keyed, prospectId: PROSPECT })
+  await log({ ...unkeyed, email: 'ada@example.com' })
+  t.strictSame((await log({ ...keyed, prospectId: PROSPECT })).receipt, first.receipt)
+})

@@ -1,0 +1,323 @@
+import { mock } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { DomainFailure } from '../../../src/core/engine/failures.ts'
+import { type GatherOptions, gather } from '../../../src/core/engine/gather.ts'
+import type { Outcome } from '../../../src/core/engine/outcome.ts'
+
+type Options = GatherOptions<string>
+type Run = (inputs: readonly string[]) => Promise<readonly Outcome<string>[]>
+const OPTIONS: Options = { listLengthMax: 100, listWeightMax: 100, listsInFlightMax: 1 }
+const upper: Run = async (inputs) => inputs.map((input) => input.toUpperCase())
+const unavailable = new DomainFailure('unavailable', 'Too many requests are waiting.', { retryAfterS: 1 })
+/** Lets happen what can happen without anything from outside. */
+const settled = async () => {
+  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Gathers, and keeps the lists that were run. */
+const setting = (run: Run = upper, options: Partial<Options> = {}) => {
+  const lists: string[][] = []
+  const call = gather<string, string>(
+    (inputs) => {
+      lists.push([...inputs])
+      return run(inputs)
+    },
+    { ...OPTIONS, ...options },
+  )
+  return { call, lists }
+}
+/** A run that waits to be let go, list by list. */
+const heldRun = () => {
+  const held: (() => void)[] = []
+  const run: Run = async (inputs) => {
+    await new Promise<void>((resolve) => held.push(resolve))
+    return upper(inputs)
+  }
+  return { run, letGo: () => held.shift()?.() }
+}
+
+t.test('calls that arrive together become one list, and each gets its own answer', async (t) => {
+  const { call, lists } = setting()
+  t.strictSame(await Promise.all(['a', 'b', 'c'].map(call)), ['A', 'B', 'C'])
+  t.strictSame(lists, [['a', 'b', 'c']])
+})
+
+t.test('a caller alone waits for nobody', async (t) => {
+  const { call, lists } = setting()
+  const answer = call('a')
+  await settled()
+  t.strictSame(lists, [['a']])
+  t.equal(await answer, 'A')
+})
+
+t.test('while a list is in flight the next one grows', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run)
+  const answers = [call('a')]
+  await settled()
+  answers.push(call('b'))
+  await settled()
+  answers.push(call('c'))
+  await settled()
+  t.strictSame(lists, [['a']])
+  letGo()
+  await answers[0]
+  await settled()
+  t.strictSame(lists, [['a'], ['b', 'c']])
+  letGo()
+  t.strictSame(await Promise.all(answers), ['A', 'B', 'C'])
+})
+
+t.test('as many lists are in flight as allowed', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { listsInFlightMax: 2 })
+  const answers: Promise<string>[] = []
+  for (const input of ['a', 'b', 'c']) {
+    answers.push(call(input))
+    await settled()
+  }
+  t.strictSame(lists, [['a'], ['b']])
+  letGo()
+  await answers[0]
+  await settled()
+  t.strictSame(lists, [['a'], ['b'], ['c']])
+  letGo()
+  letGo()
+  t.strictSame(await Promise.all(answers), ['A', 'B', 'C'])
+})
+
+/** `a1` is of group a. */
+const groupOf = (input: string) => input[0] ?? ''
+const BY_GROUP = { groupOf, listsInFlightMax: 3, groupListsMax: 3 }
+
+t.test('with groups each list is of one, oldest call first, and nobody is lost', async (t) => {
+  const { call, lists } = setting(upper, BY_GROUP)
+  const answers = ['a1', 'b1', 'a2', 'c1', 'b2', 'd1', 'a3'].map(call)
+  t.strictSame(await Promise.all(answers), ['A1', 'B1', 'A2', 'C1', 'B2', 'D1', 'A3'])
+  t.strictSame(lists, [['a1', 'a2', 'a3'], ['b1', 'b2'], ['c1'], ['d1']])
+})
+
+t.test('a group has no more lists in flight than it may, and holds up no other', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { ...BY_GROUP, groupListsMax: 1 })
+  const answers: Promise<string>[] = []
+  for (const input of ['a1', 'a2', 'b1', 'a3']) {
+    answers.push(call(input))
+    await settled()
+  }
+  t.strictSame(lists, [['a1'], ['b1']])
+  letGo()
+  await answers[0]
+  await settled()
+  t.strictSame(lists, [['a1'], ['b1'], ['a2', 'a3']])
+  letGo()
+  letGo()
+  t.strictSame(await Promise.all(answers), ['A1', 'A2', 'B1', 'A3'])
+})
+
+t.test('with groups a list that takes long leaves its place to another one', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { ...BY_GROUP, listsInFlightMax: 1, groupListsMax: 1 })
+  const answers = ['a1', 'b1'].map(call)
+  await settled()
+  t.strictSame(lists, [['a1']])
+  mock.timers.tick(250)
+  answers.push(call('a2'))
+  await settled()
+  t.strictSame(lists, [['a1'], ['b1']], 'and not to its own group')
+  for (const _ of answers) {
+    letGo()
+    await settled()
+  }
+  t.strictSame(await Promise.all(answers), ['A1', 'B1', 'A2'])
+})
+
+t.test('with groups all lists together are no more than may be, and none is too long', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { ...BY_GROUP, listsInFlightMax: 2, listLengthMax: 2 })
+  const answers = Promise.all(['a1', 'a2', 'a3', 'b1', 'c1'].map(call))
+  await settled()
+  t.strictSame(lists, [['a1', 'a2'], ['a3']])
+  for (let list = 0; list < 4; list++) {
+    letGo()
+    await settled()
+  }
+  t.strictSame(await answers, ['A1', 'A2', 'A3', 'B1', 'C1'])
+  t.strictSame(lists.slice(2), [['b1'], ['c1']])
+})
+
+t.test('calls that do not fit into one list take turns by group', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { groupOf, listLengthMax: 2 })
+  const answers = Promise.all(['a1', 'a2', 'a3', 'a4', 'b1', 'c1'].map(call))
+  for (let list = 0; list < 3; list++) {
+    await settled()
+    letGo()
+  }
+  t.strictSame(await answers, ['A1', 'A2', 'A3', 'A4', 'B1', 'C1'])
+  t.strictSame(lists, [
+    ['a1', 'b1'],
+    ['c1', 'a2'],
+    ['a3', 'a4'],
+  ])
+})
+
+t.test('a list is no longer than may be, and nobody is lost', async (t) => {
+  const { call, lists } = setting(upper, { listLengthMax: 2 })
+  t.strictSame(await Promise.all(['a', 'b', 'c', 'd', 'e'].map(call)), ['A', 'B', 'C', 'D', 'E'])
+  t.strictSame(lists, [['a', 'b'], ['c', 'd'], ['e']])
+})
+
+t.test('calls too many for one list become several, no more in flight than allowed', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { listLengthMax: 2 })
+  const answers = Promise.all(['a', 'b', 'c'].map(call))
+  await settled()
+  t.strictSame(lists, [['a', 'b']])
+  letGo()
+  await settled()
+  letGo()
+  t.strictSame(await answers, ['A', 'B', 'C'])
+})
+
+t.test('a no to one member goes to its caller alone', async (t) => {
+  const no = new DomainFailure('page_not_found', 'no')
+  const { call, lists } = setting(async (inputs) => inputs.map((input) => (input === 'b' ? no : input)))
+  const answers = await Promise.allSettled(['a', 'b', 'c'].map(call))
+  t.match(answers, [{ value: 'a' }, { reason: no }, { value: 'c' }])
+  t.equal(lists.length, 1)
+})
+
+t.test('when a list fails its members are tried one by one, so nobody fails for a neighbour', async (t) => {
+  const bug = new Error('a bug')
+  const { call, lists } = setting((inputs) => (inputs.includes('b') ? Promise.reject(bug) : upper(inputs)))
+  const answers = await Promise.allSettled(['a', 'b', 'c'].map(call))
+  t.match(answers, [{ value: 'A' }, { reason: bug }, { value: 'C' }])
+  t.strictSame(lists, [['a', 'b', 'c'], ['a'], ['b'], ['c']])
+})
+
+t.test('a list that failed as unavailable is not tried again, for it may have been written', async (t) => {
+  const { call, lists } = setting(() => Promise.reject(unavailable))
+  const answers = await Promise.allSettled(['a', 'b'].map(call))
+  t.match(answers, [{ reason: unavailable }, { reason: unavailable }])
+  t.strictSame(lists, [['a', 'b']])
+})
+
+t.test('a run that answers no list fails its callers', async (t) => {
+  const { call } = setting((async () => undefined) as never)
+  await t.rejects(call('a'))
+  await t.rejects(Promise.all([call('b'), call('c')]))
+})
+
+t.test('after a list that failed, it goes on', async (t) => {
+  let fails = true
+  const { call } = setting((inputs) => (fails ? Promise.reject(new Error('a bug')) : upper(inputs)))
+  await t.rejects(call('a'), /a bug/)
+  fails = false
+  t.equal(await call('b'), 'B')
+})
+
+t.test('equal calls that wait for one list are one member of it, and each gets the answer', async (t) => {
+  const { call, lists } = setting(upper, { dedupeKey: (input) => input })
+  t.strictSame(await Promise.all(['a', 'b', 'a', 'a'].map(call)), ['A', 'B', 'A', 'A'])
+  t.strictSame(lists, [['a', 'b']])
+})
+
+t.test('a call never shares the answer of a list that was in flight before it', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { dedupeKey: (input) => input })
+  const first = call('a')
+  await settled()
+  const later = Promise.all([call('a'), call('a')])
+  await settled()
+  t.strictSame(lists, [['a']])
+  letGo()
+  await first
+  await settled()
+  t.strictSame(lists, [['a'], ['a']])
+  letGo()
+  t.strictSame(await later, ['A', 'A'])
+})
+
+t.test('what was left over for a later list is never joined after the first has started', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { listLengthMax: 1, dedupeKey: (input) => input })
+  const answers = [call('a'), call('b')]
+  await settled()
+  answers.push(call('b'))
+  for (const _ of answers) {
+    letGo()
+    await settled()
+  }
+  t.strictSame(await Promise.all(answers), ['A', 'B', 'B'])
+  t.strictSame(lists, [['a'], ['b'], ['b']])
+})
+
+t.test('a list is no heavier than may be; what is heavier than that goes alone', async (t) => {
+  const { call, lists } = setting(upper, { listWeightMax: 5, weightOf: (input) => input.length })
+  const inputs = ['aa', 'bbb', 'c', 'dddddddd', 'e', '', 'fffff']
+  t.strictSame(
+    await Promise.all(inputs.map(call)),
+    inputs.map((input) => input.toUpperCase()),
+  )
+  t.strictSame(lists, [['aa', 'bbb'], ['c'], ['dddddddd'], ['e', ''], ['fffff']])
+})
+
+t.test('equal calls fail together', async (t) => {
+  const no = new DomainFailure('page_not_found', 'no')
+  const { call } = setting(async (inputs) => inputs.map(() => no), { dedupeKey: (input) => input })
+  t.match(await Promise.allSettled([call('a'), call('a')]), [{ reason: no }, { reason: no }])
+})
+
+t.test('an observer hears of each list, and of how many calls wait', async (t) => {
+  const { run, letGo } = heldRun()
+  const seen: string[] = []
+  const observer = {
+    list: (length: number) => seen.push(`list ${length}`),
+    queued: (change: number) => seen.push(`queued ${change}`),
+  }
+  const { call } = setting(run, { observer, dedupeKey: (input) => input })
+  const first = call('a')
+  await settled()
+  const others = [call('b'), call('b')]
+  t.strictSame(seen, ['queued 1', 'list 1', 'queued -1', 'queued 1', 'queued 1'])
+  letGo()
+  await first
+  await settled()
+  letGo()
+  await Promise.all(others)
+  t.strictSame(seen.slice(5), ['list 1', 'queued -2'], 'equal calls are one member')
+})
+
+t.test('under a backlog that never ends, nothing keeps what is answered alive', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: () => void = runInNewContext('gc')
+  const { run, letGo } = heldRun()
+  const call = gather<{ text: string }, string>((inputs) => run(inputs.map(({ text }) => text)), {
+    listLengthMax: 1,
+    listsInFlightMax: 1,
+  })
+  const answered: WeakRef<object>[] = []
+  const calls: Promise<string>[] = []
+  const add = (text: string) => {
+    const input = { text }
+    answered.push(new WeakRef(input))
+    calls.push(call(input))
+  }
+  add('0')
+  for (let i = 1; i <= 20; i++) {
+    add(`${i}`)
+    await settled()
+    letGo()
+    await calls[i - 1]
+  }
+  await settled()
+  collectGarbage()
+  t.equal(answered.slice(0, -2).filter((input) => input.deref() !== undefined).length, 0)
+  letGo()
+  await calls[20]
+})

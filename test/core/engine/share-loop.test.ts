@@ -1,0 +1,70 @@
+import { mock } from 'node:test'
+import t from 'tap'
+import { noteConnection, shareLoop } from '../../../src/core/engine/share-loop.ts'
+
+/** Pieces of work that each take all of a turn of the loop, in the order in which they are done. */
+let now = 0
+const working = () => {
+  mock.method(performance, 'now', () => now)
+  const done: string[] = []
+  const work = async (piece: string) => {
+    await shareLoop(piece[0] ?? '')
+    now += 100
+    done.push(piece)
+  }
+  const pass = (ms: number) => {
+    now += ms
+  }
+  return { work, done, pass }
+}
+const nextTurn = () => new Promise(setImmediate)
+t.afterEach(async () => {
+  mock.restoreAll()
+  // The turn that the test began has ended.
+  await nextTurn()
+  await nextTurn()
+})
+
+t.test('a turn of the loop that has taken long begins no more work', async (t) => {
+  const { work, done } = working()
+  await work('a0')
+  const waiting = ['a1', 'a2'].map(work)
+  for (const count of [1, 2, 3]) {
+    t.equal(done.length, count)
+    await nextTurn()
+  }
+  await Promise.all(waiting)
+})
+
+t.test('tenants take turns, whoever has more to do', async (t) => {
+  const { work, done } = working()
+  await work('a0')
+  await Promise.all(['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map(work))
+  t.strictSame(done, ['a0', 'a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
+})
+
+t.test('turns stay short while connections come, but not for ever', async (t) => {
+  const { work, done, pass } = working()
+  for (const [ms, least, most] of [
+    [1, 7, 10],
+    [50, 1, 2],
+  ] as const) {
+    done.length = 0
+    await work('a0')
+    const waits = ['a1', 'a2'].map(work)
+    let turns = 0
+    while (done.length < 3) {
+      noteConnection()
+      pass(ms)
+      await nextTurn()
+      if (done.length === 2) turns++
+    }
+    await Promise.all(waits)
+    t.ok(turns >= least && turns <= most, `${turns} turns of ${ms} ms`)
+  }
+})
+
+t.test('short pieces go on within one turn', async (t) => {
+  mock.method(performance, 'now', () => 0)
+  for (let i = 0; i < 3; i++) t.equal(shareLoop('a'), undefined)
+})

@@ -1,0 +1,147 @@
+import t from 'tap'
+import { DomainFailure, pageGroupNotFound } from '../../../src/core/engine/failures.ts'
+import { attemptEach, type Outcome } from '../../../src/core/engine/outcome.ts'
+import { afterCursor, charactersOf, SLICE_BYTES_MAX, slicesOf } from '../../../src/core/engine/slices.ts'
+import { writeJson } from '../../../src/json/write-json.ts'
+import { idOf } from '../../support/setting.ts'
+import { noOf } from '../scene.ts'
+
+const LIST = 'page_groups?active'
+type Row = { readonly id: string; readonly text?: string }
+const rowsOf = (count: number): Row[] =>
+  Array.from({ length: count }, (_, i) => ({ id: idOf('page', i + 1) }))
+const heavy = (...kilobytes: readonly number[]): Row[] =>
+  kilobytes.map((size, i) => ({ id: idOf('page', i + 1), text: 'x'.repeat(size * 1_024) }))
+const slices = (limit: number, ...found: readonly (readonly Row[] | null)[]) =>
+  slicesOf({
+    nameOf: () => LIST,
+    find: async () => attemptEach(found, (rows) => rows ?? pageGroupNotFound()),
+    positionOf: ({ id }) => id,
+    itemOf: ({ id, text }) => ({ row: id, text }),
+  })(found.map(() => ({ tenantId: 'tenant', limit })))
+const answerOf = <Answer>(outcome: Outcome<Answer> | undefined): Answer => {
+  if (outcome === undefined || outcome instanceof DomainFailure) throw outcome
+  return outcome
+}
+const slice = async (rows: readonly Row[], limit: number) => answerOf((await slices(limit, rows))[0])
+const shownOf = ({ items }: { items: readonly { row: string }[] }) => items.map(({ row }) => row)
+const cursorAt = (id: string, list = LIST) => Buffer.from(`1:${list}:${id}`).toString('base64url')
+
+t.test('of one row more than is shown, it is known that more follows', async (t) => {
+  const rows = rowsOf(3)
+  const answer = await slice(rows, 2)
+  t.strictSame([shownOf(answer), answer.hasMore], [[rows[0]?.id, rows[1]?.id], true])
+  t.equal(afterCursor(answer.nextCursor, LIST), rows[1]?.id)
+})
+
+t.test('of no more rows than are shown, nothing follows and there is no cursor', async (t) => {
+  for (const count of [0, 1, 2]) {
+    const answer = await slice(rowsOf(count), 2)
+    t.equal(answer.items.length, count)
+    t.strictSame({ ...answer, items: [] }, { items: [], hasMore: false })
+  }
+})
+
+t.test('a slice has at most 1 MiB of JSON, or one item, and the rest follows', async (t) => {
+  for (const [kilobytes, limit, shown] of [
+    [[300, 300, 300, 300], 3, 3],
+    [[300, 300, 300, 300], 4, 3],
+    [[300, 800, 100, 100], 3, 1],
+    [[2_000, 100, 100], 3, 1],
+    [[2_000, 100], 1, 1],
+    [[1_023, 1], 2, 1],
+  ] as const) {
+    const rows = heavy(...kilobytes)
+    const answer = await slice(rows, limit)
+    t.strictSame(
+      shownOf(answer),
+      rows.slice(0, shown).map(({ id }) => id),
+      `${kilobytes}`,
+    )
+    t.ok(shown === 1 || Buffer.byteLength(writeJson(answer.items)) <= SLICE_BYTES_MAX)
+    t.ok(answer.hasMore)
+    t.equal(afterCursor(answer.nextCursor, LIST), rows[shown - 1]?.id)
+  }
+  const only = await slice(heavy(2_000), 1)
+  t.strictSame([only.items.length, only.hasMore], [1, false])
+})
+
+t.test('what JSON escapes counts as it is written', async (t) => {
+  const text = '\u0001'.repeat(100_000)
+  const rows = rowsOf(3).map((row) => ({ ...row, text }))
+  t.equal((await slice(rows, 3)).items.length, 1)
+  const plain = rowsOf(3).map((row) => ({ ...row, text: 'x'.repeat(text.length) }))
+  t.equal((await slice(plain, 3)).items.length, 3)
+})
+
+t.test('the characters of a row are never more than the bytes of its JSON', async (t) => {
+  const row = { a: 'é', b: { rawJson: '["x"]' }, c: null, d: 7, e: undefined, f: true }
+  t.equal(charactersOf(row), 6)
+})
+
+t.test('many lists at once are each answered in their place, also beside wrong cursors', async (t) => {
+  const rows = rowsOf(2)
+  const [first, missing, empty] = await slices(1, rows, null, [])
+  t.strictSame(shownOf(answerOf(first)), [rows[0]?.id])
+  t.match(missing, { kind: 'page_group_not_found' })
+  t.strictSame(empty, { items: [], hasMore: false })
+  const queries = [undefined, 'wrong', cursorAt(idOf('page', 1))].map((cursor) => ({
+    ...{ tenantId: 'tenant', limit: 1 },
+    cursor,
+  }))
+  const list = {
+    nameOf: () => LIST,
+    find: async (wants: readonly { readonly beforeId: string | null }[]) =>
+      wants.map(({ beforeId }) => [{ id: beforeId ?? 'none' }]),
+    positionOf: ({ id }: Row) => id,
+    itemOf: (row: Row) => row,
+  }
+  t.match(await slicesOf(list)(queries), [
+    { items: [{ id: 'none' }] },
+    { kind: 'invalid_cursor' },
+    { items: [{ id: idOf('page', 1) }] },
+  ])
+  const find = () => Promise.reject(new Error('nothing was to be read'))
+  t.match(await slicesOf({ ...list, find })(queries.slice(1, 2)), [{ kind: 'invalid_cursor' }])
+})
+
+t.test('without a cursor a list begins at its beginning', async (t) => {
+  t.equal(afterCursor(undefined, LIST), null)
+})
+
+t.test('a cursor can stand in a URL as it is', async (t) => {
+  t.match((await slice(rowsOf(2), 1)).nextCursor, /^[A-Za-z0-9_-]+$/)
+})
+
+t.test('a cursor is good for its very list only', async (t) => {
+  const id = idOf('page', 1)
+  t.equal(afterCursor(cursorAt(id), LIST), id)
+  for (const list of ['page_groups?', 'page_groups?archived', 'pages/x', '', `${LIST}x`])
+    t.match(await refused(cursorAt(id), list), {
+      kind: 'invalid_cursor',
+      facts: { errors: [{ parameter: 'cursor' }] },
+    })
+})
+
+const good = cursorAt(idOf('page', 1))
+const bad = {
+  'an empty one': '',
+  'a word': 'next',
+  'an id': idOf('page', 1),
+  'one cut short': good.slice(0, -2),
+  'one with something behind it': `${good}AA`,
+  'one with a blank behind it': `${good} `,
+  'one in padded base64': `${good}=`,
+  'one with its bytes not in UTF-8': Buffer.from([0xff, 0xfe]).toString('base64url'),
+  'one of another version': Buffer.from(`2:${LIST}:${idOf('page', 1)}`).toString('base64url'),
+  'one without an id': cursorAt(''),
+  'one with an ill-formed id': cursorAt('page_1'),
+  'one with an id in upper case': cursorAt(idOf('page', 1).toUpperCase()),
+  'one with a NUL': cursorAt(`${idOf('page', 1)}\0`),
+}
+for (const [what, cursor] of Object.entries(bad))
+  t.test(`${what} is no cursor`, async (t) => {
+    t.equal((await refused(cursor)).kind, 'invalid_cursor')
+  })
+
+const refused = (cursor: string, list = LIST) => noOf((async () => afterCursor(cursor, list))())

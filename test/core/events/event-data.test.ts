@@ -1,0 +1,121 @@
+import t from 'tap'
+import { DomainFailure, type FailureKind } from '../../../src/core/engine/failures.ts'
+import { type EventReaders, eventData, webhookBodyOf } from '../../../src/core/events/event-data.ts'
+import type { StoredEvent } from '../../../src/core/ports/events.ts'
+import { writeJson } from '../../../src/json/write-json.ts'
+
+const AT = '2026-11-22T09:00:00.000Z'
+const event = (type: StoredEvent['type'], ids: StoredEvent['ids']): StoredEvent => ({
+  tenantId: 'tenant_1',
+  eventId: 'event_1',
+  sequence: 1,
+  type,
+  ids,
+  apiKeyId: null,
+  createdAt: AT,
+})
+const PAGE = { pageGroupId: 'pagegroup_1', pageId: 'page_1' }
+const read = (readers: object, what: StoredEvent) => eventData(readers as EventReaders)(what)
+const refusing = (kind: FailureKind) => async () => {
+  throw new DomainFailure(kind, 'No.')
+}
+const text = (length: number) => ({ rawJson: `{"text":"${'x'.repeat(length)}"}` })
+
+t.test('an event shows its resource as a GET of it does', async (t) => {
+  const wants: unknown[] = []
+  const answering = (answer: object) => async (want: object) => {
+    wants.push(want)
+    return answer
+  }
+  const readers = {
+    getProspect: answering({ prospectId: 'prospect_1' }),
+    getProspectLog: answering({ prospectLogId: 'prospectlog_1' }),
+    getPageGroup: answering({ pageGroup: { pageGroupId: 'pagegroup_1' }, revision: 3 }),
+    getPage: answering({ page: { pageId: 'page_1', publishedVersion: null }, revision: 3 }),
+    getVersion: answering({ versionId: 'pageversion_1', content: null }),
+    getWebhookEndpoint: answering({ webhookEndpointId: 'webhookendpoint_1' }),
+  }
+  const tenantId = 'tenant_1'
+  const shown = async (type: StoredEvent['type'], ids: StoredEvent['ids'], data: object) => {
+    t.strictSame(await read(readers, event(type, ids)), data, type)
+    t.strictSame(wants.pop(), { tenantId, ...ids })
+  }
+  await shown('prospect.updated', { prospectId: 'prospect_1' }, { prospectId: 'prospect_1' })
+  await shown(
+    'prospect_log.created',
+    { prospectId: 'prospect_1', prospectLogId: 'prospectlog_1' },
+    { prospectLogId: 'prospectlog_1' },
+  )
+  await shown('page_group.updated', { pageGroupId: 'pagegroup_1' }, { pageGroupId: 'pagegroup_1' })
+  await shown('page.unpublished', PAGE, { pageId: 'page_1', publishedVersion: null })
+  await shown(
+    'page_version.ready',
+    { ...PAGE, versionId: 'pageversion_1' },
+    { ...PAGE, versionId: 'pageversion_1', content: null },
+  )
+  const endpoint = { webhookEndpointId: 'webhookendpoint_1' }
+  await shown('webhook_endpoint.disabled', endpoint, endpoint)
+})
+
+t.test('an event of what no longer exists shows its ids', async (t) => {
+  const prospect = event('prospect.erased', { prospectId: 'prospect_1' })
+  for (const kind of ['prospect_erased', 'prospect_not_found'] as const)
+    t.strictSame(await read({ getProspect: refusing(kind) }, prospect), { prospectId: 'prospect_1' })
+  for (const kind of ['page_not_found', 'page_group_not_found'] as const)
+    t.strictSame(await read({ getPage: refusing(kind) }, event('page.deleted', PAGE)), PAGE)
+})
+
+t.test('an activity of an erased prospect shows its ids, also before it is deleted', async (t) => {
+  const ids = { prospectId: 'prospect_1', prospectLogId: 'prospectlog_1' }
+  const readers = { getProspect: refusing('prospect_erased'), getProspectLog: async () => ({ email: 'ada' }) }
+  t.strictSame(await read(readers, event('prospect_log.created', ids)), ids)
+})
+
+t.test('a resource that cannot be read now is not taken for missing', async (t) => {
+  const reading = read({ getPage: refusing('unavailable') }, event('page.updated', PAGE))
+  await t.rejects(reading, new DomainFailure('unavailable', 'No.'))
+})
+
+t.test('over 20 KiB of JSON, the payload or the content is omitted', async (t) => {
+  const log = event('prospect_log.created', { prospectId: 'prospect_1', prospectLogId: 'prospectlog_1' })
+  const getProspect = async () => ({})
+  const ofLog = (payload: object) =>
+    read({ getProspect, getProspectLog: async () => ({ source: 'crm', payload, email: null }) }, log)
+  const around = writeJson({ source: 'crm', payload: text(0), email: null }).length
+  const most = text(20_480 - around)
+  t.strictSame(await ofLog(most), { source: 'crm', payload: most, email: null })
+  t.strictSame(await ofLog(text(20_481 - around)), { source: 'crm', email: null, payloadOmitted: true })
+
+  const version = { ...PAGE, versionId: 'pageversion_1' }
+  const ready = event('page_version.ready', version)
+  t.strictSame(
+    await read({ getVersion: async () => ({ versionId: 'pageversion_1', content: text(20_480) }) }, ready),
+    { ...version, payloadOmitted: true },
+  )
+  const publishedVersion = { versionId: 'pageversion_1', versionNumber: 1, publishedAt: AT }
+  const page = { pageId: 'page_1', publishedVersion: { ...publishedVersion, content: text(20_480) } }
+  t.strictSame(await read({ getPage: async () => ({ page }) }, event('page.updated', PAGE)), {
+    pageId: 'page_1',
+    publishedVersion,
+    payloadOmitted: true,
+  })
+})
+
+t.test('what is still larger shows its ids', async (t) => {
+  const page = { pageId: 'page_1', supplementaryContext: 'é'.repeat(10_240), publishedVersion: null }
+  t.strictSame(await read({ getPage: async () => ({ page }) }, event('page.updated', PAGE)), {
+    ...PAGE,
+    payloadOmitted: true,
+  })
+})
+
+t.test(
+  'the body of a webhook has the type, the time and the data, with payloads as they were sent',
+  async (t) => {
+    const log = event('prospect_log.created', { prospectId: 'prospect_1', prospectLogId: 'prospectlog_1' })
+    t.equal(
+      webhookBodyOf(log, { payload: { rawJson: '{ "n": 1e400 }' } }),
+      `{"type":"prospect_log.created","timestamp":"${AT}","data":{"payload":{ "n": 1e400 }}}`,
+    )
+  },
+)

@@ -1,0 +1,205 @@
+import t from 'tap'
+import type { PageToCreate } from '../../../src/core/pages/create-page-with-version.ts'
+import { createPagesWithVersion } from '../../../src/core/pages/create-page-with-version.ts'
+import type { PageGroup } from '../../../src/shapes/page-group.ts'
+import { idOf, START_MS } from '../../support/setting.ts'
+import { noOf, scene } from '../scene.ts'
+
+const inGroup = ({ tenantId, pageGroupId }: PageGroup, fields: Partial<PageToCreate> = {}): PageToCreate => ({
+  tenantId,
+  pageGroupId,
+  ...fields,
+})
+
+const keyedIn = (group: PageGroup): PageToCreate =>
+  inGroup(group, { customName: 'Mine', supplementaryContext: 'Sale', idempotencyKey: 'k' })
+
+t.test('a created page is answered as processing', async (t) => {
+  const { createPage, newGroup, newId } = await scene()
+  const group = await newGroup()
+  const lastId = newId('page')
+  const { page, replayed } = await createPage(inGroup(group))
+  t.strictSame(page, {
+    pageId: page.pageId,
+    pageGroupId: group.pageGroupId,
+    tenantId: group.tenantId,
+    createdAt: '2026-01-01T00:00:00.000Z',
+    status: 'processing',
+  })
+  t.equal(replayed, false)
+  t.ok(page.pageId > lastId, 'its id comes after all older ones')
+})
+
+t.test('a page can be read from the moment it exists, with version 1 in processing', async (t) => {
+  const { createPage, newGroup, readPage } = await scene()
+  const { page } = await createPage(
+    inGroup(await newGroup(), { customName: 'Mine', supplementaryContext: 'Sale' }),
+  )
+  t.match(await readPage(page), {
+    customName: 'Mine',
+    supplementaryContext: 'Sale',
+    publishedVersion: null,
+    latestVersion: {
+      versionId: /^pageversion_/,
+      versionNumber: 1,
+      status: 'processing',
+      failureReason: null,
+    },
+  })
+})
+
+t.test('a page is named by its context, else by its group and its number there', async (t) => {
+  const { createPages, newGroup, readPage } = await scene()
+  const group = await newGroup({ title: 'Offers' })
+  const pages = await createPages([
+    inGroup(group),
+    inGroup(group, { supplementaryContext: 'The spring sale' }),
+    inGroup(group, { supplementaryContext: ' \n ' }),
+  ])
+  await createPages([inGroup(group)])
+  const names = pages.map(async (created) => 'page' in created && (await readPage(created.page)).computedName)
+  t.strictSame(await Promise.all(names), ['Offers 1', 'The spring sale', 'Offers 3'])
+})
+
+t.test('the pages of a group are counted exactly', async (t) => {
+  const { createPage, createPages, listGroups, newGroup, tenantId } = await scene()
+  const group = await newGroup()
+  await createPage(inGroup(group))
+  await createPages([
+    inGroup(group),
+    inGroup(group),
+    { ...inGroup(group), pageGroupId: idOf('pagegroup', 99) },
+  ])
+  const { items } = await listGroups({ tenantId, limit: 20 })
+  t.equal(items[0]?.pagesCount, 3)
+})
+
+t.test('an unknown, a deleted and a stranger’s group are refused alike', async (t) => {
+  const { createPage, newGroup, store, strangerId, tenantId } = await scene()
+  const unknown = { ...inGroup(await newGroup()), pageGroupId: idOf('pagegroup', 99) }
+  const deleted = inGroup(await newGroup({ status: 'deleted' }))
+  const foreign = { ...inGroup(await newGroup()), tenantId: strangerId }
+  const no = await noOf(createPage(unknown))
+  t.equal(no.kind, 'page_group_not_found')
+  t.strictSame(await noOf(createPage(deleted)), no)
+  t.strictSame(await noOf(createPage(foreign)), no)
+  t.equal((await store.pageGroups.find({ ...foreign, tenantId }))?.pagesCount, 0)
+})
+
+t.test('an archived group takes no new pages', async (t) => {
+  const { createPage, newGroup, store } = await scene()
+  const group = await newGroup({ status: 'archived' })
+  t.match(await noOf(createPage(inGroup(group))), { kind: 'page_group_not_active' })
+  t.equal((await store.pageGroups.find(group))?.pagesCount, 0)
+})
+
+t.test('a group archived between reading and writing takes no new page either', async (t) => {
+  const { clock, newGroup, newId, store, updateGroup } = await scene()
+  const [group, other] = [await newGroup(), await newGroup()]
+  let isArchived = false
+  const pages = {
+    ...store.pages,
+    recall: async (wants: Parameters<typeof store.pages.recall>[0]) => {
+      const known = await store.pages.recall(wants)
+      if (!isArchived) await updateGroup(group.pageGroupId, { status: 'archived' })
+      isArchived = true
+      return known
+    },
+  }
+  const create = createPagesWithVersion({ store: { pages }, clock, newId })
+  t.match(await create([inGroup(group), inGroup(other)]), [
+    { kind: 'page_group_not_active' },
+    { page: { pageGroupId: other.pageGroupId } },
+  ])
+  t.equal((await store.pageGroups.find(group))?.pagesCount, 0)
+})
+
+t.test('a no to one page harms none of its neighbours', async (t) => {
+  const { createPages, newGroup } = await scene()
+  const group = await newGroup()
+  const archived = await newGroup({ status: 'archived' })
+  t.match(await createPages([inGroup(group), inGroup(archived), inGroup(group)]), [
+    { page: { pageGroupId: group.pageGroupId } },
+    { kind: 'page_group_not_active' },
+    { page: { pageGroupId: group.pageGroupId } },
+  ])
+})
+
+t.test('a request that is sent again is answered as the first time, and makes one page', async (t) => {
+  const { clock, createPage, newGroup, store } = await scene()
+  const group = await newGroup()
+  const first = await createPage(keyedIn(group))
+  clock.advance(1_000)
+  t.strictSame(await createPage(keyedIn(group)), { page: first.page, replayed: true })
+  t.equal((await store.pageGroups.find(group))?.pagesCount, 1)
+})
+
+t.test('a repetition is answered even where the group has been archived since', async (t) => {
+  const { createPage, newGroup, updateGroup } = await scene()
+  const group = await newGroup()
+  const { page } = await createPage(keyedIn(group))
+  await updateGroup(group.pageGroupId, { status: 'archived' })
+  t.strictSame(await createPage(keyedIn(group)), { page, replayed: true })
+})
+
+const others = [
+  { customName: 'Other', supplementaryContext: 'Sale' },
+  { customName: 'Mine', supplementaryContext: 'Other' },
+  { customName: 'Sale', supplementaryContext: 'Mine' },
+  { customName: 'Mine' },
+  { supplementaryContext: 'Sale' },
+]
+for (const other of others)
+  t.test(`the same key with ${JSON.stringify(other)} instead is refused`, async (t) => {
+    const { createPage, newGroup, store } = await scene()
+    const group = await newGroup()
+    const { pageId } = (await createPage(keyedIn(group))).page
+    const request = inGroup(group, { ...other, idempotencyKey: 'k' })
+    t.match(await noOf(createPage(request)), { kind: 'idempotency_key_reused', facts: { pageId } })
+    t.equal((await store.pageGroups.find(group))?.pagesCount, 1)
+  })
+
+t.test('an idempotency key counts for one page group', async (t) => {
+  const { createPage, newGroup, strangerId } = await scene()
+  const group = await newGroup()
+  await createPage(keyedIn(group))
+  t.equal((await createPage(keyedIn(await newGroup()))).replayed, false)
+  const foreign = { ...keyedIn(group), tenantId: strangerId }
+  t.equal((await noOf(createPage(foreign))).kind, 'page_group_not_found')
+})
+
+t.test('a refused request leaves its key free', async (t) => {
+  const { createPage, newGroup, updateGroup } = await scene()
+  const group = await newGroup({ status: 'archived' })
+  await noOf(createPage(keyedIn(group)))
+  await updateGroup(group.pageGroupId, { status: 'active' })
+  t.equal((await createPage({ ...keyedIn(group), customName: 'Other' })).replayed, false)
+})
+
+t.test('a repetition of fifty in one list is one page and forty-nine replays', async (t) => {
+  const { createPages, newGroup, store } = await scene()
+  const group = await newGroup()
+  const [first, ...others] = await createPages(Array(50).fill(keyedIn(group)))
+  t.match(first, { replayed: false })
+  t.strictSame(others, Array(49).fill({ ...first, replayed: true }))
+  t.equal((await store.pageGroups.find(group))?.pagesCount, 1)
+})
+
+t.test('a repetition of fifty at the same moment is one page', async (t) => {
+  const { createPage, newGroup } = await scene()
+  const group = await newGroup()
+  const answers = await Promise.all(Array.from({ length: 50 }, () => createPage(keyedIn(group))))
+  t.equal(answers.filter(({ replayed }) => !replayed).length, 1)
+  t.equal(new Set(answers.map(({ page }) => JSON.stringify(page))).size, 1)
+})
+
+t.test('the clock is asked once for a whole list', async (t) => {
+  const { newGroup, newId, readPage, store } = await scene()
+  const group = await newGroup()
+  let asked = 0
+  const create = createPagesWithVersion({ store, newId, clock: () => START_MS + asked++ })
+  const created = await create([inGroup(group), inGroup(group)])
+  t.equal(asked, 1)
+  for (const one of created)
+    t.equal('page' in one && (await readPage(one.page)).createdAt, '2026-01-01T00:00:00.000Z')
+})

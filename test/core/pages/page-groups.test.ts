@@ -1,0 +1,103 @@
+import t from 'tap'
+import { createTenant } from '../../../src/core/tenants/create-tenant.ts'
+import { idOf } from '../../support/setting.ts'
+import { noOf, scene } from '../scene.ts'
+
+t.test('a tenant comes with a brand, in which its groups are made', async (t) => {
+  const { newGroup, ...it } = await scene()
+  const { tenantId, brandId } = await createTenant(it)({ name: 'Other' })
+  t.match([tenantId, brandId], [/^tenant_[a-z0-9]{26}$/, /^brand_[a-z0-9]{26}$/])
+  t.match(await newGroup({ tenantId }), { tenantId, brandId, pageGroupId: /^pagegroup_[a-z0-9]{26}$/ })
+})
+
+t.test('a group needs a name and a title only', async (t) => {
+  const { newGroup, tenantId } = await scene()
+  const { pageGroupId, brandId, ...group } = await newGroup({ name: 'offers', title: 'Offers' })
+  t.strictSame(group, {
+    tenantId,
+    name: 'offers',
+    title: 'Offers',
+    pageContext: null,
+    status: 'active',
+    pagesCount: 0,
+    actions: { rawJson: '[]' },
+    footerLinks: { rawJson: '[]' },
+    scripts: { rawJson: '[]' },
+    createdAt: '2026-01-01T00:00:00.000Z',
+    updatedAt: '2026-01-01T00:00:00.000Z',
+    deletedAt: null,
+    headerActionId: null,
+  })
+})
+
+t.test('what is given of a group is kept', async (t) => {
+  const { listGroups, newGroup, tenantId } = await scene()
+  const given = {
+    pageContext: 'Spring',
+    status: 'archived' as const,
+    actions: { rawJson: '[1.0]' },
+    footerLinks: { rawJson: '[{}]' },
+    scripts: { rawJson: '["x"]' },
+    headerActionId: 'buy',
+  }
+  const group = await newGroup(given)
+  t.match(group, given)
+  t.strictSame((await listGroups({ tenantId, limit: 1 })).items, [group])
+})
+
+t.test('an unknown tenant, and a brand of another tenant, are refused', async (t) => {
+  const { listGroups, newGroup, strangerId, tenantId, updateGroup } = await scene()
+  const foreign = await newGroup({ tenantId: strangerId })
+  t.equal((await noOf(newGroup({ tenantId: idOf('tenant', 99) }))).kind, 'not_found')
+  t.equal((await noOf(newGroup({ brandId: foreign.brandId }))).kind, 'invalid_request')
+  const own = await newGroup()
+  t.equal((await noOf(updateGroup(own.pageGroupId, { brandId: foreign.brandId }))).kind, 'invalid_request')
+  t.strictSame((await listGroups({ tenantId, limit: 20 })).items, [own])
+})
+
+t.test('a change leaves what it does not name, and moves updatedAt', async (t) => {
+  const { clock, newGroup, store, updateGroup } = await scene()
+  const group = await newGroup({ pageContext: 'Spring', actions: { rawJson: '[1]' } })
+  clock.advance(1_000)
+  const changed = await updateGroup(group.pageGroupId, { title: 'Sales', pageContext: null })
+  const expected = { ...group, title: 'Sales', pageContext: null, updatedAt: '2026-01-01T00:00:01.000Z' }
+  t.strictSame(changed, expected)
+  t.match(await store.pageGroups.find(group), expected)
+})
+
+t.test('a change does not touch the count of pages', async (t) => {
+  const { createPage, newGroup, updateGroup } = await scene()
+  const group = await newGroup()
+  await createPage(group)
+  t.equal((await updateGroup(group.pageGroupId, { title: 'Sales' })).pagesCount, 1)
+})
+
+t.test('deletedAt is set exactly while a group is deleted', async (t) => {
+  const { clock, newGroup, updateGroup } = await scene()
+  const { pageGroupId } = await newGroup()
+  const become = async (status: 'active' | 'archived' | 'deleted') => {
+    clock.advance(1_000)
+    return (await updateGroup(pageGroupId, { status })).deletedAt
+  }
+  t.equal(await become('archived'), null)
+  t.equal(await become('deleted'), '2026-01-01T00:00:02.000Z')
+  t.equal(await become('deleted'), '2026-01-01T00:00:02.000Z', 'since when it is deleted does not change')
+  t.equal(await become('active'), null)
+  t.equal((await newGroup({ status: 'deleted' })).deletedAt, '2026-01-01T00:00:04.000Z')
+})
+
+t.test('an unknown group cannot be changed', async (t) => {
+  const { updateGroup } = await scene()
+  t.equal((await noOf(updateGroup(idOf('pagegroup', 99), {}))).kind, 'page_group_not_found')
+})
+
+t.test('of two changes at the same moment neither is lost', async (t) => {
+  const { newGroup, store, updateGroup } = await scene()
+  const group = await newGroup()
+  const { pageGroupId } = group
+  await Promise.all([
+    updateGroup(pageGroupId, { status: 'archived' }),
+    updateGroup(pageGroupId, { title: 'Sales' }),
+  ])
+  t.match(await store.pageGroups.find(group), { status: 'archived', title: 'Sales' })
+})

@@ -1,0 +1,337 @@
+import t from 'tap'
+import type { PatientNamer } from '../../../src/core/pages/name-patiently.ts'
+import { ATTEMPTS_MAX, publishVersions } from '../../../src/core/pages/publish-versions.ts'
+import type { Store } from '../../../src/core/ports/store.ts'
+import { someClaim } from '../../support/rows.ts'
+import { countedIds } from '../../support/setting.ts'
+import { scene } from '../scene.ts'
+
+const LEASE_MS = 30_000
+const GOING_ON = new AbortController().signal
+
+/** A page that waits to be published, and publishers with namers of their own. */
+const setting = async () => {
+  const it = await scene()
+  const group = await it.newGroup({ pageContext: 'For florists' })
+  const newPage = async () =>
+    (await it.createPage({ ...group, supplementaryContext: 'The spring sale' })).page
+  const page = await newPage()
+  const stepper = (namer: PatientNamer | null, claimMax = 10) =>
+    publishVersions({ ...it, namer, claimMax, leaseMs: LEASE_MS })
+  /** Publishes until nothing waits and nothing is in progress; answers the number of steps. */
+  const publisher = (namer: PatientNamer | null, claimMax?: number) => {
+    const step = stepper(namer, claimMax)
+    return async (stop: AbortSignal) => {
+      let steps = 0
+      while (await step(stop)) steps++
+      return steps
+    }
+  }
+  return {
+    ...it,
+    group,
+    newPage,
+    stepper,
+    publisher,
+    publish: (namer: PatientNamer | null, claimMax?: number) => publisher(namer, claimMax)(GOING_ON),
+    read: () => it.readPage(page),
+    updatedAt: async () => (await it.listPages({ ...page, limit: 1 })).items[0]?.updatedAt,
+  }
+}
+
+const naming =
+  (name: string | null): PatientNamer =>
+  async () =>
+    name
+/** A namer that answers on demand. */
+const slowNamer = () => {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  return { namer: () => promise, answer: resolve }
+}
+/** Publishers that claim everything and then die. */
+const die = async ({ clock, store }: Awaited<ReturnType<typeof setting>>, times: number) => {
+  for (let i = 0; i < times; i++) {
+    await store.versions.claim(someClaim({ now: iso(clock()), until: iso(clock() + LEASE_MS) }))
+    clock.advance(LEASE_MS)
+  }
+}
+const iso = (ms: number) => new Date(ms).toISOString()
+
+/** Lets happen what can happen without anything from outside. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+t.test('a waiting version is published under the name that the namer answers', async (t) => {
+  const { clock, publish, read, updatedAt } = await setting()
+  clock.advance(1_000)
+  t.equal(await publish(naming('Spring Flowers')), 1)
+  const page = await read()
+  t.match(page, {
+    computedName: 'Spring Flowers',
+    effectiveName: 'Spring Flowers',
+    publishedVersion: { versionNumber: 1, publishedAt: '2026-01-01T00:00:01.000Z' },
+    latestVersion: { status: 'published', failureReason: null },
+  })
+  t.equal(page.publishedVersion?.versionId, page.latestVersion.versionId)
+  t.equal(await updatedAt(), '2026-01-01T00:00:01.000Z')
+})
+
+for (const [what, namer] of [['without a namer', null] as const, ['without a name', naming(null)] as const])
+  t.test(`${what} it is published under its built-in name`, async (t) => {
+    const { publish, read } = await setting()
+    await publish(namer)
+    t.match(await read(), { computedName: 'The spring sale', latestVersion: { status: 'published' } })
+  })
+
+t.test('where nothing waits, nothing is taken', async (t) => {
+  const { publish } = await setting()
+  await publish(null)
+  t.equal(await publish(null), 0)
+})
+
+t.test('the namer gets the group’s title and context, and the page’s own', async (t) => {
+  const { publish } = await setting()
+  const asked: unknown[] = []
+  await publish(async (page, stop) => {
+    asked.push([page.groupTitle, page.pageContext, page.supplementaryContext, stop])
+    return 'Name'
+  })
+  t.strictSame(asked, [['Offers', 'For florists', 'The spring sale', GOING_ON]])
+})
+
+t.test('a custom name stays the effective one', async (t) => {
+  const { createPage, group, publish, readPage } = await setting()
+  const { page } = await createPage({ ...group, customName: 'Mine' })
+  await publish(naming('Spring Flowers'))
+  t.match(await readPage(page), { effectiveName: 'Mine', computedName: 'Spring Flowers' })
+})
+
+t.test('a version that five publishers died over is failed, with a reason', async (t) => {
+  const it = await setting()
+  await die(it, 5)
+  t.equal(await it.publish(naming('Spring Flowers')), 1)
+  t.match(await it.read(), {
+    computedName: 'The spring sale',
+    publishedVersion: null,
+    latestVersion: { status: 'failed', failureReason: 'None of 5 attempts came to an end.' },
+  })
+})
+
+t.test('the fifth attempt after four dead publishers still counts', async (t) => {
+  const it = await setting()
+  await die(it, 4)
+  await it.publish(naming('Spring Flowers'))
+  t.equal((await it.read()).latestVersion.status, 'published')
+})
+
+t.test('published and failed are final', async (t) => {
+  const it = await setting()
+  await die(it, 5)
+  await it.publish(null)
+  await it.newPage()
+  await it.publish(null)
+  it.clock.advance(24 * 3_600_000)
+  t.equal(await it.publish(naming('Too late')), 0)
+})
+
+t.test('no other publisher gets a claimed version until its lease ends', async (t) => {
+  const it = await setting()
+  await it.store.versions.claim(someClaim({ now: iso(it.clock()), until: iso(it.clock() + LEASE_MS) }))
+  it.clock.advance(LEASE_MS - 1)
+  t.equal(await it.publish(null), 0)
+  it.clock.advance(1)
+  t.equal(await it.publish(null), 1)
+})
+
+t.test('what a publisher saves too late is ignored', async (t) => {
+  const { clock, publish, read } = await setting()
+  const slow = slowNamer()
+  const late = publish(slow.namer)
+  await settled()
+  clock.advance(LEASE_MS)
+  await publish(naming('In time'))
+  const before = await read()
+  clock.advance(1_000)
+  slow.answer('Too late')
+  await late
+  t.strictSame(await read(), before)
+  t.equal(before.computedName, 'In time')
+})
+
+t.test('what a publisher saves too late does not end the attempt of another', async (t) => {
+  const { clock, publish, read } = await setting()
+  const first = slowNamer()
+  const second = slowNamer()
+  const late = publish(first.namer)
+  await settled()
+  clock.advance(LEASE_MS)
+  const inTime = publish(second.namer)
+  await settled()
+  first.answer('Too late')
+  await late
+  t.equal((await read()).latestVersion.status, 'processing')
+  second.answer('In time')
+  await inTime
+  t.equal((await read()).computedName, 'In time')
+})
+
+t.test('several publishers share the work', async (t) => {
+  const { newPage, publish } = await setting()
+  for (let i = 0; i < 5; i++) await newPage()
+  let named = 0
+  const namer = async () => `Name ${++named}`
+  await Promise.all([publish(namer, 3), publish(namer, 3), publish(namer, 3)])
+  t.equal(named, 6)
+})
+
+t.test('those that have waited longest come first, as many as may be', async (t) => {
+  const { clock, newPage, stepper, read, readPage } = await setting()
+  clock.advance(1)
+  const younger = await newPage()
+  t.equal(await stepper(null, 1)(GOING_ON), true)
+  t.equal((await read()).latestVersion.status, 'published')
+  t.equal((await readPage(younger)).latestVersion.status, 'processing')
+})
+
+t.test('tenants take turns: a long backlog of one does not hold up the page of another', async (t) => {
+  const { createPage, newGroup, newPage, readPage, stepper, strangerId } = await setting()
+  for (let i = 0; i < 20; i++) await newPage()
+  const { page } = await createPage(await newGroup({ tenantId: strangerId }))
+  const step = stepper(naming('Name'), 2)
+  for (let i = 0; i < 3; i++) await step(GOING_ON)
+  t.equal((await readPage(page)).latestVersion.status, 'published')
+})
+
+t.test('while one call to the namer is slow the others go on', async (t) => {
+  const { newPage, publish, read, readPage } = await setting()
+  const pages = [await newPage(), await newPage(), await newPage()]
+  const slow = slowNamer()
+  let calls = 0
+  const publishing = publish(() => (++calls === 1 ? slow.namer() : Promise.resolve('Quick')), 2)
+  await settled()
+  t.equal((await read()).latestVersion.status, 'processing')
+  for (const page of pages) t.equal((await readPage(page)).latestVersion.status, 'published')
+  slow.answer('Slow')
+  await publishing
+  t.equal((await read()).computedName, 'Slow')
+})
+
+t.test(
+  'a page created while a call to the namer is slow is published when the publisher is woken',
+  async (t) => {
+    const { newPage, stepper, readPage } = await setting()
+    const slow = slowNamer()
+    let calls = 0
+    const step = stepper(() => (++calls === 1 ? slow.namer() : Promise.resolve('Quick')), 2)
+    const woken = Promise.withResolvers<void>()
+    const waiting = step(GOING_ON, woken.promise)
+    await settled()
+    const page = await newPage()
+    woken.resolve()
+    t.equal(await waiting, true)
+    await step(GOING_ON)
+    t.equal((await readPage(page)).latestVersion.status, 'published')
+    slow.answer('Slow')
+  },
+)
+
+t.test('a lease from a clock that was far ahead ends at once', async (t) => {
+  const it = await setting()
+  const aheadMs = 24 * 3_600_000
+  it.clock.advance(aheadMs)
+  await die(it, 1)
+  it.clock.advance(-aheadMs - LEASE_MS)
+  await it.publish(naming('In time'))
+  t.equal((await it.read()).computedName, 'In time')
+})
+
+t.test('a lease is respected by a publisher whose own leases are much shorter', async (t) => {
+  const it = await setting()
+  const slow = slowNamer()
+  const patient = publishVersions({ ...it, namer: slow.namer, claimMax: 1, leaseMs: 620_000 })
+  const step = patient(GOING_ON)
+  await settled()
+  it.clock.advance(60_000)
+  t.equal(await it.publish(naming('Stolen')), 0)
+  slow.answer('Patient')
+  await step
+  t.equal((await it.read()).computedName, 'Patient')
+})
+
+t.test('an error of the store ends no other attempt, and is thrown', async (t) => {
+  const { clock, newGroup, createPage, read, readPage, store, strangerId, tenantId } = await setting()
+  const { page } = await createPage(await newGroup({ tenantId: strangerId }))
+  const away: Store['versions']['settle'] = async (owner, settlements) => {
+    if (owner === tenantId) throw new Error('away')
+    return store.versions.settle(owner, settlements)
+  }
+  const broken = { versions: { ...store.versions, settle: away } }
+  const step = publishVersions({
+    store: broken,
+    clock,
+    newId: countedIds(),
+    namer: null,
+    claimMax: 10,
+    leaseMs: LEASE_MS,
+  })
+  await t.rejects(step(GOING_ON), { message: 'away' })
+  t.equal((await read()).latestVersion.status, 'processing')
+  t.equal((await readPage(page)).latestVersion.status, 'published')
+  t.equal(await step(GOING_ON), false)
+})
+
+t.test('a version whose context cannot be read is tried again, and the others are published', async (t) => {
+  const { clock, newPage, read, readPage, store } = await setting()
+  const neighbour = await newPage()
+  let isAway = true
+  const context: Store['versions']['context'] = async (page) => {
+    if (isAway && page.pageId !== neighbour.pageId) throw new Error('away')
+    return store.versions.context(page)
+  }
+  const broken = { versions: { ...store.versions, context } }
+  const step = publishVersions({
+    store: broken,
+    clock,
+    newId: countedIds(),
+    namer: naming('Name'),
+    claimMax: 9,
+    leaseMs: LEASE_MS,
+  })
+  await t.rejects(step(GOING_ON), { message: 'away' })
+  t.equal((await read()).latestVersion.status, 'processing')
+  t.equal((await readPage(neighbour)).latestVersion.status, 'published')
+  isAway = false
+  clock.advance(1_000)
+  await step(GOING_ON)
+  t.match(await read(), { computedName: 'Name', latestVersion: { status: 'published' } })
+})
+
+t.test('a publisher that is stopped gives its version back at once', async (t) => {
+  const { publish, publisher, read } = await setting()
+  const stop = new AbortController()
+  await publisher(async () => {
+    stop.abort()
+    throw new Error('stopped')
+  })(stop.signal)
+  t.equal((await read()).latestVersion.status, 'processing')
+  t.equal(await publish(null), 1)
+})
+
+t.test('after a stop nothing more is claimed', async (t) => {
+  const { publisher, read } = await setting()
+  t.equal(await publisher(null)(AbortSignal.abort()), 0)
+  t.equal((await read()).latestVersion.status, 'processing')
+})
+
+t.test('an attempt that a stop has ended does not count', async (t) => {
+  const { publish, publisher, read } = await setting()
+  for (let i = 0; i < 2 * ATTEMPTS_MAX; i++) {
+    const stop = new AbortController()
+    await publisher(async () => {
+      stop.abort()
+      throw new Error('stopped')
+    })(stop.signal)
+  }
+  t.match(await read(), { publishedVersion: null, latestVersion: { status: 'processing' } })
+  await publish(naming('Spring Flowers'))
+  t.match(await read(), { computedName: 'Spring Flowers', latestVersion: { status: 'published' } })
+})

@@ -1,0 +1,179 @@
+import t from 'tap'
+import { SCOPES, type Scope } from '../../../src/core/ports/api-keys.ts'
+import { checkedApiKeyHash, isApiKeyText } from '../../../src/core/tenants/api-key-text.ts'
+import { identify } from '../../../src/core/tenants/identify.ts'
+import { issueApiKey } from '../../../src/core/tenants/issue-api-key.ts'
+import { listApiKeys } from '../../../src/core/tenants/list-api-keys.ts'
+import { revokeApiKey } from '../../../src/core/tenants/revoke-api-key.ts'
+import { rotateApiKey } from '../../../src/core/tenants/rotate-api-key.ts'
+import { idOf } from '../../support/setting.ts'
+import { noOf, scene } from '../scene.ts'
+
+const DAY_MS = 86_400_000
+
+const setting = async () => {
+  const it = await scene()
+  const wanted = {
+    tenantId: it.tenantId,
+    name: 'crm',
+    scopes: SCOPES as readonly Scope[],
+    lifeMs: null as number | null,
+  }
+  return {
+    ...it,
+    wanted,
+    issue: (fields: Partial<typeof wanted> = {}) => issueApiKey(it)({ ...wanted, ...fields }),
+    list: listApiKeys(it),
+    revoke: revokeApiKey(it),
+    rotate: rotateApiKey(it),
+    identify: identify({ apiKeys: it.store.apiKeys, clock: it.clock }),
+  }
+}
+
+t.test('an issued key has the scopes that were asked for, and need not expire', async (t) => {
+  const { issue, tenantId } = await setting()
+  const issued = await issue()
+  t.strictSame(issued, {
+    apiKeyId: issued.apiKeyId,
+    tenantId,
+    start: issued.apiKey.slice(0, 8),
+    name: 'crm',
+    scopes: SCOPES,
+    createdAt: '2026-01-01T00:00:00.000Z',
+    expiresAt: null,
+    revokedAt: null,
+    rotatedAt: null,
+    lastUsedAt: null,
+    apiKey: issued.apiKey,
+  })
+  t.match(issued.apiKeyId, /^apikey_[a-z0-9]{26}$/)
+  t.ok(isApiKeyText(issued.apiKey))
+})
+
+t.test('a key without scopes, or with one that does not exist, is refused', async (t) => {
+  const { issue, list, tenantId } = await setting()
+  for (const scopes of [[], undefined, ['pages:eat']] as unknown as Scope[][]) {
+    const no = await noOf(issue({ scopes }))
+    t.match(no, { kind: 'invalid_request', facts: { errors: [{ pointer: '/scopes' }] } })
+  }
+  t.strictSame(await list(tenantId), [])
+})
+
+t.test('a key can have some scopes and an end', async (t) => {
+  const { issue } = await setting()
+  const { scopes, expiresAt } = await issue({ scopes: ['pages:read'], lifeMs: 1_000 })
+  t.strictSame({ scopes, expiresAt }, { scopes: ['pages:read'], expiresAt: '2026-01-01T00:00:01.000Z' })
+})
+
+t.test('a key is shown once: only what it hashes to is kept', async (t) => {
+  const { issue, list, store, tenantId } = await setting()
+  const { apiKey, apiKeyId } = await issue()
+  const kept = await store.apiKeys.find(apiKeyId)
+  t.equal(kept?.keyHash, checkedApiKeyHash(apiKey))
+  t.notOk(JSON.stringify([kept, await list(tenantId)]).includes(apiKey))
+})
+
+t.test('the keys of a tenant are listed oldest first, ended ones too, without their hashes', async (t) => {
+  const { issue, list, revoke, strangerId, tenantId } = await setting()
+  const first = await issue()
+  const second = await issue()
+  await issue({ tenantId: strangerId })
+  await revoke(first.apiKeyId)
+  const keys = await list(tenantId)
+  t.match(keys, [
+    { apiKeyId: first.apiKeyId, revokedAt: '2026-01-01T00:00:00.000Z' },
+    { apiKeyId: second.apiKeyId, revokedAt: null },
+  ])
+  t.equal(keys.length, 2)
+  t.notOk(JSON.stringify(keys).includes('Hash'))
+})
+
+t.test('an unknown tenant has no keys', async (t) => {
+  const { issue, list } = await setting()
+  t.equal((await noOf(issue({ tenantId: idOf('tenant', 99) }))).kind, 'not_found')
+  t.equal((await noOf(list(idOf('tenant', 99)))).kind, 'not_found')
+})
+
+t.test('a revoked key ends at once', async (t) => {
+  const { identify, issue, revoke } = await setting()
+  const { apiKey, apiKeyId } = await issue()
+  await identify(apiKey)
+  t.equal((await revoke(apiKeyId)).revokedAt, '2026-01-01T00:00:00.000Z')
+  t.equal((await noOf(identify(apiKey))).kind, 'invalid_api_key')
+})
+
+t.test('a key that is revoked again stays as it was', async (t) => {
+  const { clock, issue, list, revoke, tenantId } = await setting()
+  const { apiKeyId } = await issue()
+  const first = await revoke(apiKeyId)
+  clock.advance(1_000)
+  t.strictSame(await revoke(apiKeyId), first)
+  t.strictSame(await list(tenantId), [first])
+})
+
+t.test('an unknown key can be neither revoked nor rotated', async (t) => {
+  const { revoke, rotate } = await setting()
+  t.equal((await noOf(revoke(idOf('apikey', 99)))).kind, 'not_found')
+  t.equal((await noOf(rotate(idOf('apikey', 99), 0))).kind, 'not_found')
+})
+
+t.test('a rotated key works beside the new one for a while', async (t) => {
+  const { clock, identify, issue, rotate } = await setting()
+  const old = await issue({ scopes: ['pages:read'] })
+  const fresh = await rotate(old.apiKeyId, 1_000)
+  t.match(fresh, { name: 'crm', scopes: ['pages:read'], expiresAt: null })
+  t.not(fresh.apiKey, old.apiKey)
+  clock.advance(999)
+  t.equal((await identify(old.apiKey)).apiKeyId, old.apiKeyId)
+  clock.advance(1)
+  t.equal((await noOf(identify(old.apiKey))).kind, 'invalid_api_key')
+  t.equal((await identify(fresh.apiKey)).apiKeyId, fresh.apiKeyId)
+})
+
+t.test(
+  'a key that ends sooner than the overlap keeps its end, and the new one lives as long as it did',
+  async (t) => {
+    const { clock, issue, rotate, store } = await setting()
+    const old = await issue({ lifeMs: 10_000 })
+    clock.advance(9_000)
+    const fresh = await rotate(old.apiKeyId, 5_000)
+    t.equal((await store.apiKeys.find(old.apiKeyId))?.expiresAt, '2026-01-01T00:00:10.000Z')
+    t.equal(fresh.expiresAt, '2026-01-01T00:00:19.000Z')
+  },
+)
+
+t.test('a key that has ended cannot be rotated', async (t) => {
+  const { clock, issue, list, revoke, rotate, tenantId } = await setting()
+  const revoked = await revoke((await issue()).apiKeyId)
+  const expired = await issue({ lifeMs: 1_000 })
+  clock.advance(1_000)
+  t.equal((await noOf(rotate(revoked.apiKeyId, 0))).kind, 'invalid_request')
+  t.equal((await noOf(rotate(expired.apiKeyId, 0))).kind, 'invalid_request')
+  t.equal((await list(tenantId)).length, 2)
+})
+
+t.test('a key in its overlap cannot be rotated again, but its successor can', async (t) => {
+  const { clock, issue, list, rotate, tenantId } = await setting()
+  for (const lifeMs of [null, 90 * DAY_MS]) {
+    const old = await issue({ name: `${lifeMs}`, lifeMs })
+    clock.advance(1_234)
+    const fresh = await rotate(old.apiKeyId, DAY_MS)
+    clock.advance(1_234)
+    const before = await list(tenantId)
+    t.match(await noOf(rotate(old.apiKeyId, DAY_MS)), {
+      kind: 'invalid_request',
+      message: 'This key was already rotated; rotate its successor or create a key.',
+    })
+    t.strictSame(await list(tenantId), before)
+    const { createdAt, expiresAt } = await rotate(fresh.apiKeyId, DAY_MS)
+    t.equal(expiresAt && Date.parse(expiresAt) - Date.parse(createdAt), lifeMs)
+  }
+})
+
+t.test('a key that expires can be rotated although a later key has its name and scopes', async (t) => {
+  const { clock, issue, rotate } = await setting()
+  const old = await issue({ lifeMs: 90 * DAY_MS })
+  clock.advance(60_000)
+  await issue({ lifeMs: 90 * DAY_MS })
+  t.equal((await rotate(old.apiKeyId, DAY_MS)).expiresAt, '2026-04-01T00:01:00.000Z')
+})

@@ -1,0 +1,113 @@
+import t from 'tap'
+import { SCOPES, type Scope } from '../../../src/core/ports/api-keys.ts'
+import { newApiKeyText } from '../../../src/core/tenants/api-key-text.ts'
+import { type Caller, identify, requireScope } from '../../../src/core/tenants/identify.ts'
+import { issueApiKey } from '../../../src/core/tenants/issue-api-key.ts'
+import { revokeApiKey } from '../../../src/core/tenants/revoke-api-key.ts'
+import { noOf, scene } from '../scene.ts'
+
+const FIVE_MINUTES_MS = 300_000
+
+/** A tenant with a key, and how often the store was asked for one. */
+const setting = async ({ lifeMs = null as number | null, scopes = SCOPES as readonly Scope[] } = {}) => {
+  const it = await scene()
+  const issued = await issueApiKey(it)({ tenantId: it.tenantId, name: null, scopes, lifeMs })
+  let lookUps = 0
+  const findByHashes = (keyHashes: readonly string[]) => {
+    lookUps++
+    return it.store.apiKeys.findByHashes(keyHashes)
+  }
+  return {
+    ...it,
+    ...issued,
+    identify: identify({ apiKeys: { ...it.store.apiKeys, findByHashes }, clock: it.clock }),
+    lookUps: () => lookUps,
+    lastUsedAt: async () => (await it.store.apiKeys.find(issued.apiKeyId))?.lastUsedAt,
+  }
+}
+
+t.test('a key identifies its tenant and its scopes', async (t) => {
+  const { apiKey, apiKeyId, identify, tenantId } = await setting({ scopes: ['pages:read'] })
+  t.strictSame(await identify(apiKey), { tenantId, apiKeyId, scopes: ['pages:read'] })
+})
+
+t.test('without a key nobody is known', async (t) => {
+  const { identify } = await setting()
+  t.equal((await noOf(identify(undefined))).kind, 'missing_api_key')
+  t.equal((await noOf(identify(''))).kind, 'missing_api_key')
+})
+
+t.test('a typing mistake is refused without a look into the store', async (t) => {
+  const { apiKey, identify, lookUps } = await setting()
+  const last = apiKey.endsWith('0') ? '1' : '0'
+  t.equal((await noOf(identify(apiKey.slice(0, -1) + last))).kind, 'invalid_api_key')
+  t.equal(lookUps(), 0)
+})
+
+t.test('an unknown, a revoked and an expired key are refused alike', async (t) => {
+  const { apiKey, apiKeyId, clock, identify, ...it } = await setting()
+  const no = await noOf(identify(newApiKeyText()))
+  t.equal(no.kind, 'invalid_api_key')
+  const { apiKey: brief } = await issueApiKey({ ...it, clock })({
+    ...it,
+    name: null,
+    scopes: SCOPES,
+    lifeMs: 1_000,
+  })
+  clock.advance(1_000)
+  t.strictSame(await noOf(identify(brief)), no)
+  await revokeApiKey({ ...it, clock })(apiKeyId)
+  t.strictSame(await noOf(identify(apiKey)), no)
+})
+
+t.test('a key with an end works up to its last millisecond', async (t) => {
+  const { apiKey, apiKeyId, clock, identify } = await setting({ lifeMs: 1_000 })
+  clock.advance(999)
+  t.equal((await identify(apiKey)).apiKeyId, apiKeyId)
+  clock.advance(1)
+  t.equal((await noOf(identify(apiKey))).kind, 'invalid_api_key')
+})
+
+t.test('a refused key does not count as used', async (t) => {
+  const { apiKey, clock, identify, lastUsedAt } = await setting({ lifeMs: 1_000 })
+  clock.advance(1_000)
+  await noOf(identify(apiKey))
+  t.equal(await lastUsedAt(), null)
+})
+
+t.test('when a key was last used is known to five minutes', async (t) => {
+  const { apiKey, clock, identify, lastUsedAt } = await setting()
+  await identify(apiKey)
+  t.equal(await lastUsedAt(), '2026-01-01T00:00:00.000Z')
+  clock.advance(FIVE_MINUTES_MS - 1)
+  await identify(apiKey)
+  t.equal(await lastUsedAt(), '2026-01-01T00:00:00.000Z')
+  clock.advance(1)
+  await identify(apiKey)
+  t.equal(await lastUsedAt(), '2026-01-01T00:05:00.000Z')
+})
+
+t.test('another process that marked the key within five minutes is enough', async (t) => {
+  const { apiKey, clock, identify: ours, lastUsedAt, store } = await setting()
+  await ours(apiKey)
+  clock.advance(FIVE_MINUTES_MS - 1)
+  const theirs = identify({ apiKeys: store.apiKeys, clock })
+  await theirs(apiKey)
+  t.equal(await lastUsedAt(), '2026-01-01T00:00:00.000Z')
+})
+
+t.test('a key is good even where its use cannot be marked', async (t) => {
+  const { apiKey, apiKeyId, clock, store } = await setting()
+  const markUsed = () => Promise.reject(new Error('the disk is full'))
+  const caller = await identify({ apiKeys: { ...store.apiKeys, markUsed }, clock })(apiKey)
+  t.equal(caller.apiKeyId, apiKeyId)
+})
+
+t.test('a missing scope is refused by name', async (t) => {
+  const caller: Caller = { tenantId: '', apiKeyId: '', scopes: ['pages:read'] }
+  requireScope(caller, 'pages:read')
+  t.match(await noOf((async () => requireScope(caller, 'pages:write'))()), {
+    kind: 'insufficient_scope',
+    facts: { requiredScope: 'pages:write' },
+  })
+})

@@ -1,0 +1,122 @@
+import t from 'tap'
+import type { StoredApiKey } from '../../../src/core/ports/api-keys.ts'
+import { rememberApiKeys } from '../../../src/core/tenants/remember-api-keys.ts'
+import { stoppedClock } from '../../support/setting.ts'
+
+/** A store in which every key exists but those named `missing`, and which can fail. */
+const setting = ({ keysMax = 10 } = {}) => {
+  const asked: string[] = []
+  const state = { fails: false }
+  const stopwatch = stoppedClock(0)
+  const findByHashes = async (keyHashes: readonly string[]) => {
+    const start = String(asked.push(keyHashes.join()))
+    if (state.fails) throw new Error('the database is away')
+    await new Promise(setImmediate)
+    const existing = keyHashes.filter((keyHash) => !keyHash.startsWith('missing'))
+    return existing.map((keyHash) => ({ keyHash, start }) as StoredApiKey).reverse()
+  }
+  return { asked, state, stopwatch, ...rememberApiKeys(findByHashes, stopwatch, { keysMax, msMax: 1_000 }) }
+}
+
+t.test('a key is looked up once, also by those who ask at the same moment', async (t) => {
+  const { asked, find } = setting()
+  const answers = await Promise.all([find('a'), find('a')])
+  answers.push(await find('a'))
+  t.strictSame(
+    answers.map((key) => key?.start),
+    ['1', '1', '1'],
+  )
+  t.strictSame(asked, ['a'])
+})
+
+t.test('each key is remembered as itself', async (t) => {
+  const { find } = setting()
+  await find('a')
+  t.equal((await find('b'))?.keyHash, 'b')
+  t.equal((await find('a'))?.keyHash, 'a')
+})
+
+t.test('a signal makes it forget', async (t) => {
+  const { find, forget } = setting()
+  await find('a')
+  forget()
+  t.equal((await find('a'))?.start, '2')
+})
+
+t.test('a look-up that began before the signal is not remembered after it', async (t) => {
+  const { find, forget } = setting()
+  const before = find('a')
+  forget()
+  await before
+  t.equal((await find('a'))?.start, '2')
+})
+
+t.test('should the signal be lost, it forgets after a time', async (t) => {
+  const { find, stopwatch } = setting()
+  await find('a')
+  stopwatch.advance(999)
+  t.equal((await find('a'))?.start, '1')
+  stopwatch.advance(1)
+  t.equal((await find('a'))?.start, '2')
+})
+
+t.test('a key that does not exist is not remembered', async (t) => {
+  const { asked, find } = setting()
+  await find('missing')
+  t.equal(await find('missing'), null)
+  t.equal(asked.length, 2)
+})
+
+t.test('a look-up that failed is tried again', async (t) => {
+  const { find, state } = setting()
+  state.fails = true
+  await t.rejects(find('a'), /the database is away/)
+  state.fails = false
+  t.equal((await find('a'))?.keyHash, 'a')
+})
+
+t.test('it keeps a bounded number of keys', async (t) => {
+  const { asked, find } = setting({ keysMax: 2 })
+  for (const keyHash of ['a', 'b', 'c', 'a']) await find(keyHash)
+  t.strictSame(asked, ['a', 'b', 'c', 'a'])
+})
+
+t.test('that a key was right is known also when it must be looked up again', async (t) => {
+  const { find, forget, state, isKnown } = setting()
+  t.equal(isKnown('a'), false)
+  await find('a')
+  await find('missing')
+  t.strictSame([isKnown('a'), isKnown('missing')], [true, false])
+  forget()
+  t.equal(isKnown('a'), true)
+  state.fails = true
+  await t.rejects(find('a'), /the database is away/)
+  t.equal(isKnown('a'), true)
+})
+
+t.test('a key that is being looked up is not known yet, so each guess of it counts', async (t) => {
+  const { find, isKnown } = setting()
+  const guess = find('missing')
+  t.equal(isKnown('missing'), false)
+  await guess
+})
+
+t.test('many unknown keys are few look-ups, one at a time, and a new key among them is found', async (t) => {
+  const { asked, find } = setting()
+  const guesses = Array.from({ length: 500 }, (_, i) => `missing ${i}`)
+  const answers = Promise.all([...guesses, 'new', ...guesses].map(find))
+  t.equal((await answers).filter((key) => key?.keyHash === 'new').length, 1)
+  t.equal(asked.length, 3)
+})
+
+t.test('a key that is known waits for no guess, and guesses do not displace it', async (t) => {
+  const { asked, find, forget } = setting({ keysMax: 2 })
+  await find('a')
+  const guesses = Array.from({ length: 1_000 }, (_, i) => find(`missing ${i}`))
+  await find('a')
+  t.equal(asked.length, 1)
+  forget()
+  t.equal((await find('a'))?.keyHash, 'a')
+  t.strictSame(asked.indexOf('a', 1), 2, 'looked up beside the first of the guesses')
+  await Promise.all(guesses)
+})
