@@ -26,10 +26,12 @@ export const logBatch: Run<unknown, Batch> = async (
     return { text, isTooLarge, value: isChecked ? undefined : parseJson(text, `Item ${i}`) }
   }
   // Before anything is stored, the rest of the body is checked to be JSON.
-  const items = await eachInTurn(
-    texts.map((text) => ({ tenantId, text })),
-    ({ text }, i) => check(text, i),
-  )
+  const checkInTurn = () =>
+    eachInTurn(
+      texts.map((text) => ({ tenantId, text })),
+      ({ text }, i) => check(text, i),
+    )
+  const items = isLong ? await checkInTurn() : texts.map(check)
   const prepare = ({ text, isTooLarge, value }: (typeof items)[number]) => {
     if (isTooLarge) throw tooLarge(steps.itemBytesMax)
     return { ...parseActivity(text, value), tenantId, apiKeyId }

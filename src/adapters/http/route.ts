@@ -73,17 +73,17 @@ export type Route = Operation &
 export const routeOf = (operationId: OperationId, row: Row): Route => {
   const operation: Operation = operations[operationId]
   const { query, answer, takes = {} } = operation
+  const [takesKey, takesRevision] = ['idempotencyKey' in takes, 'ifRevision' in takes]
   const ofIds = Object.entries(PROBLEMS_OF_IDS).flatMap(([id, found]) => (row.path.includes(id) ? found : []))
   const problems: ProblemCode[] = [
     ...(query && 'cursor' in query.entries ? (['invalid_cursor'] as const) : []),
     ...ofIds,
     ...(row.problems ?? []),
-    ...('idempotencyKey' in takes ? (['idempotency_key_reused'] as const) : []),
-    ...('ifRevision' in takes ? (['precondition_failed'] as const) : []),
+    ...(takesKey ? (['idempotency_key_reused'] as const) : []),
+    ...(takesRevision ? (['precondition_failed'] as const) : []),
   ]
   const write = JSON.stringify(answer ?? {}).includes('"rawJson"') ? writeJson : JSON.stringify
-  const takesKey = 'idempotencyKey' in takes
-  const run = runOf(operationId, row.method, takes)
+  const run = runOf(operationId, row.method, takesKey, takesRevision)
   return { status: answer ? 200 : 204, write, run, ...operation, ...row, problems, operationId, takesKey }
 }
 const PROBLEMS_OF_IDS: Readonly<Record<string, readonly ProblemCode[]>> = {
@@ -107,22 +107,22 @@ type Result = Omit<Answer, 'body'> & {
  * version or receipt that this names beside its revision or whether it is replayed.
  */
 const runOf =
-  (operationId: OperationId, method: Method, takes: object): Run =>
+  (operationId: OperationId, method: Method, takesKey: boolean, takesRevision: boolean): Run =>
   async (useCases, { tenantId, apiKeyId, params, query, body, idempotencyKey, ifRevision }) => {
-    const input: Record<string, unknown> = { ...Object(query), ...Object(body), tenantId }
-    if (method !== 'GET') input['apiKeyId'] = apiKeyId
+    const input: Record<string, unknown> =
+      method === 'GET' ? { ...(query as object), tenantId } : { ...(body as object), tenantId, apiKeyId }
     for (const name in params) input[camelCase(name)] = params[name]
-    if ('idempotencyKey' in takes) input['idempotencyKey'] = oneKey(input['idempotencyKey'], idempotencyKey)
-    if ('ifRevision' in takes) input['ifRevision'] = ifRevision
+    if (takesKey && idempotencyKey !== undefined)
+      input['idempotencyKey'] = oneKey(input['idempotencyKey'], idempotencyKey)
+    if (takesRevision) input['ifRevision'] = ifRevision
     const result = await (useCases[operationId] as (input: object) => Promise<Result | undefined>)(input)
     const { page, pageGroup, version, receipt, revision, replayed } = result ?? {}
     return { body: page ?? pageGroup ?? version ?? receipt ?? result, revision, replayed }
   }
 
 /** The key may be in the body, the header, or both if they are equal. */
-const oneKey = (inBody: unknown, inHeader: string | undefined): unknown => {
-  const key = inBody ?? inHeader
-  if (inHeader === undefined || key === inHeader) return key
+const oneKey = (inBody: unknown, inHeader: string): string => {
+  if (inBody === undefined || inBody === inHeader) return inHeader
   const each = 'must be the same in the body and in the Idempotency-Key header'
   const errors: Fault[] = [
     { detail: each, pointer: '/idempotencyKey' },
