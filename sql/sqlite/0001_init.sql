@@ -55,14 +55,13 @@ create table prospects (
 create unique index prospects_email on prospects (tenant_id, email_hash) where email_hash is not null;
 create index prospects_blocked on prospects (tenant_id, blocked_until) where blocked_until is not null;
 
--- payload is the text as sent.
+-- The payload is the text as sent, and last, so that the other columns are read without it.
 create table prospect_logs (
   tenant_id text not null,
   prospect_log_id text not null,
   prospect_id text not null,
   source text not null,
   type text not null,
-  payload text not null,
   email text,
   name text,
   idempotency_key text,
@@ -71,6 +70,7 @@ create table prospect_logs (
   occurred_at text not null,
   timeline_key integer not null,
   created_at text not null,
+  payload text not null,
   primary key (tenant_id, prospect_log_id)
 ) strict;
 create unique index prospect_logs_idempotency_key on prospect_logs (tenant_id, source, idempotency_key)

@@ -24,11 +24,14 @@ const LIST = `${SHOWN} ${OF_TENANT} and ${PASSES} order by prospect_log_id desc`
 
 const OF_KEYS = 'where timeline_key <= :lastKey and timeline_key >= :from'
 const STOP_KEY = `select timeline_key as resume from prospect_logs ${OF_KEYS} order by timeline_key desc ${LAST}`
-// The plus keeps SQLite from using an index of the tenant.
+// Sorted without the payloads. The plus keeps SQLite from using an index of the tenant.
 const TIMELINE = `
-  ${SHOWN} ${OF_KEYS} and +tenant_id = :tenantId and prospect_id = :prospectId and occurred_at >= :since
-    and (occurred_at, prospect_log_id) < (:occurredAt, :prospectLogId) and ${PASSES}
-  order by timeline_key desc, occurred_at desc, prospect_log_id desc`
+  select ${Object.keys(SHOWN_LOG)} from (
+    select rowid as place from prospect_logs
+    ${OF_KEYS} and +tenant_id = :tenantId and prospect_id = :prospectId and occurred_at >= :since
+      and (occurred_at, prospect_log_id) < (:occurredAt, :prospectLogId) and ${PASSES}
+    order by timeline_key desc, occurred_at desc, prospect_log_id desc limit :limit + 1
+  ) cross join prospect_logs l on l.rowid = place`
 
 type Walk<Position> = Values & Pick<TimelineWant, 'source' | 'type' | 'limit'> & { readonly from: Position }
 

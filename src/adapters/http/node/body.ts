@@ -64,13 +64,20 @@ export const bodyOf = (
   }
 }
 
+/** Long bodies of which a turn of the event loop reads a piece of 64 KiB. */
+const READS_AT_ONCE_MAX = 8
+const reading: IncomingMessage[] = []
 /**
- * Goes on with a body in the next turn of the event loop. A turn would read up to 2 MiB of each connection, and keep the
- * others waiting that long.
+ * Continues with a long body when its turn comes. Otherwise one turn of the event loop would read up to 2 MiB from each
+ * connection, while new connections and everybody else wait.
  */
 const readInTurns = (req: IncomingMessage): void => {
   req.pause()
-  setImmediate(() => req.resume())
+  if (reading.push(req) === 1) setImmediate(readNext)
+}
+const readNext = (): void => {
+  for (const req of reading.splice(0, READS_AT_ONCE_MAX)) req.resume()
+  if (reading.length > 0) setImmediate(readNext)
 }
 
 /**
