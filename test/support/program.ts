@@ -94,7 +94,10 @@ export const startProgram = async (
       // Logs may be turned off; then the greeting of a first run tells the address.
       const port =
         /"port":(\d+).*"msg":"listening"/.exec(said.stderr) ?? /^URL=http:\S+:(\d+)$/m.exec(said.stdout)
-      if (port !== null) resolve(`http://127.0.0.1:${port[1]}`)
+      if (port === null) return
+      // Looking on would join all that was said with each line, which takes the time of the test.
+      for (const stream of [child.stdout, child.stderr]) stream.off('data', look)
+      resolve(`http://127.0.0.1:${port[1]}`)
     }
     child.stdout.on('data', look)
     child.stderr.on('data', look)
