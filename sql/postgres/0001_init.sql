@@ -109,8 +109,6 @@ create index page_groups_by_status on page_groups
   (tenant_id, ((status || '/' || page_group_id) collate "C") desc);
 create unique index page_groups_idempotency_key on page_groups (tenant_id, idempotency_key)
   where idempotency_key is not null;
--- For commands, which get no tenant. A hash index, so that no list is read along it.
-create index page_groups_by_id on page_groups using hash (page_group_id);
 
 -- The number of pages of a group, apart from the wide row of the group. Thousands of creations per second update this short
 -- row in place: no index changes, and most of each block stays free for new versions of the row.

@@ -103,8 +103,6 @@ create index page_groups_not_deleted on page_groups (tenant_id, page_group_id de
 create index page_groups_by_status on page_groups (tenant_id, status, page_group_id desc);
 create unique index page_groups_idempotency_key on page_groups (tenant_id, idempotency_key)
   where idempotency_key is not null;
--- For commands, which get no tenant.
-create index page_groups_by_id on page_groups (page_group_id);
 
 -- The number of pages of a group, in a short row because it is written often.
 create table page_counts (

@@ -21,7 +21,7 @@ export type Input = {
   readonly values: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
   /** Those of the values that are one text. */
   readonly texts: Texts
-  readonly operand: string
+  readonly operands: readonly string[]
 }
 
 /** One command. Its usage, help, parsing and output follow from this declaration. */
@@ -32,8 +32,8 @@ export type Command = {
   readonly help: string
   /** More lines for `COMMAND --help`. */
   readonly details?: readonly string[]
-  /** The name of the argument that must follow the words. */
-  readonly operand?: string
+  /** The names of the arguments that follow the words; those in brackets may be left out. */
+  readonly operands?: readonly string[]
   readonly options?: Readonly<Record<string, Option>>
   /** By what they do: shell lines that work as pasted once `TENANT`, `KEY_ID`, `GROUP` and `ENDPOINT` are set to ids. */
   readonly examples: Readonly<Record<string, string>>

@@ -3,13 +3,13 @@ import { COMMON_OPTIONS, type Command, type Option } from './command.ts'
 import { inPairs, paint, withCommand } from './output.ts'
 
 /** `keys create --tenant T [--name N] …` */
-const usageOf = ({ words, operand, options = {} }: Command): string => {
+const usageOf = ({ words, operands = [], options = {} }: Command): string => {
   const flags = Object.entries(options).flatMap(([name, option]) => {
     if (option.short) return [] // `--version` takes the place of a command
     const flag = flagOf(name, option)
     return `${option.required ? flag : `[${flag}]`}${option.multiple ? '…' : ''}`
   })
-  return [words, ...(operand ? [operand] : []), ...flags].join(' ')
+  return [words, ...operands, ...flags].join(' ')
 }
 
 const flagOf = (name: string, { value }: Option): string => `--${name}${value ? ` ${value}` : ''}`

@@ -6,7 +6,7 @@ import { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
 import { type Command, type Input, TENANT, type Texts, valued, wrongUse } from './command.ts'
 
 const NOTE = 'The key is shown only once: store it as a secret.'
-const KEY_ID = { operand: 'ID', details: ['ID is the apiKeyId that keys list shows, not the key itself.'] }
+const KEY_ID = { operands: ['ID'], details: ['ID is the apiKeyId that keys list shows, not the key itself.'] }
 
 export const keyCommands: readonly Command[] = [
   {
@@ -54,7 +54,7 @@ export const keyCommands: readonly Command[] = [
     help: 'revokes a key in every process, within a second',
     ...KEY_ID,
     examples: { 'revoke a key': 'prospect-pages keys revoke "$KEY_ID"' },
-    run: async ({ operand: apiKeyId }, open) => revokeApiKey(await open())(apiKeyId),
+    run: async ({ operands: [apiKeyId = ''] }, open) => revokeApiKey(await open())(apiKeyId),
   },
   {
     words: 'keys rotate',
@@ -68,7 +68,7 @@ export const keyCommands: readonly Command[] = [
       'a new key; the old one expires now': 'prospect-pages keys rotate "$KEY_ID" --overlap 0m',
     },
     format: { note: NOTE },
-    run: async ({ texts, operand: apiKeyId }, open) => {
+    run: async ({ texts, operands: [apiKeyId = ''] }, open) => {
       const overlapMs = durationOf(texts, 'overlap') ?? 0
       return rotateApiKey(await open())(apiKeyId, overlapMs)
     },

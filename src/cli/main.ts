@@ -7,25 +7,23 @@ import { readConfig } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
 import type { Store } from '../core/ports/store.ts'
 import { openReadOnly } from '../operations/read-only.ts'
+import { apiCommand } from './api.ts'
 import { type Command, type Input, type Open, type Texts, WrongUse, wrongUse } from './command.ts'
 import { commandHelp, listOf, programHelp } from './help.ts'
 import { keyCommands } from './keys.ts'
 import { operationCommands } from './operations.ts'
 import { printAnswers, withCommand } from './output.ts'
-import { pageGroupCommands } from './page-groups.ts'
 import { commandIn, groupIn, parse, unknownCommand } from './parse.ts'
 import { prospectLogCommands } from './prospect-logs.ts'
 import { databaseNames, refusalText } from './refusals.ts'
 import { tenantCommands } from './tenants.ts'
-import { webhookCommands } from './webhooks.ts'
 
 export const COMMANDS = [
   operationCommands,
   tenantCommands,
   keyCommands,
-  pageGroupCommands,
+  apiCommand,
   prospectLogCommands,
-  webhookCommands,
 ].flat()
 
 /** Answers go to stdout, refusals to stderr. Exit codes: 0, 1 refused, 2 incorrect use. */

@@ -59,9 +59,9 @@ export const operationCommands: readonly Command[] = [
     words: 'backup',
     help: 'copies the embedded database to a new file, even while a server is running',
     details: ['FILE must not exist. To restore, stop the server and replace the database with the copy.'],
-    operand: 'FILE',
+    operands: ['FILE'],
     examples: { 'a copy named after the minute': 'prospect-pages backup "copy-$(date +%F-%H%M).db"' },
-    run: async ({ operand: file }) => backUp(readConfig(process.env).database, file),
+    run: async ({ operands: [file = ''] }) => backUp(readConfig(process.env).database, file),
   },
   {
     words: 'move',

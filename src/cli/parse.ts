@@ -22,7 +22,7 @@ export const unknownCommand = (args: readonly string[], commands: readonly Comma
 const NAME_LENGTH_MAX = 255
 
 /** The options and arguments that follow the words of a command. Refuses incorrect use. */
-export const parse = ({ words, options, operand }: Command, args: readonly string[]): Input => {
+export const parse = ({ words, options, operands = [] }: Command, args: readonly string[]): Input => {
   const known = { ...options, ...COMMON_OPTIONS }
   const { values, positionals, tokens } = parsed({
     args: args.slice(words.split(' ').length),
@@ -33,10 +33,12 @@ export const parse = ({ words, options, operand }: Command, args: readonly strin
   const names = tokens.flatMap((token) => (token.kind === 'option' ? token.name : []))
   const repeated = names.find((name, i) => names.indexOf(name) < i && !known[name]?.multiple)
   if (repeated !== undefined) wrongUse(`--${repeated} can be given only once`)
-  const [given = '', ...unexpected] = operand === undefined ? ['', ...positionals] : positionals
+  const unexpected = positionals.slice(operands.length)
   if (unexpected.length > 0) wrongUse(`unexpected argument: ${unexpected.join(' ')}`)
-  if (operand !== undefined && given.trim() === '') wrongUse(`${operand} is required`)
-  if (/^keys/.test(words) && given.startsWith('pp_')) wrongUse('ID is the apiKeyId, not the key itself')
+  const missing = operands.find((name, i) => !name.startsWith('[') && !positionals[i]?.trim())
+  if (missing !== undefined) wrongUse(`${missing} is required`)
+  if (/^keys/.test(words) && positionals[0]?.startsWith('pp_'))
+    wrongUse('ID is the apiKeyId, not the key itself')
   const texts: Record<string, string> = {}
   for (const [name, { required, isName }] of Object.entries(known)) {
     const value = values[name]
@@ -46,7 +48,7 @@ export const parse = ({ words, options, operand }: Command, args: readonly strin
       wrongUse(`--${name} must be text of at most ${NAME_LENGTH_MAX} characters`)
     if (typeof value === 'string') texts[name] = isName ? text : value
   }
-  return { values, texts, operand: given }
+  return { values, texts, operands: positionals }
 }
 
 /** `parseArgs` with shorter messages. */

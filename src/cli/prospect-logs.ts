@@ -84,7 +84,7 @@ export const prospectLogCommands: readonly Command[] = [
   },
 ]
 
-export const timeOf = (texts: Texts, option: 'since' | 'until'): string | null => {
+const timeOf = (texts: Texts, option: 'since' | 'until'): string | null => {
   const given = texts[option]
   const what = 'a date-time with an offset, such as 2026-11-22T09:00:00Z'
   return given === undefined ? null : (utcOf(given) ?? wrongUse(`--${option} must be ${what}`))

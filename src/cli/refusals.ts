@@ -41,8 +41,6 @@ const REMEDIES: readonly Remedy[] = [
   [/^E[A-Z]+: (.*), \w+ '(.*)'$/, 'Check the path and its permissions.', '$2: $1.'],
   [/^Tenant not found/, 'prospect-pages tenants list shows all tenants.'],
   [/^API key not found/, 'prospect-pages keys list --tenant T shows the keys of a tenant.'],
-  [/^Page group not found/, 'prospect-pages page-groups list --tenant T shows the page groups of a tenant.'],
-  [/^Webhook endpoint not/, 'prospect-pages webhooks list --tenant T shows the endpoints of a tenant.'],
   [/^(The database is not Citus\.) (.*)$/, '$2', '$1'],
   [/^The settings/, 'prospect-pages --help lists every setting.'],
   [/^The database/, 'Check that the database is running, then retry.'],

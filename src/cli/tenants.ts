@@ -28,7 +28,7 @@ export const tenantCommands: readonly Command[] = [
   {
     words: 'tenants update',
     help: 'renames a tenant, while its brands keep their names, or sets how long its activities are kept',
-    operand: 'ID',
+    operands: ['ID'],
     options: {
       name: valued('N', 'new name of the tenant', { isName: true }),
       'retention-days': valued(
@@ -40,7 +40,7 @@ export const tenantCommands: readonly Command[] = [
       'another name': 'prospect-pages tenants update "$TENANT" --name "Acme Ltd"',
       'activities kept for a year': 'prospect-pages tenants update "$TENANT" --retention-days 365',
     },
-    run: async ({ texts: { name, 'retention-days': days }, operand: tenantId }, open) => {
+    run: async ({ texts: { name, 'retention-days': days }, operands: [tenantId = ''] }, open) => {
       if (name === undefined && days === undefined) wrongUse('--name or --retention-days is required')
       if (name === '') wrongUse('--name must not be empty')
       if (days !== undefined && days !== 'default' && !(/^\d{1,5}$/.test(days) && Number(days) <= DAYS_MAX))

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts'
 import { rememberProspects } from '../core/activities/remember-prospects.ts'
 import type { Signal } from '../core/ports/store.ts'
 import { checkedApiKeyHash } from '../core/tenants/api-key-text.ts'
-import { identify } from '../core/tenants/identify.ts'
+import { type Caller, identify } from '../core/tenants/identify.ts'
 import { rememberApiKeys } from '../core/tenants/remember-api-keys.ts'
 import { composeUseCases } from '../core/use-cases.ts'
 import { warnUnattended } from '../service/unattended.ts'
@@ -32,10 +32,12 @@ type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof creat
   /** How long a key needs no look-up unless keys change. */
   readonly keysRememberedMsMax: number
   readonly background?: 'elsewhere' | undefined
+  /** Who calls, if no key says so. */
+  readonly caller?: Caller
 }
 
 /** The API over a store. `onSignal`: call it with the signals of the store. */
-export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => {
+export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: Deps) => {
   const { failedAuthPerMinute: perMinute } = settings
   const stopwatch = () => performance.now()
   const { apiKeys } = deps.store
@@ -49,7 +51,9 @@ export const composeApi = ({ settings, keysRememberedMsMax, ...deps }: Deps) => 
   const api = createApi({
     ...deps,
     useCases,
-    identify: limitFailedAuth({ identify: byKey, isKnown, perMinute, stopwatch }),
+    identify: caller
+      ? async () => caller
+      : limitFailedAuth({ identify: byKey, isKnown, perMinute, stopwatch }),
     rateLimit: createRateLimit(settings.rateLimitPerMinute, stopwatch),
     admission: createAdmission({
       atOnceMax: settings.requestsAtOnceMax,

@@ -13,6 +13,8 @@ import type { Config } from '../config/config.ts'
 import { unavailable } from '../core/engine/failures.ts'
 import { gather } from '../core/engine/gather.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
+import type { Clock } from '../core/ports/world.ts'
+import type { WebhookTools } from '../core/webhooks/webhook-endpoints.ts'
 import { webhookTools } from '../service/webhook-tools.ts'
 import { composeApi } from './api.ts'
 import { createEraser } from './eraser.ts'
@@ -62,6 +64,11 @@ export const createRuntime = async (config: Config, log: Log, telemetry: Telemet
   return { ...telemetry, store: measured, clock: Date.now, newId: createNewId(), log }
 }
 
+export const webhooksOf = (config: Config, clock: Clock): WebhookTools => {
+  const { secretsKey, webhooksAllowedHosts: allowedHosts, webhooksAllowedNetworks: allowedNetworks } = config
+  return webhookTools({ secretsKey, allowedHosts, allowedNetworks }, clock, ALLOW_LISTS)
+}
+
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
 export const compose = (config: Config, runtime: Runtime) => {
   const { store, clock, newId } = runtime
@@ -79,8 +86,7 @@ export const compose = (config: Config, runtime: Runtime) => {
   /** Checks that arrive together ask the database once. */
   const ready = gather(askStore, { listLengthMax: 1, listsInFlightMax: 1, dedupeKey: () => 'ready' })
 
-  const { secretsKey, webhooksAllowedHosts: allowedHosts, webhooksAllowedNetworks: allowedNetworks } = config
-  const webhooks = webhookTools({ secretsKey, allowedHosts, allowedNetworks }, clock, ALLOW_LISTS)
+  const webhooks = webhooksOf(config, clock)
   const { api, useCases, onSignal } = composeApi({
     ...requests,
     store: { ...store, apiKeys: { ...store.apiKeys, findByHashes } },

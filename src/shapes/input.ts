@@ -1,6 +1,6 @@
 /** What programs pass to the operations that they call directly: what HTTP takes, with the ids of its path and key. */
 import * as v from 'valibot'
-import { idempotencyKey, NewProspectLog } from './prospect-log.ts'
+import { idempotencyKey } from './prospect-log.ts'
 import { boundedText, text, whole } from './text.ts'
 
 type OfTenant = { readonly tenantId: string }
@@ -27,4 +27,3 @@ export const ApiKeyInput = inTenant({
   name: v.optional(v.nullable(name), null),
   lifeMs: v.optional(v.nullable(lifeMs), null),
 })
-export const ActivityInput = inTenant(NewProspectLog.entries)

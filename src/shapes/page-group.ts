@@ -3,9 +3,8 @@ import { anyArray, rawArray } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, described, id, optional, text, timestamp, whole } from './text.ts'
 
-export const PAGE_GROUP_STATUSES = ['active', 'archived', 'deleted'] as const
-const status = () => v.picklist(PAGE_GROUP_STATUSES)
-export type PageGroupStatus = (typeof PAGE_GROUP_STATUSES)[number]
+const status = () => v.picklist(['active', 'archived', 'deleted'])
+export type PageGroupStatus = v.InferOutput<ReturnType<typeof status>>
 
 /** A page group as callers see it. Every field is always present; `headerActionId` comes last. */
 export const PageGroup = v.object({
@@ -69,10 +68,6 @@ export const PageGroupChanges = v.object({
     'An archived group accepts no new pages or versions, and no version can be published by hand.',
   ),
 })
-
-const unknownField = v.custom<never>(() => false, 'is not a field of a page group')
-/** The fields of a page group in a file, where a misspelt one must not be lost. */
-export const PageGroupFile = v.objectWithRest(PageGroupInput.entries, unknownField)
 
 /** Query of `GET /v0/page_groups`. */
 export const PageGroupQuery = v.object({

@@ -29,7 +29,7 @@ export const scene = async () => {
     newGroup: async (fields: Partial<NewPageGroup> = {}) =>
       (await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers', ...fields })).pageGroup,
     updateGroup: async (pageGroupId: string, fields: PageGroupFields) =>
-      (await updatePageGroup({ ...deps, seesDeleted: true })({ tenantId, pageGroupId, ...fields })).pageGroup,
+      (await updatePageGroup(deps)({ tenantId, pageGroupId, ...fields })).pageGroup,
     createPages: createPagesWithVersion(deps),
     createPage: one(createPagesWithVersion(deps)),
     readPage: async (want: PageWant) => (await one(getPages(deps))(want)).page,

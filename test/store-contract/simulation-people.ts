@@ -144,7 +144,6 @@ export const operate: MakeStep = (chance, seen) => {
   const tenantId = chance.onceIn(5) ? idOf('tenant', 999) : chance.oneOf(seen.tenants)
   const name = maybe(chance, () => chance.oneOf(AWKWARD_TEXTS))
   const retentionDays = maybe(chance, () => chance.oneOf([null, 0, 1, 2]))
-  const { pageGroupId } = chance.oneOf(seen.groups)
   const afterId = seen.logs.at(-1 - chance.below(100))?.prospectLogId ?? ''
   const afterTenantId = chance.oneOf(['', ...seen.tenants])
   return {
@@ -156,8 +155,6 @@ export const operate: MakeStep = (chance, seen) => {
       }),
       await store.tenants.list(afterTenantId, 2),
       await store.tenants.brands(tenantId),
-      await store.pageGroups.tenantOf(pageGroupId),
-      await store.pageGroups.tenantOf(idOf('pagegroup', 999)),
       await store.prospectLogs.listOldest({ tenantId, afterId, beforeId: '~', limit: 10 }),
       await store.versions.backlog(1e6),
       await store.erasures.backlog(1e6),

@@ -87,7 +87,7 @@ export const worldOf = (core: Core, opened: Store) => {
       listErasures: core.gather(core.listErasures(world), READS),
       createPageGroup: core.createPageGroup(world),
       getPageGroup: core.getPageGroup(world),
-      updatePageGroup: core.updatePageGroup({ ...world, seesDeleted: true }),
+      updatePageGroup: core.updatePageGroup(world),
       updatePage: core.updatePage(world),
       deletePage: core.deletePage(world),
       createVersion: core.createVersion(world),

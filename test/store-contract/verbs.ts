@@ -144,11 +144,6 @@ export const VERBS = {
       ],
       toStrangers: [null, null],
     },
-    tenantOf: {
-      serves: 'commands',
-      ask: ({ pageGroups }, _as, { group }) => pageGroups.tenantOf(group.pageGroupId),
-      noTenant: 'an operator may reach every group by its id',
-    },
     add: {
       serves: 'callers',
       ask: ({ pageGroups }, as, { group: { idempotencyKey } }) =>

@@ -25,7 +25,7 @@ const settingOf = async (subject: Subject) => {
     newGroup: async (i: number) =>
       (await core.createPageGroup(turnOf(i))({ ...tenant, name: 'offers', title: 'Offers' })).pageGroup,
     become: (i: number, pageGroupId: string, status: StoredPageGroup['status']) =>
-      core.updatePageGroup({ ...turnOf(i), seesDeleted: true })({ ...tenant, pageGroupId, status }),
+      core.updatePageGroup(turnOf(i))({ ...tenant, pageGroupId, status }),
     walkPages: (i: number, limit: number) =>
       walk(
         (cursor) => turnOf(i).listPages({ ...group, cursor, limit }),

@@ -16,7 +16,7 @@ type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'apiKeyId' | 'pa
   /** Undefined when no body was sent. */
   readonly bytes: Uint8Array | undefined
 }
-export type QueryShape = v.ObjectSchema<v.ObjectEntries, undefined>
+type QueryShape = v.ObjectSchema<v.ObjectEntries, undefined>
 
 /**
  * Query, headers and body against the shapes of the route. Refuses `invalid_json`, or `invalid_request` with all the

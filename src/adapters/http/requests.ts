@@ -36,7 +36,7 @@ export type Answered = {
   readonly traceId?: string
   /** Who called, once the key was identified, even if the request was refused after that. */
   readonly tenantId?: string
-  readonly apiKeyId?: string
+  readonly apiKeyId?: string | null
 }
 export type Headers = Record<string, string>
 /** A response without its socket. */

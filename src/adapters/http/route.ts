@@ -9,7 +9,7 @@ import type { ApiResponse } from './requests.ts'
 /** A request with a valid key, scope, query, header and body. */
 export type CheckedRequest<Query, Body> = {
   readonly tenantId: string
-  readonly apiKeyId: string
+  readonly apiKeyId: string | null
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   readonly body: Body

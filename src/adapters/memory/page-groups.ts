@@ -23,7 +23,6 @@ export const memoryPageGroups = (groups: ReturnType<typeof groupTable>, outbox: 
     const group = 'pageGroupId' in want ? groups.byId.at(want) : groups.byKey.at(want)
     return group === undefined ? null : foundGroup(group)
   },
-  tenantOf: async (id) => groups.byId.all().find(({ pageGroupId }) => pageGroupId === id)?.tenantId ?? null,
   add: async (group, events) => {
     if (groups.byKey.at(group)) return 'overtaken'
     outbox.save([group], events)

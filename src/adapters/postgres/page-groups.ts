@@ -3,7 +3,7 @@ import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts
 import { COLUMNS, PAGE_GROUP_CHANGES } from '../stores/rows.ts'
 import { slicesByTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
-import { ALL_TENANTS, nothing, type Query, sql } from './sql.ts'
+import { nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 import { slice } from './walk.ts'
 
@@ -47,12 +47,6 @@ export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => 
           where c.tenant_id = ${tenantId} and c.page_group_id = l.page_group_id limit 1
         ) c`
     return row ? { ...pageGroupOf(row), revision: row.revision, requestHash: row.requestHash } : null
-  },
-
-  tenantOf: async (pageGroupId) => {
-    const [row] = await query(ALL_TENANTS)<{ tenantId: string }>`
-      select l.tenant_id from page_groups l where l.page_group_id = ${pageGroupId}`
-    return row?.tenantId ?? null
   },
 
   add: (group, events) => {

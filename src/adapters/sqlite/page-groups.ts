@@ -16,7 +16,6 @@ const LIST_BY_STATUS = `${GROUP} where g.status = :status ${OLDER}`
 const FIND = `${GROUP} where g.tenant_id = :tenantId`
 const BY_ID = `${FIND} and g.page_group_id = :pageGroupId`
 const BY_KEY = `${FIND} and g.idempotency_key = :idempotencyKey`
-const TENANT = 'select tenant_id from page_groups where page_group_id = :pageGroupId'
 const ADD = insertInto('page_groups', COLUMNS.page_groups)
 const ADD_COUNT = insertInto('page_counts', COLUMNS.page_counts)
 const CHANGING = Object.keys(PAGE_GROUP_CHANGES)
@@ -40,9 +39,6 @@ export const sqlitePageGroups = (database: Database, outbox: Outbox): PageGroups
     const row = database.get<PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>>(by, want)
     return row && { ...pageGroupOf(row), revision: row.revision, requestHash: row.requestHash }
   },
-
-  tenantOf: async (pageGroupId) =>
-    database.get<{ tenantId: string }>(TENANT, { pageGroupId })?.tenantId ?? null,
 
   add: (group, events) =>
     database.record(() => {

@@ -6,8 +6,8 @@ import type { Needs } from '../ports/store.ts'
 
 /** A page group, and its revision, which every visible change raises. */
 export type ReadPageGroup = { readonly pageGroup: PageGroup; readonly revision: number }
-/** The command line also sees deleted page groups, to restore them. */
-export type PageGroupDeps = Pick<Needs<'pageGroups'>, 'store'> & { readonly seesDeleted?: boolean }
+/** `seesDeleted`: the last event of a page group is that it was deleted. */
+type PageGroupDeps = Pick<Needs<'pageGroups'>, 'store'> & { readonly seesDeleted?: boolean }
 
 /** Reads one page group. Refuses `page_group_not_found`. */
 export const getPageGroup =
@@ -57,11 +57,3 @@ export const pageGroupOf = (group: PageGroupRow): PageGroup => ({
   headerActionId: group.headerActionId,
 })
 const jsonOf = (kept: RawJson | string): RawJson => (typeof kept === 'string' ? { rawJson: kept } : kept)
-
-/** For the command line: which tenant has this page group. Refuses `page_group_not_found`. */
-export const locatePageGroup =
-  ({ store }: PageGroupDeps) =>
-  async (pageGroupId: string): Promise<PageGroupRead> => ({
-    tenantId: (await store.pageGroups.tenantOf(pageGroupId)) ?? pageGroupNotFound(),
-    pageGroupId,
-  })

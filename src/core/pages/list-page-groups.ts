@@ -1,9 +1,7 @@
-import type { PageGroup, PageGroupQuery, PageGroupSlice } from '../../shapes/page-group.ts'
-import { DomainFailure } from '../engine/failures.ts'
+import type { PageGroupQuery, PageGroupSlice } from '../../shapes/page-group.ts'
 import { attemptEach, type Outcome } from '../engine/outcome.ts'
 import { slicesOf } from '../engine/slices.ts'
 import type { Needs } from '../ports/store.ts'
-import { brandsOf } from '../tenants/create-tenant.ts'
 import { pageGroupOf } from './get-page-group.ts'
 
 /** Which slice of the page groups of a tenant to list. */
@@ -23,17 +21,4 @@ export const listPageGroups =
       itemOf: pageGroupOf,
     })
     return attemptEach(await slices(listings), (slice, i) => ({ ...slice, limit: listings[i]?.limit ?? 0 }))
-  }
-
-/** Every page group of a tenant, newest first, in constant memory. Refuses `not_found`: the tenant. */
-export const listAllPageGroups = ({ store }: Pick<Needs<'pageGroups' | 'tenants'>, 'store'>) =>
-  async function* (filter: Pick<PageGroupListing, 'tenantId' | 'status'>): AsyncGenerator<PageGroup> {
-    await brandsOf(store, filter.tenantId)
-    let cursor: string | undefined
-    do {
-      const [slice] = await listPageGroups({ store })([{ ...filter, cursor, limit: 100 }])
-      if (slice === undefined || slice instanceof DomainFailure) throw slice
-      yield* slice.items
-      cursor = slice.nextCursor
-    } while (cursor !== undefined)
   }

@@ -6,11 +6,11 @@ import type { Requester } from '../ports/events.ts'
 import type { PageGroupRead } from '../ports/page-groups.ts'
 import type { Needs } from '../ports/store.ts'
 import { brandFor, type PageGroupFields } from './create-page-group.ts'
-import { existingPageGroup, getPageGroup, type PageGroupDeps, type ReadPageGroup } from './get-page-group.ts'
+import { existingPageGroup, getPageGroup, type ReadPageGroup } from './get-page-group.ts'
 
 /** Which page group a person writes to. */
 type PageGroupWrite = PageGroupRead & IfRevision & Requester
-type Deps = Needs<'pageGroups' | 'tenants'> & Pick<PageGroupDeps, 'seesDeleted'> & Turns
+type Deps = Needs<'pageGroups' | 'tenants'> & Turns
 
 /**
  * Changes the given fields of a page group. An archived group accepts no new pages; a deleted one is gone for callers. The

@@ -11,7 +11,7 @@ export type EventIds = Readonly<
   >
 >
 /** Whose request it is, for the events that it leads to. Background workers have no API key. */
-export type Requester = { readonly apiKeyId?: string | undefined }
+export type Requester = { readonly apiKeyId?: string | null | undefined }
 /** An event to save with the change that it is about. It has ids only, nothing of a person: its data is read when shown. */
 export type NewEvent = {
   readonly tenantId: string

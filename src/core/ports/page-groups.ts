@@ -26,8 +26,6 @@ export type PageGroups = {
   list(wants: readonly PageGroupsWant[]): Promise<readonly (readonly StoredPageGroup[])[]>
   /** Even a deleted one. */
   find(want: PageGroupWant): Promise<FoundPageGroup | null>
-  /** For the command line: whose page group it is. */
-  tenantOf(pageGroupId: string): Promise<string | null>
   /** Answers `overtaken` if its idempotency key is taken. */
   add(group: NewPageGroupRow, events?: EventsOf): Promise<Recorded>
   /** Saves every field but `pagesCount`, of a group whose `updatedAt` is still that one, and its revision, if it is given. */

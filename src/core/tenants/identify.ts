@@ -5,7 +5,10 @@ import type { Clock } from '../ports/world.ts'
 import { checkedApiKeyHash } from './api-key-text.ts'
 
 /** Who calls: the tenant of an API key, and what the key may do. */
-export type Caller = Pick<StoredApiKey, 'tenantId' | 'apiKeyId' | 'scopes'>
+export type Caller = Pick<StoredApiKey, 'tenantId' | 'scopes'> & {
+  /** Null for a person at the command line. */
+  readonly apiKeyId: string | null
+}
 
 type Deps = {
   readonly apiKeys: Pick<ApiKeys, 'findByHashes' | 'markUsed'>

@@ -20,7 +20,7 @@ export const createRateLimit = (perMinute: number | null, stopwatch: () => numbe
       refuse('invalid_request', 'The batch exceeds the requests per minute of this API key.', {
         errors: tooLong,
       })
-    const { isTaken, left, waitS } = take(apiKeyId, moreItems ?? 1)
+    const { isTaken, left, waitS } = take(apiKeyId ?? '', moreItems ?? 1)
     headers['ratelimit-policy'] = policy
     headers['ratelimit'] = `"per-minute";r=${Math.floor(left)};t=${waitS}`
     if (!isTaken)
