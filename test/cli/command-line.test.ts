@@ -57,7 +57,6 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'backup ': 'FILE is required',
     'keys revoke pp_abc': 'ID is the apiKeyId, not the key itself',
     'keys rotate pp_abc': 'ID is the apiKeyId, not the key itself',
-    'page-groups update g --file /': '--file / is a folder',
     'keys create': '--tenant is required',
     'keys create --tenant': '--tenant needs a value',
     'keys create --tennant t': 'unknown option --tennant; did you mean --tenant?',
@@ -72,7 +71,6 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'keys create --tenant t --expires soon': '--expires must be a duration such as 90d, 24h or 15m',
     'keys create --tenant t --expires 0d': '--expires must be more than 0',
     'keys create --tenant t --expires -1d': '--expires needs a value',
-    'page-groups list --tenant t --status gone': '--status must be one of active, archived, deleted',
     'move --from old.db --to postgres://h': '--from must be sqlite:PATH',
     'move --from memory: --to postgres://h': '--from must be sqlite:PATH',
     'move --from sqlite://old.db --to postgres://h':
@@ -87,20 +85,12 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'prospect-logs export --tenant t --until 2026-11-22T09:00:00':
       '--until must be a date-time with an offset, such as 2026-11-22T09:00:00Z',
     'prospect-logs export --tenant t --until 2026-11-22T09:00:00+01:00': 'accepted',
-    'events list': '--tenant is required',
-    'webhooks list --tenant t --status failed': 'unknown option --status',
-    'webhooks deliveries --tenant t': 'ID is required',
-    'webhooks replay e --tenant t': '--since is required',
-    'webhooks replay e --tenant t --since yesterday':
-      '--since must be a date-time with an offset, such as 2026-11-22T09:00:00Z',
-    'webhooks replay e --tenant t --since 2026-11-22T09:00:00Z --all': 'accepted',
-    'page-groups create --tenant t --name n --title t --status gone':
-      '--status must be one of active, archived, deleted',
-    'page-groups update g --status gone': '--status must be one of active, archived, deleted',
-    'page-groups update g --brand acme': '--brand must be brand_ followed by 26 characters a-z or 0-9',
-    [`page-groups update g --title ${'x'.repeat(256)}`]: '--title must be 1 to 255 characters long',
-    'page-groups create --tenant t --name n': 'page group 1 needs a name and a title',
-    'page-groups update a': 'nothing to change: no field is given',
+    'api GET /v0/page_groups': '--tenant is required',
+    'api --tenant t': 'METHOD is required',
+    'api GET --tenant t': 'PATH is required',
+    'api GET v0/page_groups --tenant t': 'PATH must begin with /, such as /v0/page_groups',
+    'api POST /v0/page_groups {} more --tenant t': 'unexpected argument: more',
+    'api POST /v0/page_groups - --tenant t': 'accepted',
     [`tenants create --name ${'x'.repeat(256)}`]: '--name must be text of at most 255 characters',
     'tenants update t': '--name or --retention-days is required',
     'tenants update t --retention-days 1.5':
@@ -235,8 +225,6 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
     ],
     'Tenant not found.': ['Tenant not found.', /tenants list/],
     'API key not found.': ['API key not found.', /keys list/],
-    'Page group not found.': ['Page group not found.', /page-groups list/],
-    'Webhook endpoint not found.': ['Webhook endpoint not found.', /webhooks list/],
     'database or disk is full': ['database or disk is full', /^Free some space on that disk/],
     'ENOSPC: no space left on device, write': ['ENOSPC: no space left on device, write', /^Free some space/],
     'unsupported startup parameter: statement_timeout': [

@@ -95,13 +95,11 @@ t.test('the examples of the command-line page work as pasted', { skip, buffered:
 t.test('a reader that leaves early does not stop a command', { skip }, async (t) => {
   const env = { DATABASE_URL: `sqlite:${join(newFolder(t), 'test.db')}` }
   const { tenantId } = await seed(env)
-  const groups = Array.from({ length: 20 }, (_, i) => `{"name":"g${i}","title":"t"}`).join('\\n')
-  const line = `printf '${groups}' | prospect-pages page-groups create --tenant ${tenantId} --file - | true`
+  const logs = Array.from({ length: 20 }, () => '{"source":"crm","payload":{}}').join('\\n')
+  const line = `printf '${logs}' | prospect-pages prospect-logs import --tenant ${tenantId} --file - | true`
   t.match(await paste(line, env), { code: 0, stderr: '' })
-  const created = await embeddedDatabase(env.DATABASE_URL.slice('sqlite:'.length)).rows(
-    "select name from page_groups where title = 't'",
-  )
-  t.equal(created.length, 20)
+  const { rows } = embeddedDatabase(env.DATABASE_URL.slice('sqlite:'.length))
+  t.equal((await rows('select prospect_log_id from prospect_logs')).length, 20)
 })
 
 t.test('help is available in three ways, for a command and for a group', async (t) => {
