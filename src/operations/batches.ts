@@ -1,4 +1,4 @@
-/** The items in lists that end where they have so many items, or where the sizes of these reach so much. */
+/** Splits items into batches of at most `count` items, each ended once it reaches `size`. */
 export async function* batchesOf<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   sizeOf: (item: Item) => number,

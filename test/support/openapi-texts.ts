@@ -812,7 +812,7 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   listDeliveries: WRONG_LIMIT,
   retryDelivery: REPEATED,
   replayDeliveries: {
-    detail: 'is required without a cursor, and must not be given with one',
+    detail: 'send exactly one of `since` and `cursor`',
     pointer: '/since',
   },
 }

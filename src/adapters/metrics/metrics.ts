@@ -119,7 +119,7 @@ const storeMetrics = ({ gauge, histogram }: Instruments) => {
   )
   const observe = { answered: statements({ outcome: 'answered' }), failed: statements({ outcome: 'failed' }) }
   let counts = (): Counts => ({ inFlight: 0, waiting: 0 })
-  gauge('database_statements_under_way', 'PostgreSQL statements in flight.', (it) =>
+  gauge('database_statements_in_flight', 'PostgreSQL statements in flight.', (it) =>
     it.set(counts().inFlight),
   )
   gauge('database_statements_waiting', 'PostgreSQL statements that wait for a connection.', (gauge) =>

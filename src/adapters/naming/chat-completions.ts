@@ -50,7 +50,7 @@ export const chatCompletionsNamer = (settings: ChatCompletionsSettings): Namer =
     const choice = choiceOf(await readAtMost(response, ANSWER_BYTES_MAX))
     if (choice?.finish_reason === 'length') throw namingFailure('the answer was truncated: raise max_tokens')
     const content = choice?.message?.content
-    if (typeof content !== 'string') throw namingFailure('the naming server answered no message')
+    if (typeof content !== 'string') throw namingFailure('the naming server returned no message')
     return content
   }
 }
@@ -64,7 +64,7 @@ const choiceOf = (text: string) => {
   try {
     return JSON.parse(text)?.choices?.[0]
   } catch {
-    throw namingFailure('the naming server did not answer JSON')
+    throw namingFailure('the naming server did not return JSON')
   }
 }
 
@@ -73,7 +73,7 @@ const readAtMost = async (response: Response, bytesMax: number): Promise<string>
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
-    if (bytes > bytesMax) throw namingFailure(`the naming server answered more than ${bytesMax} bytes`)
+    if (bytes > bytesMax) throw namingFailure(`the naming server returned more than ${bytesMax} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

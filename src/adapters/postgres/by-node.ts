@@ -10,9 +10,9 @@ import { NO_ANSWER_IN_TIME } from './with-timeout.ts'
 const NODES_KNOWN_MS_MAX = 60_000
 
 /**
- * So that a machine of a cluster that does not answer never takes all connections: a fifth of them is left to the
- * others. Statements to all machines may wait for it, too, so one of them is sent at a time. After a statement was not
- * answered in time, only one at a time tries its machine, until one is answered; the others are refused at once.
+ * Keeps a node that does not respond from using up the pool: at most 80 % of the connections go to one node. A statement
+ * to all nodes may wait for it too, so only one of these is in flight at a time. After a timeout, one statement at a time
+ * tries the node until one succeeds; the others are refused at once.
  */
 export const askByNode = (ask: Ask, settings: PostgresSettings): Ask => {
   const newNode = (inFlightMax: number) => ({

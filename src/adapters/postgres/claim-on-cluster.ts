@@ -45,7 +45,7 @@ export const waitingOnCluster = <Want extends Look>(
       LOOK_MS_MAX,
     )
 
-  /** The first tenants that wait. Not all of those named need to be answered: nobody of a machine that is away is. */
+  /** The first tenants that wait. Tenants on nodes that cannot be reached are left out. */
   const lookApart = async (want: Want) => {
     let { afterTenantId } = want
     for (;;) {

@@ -83,7 +83,7 @@ export const createOutbox = (
       return answer
     } catch (error) {
       if (everyEvent || codeOf(error) !== '22012') throw error
-      // The belief was right: the write divided by zero for another reason.
+      // The assumption held: the statement divided by zero for another reason.
       if (String(await lookUp(rows)) === String(believed)) throw error
       if (triesMax === 1) throw unavailable('Webhook endpoints are changing too often.', error)
       return noting(rows, events, write, saved, triesMax - 1)

@@ -3,8 +3,9 @@ import type { Clock } from '../ports/world.ts'
 import { isoTime } from './times.ts'
 
 /**
- * What would wait longer than a lease or a rest, and this, got its time from a clock that was far ahead, and is claimed at
- * once. It exceeds every lease (NAMER_PATIENCE_MS and a margin), because another process's may be longer than this one's.
+ * A row that may not be claimed until later than its lease or rest plus this margin was written by a clock running far
+ * ahead: claim it now. The margin exceeds every lease (NAMER_PATIENCE_MS and some seconds), because another process may
+ * have longer ones.
  */
 const CLOCK_AHEAD_MS_MAX = 15 * 60_000
 

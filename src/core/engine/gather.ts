@@ -26,7 +26,7 @@ export type GatherObserver = {
 /** One member of a list. All of its callers wait for the same promise. */
 type Member<Input, Answer> = PromiseWithResolvers<Answer> & { readonly input: Input; callers: number }
 
-/** A list of one group that takes longer leaves its place to another one: its group may live where nothing answers. */
+/** A list of one group that is slower than this no longer counts against the limit: its database node may be down. */
 const SLOW_MS = 250
 
 /**
@@ -36,7 +36,7 @@ const SLOW_MS = 250
  * as many lists are in flight as allowed, the next one grows. When a list fails, its members are tried one by one, so
  * that nobody fails for a neighbour; but not after `unavailable`, because the write may have happened.
  *
- * What a caller wrote before it asked is in the answer that it shares: the list starts after the call.
+ * A caller reads its own writes, even in a shared answer: the list starts after the call.
  */
 export const gather = <Input, Answer>(
   run: (inputs: readonly Input[]) => Promise<readonly Outcome<Answer>[]>,

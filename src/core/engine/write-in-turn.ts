@@ -22,8 +22,8 @@ export const createTurns = () => {
 export type Turns = { readonly inTurn?: ReturnType<typeof createTurns> }
 
 /**
- * Loads a page or page group and writes, again if somebody else changed it meanwhile. Refuses `precondition_failed`, with
- * the present revision, unless the change is for this one.
+ * Loads a page or page group, then writes; starts again on a conflict. Refuses `precondition_failed`, with the current
+ * revision, if `ifRevision` does not contain it.
  */
 export const writeInTurn = <Found extends { readonly tenantId: string; readonly revision: number }, Answer>(
   { inTurn = (_, work) => work() }: Turns,

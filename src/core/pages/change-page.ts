@@ -11,7 +11,7 @@ import { loadPage, type ReadPage, readPageOf } from './get-page.ts'
 export type PageDeps = Needs<'pages'> & Turns
 /** Which page a person writes to. */
 export type PageWrite = PageWant & IfRevision & Requester
-/** What is changed of a page, and what that is called; what is left out stays. Null: nothing, as it is so already. */
+/** The fields to change, and the event to emit. Omitted fields keep their values. Null: nothing to change. */
 type Edit =
   | (Partial<Omit<PageChange, keyof PageWant | 'revision' | 'updatedAt'>> & { readonly event?: EventType })
   | null
@@ -59,6 +59,6 @@ export const requireActiveGroup = ({ groupStatus }: StoredPageWithVersions): voi
   if (groupStatus !== 'active')
     refuse(
       'page_group_not_active',
-      'The page group is archived: it accepts no new versions, and none is published by hand.',
+      'The page group is archived. Versions cannot be created or published.',
     )
 }

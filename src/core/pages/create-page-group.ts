@@ -64,7 +64,7 @@ export const createPageGroup =
       return recorded === 'overtaken' ? recorded : { pageGroup, revision: 1, replayed: false }
     })
 
-/** The members of a request in the order of their names: that in which they were sent makes no difference. */
+/** Members are sorted by name: their order in the request does not matter. */
 const hashOf = (wanted: PageGroupFields): string =>
   requestHashOf([JSON.stringify(Object.entries(wanted).sort(([a], [b]) => (a < b ? -1 : 1)))])
 

@@ -75,7 +75,7 @@ const retryAfterMsOf = (why: unknown): number => Number(Object(why).retryAfterMs
 /** What a namer answered, as a name that a page can have. Of the tags around its thoughts some models omit the first. */
 export const nameFrom = (answer: string): string => {
   const name = oneLine(answer.replace(/<think>.*?(<\/think>|$)/gs, '').replace(/^.*<\/think>/s, ''))
-  if (name === '') throw namingFailure('the namer answered no name')
+  if (name === '') throw namingFailure('the namer returned no name')
   return name
 }
 

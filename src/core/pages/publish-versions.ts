@@ -52,7 +52,7 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs 
     const waitingFor = (ms: number, counts: boolean) =>
       ({ ...version, status: 'processing', claimableAt: isoTime(clock() + ms), counts }) as const
     if (attempt > ATTEMPTS_MAX)
-      return { ...version, status: failed, reason: `None of ${ATTEMPTS_MAX} attempts came to an end.` }
+      return { ...version, status: failed, reason: `Gave up after ${ATTEMPTS_MAX} interrupted attempts.` }
     if (namer === null) return finishedAs(null)
     try {
       const context = await store.versions.context(version)

@@ -26,8 +26,8 @@ export type ErasureChanges = {
   /** To add. Its prospect becomes a tombstone, if it still has this email hash and is none yet. */
   readonly erasure: StoredErasure | null
   /**
-   * Blocks an email by a tombstone with this id, or extends its block. Nobody may have the email, except the prospect
-   * that is erased; without an erasure nothing is blocked in that case.
+   * Blocks an email by a tombstone with this id, or extends its block. Overtaken if another prospect has the email, except
+   * the one that is erased. If a block is only extended, nothing happens in that case.
    */
   readonly block: {
     readonly prospectId: string

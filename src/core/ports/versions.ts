@@ -38,7 +38,7 @@ export type ClaimWant = {
   readonly now: Timestamp
   /** When the lease of what is claimed ends. */
   readonly until: Timestamp
-  /** No right clock makes a version wait beyond this: one that would is claimable now. */
+  /** Upper bound for `claimableAt`. A later value came from a wrong clock and counts as due. */
   readonly horizon: Timestamp
   /** Claims start with the tenant whose id comes after this one. */
   readonly afterTenantId: string

@@ -33,7 +33,7 @@ export type DeliveryResult = Omit<StoredDelivery, keyof EndpointWant | 'createdA
 export type EndpointState = Pick<StoredEndpoint, 'failures' | 'failingSince'> & {
   /** When it may be claimed again; null: the lease goes on. */
   readonly claimableAt: Timestamp | null
-  /** When the deliveries were read. One that has become due since was asked for again: only a success ends it. */
+  /** When the deliveries were read. If one was retried since then, only a success may overwrite it. */
   readonly readAt: Timestamp
 }
 

@@ -95,9 +95,9 @@ const limitLong = (what: 'replays' | 'tests') => {
     }
   }
 }
-const TWO_STARTS = 'A replay starts either at a time or at a cursor.'
+const TWO_STARTS = 'A replay starts at a time or at a cursor.'
 const START = {
-  errors: [{ detail: 'is required without a cursor, and must not be given with one', pointer: '/since' }],
+  errors: [{ detail: 'send exactly one of `since` and `cursor`', pointer: '/since' }],
 }
 const refuseDisabled = () => refuse('webhook_endpoint_disabled', 'Enable the endpoint first.')
 

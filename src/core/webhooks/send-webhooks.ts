@@ -37,9 +37,9 @@ const SWEEP_MAX = 500
 const CLAIM_MS = 2_000
 /** After an address was refused: then any process may claim the endpoint, and another one may have other settings. */
 const REFUSED_MS = 10_000
-/** Outlives that, the last attempt, and some statements. */
+/** Longer than a claim, one attempt and a few statements. */
 const LEASE_MS = 45_000
-/** What began before an endpoint was deleted may give it deliveries for so long. They are swept before it is removed. */
+/** Requests in flight may still create deliveries this long after an endpoint was deleted. They are swept before it is removed. */
 const DELETED_MS = 60_000
 
 /** Called if an endpoint begins to rest after failures, works again, or was disabled; with the last error or why. */

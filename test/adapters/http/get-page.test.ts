@@ -77,7 +77,7 @@ t.test('200: a page whose version failed tells why', async (t) => {
   await publish()
   t.match((await call(READ)).json, {
     publishedVersion: null,
-    latestVersion: { status: 'failed', failureReason: 'None of 5 attempts came to an end.' },
+    latestVersion: { status: 'failed', failureReason: 'Gave up after 5 interrupted attempts.' },
   })
 })
 

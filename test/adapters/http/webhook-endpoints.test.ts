@@ -361,7 +361,7 @@ t.test('202: a replay delivers what was not delivered, or all', async (t) => {
   t.match(wrong.json, problemFor(wrong, 'invalid_request', 400, SEE_ERRORS))
   t.match(wrong.json, { errors: [{ pointer: '/since' }, { pointer: '/onlyUndelivered' }] })
   t.match((await replay({ cursor: 'x' })).json, { errors: [{ pointer: '/cursor' }] })
-  const detail = 'is required without a cursor, and must not be given with one'
+  const detail = 'send exactly one of `since` and `cursor`'
   for (const start of [{}, { since, cursor: idOf('event', 0) }])
     t.match((await replay(start)).json, { errors: [{ pointer: '/since', detail }] })
 })

@@ -117,7 +117,7 @@ t.test('connections and statements of PostgreSQL', async (t) => {
   database.statement(4, 'answered')
   database.statement(6_000, 'failed')
   const { value } = scrapeOf(await text())
-  t.equal(value('prospect_pages_database_statements_under_way'), 7)
+  t.equal(value('prospect_pages_database_statements_in_flight'), 7)
   t.equal(value('prospect_pages_database_statements_waiting'), 3)
   const SECONDS = 'prospect_pages_database_statement_duration_seconds'
   t.equal(value(`${SECONDS}_sum`, { outcome: 'failed' }), 6)

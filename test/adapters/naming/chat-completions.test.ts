@@ -121,7 +121,7 @@ for (const nonsense of [
 ])
   t.test(`${JSON.stringify(nonsense)} is no name`, async (t) => {
     const { namer } = await setting(t, (_, response) => response.end(JSON.stringify(nonsense)))
-    await t.rejects(namer(PAGE, GOING_ON), /answered no message/)
+    await t.rejects(namer(PAGE, GOING_ON), /returned no message/)
   })
 
 t.test('a truncated answer is no name', async (t) => {

@@ -217,7 +217,7 @@ t.test('an answer becomes one clean line, without what its model thought', async
 
 t.test('an answer without any name is refused, and so are thoughts that do not end', async (t) => {
   const none = ['', ' "" \n', '<think>Spring sale', '<think>hm</think>', '<think>'.repeat(9_000)]
-  for (const answer of none) t.throws(() => nameFrom(answer), { message: 'the namer answered no name' })
+  for (const answer of none) t.throws(() => nameFrom(answer), { message: 'the namer returned no name' })
 })
 
 t.test('the reason of a failure includes its cause', async (t) => {

@@ -112,7 +112,7 @@ t.test('a version that five publishers died over is failed, with a reason', asyn
   t.match(await it.read(), {
     computedName: 'The spring sale',
     publishedVersion: null,
-    latestVersion: { status: 'failed', failureReason: 'None of 5 attempts came to an end.' },
+    latestVersion: { status: 'failed', failureReason: 'Gave up after 5 interrupted attempts.' },
   })
 })
 
