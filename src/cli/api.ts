@@ -70,6 +70,7 @@ export const apiCommand: Command = {
     if (!process.stdout.isTTY || values['json']) return { rawJson: text }
     const { items, nextCursor, ...one } = JSON.parse(text)
     if (nextCursor && items) report(`There is more: add cursor=${nextCursor} to the query.`)
+    if (items?.length === 0) process.stdout.write('none\n')
     return items ?? one
   },
 }

@@ -166,7 +166,11 @@ export const SETTINGS = {
     whole(1_048_576, 1e11),
     'response bytes that callers have not read yet; beyond it the slowest are disconnected',
   ],
-  REQUESTS_AT_ONCE_MAX: ['256', whole(1, 1e6), 'requests worked on at a time, of all tenants; others wait'],
+  REQUESTS_AT_ONCE_MAX: [
+    '256',
+    whole(1, 1e6),
+    'requests in progress at a time, over all tenants; others wait',
+  ],
   REQUESTS_WAITING_MAX: ['2000', whole(1, 1e6), 'requests that wait, of all tenants; beyond it 503'],
   DATABASE_CONNECTIONS_MAX: ['10', whole(1, 1_000), 'connections of each worker to PostgreSQL'],
   STATEMENT_MS_MAX: ['5000', whole(100, 600_000), 'time limit of one statement'],

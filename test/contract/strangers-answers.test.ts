@@ -1,4 +1,6 @@
 import type { Test } from 'tap'
+import { createRouter } from '../../src/adapters/http/router.ts'
+import { ROUTES } from '../../src/adapters/http/routes.ts'
 import { createPageGroup } from '../../src/core/pages/create-page-group.ts'
 import { updatePageGroup } from '../../src/core/pages/update-page-group.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
@@ -322,6 +324,19 @@ overStores(async (t, kind) => {
       const { told: __, ...own } = await asked(owner.call, request(owner.own, owner.own))
       if (!ALIKE_FOR_OWNER.includes(name)) t.notSame(own, theirs, 'its owner is answered otherwise')
     })
+
+  t.test('no operation that names a thing is left out', async (t) => {
+    const match = createRouter(ROUTES)
+    const operations = Object.values(CASES).map((request) => {
+      const [method = '', target = ''] = request(owner.own, stranger.own)[0].split(' ')
+      return match(target.replace(/\?.*/, ''))?.routes.get(method)
+    })
+    const left = ROUTES.filter((route) => route.ids && !operations.includes(route))
+    t.strictSame(
+      left.map(({ operationId }) => operationId),
+      [],
+    )
+  })
 
   t.test('operations reach no verb that names no tenant but those that find the key', async (t) => {
     const serving = verbs.filter(({ serves }) => serves === 'callers').map(({ name }) => name)

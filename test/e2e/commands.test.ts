@@ -33,7 +33,6 @@ const SCOPES = ['prospect_logs:write', 'page_groups:read', 'pages:read', 'pages:
 /** A number that no double holds, and spellings that a parsed and rewritten value would lose. */
 const EXACT = '[12345678901234567890, 1.0,  {"b":1,"a":"\\u0041"}]'
 
-const named = (name: string) => ['--name', name, '--title', `Title of ${name}`]
 const msBetween = (from: string, to: string) => Date.parse(to) - Date.parse(from)
 const unknown = (prefix: string) => `${prefix}_${'0'.repeat(26)}`
 
@@ -41,7 +40,7 @@ for (const kind of databaseKinds())
   t.test(`on ${kind.name}`, { skip: kind.skip ?? false, buffered: true }, async (t) => {
     t.teardown(kind.end)
     const database = await kind.open(t)
-    const { env, rows } = database
+    const { env } = database
     const answer = (args: string, ...more: string[]) => answerOf([...args.split(' '), ...more], env)
 
     t.test('only migrate creates a database; other commands refuse and name it', async (t) => {
@@ -148,7 +147,11 @@ for (const kind of databaseKinds())
       const { tenantId } = await answer('tenants create --name operated')
       const api = async (method: string, target: string, ...body: string[]) => {
         const [given = '', input = ''] = body
-        return runCommand(['api', method, target, ...(body.length ? [given] : []), '--tenant', tenantId], env, input)
+        return runCommand(
+          ['api', method, target, ...(body.length ? [given] : []), '--tenant', tenantId],
+          env,
+          input,
+        )
       }
       const body = `{"name":"n","title":"t","actions":${EXACT}}`
       const created = await api('POST', '/v0/page_groups', body)
@@ -159,10 +162,17 @@ for (const kind of databaseKinds())
       t.match(JSON.parse((await api('patch', group, '-', '{"title":"New"}')).stdout), { title: 'New' })
       const listed = JSON.parse((await api('GET', '/v0/page_groups?limit=1')).stdout)
       t.match(listed, { items: [{ pageGroupId, title: 'New' }], limit: 1 })
-      t.match(await api('POST', `${group}/pages`), { code: 0, stdout: /"status":"processing"/ }, 'without a body')
+      t.match(
+        await api('POST', `${group}/pages`),
+        { code: 0, stdout: /"status":"processing"/ },
+        'without a body',
+      )
       t.match(await api('DELETE', group), { code: 0, stdout: '', stderr: '' })
       const refused = await api('GET', group)
-      t.match({ ...refused, stderr: JSON.parse(refused.stderr) }, { code: 1, stdout: '', stderr: { status: 404 } })
+      t.match(
+        { ...refused, stderr: JSON.parse(refused.stderr) },
+        { code: 1, stdout: '', stderr: { status: 404 } },
+      )
       const invalid = await api('POST', '/v0/page_groups', '{"name":1}')
       t.match(JSON.parse(invalid.stderr).errors, [{ pointer: '/name' }, { pointer: '/title' }])
     })

@@ -1,19 +1,10 @@
 import { spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
 import { readable } from '../../src/adapters/readable-log.ts'
-import {
-  type Environment,
-  embeddedDatabase,
-  inherited,
-  linesOf,
-  newFolder,
-  runCommand,
-  seed,
-  until,
-} from '../support/program.ts'
+import { type Environment, inherited, newFolder, runCommand, seed, until } from '../support/program.ts'
 import { onTerminal, programLine, whyNoTerminal } from '../support/terminal.ts'
 
 t.setTimeout(180_000)
@@ -60,14 +51,14 @@ t.test('a refusal is sentences on a terminal, and JSON with --json', { skip }, a
   const env = { ...databaseIn(newFolder(t)), NO_COLOR: '1' }
   const { tenantId } = await seed(env)
   const line = programLine('keys', 'list', '--tenant', 'nobody')
-  const [refused, bare, asJson, wrong, unknown, none, noEvents] = await Promise.all([
+  const [refused, bare, asJson, wrong, unknown, none, noLogs] = await Promise.all([
     onTerminal(line, env),
     onTerminal(line, databaseIn('/not/there')),
     onTerminal(`${line} --json`, env),
     onTerminal(line, { ...env, PORT: 'x', LOG_LEVEL: 'loud' }),
     onTerminal(programLine('keys', 'lis'), env),
-    onTerminal(programLine('page-groups', 'list', '--tenant', tenantId, '--status', 'deleted'), env),
-    onTerminal(programLine('events', 'list', '--tenant', tenantId), env),
+    onTerminal(programLine('api', 'GET', '/v0/webhook_endpoints', '--tenant', tenantId), env),
+    onTerminal(programLine('prospect-logs', 'export', '--tenant', tenantId), env),
   ])
   t.match(refused, {
     code: 1,
@@ -82,51 +73,19 @@ t.test('a refusal is sentences on a terminal, and JSON with --json', { skip }, a
     text: /^prospect-pages: unknown command: keys lis; did you mean keys list\?\nprosp/,
   })
   t.equal(none.text, 'none\n')
-  t.equal(noEvents.text, 'none\n', 'of answers that are lines, too')
+  t.equal(noLogs.text, 'none\n', 'of answers that are lines, too')
 })
 
-/** Page groups `g0`, `g1` and so on, as JSON lines. */
-const fileOfGroups = (folder: string, count: number): string => {
-  const file = join(folder, 'groups.jsonl')
-  const lines = Array.from({ length: count }, (_, i) =>
-    JSON.stringify({ name: `g${i}`, title: `Title ${i}` }),
-  )
-  writeFileSync(file, lines.join('\n'))
-  return file
-}
-
-t.test('a pipe gets each created page group, and no progress', async (t) => {
-  const folder = newFolder(t)
-  const env = databaseIn(folder)
-  const { tenantId } = await seed(env)
-  const create = ['page-groups', 'create', '--tenant', tenantId, '--file', fileOfGroups(folder, 300)]
-  const { code, stdout, stderr } = await runCommand(create, env)
-  t.match({ code, stderr }, { code: 0, stderr: '' })
-  t.strictSame(
-    linesOf<{ name: string }>(stdout).map(({ name }) => name),
-    Array.from({ length: 300 }, (_, i) => `g${i}`),
-  )
+t.test('on a terminal, what an operation returns is a table or pairs', { skip }, async (t) => {
+  const env = { ...databaseIn(newFolder(t)), NO_COLOR: '1' }
+  const { tenantId, pageGroupId } = await seed(env)
+  const get = (path: string) => onTerminal(programLine('api', 'GET', path, '--tenant', tenantId), env, 2_000)
+  t.match((await get('/v0/page_groups')).text, new RegExp(`^pageGroupId +tenantId .*\n${pageGroupId}  `))
+  const one = await get(`/v0/page_groups/${pageGroupId}`)
+  t.match(one.text, new RegExp(`^pageGroupId +${pageGroupId}\ntenantId `))
 })
 
 const [CTRL_C, CTRL_D] = ['\u0003', '\u0004']
-
-t.test('an import reports its progress, and shows what it created when interrupted', { skip }, async (t) => {
-  const folder = newFolder(t)
-  const env = { ...databaseIn(folder), NO_COLOR: '1' }
-  const { tenantId } = await seed(env)
-  const count = 100_000
-  const file = fileOfGroups(folder, count)
-  const line = programLine('page-groups', 'create', '--tenant', tenantId, '--file', file)
-  const { code, text } = await onTerminal(line, env, 120, { after: ` of ${count}`, keys: CTRL_C })
-  t.equal(code, 130)
-  t.match(text, /^\d+ of 100000\n/)
-  const shown = text.match(/^pagegroup_\S+/gm) ?? []
-  t.ok(shown.length > 0 && shown.length < count, `${shown.length}`)
-  const [row] = await embeddedDatabase(join(folder, 'test.db')).rows<{ created: number }>(
-    'select count(*) as created from page_groups',
-  )
-  t.equal(shown.length, Number(row?.created) - 1, 'one existed before')
-})
 
 t.test('doctor shows its checks as pairs or as a table', { skip }, async (t) => {
   const env = { ...databaseIn(newFolder(t)), NO_COLOR: '1' }
@@ -136,15 +95,15 @@ t.test('doctor shows its checks as pairs or as a table', { skip }, async (t) => 
   t.match(await on(400), /^name +ok +detail.*\nsettings +true +/)
 })
 
-t.test('page groups can be typed', { skip }, async (t) => {
+t.test('activities can be typed', { skip }, async (t) => {
   const env = { ...databaseIn(newFolder(t)), NO_COLOR: '1' }
   const { tenantId } = await seed(env)
-  const line = programLine('page-groups', 'create', '--tenant', tenantId, '--file', '-')
-  const keys = `{"name":"typed","title":"Typed"}\n${CTRL_D}`
+  const line = programLine('prospect-logs', 'import', '--tenant', tenantId, '--file', '-')
+  const keys = `{"source":"typed","payload":{}}\n${CTRL_D}`
   const { code, text } = await onTerminal(line, env, 80, { after: 'Ctrl-D.\r\n', keys })
   t.equal(code, 0)
-  t.match(text, /^Type or paste page groups; end with Ctrl-D\.\n/)
-  t.match(text, /^name {12}typed$/m)
+  t.match(text, /^Type or paste JSON lines; end with Ctrl-D\.\n/)
+  t.match(text, /^logged {4}1$/m)
 })
 
 t.test('log lines are readable on a terminal', { skip }, async (t) => {

@@ -1,5 +1,6 @@
 import createClient, { type Middleware } from 'openapi-fetch'
 import t, { type Test } from 'tap'
+import { ROUTES } from '../../src/adapters/http/routes.ts'
 // Generated from the document by `npm run openapi`. Nothing below is cast: what compiles is what the document says.
 import type { paths } from '../support/openapi-types.ts'
 import { embeddedDatabase, newFolder, seed, startProgram, until } from '../support/program.ts'
@@ -16,6 +17,12 @@ const setting = async (t: Test) => {
 
 t.test('a client generated from the document gets through every operation', async (t) => {
   const { client, path } = await setting(t)
+  const called = new Set<string>()
+  client.use({
+    onRequest: ({ request, schemaPath }) => {
+      called.add(`${request.method} ${schemaPath}`)
+    },
+  })
 
   const logged = await client.POST('/v0/prospect_logs', {
     params: { header: { 'Idempotency-Key': 'crm-4711' } },
@@ -104,8 +111,77 @@ t.test('a client generated from the document gets through every operation', asyn
     body: { customName: 'Spring' },
   })
   t.match(stale.error, { code: 'precondition_failed', revision: 5 })
+  const versions = await client.GET('/v0/page_groups/{page_group_id}/pages/{page_id}/versions', {
+    params: { path: ofPage },
+  })
+  t.match(versions.data?.items, [{ versionNumber: 2 }, { versionNumber: 1 }])
+  const withdrawn = await client.POST('/v0/page_groups/{page_group_id}/pages/{page_id}/unpublish', {
+    params: { path: ofPage },
+  })
+  t.equal(withdrawn.data?.publishedVersion, null)
+  const removed = await client.DELETE('/v0/page_groups/{page_group_id}/pages/{page_id}', {
+    params: { path: ofPage },
+  })
+  t.equal(removed.response.status, 204)
+  const another = await client.POST('/v0/page_groups', { body: { name: 'n', title: 't', actions: [1] } })
+  const ofGroup = { page_group_id: another.data?.pageGroupId ?? '' }
+  const archived = await client.PATCH('/v0/page_groups/{page_group_id}', {
+    params: { path: ofGroup },
+    body: { status: 'archived' },
+  })
+  const { data: group } = await client.GET('/v0/page_groups/{page_group_id}', { params: { path: ofGroup } })
+  const actions: unknown[] | undefined = group?.actions
+  t.strictSame([actions, group], [[1], archived.data])
+
+  const { data: batch } = await client.POST('/v0/prospect_logs/batch', {
+    body: { items: [{ source: 'crm', payload: {} }] },
+  })
+  t.equal(batch?.accepted, 1)
+  const erased = await client.POST('/v0/erasures', { body: { email: 'grace@example.com' } })
+  const ofErasure = { erasure_id: erased.data?.erasureId ?? '' }
+  const erasure = await client.GET('/v0/erasures/{erasure_id}', { params: { path: ofErasure } })
+  t.match((await client.GET('/v0/erasures')).data?.items, [{ erasureId: erasure.data?.erasureId }])
+  const unblocked = await client.POST('/v0/erasures/{erasure_id}/unblock', { params: { path: ofErasure } })
+  t.match(unblocked.response.status, 200)
+
+  const endpoints = '/v0/webhook_endpoints'
+  const endpoint = `${endpoints}/{webhook_endpoint_id}` as const
+  const hook = await client.POST(endpoints, { body: { url: 'https://nowhere.invalid' } })
+  const secret: string | undefined = hook.data?.secret
+  t.match(secret, /^whsec_/)
+  const ofHook = { webhook_endpoint_id: hook.data?.webhookEndpointId ?? '' }
+  const params = { path: ofHook }
+  t.equal((await client.GET(endpoints)).data?.items.length, 1)
+  t.match((await client.GET(endpoint, { params })).data, ofHook.webhook_endpoint_id && { status: 'enabled' })
+  const narrowed = await client.PATCH(endpoint, { params, body: { types: ['prospect.created'] } })
+  t.strictSame(narrowed.data?.types, ['prospect.created'])
+  t.equal((await client.POST(`${endpoint}/test`, { params })).data?.delivered, false)
+  t.match((await client.POST(`${endpoint}/rotate_secret`, { params })).data?.secret, /^whsec_/)
+  await client.POST('/v0/prospect_logs', { body: { source: 'crm', payload: {} } })
+  const event = await until('an event is in the feed', async () => {
+    const { data } = await client.GET('/v0/events', { params: { query: { types: 'prospect.created' } } })
+    return data?.items[0]
+  })
+  const ofEvent = { event_id: event?.eventId ?? '' }
+  t.strictSame((await client.GET('/v0/events/{event_id}', { params: { path: ofEvent } })).data, event)
+  const deliveries = await client.GET(`${endpoint}/deliveries`, { params })
+  t.match(deliveries.data?.items, [{ eventId: event?.eventId }])
+  const retried = await client.POST(`${endpoint}/deliveries/{event_id}/retry`, {
+    params: { path: { ...ofHook, ...ofEvent } },
+  })
+  t.equal(retried.response.status, 202)
+  const replayed = await client.POST(`${endpoint}/replay`, {
+    params,
+    body: { since: '2026-01-01T00:00:00Z' },
+  })
+  t.type(replayed.data?.deliveries, 'number')
+  t.equal((await client.DELETE(endpoint, { params })).response.status, 204)
+
   const gone = await client.DELETE('/v0/page_groups/{page_group_id}', { params: { path } })
   t.equal(gone.response.status, 204)
+
+  const operations = ROUTES.map(({ method, path }) => `${method} ${path}`)
+  t.strictSame([...called].sort(), operations.sort())
 })
 
 t.test('what it is refused is a problem, and the status tells its codes apart', async (t) => {

@@ -25,7 +25,10 @@ const settingOf = async (subject: Subject) => {
     newGroup: async (i: number) =>
       (await core.createPageGroup(turnOf(i))({ ...tenant, name: 'offers', title: 'Offers' })).pageGroup,
     become: (i: number, pageGroupId: string, status: StoredPageGroup['status']) =>
-      core.updatePageGroup(turnOf(i))({ ...tenant, pageGroupId, status }),
+      core
+        .updatePageGroup(turnOf(i))({ ...tenant, pageGroupId, status })
+        // Another writer may have deleted it.
+        .catch((why) => why.kind === 'page_group_not_found' || Promise.reject(why)),
     walkPages: (i: number, limit: number) =>
       walk(
         (cursor) => turnOf(i).listPages({ ...group, cursor, limit }),
@@ -79,7 +82,7 @@ export const walks = section('walks', settingOf, {
     same(walkFaults(await walkPages(0, 100), there), [])
   },
 
-  'a walk over page groups while others are added, archived, deleted and restored shows none twice and skips none':
+  'a walk over page groups while others are added, archived and deleted shows none twice and skips none':
     async ({ become, newGroup, walkGroups }) => {
       const chance = randomBy(SEED)
       const stay: string[] = []
@@ -90,7 +93,7 @@ export const walks = section('walks', settingOf, {
           await newGroup(writer)
           return
         }
-        const status = chance.oneOf(['active', 'archived', 'deleted'] as const)
+        const status = chance.oneOf(['active', 'archived', 'active', 'archived', 'deleted'] as const)
         await become(writer, chance.oneOf(come), status)
       }
       await whileWriting(3, disturb, () =>

@@ -57,8 +57,5 @@ export const changeAndRead = async (
 /** Refuses `page_group_not_active`. */
 export const requireActiveGroup = ({ groupStatus }: StoredPageWithVersions): void => {
   if (groupStatus !== 'active')
-    refuse(
-      'page_group_not_active',
-      'The page group is archived. Versions cannot be created or published.',
-    )
+    refuse('page_group_not_active', 'The page group is archived. Versions cannot be created or published.')
 }

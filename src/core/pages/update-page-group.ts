@@ -30,7 +30,7 @@ export const updatePageGroup =
       // Always later, so that another writer that read the group before is overtaken.
       const now = isoTime(Math.max(clock(), Date.parse(group.updatedAt) + 1))
       const status = fields.status ?? group.status
-      const deletedAt = status === 'deleted' ? (group.deletedAt ?? now) : null
+      const deletedAt = status === 'deleted' ? now : null
       const after = { ...group, ...fields, status, updatedAt: now, deletedAt }
       return store.pageGroups.change(after, group.updatedAt, ifRevision && group.revision, () => [
         newEvent(newId, 'page_group.updated', { tenantId, apiKeyId }, { pageGroupId }, now),

@@ -50,5 +50,8 @@ const correctedEmail = (email: string | null | undefined) => {
   if (email === undefined) return undefined
   if (email === null) return { email: null, emailHash: null }
   const errors = [{ detail: 'is blank or a placeholder', pointer: '/email' }]
-  return matchableEmail(email) ?? refuse('invalid_request', 'This is a placeholder, not an email address.', { errors })
+  return (
+    matchableEmail(email) ??
+    refuse('invalid_request', 'This is a placeholder, not an email address.', { errors })
+  )
 }

@@ -296,8 +296,6 @@ t.test('of a deleted group, and of a stranger’s, nothing is found', async (t) 
   for (const call of callsAs(strangerId)) t.equal((await noOf(call())).kind, 'page_group_not_found')
   await deletePageGroup(it)(group)
   for (const call of callsAs(tenantId)) t.equal((await noOf(call())).kind, 'page_group_not_found')
-  await it.updateGroup(group.pageGroupId, { status: 'active' })
-  t.match(await it.read(), { publishedVersion: { versionId: firstId } }, 'until it is restored')
 })
 
 t.test('unknown pages and versions are not found', async (t) => {
