@@ -80,7 +80,8 @@ t.test('on a terminal, what an operation returns is a table or pairs', { skip },
   const env = { ...databaseIn(newFolder(t)), NO_COLOR: '1' }
   const { tenantId, pageGroupId } = await seed(env)
   const get = (path: string) => onTerminal(programLine('api', 'GET', path, '--tenant', tenantId), env, 2_000)
-  t.match((await get('/v0/page_groups')).text, new RegExp(`^pageGroupId +tenantId .*\n${pageGroupId}  `))
+  await runCommand(['api', 'POST', '/v0/page_groups', '{"name":"b","title":"B"}', '--tenant', tenantId], env)
+  t.match((await get('/v0/page_groups')).text, /^pageGroupId +tenantId .*\npagegroup_\S+ {2}tenant_/)
   const one = await get(`/v0/page_groups/${pageGroupId}`)
   t.match(one.text, new RegExp(`^pageGroupId +${pageGroupId}\ntenantId `))
 })
