@@ -154,7 +154,7 @@ t.test('a namer that fails leaves neither its key nor its address nor its words 
     await caller(server.url, key)('POST', `/v0/page_groups/${group}/pages`, { supplementaryContext: EMAIL })
     const failed = () => server.logs().find(({ msg }) => msg === 'naming failed')
     const next = 'published under its built-in name'
-    t.match(await until('naming has failed', failed), { reason: /did not answer JSON/, next })
+    t.match(await until('naming has failed', failed), { reason: /did not return JSON/, next })
     t.notMatch(server.stderr(), /"stack"/)
     t.equal(await server.stop(), 0)
     for (const secret of [SECRET, EMAIL]) t.notOk(server.stderr().includes(secret), `${NAMER_URL}: ${secret}`)

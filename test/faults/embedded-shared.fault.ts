@@ -1,6 +1,14 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { answerOf, caller, embeddedDatabase, newFolder, startProgram, until } from '../support/program.ts'
+import {
+  answerOf,
+  caller,
+  embeddedDatabase,
+  newFolder,
+  runCommand,
+  startProgram,
+  until,
+} from '../support/program.ts'
 import { ANSWER_MS_MAX, embeddedScene } from './embedded-scene.ts'
 import { keptFaults, versionFaults } from './kept.ts'
 import { answerFaults, figuresOf, peakMemoryMb } from './verdict.ts'
@@ -57,20 +65,21 @@ t.test('the command line writes while the server serves: both get what they want
   const { tenantId, database, traffic, start, apiKeyId } = await embeddedScene(t)
   const server = await start()
   const run = (...args: string[]) => answerOf(args, database.env)
+  const api = (...operation: string[]) => run('api', ...operation, '--tenant', tenantId)
   const flow = traffic.flow(server.url)
   await until('it is under load', () => traffic.acknowledged.size >= 50)
 
   const [{ apiKey, apiKeyId: secondId }, group] = await Promise.all([
     run('keys', 'create', '--tenant', tenantId),
-    run('page-groups', 'create', '--tenant', tenantId, '--name', 'spring', '--title', 'Spring'),
+    api('POST', '/v0/page_groups', '{"name":"spring","title":"Spring"}'),
   ])
   const call = caller(server.url, apiKey)
   const pagesPath = `/v0/page_groups/${group.pageGroupId}/pages`
   t.equal((await call('GET', pagesPath)).status, 200, 'a new key and a new group are known at once')
-  await run('page-groups', 'archive', group.pageGroupId)
+  await api('PATCH', `/v0/page_groups/${group.pageGroupId}`, '{"status":"archived"}')
   t.equal((await call('POST', pagesPath, {})).status, 409, 'an archived group takes no more')
   await Promise.all([
-    run('page-groups', 'delete', group.pageGroupId),
+    runCommand(['api', 'DELETE', `/v0/page_groups/${group.pageGroupId}`, '--tenant', tenantId], database.env),
     run('tenants', 'create', '--name', 'Another'),
     run('keys', 'rotate', apiKeyId, '--overlap', '1h'),
     run('keys', 'revoke', secondId),

@@ -188,7 +188,10 @@ export const seedByCommands: typeof seed = async (env) => {
   const { tenantId, brandId } = await answerOf(['tenants', 'create', '--name', 'Tenant'], env)
   const [{ apiKey, apiKeyId }, { pageGroupId }] = await Promise.all([
     answerOf(['keys', 'create', '--tenant', tenantId], env),
-    answerOf(['page-groups', 'create', '--tenant', tenantId, '--name', 'offers', '--title', 'Offers'], env),
+    answerOf(
+      ['api', 'POST', '/v0/page_groups', '{"name":"offers","title":"Offers"}', '--tenant', tenantId],
+      env,
+    ),
   ])
   return { tenantId, brandId, apiKey, apiKeyId, pageGroupId }
 }
