@@ -7,6 +7,8 @@ export type CrowdOrder = {
   readonly texts: readonly string[]
 }
 
+// Nobody else would end it if the test is killed.
+process.once('disconnect', () => process.exit())
 process.once('message', ({ url, callers, texts }: CrowdOrder) => {
   let asked = 0
   const crowd = startCrowd(url, { callers, request: () => texts[asked++ % texts.length] ?? '' })

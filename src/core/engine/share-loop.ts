@@ -9,7 +9,7 @@ let hasNewConnection = false
 let connectionsUntilMs = 0
 
 /** How long turns may go by without work that waits, as long as each brings a new connection. */
-const CONNECTIONS_MS_MAX = 16
+const CONNECTIONS_MS_MAX = 8
 /**
  * Call this for each new connection: a turn of the loop accepts one. While others wait for that, turns are kept short, so
  * that probes and new callers are not behind as many pieces of work as there are connections before them.

@@ -46,7 +46,7 @@ t.test('tenants take turns, whoever has more to do', async (t) => {
 t.test('turns stay short while connections come, but not for ever', async (t) => {
   const { work, done, pass } = working()
   for (const [ms, least, most] of [
-    [1, 15, 18],
+    [1, 7, 10],
     [50, 1, 2],
   ] as const) {
     done.length = 0
