@@ -21,7 +21,7 @@ export const apiCommand: Command = {
   examples: {
     'the page groups of a tenant': 'prospect-pages api GET /v0/page_groups --tenant "$TENANT"',
     'a page group': `prospect-pages api POST /v0/page_groups '{"name":"offers","title":"Offers"}' --tenant "$TENANT"`,
-    'an archived page group, from a file':
+    'archive a page group, with the body from stdin':
       'echo \'{"status":"archived"}\' | prospect-pages api PATCH "/v0/page_groups/$GROUP" - --tenant "$TENANT"',
     'events of two types':
       'prospect-pages api GET "/v0/events?types=prospect.created,prospect.erased&limit=100" --tenant "$TENANT"',

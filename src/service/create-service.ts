@@ -84,6 +84,7 @@ export const createService = (options: ServiceOptions): Service => {
     await found
     return input
   }
+  /** An operation as a function, or for many inputs if it takes a batch. */
   const callOf = (name: OperationId, { ids, query, body, takes, item }: Operation) => {
     const shape = inTenant({ ...ids, ...query?.entries, ...(item ?? body)?.entries, ...takes })
     const prepare = async (given: unknown) => ofTenant(checked(shape, given))

@@ -4,7 +4,7 @@ import { createTokenBuckets } from './rate-limit.ts'
 
 type Deps = {
   readonly identify: (apiKey: string | undefined) => Promise<Caller>
-  /** Whether a key was valid when it was last looked up. Such a key waits for nobody. */
+  /** Whether a key was valid when it was last looked up. Such a key never waits. */
   readonly isKnown: (apiKey: string) => boolean
   /** Null: no limit. */
   readonly perMinute: number | null

@@ -17,7 +17,7 @@ export type MessageLimits = {
 type Deps = {
   readonly api: Api
   readonly limits: MessageLimits
-  /** After this long without progress a connection is closed. Undefined in somebody else's server. */
+  /** After this long without progress a connection is closed. Undefined in a server that is not ours. */
   readonly stalledMsMax?: number
   readonly refuseMessage: (failure: DomainFailure, req: IncomingMessage) => ApiResponse
   /** Whether answers from now on close their connections. */

@@ -15,7 +15,7 @@ type Deps = {
 /** Answers a request. One outside of the base path goes to `next`, or gets 404 without a `next`. */
 export type Handler = (req: IncomingMessage, res: ServerResponse, next?: () => void) => void
 
-/** The API as a listener in somebody else's server. It never throws. */
+/** The API as a listener for any Node server. It never throws. */
 export const createHandler = ({ api, basePath, limits, newRequestId }: Deps): Handler => {
   const mountOf = (req: Mounted) => basePath || (req.baseUrl ?? '')
   const refuseMessage = (failure: DomainFailure, req: Mounted) =>
