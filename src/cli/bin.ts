@@ -26,7 +26,7 @@ if (isNewEnough) {
   const { main } = await import('./main.ts')
   await main(process.argv.slice(2))
 } else if (existsSync(bundledNode)) {
-  const child = spawn(bundledNode, process.argv.slice(1), {
+  const child = spawn(bundledNode, [...process.execArgv, ...process.argv.slice(1)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, PROSPECT_PAGES_PARENT: String(process.pid) },
   })

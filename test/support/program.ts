@@ -23,6 +23,9 @@ export const BIN =
   process.env['PROGRAM_BIN'] ?? fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 export const NODE = process.env['PROGRAM_NODE'] ?? process.execPath
 
+/** As it is run by `npm start`, the container and the unit for systemd: see SECURITY.md. */
+const NODE_OPTIONS = '--max-semi-space-size=32'
+
 export type Environment = Readonly<Record<string, string>>
 export type LogLine = { readonly level: number; readonly msg: string } & Readonly<Record<string, unknown>>
 export type Program = {
@@ -44,7 +47,7 @@ type Owner = { readonly teardown: (end: () => Promise<void>) => void }
 const run = ([file = '', ...args]: readonly string[], env: Environment, cwd?: string) => {
   const child = spawn(file, args, {
     cwd,
-    env: { ...inherited(), ...env },
+    env: { ...inherited(), NODE_OPTIONS, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const said = { stdout: '', stderr: '' }

@@ -104,7 +104,7 @@ export const createApi = (deps: Deps): Api => {
         },
         refusalOf,
       })
-      const after = shareLoop(tenantId)
+      const after = shareLoop(tenantId, true)
       if (after !== undefined) await after
       if (answer.replayed) headers['idempotent-replayed'] = 'true'
       Object.assign(headers, answer.headers)

@@ -22,16 +22,18 @@ export const noteConnection = (): void => {
  * Call this before each piece of work that may take milliseconds. Returns undefined if the work may begin at once, else a
  * promise of the tenant's turn. A turn of the event loop begins no more work once it has taken `TURN_MS_MAX`; those who
  * wait then go on one by one, each tenant once before any other goes on again. So a tenant waits for at most one piece of
- * each other tenant, however many requests they send.
+ * each other tenant, however many requests they send. Of one tenant, what `wasBegun` goes first: it holds memory until its
+ * end.
  *
  * All services of a process share its one loop, so the state belongs to the module.
  */
-export const shareLoop = (tenantId: string): Promise<void> | undefined => {
+export const shareLoop = (tenantId: string, wasBegun = false): Promise<void> | undefined => {
   if (!isCounting) countTurn()
   if (waiting.size === 0 && performance.now() < turnEndsMs) return undefined
   return new Promise((resolve) => {
     const queue = waiting.get(tenantId)
     if (queue === undefined) waiting.set(tenantId, [resolve])
+    else if (wasBegun) queue.unshift(resolve)
     else queue.push(resolve)
   })
 }

@@ -59,6 +59,17 @@ export const eventData =
     return { ...(fits(smaller) ? smaller : ids), payloadOmitted: true }
   }
 
+/** The data of many events, each resource read once. */
+export const dataOfMany = (dataOf: ReturnType<typeof eventData>): ReturnType<typeof eventData> => {
+  const known = new Map<string, Promise<object>>()
+  return (event) => {
+    const resource = `${resourceIn(event)} ${JSON.stringify(event.ids)}`
+    const data = known.get(resource) ?? dataOf(event)
+    known.set(resource, data)
+    return data
+  }
+}
+
 /** The body of a webhook as Standard Webhooks writes it, with the data of its event. */
 export const webhookBodyOf = ({ type, createdAt }: StoredEvent, data: object): string =>
   writeJson({ type, timestamp: createdAt, data })
@@ -75,9 +86,11 @@ const fits = (data: object): boolean =>
   charactersOf(data) <= DATA_BYTES_MAX && Buffer.byteLength(writeJson(data)) <= DATA_BYTES_MAX
 
 type Resource = EventType extends `${infer Name}.${string}` ? Name : never
-const resourceOf = async ({ tenantId, type, ids }: StoredEvent, readers: EventReaders): Promise<object> => {
+const resourceIn = ({ type }: StoredEvent) => type.slice(0, type.indexOf('.')) as Resource
+const resourceOf = async (event: StoredEvent, readers: EventReaders): Promise<object> => {
+  const { tenantId, ids } = event
   const want = { tenantId, ...ids } as Required<EventIds> & Pick<StoredEvent, 'tenantId'>
-  switch (type.split('.')[0] as Resource) {
+  switch (resourceIn(event)) {
     case 'prospect':
       return readers.getProspect(want)
     case 'prospect_log':

@@ -11,7 +11,7 @@ import {
 } from '../engine/slices.ts'
 import type { StoredEvent } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
-import type { eventData } from './event-data.ts'
+import { dataOfMany, type eventData } from './event-data.ts'
 
 /** Which slice of the feed of a tenant to read. */
 export type EventListing = EventQuery & { readonly tenantId: string }
@@ -57,7 +57,7 @@ export const listEvents =
       }
       if (!types || position >= last) break
     }
-    const items = await thatFit(matching, dataOf)
+    const items = await thatFit(matching, dataOfMany(dataOf))
     if (items.length < matching.length) position = items.at(-1)?.sequence ?? position
     return { items, hasMore: position < last, nextCursor: cursorAt(FEED, String(position)) }
   }

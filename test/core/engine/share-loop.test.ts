@@ -7,8 +7,8 @@ let now = 0
 const working = () => {
   mock.method(performance, 'now', () => now)
   const done: string[] = []
-  const work = async (piece: string) => {
-    await shareLoop(piece[0] ?? '')
+  const work = async (piece: string, wasBegun?: boolean) => {
+    await shareLoop(piece[0] ?? '', wasBegun)
     now += 100
     done.push(piece)
   }
@@ -28,7 +28,7 @@ t.afterEach(async () => {
 t.test('a turn of the loop that has taken long begins no more work', async (t) => {
   const { work, done } = working()
   await work('a0')
-  const waiting = ['a1', 'a2'].map(work)
+  const waiting = ['a1', 'a2'].map((piece) => work(piece))
   for (const count of [1, 2, 3]) {
     t.equal(done.length, count)
     await nextTurn()
@@ -39,8 +39,15 @@ t.test('a turn of the loop that has taken long begins no more work', async (t) =
 t.test('tenants take turns, whoever has more to do', async (t) => {
   const { work, done } = working()
   await work('a0')
-  await Promise.all(['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map(work))
+  await Promise.all(['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((piece) => work(piece)))
   t.strictSame(done, ['a0', 'a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
+})
+
+t.test('of one tenant, what was begun goes first', async (t) => {
+  const { work, done } = working()
+  await work('a0')
+  await Promise.all([work('a1'), work('a2'), work('a3', true), work('b1')])
+  t.strictSame(done, ['a0', 'a3', 'b1', 'a1', 'a2'])
 })
 
 t.test('turns stay short while connections come, but not for ever', async (t) => {
@@ -51,7 +58,7 @@ t.test('turns stay short while connections come, but not for ever', async (t) =>
   ] as const) {
     done.length = 0
     await work('a0')
-    const waits = ['a1', 'a2'].map(work)
+    const waits = ['a1', 'a2'].map((piece) => work(piece))
     let turns = 0
     while (done.length < 3) {
       noteConnection()
