@@ -1,5 +1,4 @@
 import { AFTER_ALL_IDS } from '../adapters/stores/take-slice.ts'
-import { prospectLogOf } from '../core/activities/get-prospect-log.ts'
 import { idsSince } from '../core/engine/times.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Timestamp } from '../core/ports/world.ts'
@@ -28,7 +27,7 @@ export async function* exportProspectLogs(
     const last = logs.at(-1)
     if (last === undefined) return
     // Unescaped line breaks stand only between the parts of JSON, where a space means the same.
-    const lines = logs.map((log) => writeJson(prospectLogOf(log)).replace(/[\n\r]/g, ' '))
+    const lines = logs.map((log) => writeJson(log).replace(/[\n\r]/g, ' '))
     yield { rawJson: lines.join('\n') }
     afterId = last.prospectLogId
     limit = Math.min(2 * logs.length, PAGE_MAX)

@@ -1,14 +1,14 @@
 import type { PageGroupRead } from '../../core/ports/page-groups.ts'
-import type { KnownPages, NewPageRow, Pages, PagesWant, StoredVersion } from '../../core/ports/pages.ts'
+import type {
+  KnownPages,
+  NewPageRow,
+  Pages,
+  PagesWant,
+  StoredPage,
+  StoredVersion,
+} from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
-import {
-  firstVersionRow,
-  newPageRow,
-  newVersionRow,
-  settledRow,
-  storedPage,
-  storedVersion,
-} from '../stores/rows.ts'
+import { firstVersionRow, newPageRow, newVersionRow, settledRow, storedVersion } from '../stores/rows.ts'
 import { takeSlice } from '../stores/take-slice.ts'
 import { claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
@@ -177,4 +177,9 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
     },
   }
   return { pageGroups: memoryPageGroups(groups, outbox), pages: pagesPort, versions: versionsPort }
+}
+
+const storedPage = (page: KeptPage): StoredPage => {
+  const { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt } = page
+  return { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt }
 }

@@ -1,7 +1,8 @@
 import { keyOf } from '../../core/engine/keys.ts'
 import type { NewLog } from '../../core/ports/activities.ts'
-import type { ProspectLogs, StoredLog, TimelineWant } from '../../core/ports/prospect-logs.ts'
+import type { ProspectLogs, TimelineWant } from '../../core/ports/prospect-logs.ts'
 import type { LookedAt } from '../../core/ports/world.ts'
+import { storedLog } from '../stores/rows.ts'
 import { lookThrough, takeSlice } from '../stores/take-slice.ts'
 import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
 import type { People } from './people.ts'
@@ -10,7 +11,7 @@ export const memoryProspectLogs = ({ prospects, logs }: People): ProspectLogs =>
   find: async (wants) =>
     wants.map((want) => {
       const log = logs.byId.at(want)
-      return log === undefined ? null : storedLog(log)
+      return log === undefined ? null : logOf(log)
     }),
   list: async (wants) =>
     wants.map((want) => {
@@ -32,7 +33,7 @@ export const memoryProspectLogs = ({ prospects, logs }: People): ProspectLogs =>
       return shown(lookThrough(rows, limit, passes(want), stepOf))
     }),
   listOldest: async (want) =>
-    takeSlice(logs.byId.after(want, want.afterId, want.beforeId, want.limit), want.limit - 1).map(storedLog),
+    takeSlice(logs.byId.after(want, want.afterId, want.beforeId, want.limit), want.limit - 1).map(logOf),
 })
 
 const passes =
@@ -40,9 +41,6 @@ const passes =
   (log: NewLog) =>
     (source ?? log.source) === log.source && (type ?? log.type) === log.type
 
-const shown = ({ rows, resume }: LookedAt<NewLog>) => ({ rows: rows.map(storedLog), resume })
+const shown = ({ rows, resume }: LookedAt<NewLog>) => ({ rows: rows.map(logOf), resume })
 
-const storedLog = ({ requestHash, payload, ...log }: NewLog): StoredLog => ({
-  ...log,
-  payload: { ...payload },
-})
+const logOf = ({ payload, ...log }: NewLog) => storedLog({ ...log, payload: payload.rawJson })

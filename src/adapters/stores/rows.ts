@@ -1,12 +1,6 @@
 import type { StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { StoredErasure } from '../../core/ports/erasures.ts'
-import type {
-  NewPageRow,
-  NewVersionRow,
-  PageWant,
-  StoredPage,
-  StoredVersion,
-} from '../../core/ports/pages.ts'
+import type { NewPageRow, NewVersionRow, PageWant, StoredVersion } from '../../core/ports/pages.ts'
 import type { StoredLog } from '../../core/ports/prospect-logs.ts'
 import type { Settlement } from '../../core/ports/versions.ts'
 import { type Columns, columnsOf } from './columns.ts'
@@ -63,10 +57,11 @@ export type LogRow = Omit<StoredLog, 'payload' | 'createdProspect'> & {
   readonly payload: string
   readonly createdProspect: boolean | number
 }
+/** As callers see it: field by field, in this order. */
 export const storedLog = (row: LogRow): StoredLog => ({
-  tenantId: row.tenantId,
   prospectLogId: row.prospectLogId,
   prospectId: row.prospectId,
+  tenantId: row.tenantId,
   source: row.source,
   type: row.type,
   payload: { rawJson: row.payload },
@@ -103,11 +98,6 @@ export const PAGE_GROUP_CHANGES = without(
   COLUMNS.page_groups,
   ...['tenant_id', 'page_group_id', 'revision', 'idempotency_key', 'request_hash', 'created_at'],
 )
-
-export const storedPage = (row: StoredPage): StoredPage => {
-  const { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt } = row
-  return { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt }
-}
 
 /** Of a version, what lists show. */
 export const SHOWN_VERSION = columnsOf(`version_id, version_number int, status, failure_reason,

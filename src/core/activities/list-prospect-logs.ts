@@ -7,7 +7,6 @@ import { idsSince } from '../engine/times.ts'
 import type { ProspectLogsWant } from '../ports/prospect-logs.ts'
 import type { Needs } from '../ports/store.ts'
 import type { SliceWant } from '../ports/world.ts'
-import { prospectLogOf } from './get-prospect-log.ts'
 
 /** Which slice of the activities of a tenant to list. */
 export type ProspectLogListing = ProspectLogQuery & { readonly tenantId: string }
@@ -22,7 +21,7 @@ export const listProspectLogs = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>
     nameOf: (listing: ProspectLogListing) => `prospect_logs?${filterOf(listing)}`,
     find: (wants) => runValid(attemptEach(wants, wantOf), (valid) => store.prospectLogs.list(valid)),
     positionOf: ({ prospectLogId }) => prospectLogId,
-    itemOf: prospectLogOf,
+    itemOf: (log) => log,
   })
 
 /** Ids begin with the time when they were made, so times are ranges of ids. */

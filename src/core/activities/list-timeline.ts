@@ -7,7 +7,6 @@ import type { FoundTimeline, TimelineWant } from '../ports/prospect-logs.ts'
 import type { ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { SliceWant } from '../ports/world.ts'
-import { prospectLogOf } from './get-prospect-log.ts'
 import { filterOf } from './list-prospect-logs.ts'
 
 /** Which slice of the activities of a prospect to list. */
@@ -23,7 +22,7 @@ export const listTimelines = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =
     find: async (wants) => attemptEach(await store.prospectLogs.timeline(wants.map(wantOf)), rowsOf),
     position: /^\d{1,14} prospectlog_[a-z0-9]{26}$/,
     positionOf: ({ occurredAt, prospectLogId }) => positionAt(occurredAt, prospectLogId),
-    itemOf: prospectLogOf,
+    itemOf: (log) => log,
   })
 
 /** Milliseconds, so that a forged cursor still contains a time. */

@@ -1,9 +1,9 @@
 import createClient, { type Middleware } from 'openapi-fetch'
 import t, { type Test } from 'tap'
 import { ROUTES } from '../../src/adapters/http/routes.ts'
-// Generated from the document by `npm run openapi`. Nothing below is cast: what compiles is what the document says.
-import type { paths } from '../support/openapi-types.ts'
 import { embeddedDatabase, newFolder, seed, startProgram, until } from '../support/program.ts'
+// Generated from the document by `npm run test:types`. Nothing below is cast: what compiles is what the document says.
+import type { paths } from './openapi-types.ts'
 
 /** A client with the types of the document, over a running server with a tenant, its key and a page group. */
 const setting = async (t: Test) => {
