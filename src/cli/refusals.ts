@@ -2,7 +2,13 @@ import { resolve } from 'node:path'
 import { escaped } from '../adapters/escaped.ts'
 import { readConfig } from '../config/config.ts'
 import { type DatabaseAddress, database } from '../config/settings.ts'
-import { DomainFailure } from '../core/engine/failures.ts'
+import {
+  DomainFailure,
+  isUnavailable,
+  type Obstacle,
+  obstacleOf,
+  obstructed,
+} from '../core/engine/failures.ts'
 import { orNull } from '../core/engine/outcome.ts'
 import { type Command, type Texts, WrongUse } from './command.ts'
 import { usageHint } from './help.ts'
@@ -25,26 +31,29 @@ const REMEDIES: readonly Remedy[] = [
   [/^permission denied/, 'Run this command as the owner of the tables, or grant part II of sql/roles.sql.'],
   [/^password auth|^role |pg_hba/, 'Correct the role and the password in DATABASE_URL.'],
   [/^database .* not exist/, 'Correct its name in DATABASE_URL, or create it with createdb.'],
-  [/not migrated/, 'If this is the right database, run prospect-pages migrate as the owner of the tables.'],
-  [/unreleased version/, 'Export its data with that version, then use a new database.'],
-  [/newer than this program/, 'Install the release that migrated it, or a newer one.'],
-  [/^The source .* not exist/, 'Correct --from.'],
-  [/^The database file .* not exist/, 'Correct the path, or run prospect-pages migrate to create it.'],
   [/not a database|malformed/, 'Correct DATABASE_URL, or restore a backup.'],
   [/disk is full|^ENOSPC/, 'Free some space on that disk, or use another one.'],
   [/^unable to open|readonly|disk I/, 'DATABASE_URL must name a file that this user can read and write.'],
-  [/ is a folder\.$|^The folder .* not exist/, 'Name a file in a folder that exists.'],
   [/^EEXIST: .* '(.*)'$/, 'Name a file in a folder that exists.', '$1 is not a folder.'],
   [/^ENOTDIR: .* '(.*)\/.*'$/, 'Name a file in a folder that exists.', '$1 is not a folder.'],
   [/^ENOENT: (.*), \w+ '(.*)\.unfinished.*'$/, 'Correct the path. Its folder must exist.', '$2: $1.'],
   [/^ENOENT: (.*), \w+ '(.*)'$/, 'Correct the path: nothing has this name.', '$2: $1.'],
   [/^E[A-Z]+: (.*), \w+ '(.*)'$/, 'Check the path and its permissions.', '$2: $1.'],
-  [/^Tenant not found/, 'prospect-pages tenants list shows all tenants.'],
-  [/^API key not found/, 'prospect-pages keys list --tenant T shows the keys of a tenant.'],
-  [/^(The database is not Citus\.) (.*)$/, '$2', '$1'],
-  [/^The settings/, 'prospect-pages --help lists every setting.'],
-  [/^The database/, 'Check that the database is running, then retry.'],
 ]
+
+/** The same for those that are known by their kind. */
+const REMEDY_OF: Readonly<Record<Obstacle, string>> = {
+  not_migrated: 'If this is the right database, run prospect-pages migrate as the owner of the tables.',
+  newer_database: 'Install the release that migrated it, or a newer one.',
+  unreleased_database: 'Export its data with that version, then use a new database.',
+  no_source: 'Correct --from.',
+  no_database_file: 'Correct the path, or run prospect-pages migrate to create it.',
+  no_folder: 'Name a file in a folder that exists.',
+  wrong_settings: 'prospect-pages --help lists every setting.',
+  unknown_tenant: 'prospect-pages tenants list shows all tenants.',
+  unknown_api_key: 'prospect-pages keys list --tenant T shows the keys of a tenant.',
+}
+const IF_UNAVAILABLE = 'Check that the database is running, then retry.'
 
 /** How an error of the direct connection begins. */
 const DIRECT = /(DATABASE_DIRECT_URL): /
@@ -55,7 +64,11 @@ export const explained = (error: unknown, command: string): [text: string, remed
   const [prefix = '', setting = '$&'] = DIRECT.exec(String(error)) ?? []
   const message = (first instanceof Error ? first.message : String(first)).replace(DIRECT, '')
   const isAbout = ([pattern, , , only = command]: Remedy) => only === command && pattern.test(message)
-  const [pattern = '', advice, words = '$&'] = REMEDIES.find(isAbout) ?? []
+  const obstacle = obstacleOf(error)
+  const [pattern = '', found, words = '$&'] = (obstacle ? undefined : REMEDIES.find(isAbout)) ?? []
+  const advice = obstacle
+    ? REMEDY_OF[obstacle]
+    : (found ?? (isUnavailable(error) ? IF_UNAVAILABLE : undefined))
   const remedy = advice && withCommand(advice.replace(/\$\d/, (part) => message.replace(pattern, part)))
   const option = command !== 'move' ? setting : /file|backup/.test(String(remedy)) ? '--from' : '--to'
   // `serve` waits for a database whose host is unknown, and refuses an unknown HOST.
@@ -64,10 +77,12 @@ export const explained = (error: unknown, command: string): [text: string, remed
 }
 
 /** A server waits until an operator mends these, so they are `unavailable`. A command that is retried fails again. */
-const LASTING = /^(DATABASE_DIRECT_URL: )?database .* not exist|not migrated|newer than this program/
+const LASTING = /^(DATABASE_DIRECT_URL: )?database .* not exist/
 const withoutRetry = (why: unknown): unknown => {
-  const reason = why instanceof DomainFailure ? (why.cause ?? why) : undefined
-  return reason instanceof Error && LASTING.test(reason.message) ? new Error(reason.message) : why
+  if (!isUnavailable(why)) return why
+  const obstacle = obstacleOf(why)
+  if (obstacle) return obstructed(obstacle, why.message)
+  return why.cause instanceof Error && LASTING.test(why.cause.message) ? why.cause : why
 }
 
 /** Why a command was refused, for stderr: one JSON object, or sentences on a terminal. */

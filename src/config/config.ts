@@ -29,7 +29,8 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   const names = Object.keys(SETTINGS) as Name[]
   const values = Object.fromEntries(names.map((name) => [camelCaseOf(name), parse(name)])) as Values
   errors.push(...contradictionsIn(values))
-  if (errors.length > 0) refuse('invalid_request', 'The settings are invalid.', { errors })
+  if (errors.length > 0)
+    refuse('invalid_request', 'The settings are invalid.', { errors, obstacle: 'wrong_settings' })
   const { databaseUrl, namerUrl, namerModel, namerApiKey, namerExtraBody, ...others } = values
   const server = { apiKey: namerApiKey ?? undefined, extraBody: namerExtraBody ?? undefined }
   const namer = namerUrl && namerModel ? { url: namerUrl, model: namerModel, ...server } : null

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
+import { obstructed } from '../core/engine/failures.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 
 /**
@@ -17,7 +18,7 @@ export const backUp = (database: Config['database'], file: string) => {
     throw new Error('DATABASE_URL is PostgreSQL. Back it up with pg_dump; the documentation shows how.')
   if (database.kind === 'memory') throw new Error('DATABASE_URL is memory:, which keeps nothing to back up.')
   refuseExisting(file)
-  if (!existsSync(dirname(file))) throw new Error(`The folder ${dirname(file)} does not exist.`)
+  if (!existsSync(dirname(file))) throw obstructed('no_folder', `The folder ${dirname(file)} does not exist.`)
   const unfinished = `${file}.unfinished-${randomUUID()}`
   try {
     // Created before SQLite writes to it, so that other users can read it at no time.

@@ -1,3 +1,5 @@
+import { obstacleOf } from '../core/engine/failures.ts'
+
 /** One thing that the doctor looked at. A check that failed has a remedy. */
 export type Check = {
   readonly name: string
@@ -11,8 +13,13 @@ export const failed = (name: string, detail: string, remedy: string) => ({
   name,
   ok: false,
   detail,
-  remedy: /unreleased/.test(detail) ? 'export its data with that version, then use a new database' : remedy,
+  remedy,
 })
+
+/** The same about an error of the database: some have a remedy of their own. */
+export const failedBy = (error: unknown, detail: string, remedy: string) =>
+  failed('database', detail, obstacleOf(error) === 'unreleased_database' ? UNRELEASED : remedy)
+const UNRELEASED = 'export its data with that version, then use a new database'
 
 /** Why something failed, without the codes of Node; some errors have nothing else. */
 export const inWords = ({ message, code }: { message: string; code?: string }): string =>

@@ -6,7 +6,7 @@ import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import type { Migration } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/ports/world.ts'
-import { type Check, checkMigrations, failed, inWords, passed } from './check.ts'
+import { type Check, checkMigrations, failed, failedBy, inWords, passed } from './check.ts'
 import { overdueErasures, SELECT_FIRST_ERASURE } from './overdue-erasures.ts'
 import { retentionPause, SELECT_SERVED } from './retention-pause.ts'
 import { SELECT_SECRETS, webhookSecrets } from './webhook-secrets.ts'
@@ -33,7 +33,7 @@ export const examinePostgres = async (
   } catch (error) {
     const setting = /^DATABASE_DIRECT_URL/.exec((error as Error).message) ?? 'DATABASE_URL'
     const remedy = `check that PostgreSQL runs, and the address, database, role, password and parameters (such as sslmode) in ${setting}`
-    return [failed('database', inWords(error as Error), remedy)]
+    return [failedBy(error, inWords(error as Error), remedy)]
   } finally {
     await endPool(sql, 1)
   }

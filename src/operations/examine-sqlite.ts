@@ -5,7 +5,7 @@ import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { isLost, LOST_REMEDY, lostDetail } from '../adapters/sqlite/place.ts'
 import type { Migration } from '../adapters/stores/migrations.ts'
 import { orNull } from '../core/engine/outcome.ts'
-import { type Check, checkMigrations, failed, passed } from './check.ts'
+import { type Check, checkMigrations, failed, failedBy, passed } from './check.ts'
 import { overdueErasures, SELECT_FIRST_ERASURE } from './overdue-erasures.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 import { retentionPause, SELECT_SERVED } from './retention-pause.ts'
@@ -46,7 +46,7 @@ export const examineSqlite = (
     const detail = `${path} could not be read: ${(error as Error).message}`
     const remedy =
       'check that DATABASE_URL names the right file and that this user can read it; otherwise restore a backup'
-    return [failed('database', detail, remedy), ...places]
+    return [failedBy(error, detail, remedy), ...places]
   }
 }
 

@@ -4,13 +4,14 @@ import { isBusy } from '../adapters/sqlite/error-codes.ts'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { refuseLost } from '../adapters/sqlite/place.ts'
 import type { Migration } from '../adapters/stores/migrations.ts'
+import { obstructed } from '../core/engine/failures.ts'
 import type { Row } from './move.ts'
 import type { Table } from './move-tables.ts'
 
 /** The embedded database that `move` reads. From `lock` to `close` no other process can open it. */
 export const sqliteSource = (path: string, migrations: readonly Migration[]) => {
   refuseLost(path)
-  if (!existsSync(path)) throw new Error(`The source ${path} does not exist.`)
+  if (!existsSync(path)) throw obstructed('no_source', `The source ${path} does not exist.`)
   accessSync(path, constants.W_OK)
   const file = new DatabaseSync(path)
   // Node 22.13 to 22.15 may collect a statement whose rows are still being read, so this keeps a reference to it.

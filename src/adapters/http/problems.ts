@@ -75,7 +75,7 @@ export const problem = (
   basePath = '',
 ): ApiResponse => {
   const { status, title, explanation } = PROBLEMS[code]
-  const { allow, retryAfterS, ...facts } = failure?.facts ?? {}
+  const { allow, retryAfterS, obstacle, ...facts } = failure?.facts ?? {}
   const type = `${basePath}/problems/${code}`
   const detail = failure?.message ?? explanation
   return {

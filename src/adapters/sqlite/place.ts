@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { unavailable } from '../../core/engine/failures.ts'
+import { obstructed, unavailable } from '../../core/engine/failures.ts'
 import { orNull } from '../../core/engine/outcome.ts'
 import { giveUp, shareNumber } from './overwritten.ts'
 
@@ -12,7 +12,8 @@ export const lostDetail = (place: string): string =>
 export const LOST_REMEDY = 'put the file back, or move the journal away'
 
 export const refuseLost = (place: string): void => {
-  if (statSync(place, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`${place} is a folder.`)
+  if (statSync(place, { throwIfNoEntry: false })?.isDirectory())
+    throw obstructed('no_folder', `${place} is a folder.`)
   if (isLost(place)) throw new Error(`${lostDetail(place)}: ${LOST_REMEDY}.`)
 }
 

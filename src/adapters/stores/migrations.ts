@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { refuse, unavailable } from '../../core/engine/failures.ts'
+import { DomainFailure, obstructed, refuse } from '../../core/engine/failures.ts'
 import { memoized } from './memoized.ts'
 import { sqlFiles } from './sql-files.ts'
 
@@ -21,7 +21,8 @@ export type Applied = { readonly number: number; readonly checksum?: string }
 export const lastOf = (ours: readonly Migration[], applied: readonly Applied[]): number => {
   const other = ours.find(({ sql }, i) => applied[i] && applied[i].checksum !== checksumOf(sql))
   if (other !== undefined)
-    throw new Error(
+    throw obstructed(
+      'unreleased_database',
       `The database was made by an unreleased version of prospect-pages (another form of ${other.name}).`,
     )
   return applied.at(-1)?.number ?? 0
@@ -30,7 +31,8 @@ export const lastOf = (ours: readonly Migration[], applied: readonly Applied[]):
 /** Those of our migrations that a database lacks. Refuses a database that a newer program has migrated. */
 export const missingMigrations = (ours: readonly Migration[], applied: number): readonly Migration[] => {
   if (applied > ours.length)
-    throw new Error(
+    throw obstructed(
+      'newer_database',
       `The database is newer than this program: it has migration ${applied}, this program knows ${ours.length}.`,
     )
   return ours.slice(applied)
@@ -38,12 +40,19 @@ export const missingMigrations = (ours: readonly Migration[], applied: number): 
 
 /** Refuses `unavailable` unless a database has exactly our migrations. */
 export const refuseUnmigrated = (ours: readonly Migration[], applied: number): void => {
-  const state = applied > ours.length ? 'newer than this program' : 'not migrated'
-  if (applied !== ours.length) refuse('unavailable', `The database is ${state}.`, { retryAfterS: 5 })
+  const facts = { retryAfterS: 5 }
+  if (applied > ours.length)
+    refuse('unavailable', 'The database is newer than this program.', {
+      ...facts,
+      obstacle: 'newer_database',
+    })
+  if (applied < ours.length)
+    refuse('unavailable', 'The database is not migrated.', { ...facts, obstacle: 'not_migrated' })
 }
 
 /** For a statement that finds no table: what callers see, and its cause for the log. */
 export const unmigrated = (error: unknown) => {
   const cause = new Error('Not migrated: run migrate() first.', { cause: error })
-  return unavailable('The database is not migrated.', cause)
+  const facts = { retryAfterS: 1, obstacle: 'not_migrated' } as const
+  return Object.assign(new DomainFailure('unavailable', 'The database is not migrated.', facts), { cause })
 }

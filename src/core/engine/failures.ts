@@ -40,6 +40,18 @@ export type FailureKind =
 /** One fault of a request: what it is, and where (a `pointer` into the body, or the name of a `parameter`). */
 export type Fault = { readonly detail: string; readonly pointer?: string; readonly parameter?: string }
 
+/** What an operator can mend: the command line has a remedy for each. */
+export type Obstacle =
+  | 'not_migrated'
+  | 'newer_database'
+  | 'unreleased_database'
+  | 'wrong_settings'
+  | 'no_source'
+  | 'no_database_file'
+  | 'no_folder'
+  | 'unknown_tenant'
+  | 'unknown_api_key'
+
 /** What a failure may carry besides its kind and a sentence: also the ids of what it is about. */
 export type FailureFacts = EventIds & {
   readonly errors?: readonly Fault[]
@@ -47,6 +59,7 @@ export type FailureFacts = EventIds & {
   readonly requiredScope?: string
   readonly retryAfterS?: number
   readonly allow?: string
+  readonly obstacle?: Obstacle
 }
 
 /** An expected failure. Anything else that is thrown is a bug. */
@@ -61,6 +74,14 @@ export class DomainFailure extends Error {
     this.facts = facts
   }
 }
+
+/** An error of an operator's command. */
+export const obstructed = (obstacle: Obstacle, message: string) =>
+  Object.assign(new Error(message), { obstacle })
+export const obstacleOf = (why: unknown) =>
+  why instanceof DomainFailure
+    ? why.facts.obstacle
+    : (why as { readonly obstacle?: Obstacle } | null)?.obstacle
 
 /** Throws a failure: `const group = (await find(id)) ?? refuse('page_group_not_found', '…')`. */
 export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts): never => {

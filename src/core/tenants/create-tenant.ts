@@ -14,4 +14,5 @@ export const createTenant =
 
 /** The brands of a tenant, oldest first. Refuses `not_found`. */
 export const brandsOf = async (store: Pick<Store, 'tenants'>, tenantId: string): Promise<readonly string[]> =>
-  (await store.tenants.brands(tenantId)) ?? refuse('not_found', 'Tenant not found.')
+  (await store.tenants.brands(tenantId)) ??
+  refuse('not_found', 'Tenant not found.', { obstacle: 'unknown_tenant' })

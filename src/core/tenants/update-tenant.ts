@@ -6,4 +6,5 @@ import type { Tenant, TenantChanges } from '../ports/tenants.ts'
 export const updateTenant =
   ({ store }: Pick<Needs<'tenants'>, 'store'>) =>
   async (tenantId: string, fields: TenantChanges): Promise<Tenant> =>
-    (await store.tenants.update(tenantId, fields)) ?? refuse('not_found', 'Tenant not found.')
+    (await store.tenants.update(tenantId, fields)) ??
+    refuse('not_found', 'Tenant not found.', { obstacle: 'unknown_tenant' })
