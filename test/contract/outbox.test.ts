@@ -19,7 +19,7 @@ overStores(
       const tenant = await addTenant(store)
       const { tenantId } = tenant
       const writtenBy = async (count: number) => {
-        t.equal(await store.pageGroups.add(someGroup(tenant), () => [someEvent(tenantId)]), 'recorded')
+        t.equal(await store.pageGroups.add(someGroup(tenant), [someEvent(tenantId)]), 'recorded')
         t.equal(await store.events.number({ tenantId, now: at(0), max: 10 }), count)
       }
       await writtenBy(0)
@@ -35,7 +35,9 @@ overStores(
       const { tenantId } = await addTenant(tested.store)
       const log = async () => {
         const logs = [someLog({ tenantId, prospectId: newId('prospect') })]
-        await tested.store.activities.recordLogs(logs, () => someEvent(tenantId))
+        await tested.store.activities.recordLogs(logs, [
+          someEvent(tenantId, { ids: { prospectLogId: logs[0]?.prospectLogId ?? '' } }),
+        ])
       }
       const countOf = async () =>
         (await sentBy(tested, log)).filter(({ text }) => !text.includes('pg_notify')).length
@@ -53,7 +55,7 @@ overStores(
       const endpoint = someEndpoint(tenantId)
       await store.webhooks.add(endpoint)
       const events = Array.from({ length: 300 }, () => someEvent(tenantId))
-      await store.pageGroups.add(someGroup(tenant), () => events)
+      await store.pageGroups.add(someGroup(tenant), events)
       await store.events.number({ tenantId, now: at(0), max: 300 })
       const [claimed] = await store.webhooks.claim(someClaim({ now: at(0), until: at(9) }))
       const results = events.toReversed().map(({ eventId }) => {

@@ -107,7 +107,7 @@ export const events = section('events', async ({ store }) => ({ ours: await outb
       const newEventId = core.createNewId()
       for (let n = 0; n < WRITES; n++) {
         const those = times(1 + ((n + i) % 4), () => someEvent(tenantId, { eventId: newEventId('event') }))
-        await storeOf(i).pageGroups.add(someGroup(tenant), () => those)
+        await storeOf(i).pageGroups.add(someGroup(tenant), those)
         written.push(...those.map(({ eventId }) => eventId))
         await setImmediate()
       }

@@ -29,7 +29,7 @@ export const outboxOf = async (store: Store) => {
     },
     /** Makes a change that has these events. */
     write: async (...events: readonly NewEvent[]) => {
-      same(await store.pageGroups.add(someGroup(tenant), () => events), 'recorded')
+      same(await store.pageGroups.add(someGroup(tenant), events), 'recorded')
       return events
     },
     number: (max = 100, ms = 0) => store.events.number({ tenantId, now: at(ms), max }),

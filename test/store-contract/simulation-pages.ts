@@ -1,4 +1,4 @@
-import type { ClaimedVersion, PageWant, Settlement, VersionWant } from 'prospect-pages'
+import type { ClaimedVersion, NewEvent, PageWant, Settlement, VersionWant } from 'prospect-pages'
 import type { Random } from './random.ts'
 import { AWKWARD_TEXTS } from './rows.ts'
 import { idOf } from './setting.ts'
@@ -169,10 +169,11 @@ export const settleVersionsLate: MakeStep = (chance, seen) => {
         claimableAt: now(),
         status,
       }
-      return versions.settle(tenantId, [settlement], () => ({
+      const event: NewEvent = {
         ...{ tenantId, eventId: newId('event'), type: 'page_version.failed', apiKeyId: null },
         ...{ ids: { pageGroupId, pageId, versionId }, createdAt: now() },
-      }))
+      }
+      return versions.settle(tenantId, [settlement], status === 'processing' ? [] : [event])
     },
   }
 }

@@ -26,10 +26,10 @@ export type World = ReturnType<typeof worldOf>
 
 export const worldOf = (core: Core, opened: Store) => {
   // A cluster may save such a list as a whole or not at all, and what is decided again gets other ids.
-  const recordLogs: Store['activities']['recordLogs'] = async (logs, eventOf) => {
-    const added = [...(await opened.activities.recordLogs(logs, eventOf))]
+  const recordLogs: Store['activities']['recordLogs'] = async (logs, events) => {
+    const added = [...(await opened.activities.recordLogs(logs, events))]
     for (const log of logs.filter(({ prospectLogId }) => !added.includes(prospectLogId)))
-      added.push(...(await opened.activities.recordLogs([log], eventOf)))
+      added.push(...(await opened.activities.recordLogs([log], events)))
     return added
   }
   const clock = stoppedClock()
@@ -191,13 +191,12 @@ const publisherOf = (core: Core, world: Pick<World, 'store' | 'clock' | 'newId'>
   })
 }
 
-type EventsMade = (row: never) => NewEvent | readonly NewEvent[]
 type AnyVerb = (...given: readonly unknown[]) => Promise<unknown>
 type Port = keyof typeof VERBS
 
 /**
  * Notes which verbs are called, such as `pages.find`. Names events by their time and by what they are about, so that they
- * have the same ids and order in every store, however often a store asks for those of a change.
+ * have the same ids and order in every store.
  */
 const observed = (store: Store, called: Set<string>, clock: () => number): Store => {
   // Equal events that are saved in the same millisecond are counted, and get different ids.
@@ -214,7 +213,7 @@ const observed = (store: Store, called: Set<string>, clock: () => number): Store
         const digits = hash('sha256', `${what} ${saved.get(what) ?? 0}`).slice(0, 16)
         return { ...event, eventId: idAt('event', ms, digits) }
       }
-      const answer = await verb(...given.map((one) => (isFunction(one) ? renamed(one, nameEvent) : one)))
+      const answer = await verb(...given.map((one) => (areEvents(one) ? one.map(nameEvent) : one)))
       if (answer !== null && answer !== 'overtaken')
         for (const what of asked) saved.set(what, (saved.get(what) ?? 0) + 1)
       return answer
@@ -227,10 +226,5 @@ const observed = (store: Store, called: Set<string>, clock: () => number): Store
   const ports = (Object.keys(VERBS) as Port[]).map((port) => [port, portOf(port)])
   return { ...store, ...Object.fromEntries(ports) }
 }
-const isFunction = (value: unknown): value is EventsMade => typeof value === 'function'
-const renamed =
-  (eventsOf: EventsMade, nameEvent: (event: NewEvent) => NewEvent): EventsMade =>
-  (row) => {
-    const made = eventsOf(row)
-    return 'eventId' in made ? nameEvent(made) : made.map(nameEvent)
-  }
+const areEvents = (value: unknown): value is readonly NewEvent[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'object' && 'eventId' in one && 'ids' in one)

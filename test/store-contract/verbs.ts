@@ -153,7 +153,7 @@ export const VERBS = {
     change: {
       serves: 'callers',
       ask: ({ pageGroups }, as, { group }) =>
-        pageGroups.change({ ...group, ...as, title: 'Theirs' }, group.updatedAt, undefined, () => [
+        pageGroups.change({ ...group, ...as, title: 'Theirs' }, group.updatedAt, undefined, [
           someEvent(as.tenantId),
         ]),
       toStrangers: 'overtaken',
@@ -525,7 +525,7 @@ const fillOutbox = async (store: Ports, tenant: SomeTenant) => {
   const endpoints = [someEndpoint(tenantId), someEndpoint(tenantId, { slot: 2 })]
   for (const endpoint of endpoints) await store.webhooks.add(endpoint)
   const [event, waiting] = [someEvent(tenantId), someEvent(tenantId)]
-  await store.pageGroups.add(someGroup(tenant), () => [event, waiting])
+  await store.pageGroups.add(someGroup(tenant), [event, waiting])
   await store.events.number({ tenantId, now: at(0), max: 1 })
   const claimed = await store.webhooks.claim(someClaim({ until: at(1_000) }))
   const [endpoint, disabled] = endpoints.map(({ webhookEndpointId: id }) =>

@@ -102,7 +102,7 @@ const fillEvents = async (store: Store, tenant: { tenantId: string; brandId: str
   ]
   for (const endpoint of endpoints) await store.webhooks.add(endpoint)
   const events = [1, 2, 3].map(() => someEvent(tenantId, { apiKeyId: newId('apikey') }))
-  await store.pageGroups.add(someGroup(tenant), () => events)
+  await store.pageGroups.add(someGroup(tenant), events)
   await store.events.number({ tenantId, now: at(0), max: 2 })
   const [delivered = '', failed = ''] = events.map(({ eventId }) => eventId)
   const ended = { attempts: 2, nextAttemptAt: null }

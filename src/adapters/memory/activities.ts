@@ -1,4 +1,5 @@
 import type { Activities, NewLog, ProspectChange, StoredReceipt } from '../../core/ports/activities.ts'
+import { eventsOf } from '../stores/rows.ts'
 import type { KeptProspect, People } from './people.ts'
 
 export const memoryActivities = ({ prospects, logs, outbox }: People): Activities => {
@@ -37,16 +38,17 @@ export const memoryActivities = ({ prospects, logs, outbox }: People): Activitie
     }),
     record: async (changes, events) => {
       if (changes.prospects.some(isOvertaken) || !changes.logs.every(isNew)) return 'overtaken'
-      outbox.save([...changes.prospects, ...changes.logs], events)
+      outbox.save(events)
       changes.prospects.forEach(save)
       changes.logs.forEach(add)
       return 'recorded'
     },
-    recordLogs: async (wanted, eventOf) => {
-      const added = wanted.filter(isNew)
-      outbox.save(added, eventOf && (() => added.map(eventOf)))
-      added.forEach(add)
-      return added.map(({ prospectLogId }) => prospectLogId)
+    recordLogs: async (wanted, events) => {
+      const logs = wanted.filter(isNew)
+      const added = logs.map(({ prospectLogId }) => prospectLogId)
+      outbox.save(eventsOf(added, events))
+      logs.forEach(add)
+      return added
     },
   }
 }

@@ -50,7 +50,7 @@ export const memoryErasures = (
           return 'overtaken'
         if (isOwned || running({ tenantId, prospectId, emailHash })) return 'overtaken'
       }
-      outbox.save([{ tenantId }], events)
+      outbox.save(events)
       if (erasure !== null) erasures.add(newErasureRow(erasure))
       const erasedNow = { email: null, emailHash: null, name: null, updatedAt: now, erasedAt: now }
       prospects.change(prospect, erasedNow)

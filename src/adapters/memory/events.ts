@@ -1,6 +1,7 @@
-import type { Events, EventsOf, NewEvent, StoredEvent } from '../../core/ports/events.ts'
+import type { Events, NewEvent, StoredEvent } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
 import type { ClaimedEndpoint, EndpointWant, ShownDelivery } from '../../core/ports/webhooks.ts'
+import { memoized } from '../stores/memoized.ts'
 import { indexBy, tableOf } from './table.ts'
 
 export type KeptEndpoint = ClaimedEndpoint & { readonly claimableAt: string }
@@ -24,13 +25,11 @@ export const memoryOutbox = (everyEvent: boolean, emit: (...signals: Signal[]) =
     endpoints.byId.after({ tenantId }).filter(({ status }) => status === 'enabled')
 
   /** Saves the events of a change. Called just before it: if it throws, neither is saved. */
-  const save = (rows: readonly Pick<NewEvent, 'tenantId'>[], eventsOf: EventsOf | undefined): void => {
-    const tenants = new Set(rows.map(({ tenantId }) => tenantId))
-    const users = [...tenants].filter((tenantId) => everyEvent || enabledOf(tenantId).length > 0)
-    if (eventsOf === undefined || users.length === 0) return
-    const events = eventsOf().filter(({ tenantId }) => users.includes(tenantId))
-    structuredClone(events).forEach(waiting.add)
-    if (events.length > 0) queueMicrotask(() => emit('events'))
+  const save = (events: readonly NewEvent[] = []): void => {
+    const usesEvents = memoized((tenantId: string) => everyEvent || enabledOf(tenantId).length > 0)
+    const saved = events.filter(({ tenantId }) => usesEvents(tenantId))
+    structuredClone(saved).forEach(waiting.add)
+    if (saved.length > 0) queueMicrotask(() => emit('events'))
   }
   /** Makes a delivery pending, as if it were new. */
   const deliver = (

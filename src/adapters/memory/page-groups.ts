@@ -25,7 +25,7 @@ export const memoryPageGroups = (groups: ReturnType<typeof groupTable>, outbox: 
   },
   add: async (group, events) => {
     if (groups.byKey.at(group)) return 'overtaken'
-    outbox.save([group], events)
+    outbox.save(events)
     groups.add({ ...structuredClone(group), revision: 1 })
     return 'recorded'
   },
@@ -33,7 +33,7 @@ export const memoryPageGroups = (groups: ReturnType<typeof groupTable>, outbox: 
     const before = groups.byId.at(group)
     if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
     if (revision !== undefined && before.revision !== revision) return 'overtaken'
-    outbox.save([group], events)
+    outbox.save(events)
     const { pagesCount, idempotencyKey, requestHash } = before
     const kept = { pagesCount, idempotencyKey, requestHash, revision: before.revision + 1 }
     groups.change(before, { ...structuredClone(group), ...kept })

@@ -1,14 +1,15 @@
 import type { PageGroupRead } from '../../core/ports/page-groups.ts'
-import type {
-  KnownPages,
-  NewPageRow,
-  Pages,
-  PagesWant,
-  StoredPage,
-  StoredVersion,
-} from '../../core/ports/pages.ts'
+import type { KnownPages, NewPageRow, Pages, PagesWant, StoredVersion } from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
-import { firstVersionRow, newPageRow, newVersionRow, settledRow, storedVersion } from '../stores/rows.ts'
+import {
+  eventsOf,
+  firstVersionRow,
+  newPageRow,
+  newVersionRow,
+  settledRow,
+  storedPage,
+  storedVersion,
+} from '../stores/rows.ts'
 import { takeSlice } from '../stores/take-slice.ts'
 import { claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
@@ -52,7 +53,7 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
       const isOvertaken = (row: NewPageRow) =>
         groups.byId.at(row)?.status !== 'active' || pages.byKey.at(row) !== undefined
       if (rows.some(isOvertaken)) return 'overtaken'
-      outbox.save(rows, events)
+      outbox.save(events)
       for (const page of rows) {
         pages.add({ ...newPageRow(page), publishedVersionId: null, automaticAfter: null })
         addVersion(firstVersionRow(page))
@@ -87,7 +88,7 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
       if (page?.revision !== change.revision || !group) return 'overtaken'
       if ((version || change.publishes) && group.status !== 'active') return 'overtaken'
       if (version && versions.byKey.at(version)) return 'overtaken'
-      outbox.save([change], events)
+      outbox.save(events)
       const { customName, computedName, publishedVersionId, automaticAfter, updatedAt } = change
       const latestVersionId = version ? version.versionId : page.latestVersionId
       const pointers = { publishedVersionId, automaticAfter, latestVersionId }
@@ -102,7 +103,7 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
       const page = pages.byId.at(want)
       const group = visibleGroup(want)
       if (page?.revision !== want.revision || !group) return 'overtaken'
-      outbox.save([want], events)
+      outbox.save(events)
       for (const version of [...versions.byId.backFrom(want)]) versions.remove(version)
       pages.remove(page)
       countPages(group, -1)
@@ -160,13 +161,13 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
       return { groupTitle: group.title, pageContext: group.pageContext, supplementaryContext }
     },
     // The newest first: of several of one page only that is published.
-    settle: async (tenantId, settlements, eventOf) => {
+    settle: async (tenantId, settlements, events) => {
       const saved = settlements
         .toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1))
         .filter((done) => settle(tenantId, done))
-      const ended = saved.filter(({ status }) => status !== 'processing')
-      outbox.save([{ tenantId }], eventOf && (() => ended.map(eventOf)))
-      return saved.map(({ versionId }) => versionId)
+        .map(({ versionId }) => versionId)
+      outbox.save(eventsOf(saved, events))
+      return saved
     },
     backlog: async (countMax) => {
       const waiting = versions.byStatus.after({ status: 'processing' }, '', undefined, countMax)
@@ -177,9 +178,4 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
     },
   }
   return { pageGroups: memoryPageGroups(groups, outbox), pages: pagesPort, versions: versionsPort }
-}
-
-const storedPage = (page: KeptPage): StoredPage => {
-  const { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt } = page
-  return { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt }
 }

@@ -26,7 +26,7 @@ export const memoryProspects = (
     const after = { ...before, ...email, ...(name !== undefined && { name }), updatedAt }
     const owner = prospects.byEmail.at(after)
     if (owner !== undefined && owner !== before) return 'overtaken'
-    outbox.save([want], events)
+    outbox.save(events)
     prospects.change(before, after)
     changed(want.tenantId)
     return foundProspect(after)

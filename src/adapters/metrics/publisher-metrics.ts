@@ -70,8 +70,8 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
         counted(await pages.record(rows, events), rows.length)
       const change: typeof pages.change = async (change, events) =>
         counted(await pages.change(change, events), change.added === null ? 0 : 1)
-      const settle: typeof versions.settle = async (tenantId, settlements, eventOf) => {
-        const settled = await versions.settle(tenantId, settlements, eventOf)
+      const settle: typeof versions.settle = async (tenantId, settlements, events) => {
+        const settled = await versions.settle(tenantId, settlements, events)
         for (const done of settlements.filter(({ versionId }) => settled.includes(versionId))) {
           const outcome = done.status !== 'processing' ? done.status : done.counts ? 'again' : 'stopped'
           attempts.inc({ outcome })

@@ -46,7 +46,7 @@ export const postgresActivities = (query: Query, isCluster: boolean, outbox: Out
   },
 
   /** A tenant's list with events is saved as a whole or not at all on a cluster, where only `values` go to one machine. */
-  recordLogs: async (logs, eventOf) => {
+  recordLogs: async (logs, events) => {
     const tenantId = tenantOf(isCluster, logs)
     const mayBeKnown = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
     const insert = insertLogs(logs, tenantId)
@@ -60,7 +60,6 @@ export const postgresActivities = (query: Query, isCluster: boolean, outbox: Out
       return query(tenantId)<{ prospectLogId: string }>`
         ${tenantId === null && noted.length === 0 ? all : sql`with ${logged} select prospect_log_id from logged ${where}`}`
     }
-    const events = eventOf && (() => logs.map(eventOf))
     const saved = mayBeKnown && tenantId === null ? LOGGED : undefined
     const added = await outbox.noting(logs, events, write, saved).catch(ifOvertaken([]))
     return added.map(({ prospectLogId }) => prospectLogId)

@@ -1,5 +1,5 @@
 import { unavailable } from '../../core/engine/failures.ts'
-import type { EventsOf, NewEvent } from '../../core/ports/events.ts'
+import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { byTenant, tenantOf } from './by-tenant.ts'
@@ -21,7 +21,7 @@ export type Outbox = {
    */
   readonly noting: <Answer>(
     rows: readonly OfTenant[],
-    events: EventsOf | undefined,
+    events: readonly NewEvent[] | undefined,
     write: (noted: readonly Fragment[], isRight: Fragment) => Promise<Answer>,
     saved?: Saved,
     triesMax?: number,
@@ -29,7 +29,7 @@ export type Outbox = {
   /** Saves all or nothing: `with parts, noted`, then `done`, which can take a `where` and then `tail`. */
   readonly record: (
     rows: readonly OfTenant[],
-    events: EventsOf | undefined,
+    events: readonly NewEvent[] | undefined,
     parts: readonly Fragment[],
     done: Fragment,
     tail?: Fragment,
@@ -71,10 +71,10 @@ export const createOutbox = (
   }
 
   const noting: Outbox['noting'] = async (rows, events, write, saved, triesMax = TRIES_MAX) => {
-    if (events === undefined) return write([], ALWAYS)
+    if (!events?.length) return write([], ALWAYS)
     const tenantIds = idsOf(rows)
     const believed = everyEvent ? tenantIds : tenantIds.filter((id) => users.has(id)).sort()
-    const its = believed.length === 0 ? [] : events().filter(({ tenantId }) => believed.includes(tenantId))
+    const its = believed.length === 0 ? [] : events.filter(({ tenantId }) => believed.includes(tenantId))
     const noted = its.length === 0 ? [] : [sql`noted as (insert into events ${insertOf(its, saved)})`]
     const isEnabled = isEnabledOf(tenantOf(isCluster, rows), tenantIds)
     try {

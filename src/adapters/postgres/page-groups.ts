@@ -1,5 +1,5 @@
-import { pageGroupOf } from '../../core/pages/get-page-group.ts'
-import type { FoundPageGroup, PageGroupRow, PageGroups } from '../../core/ports/page-groups.ts'
+import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
+import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES } from '../stores/rows.ts'
 import { slicesByTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
@@ -18,8 +18,8 @@ const CHANGES = columns('g', PAGE_GROUP_CHANGES)
 const WANTS = columns('want', 'number int, status, before_id, rows_max int')
 
 export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => ({
-  list: (wants) =>
-    slicesByTenant(wants, async (tenantId, its) => {
+  list: async (wants) => {
+    const lists = await slicesByTenant(wants, async (tenantId, its) => {
       const groups = [...Map.groupBy(its, ({ status }) => (status === null ? open : filtered))]
       const asked = groups.map(([along, some]) => {
         const rows = sql`
@@ -31,7 +31,9 @@ export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => 
           order by want.number, l.page_group_id desc`
       })
       return (await Promise.all(asked)).flat()
-    }),
+    })
+    return lists.map((list) => list.map(pageGroupOf))
+  },
 
   find: async (want) => {
     const { tenantId } = want

@@ -1,5 +1,5 @@
 import type { KnownPages, Pages, StoredPage } from '../../core/ports/pages.ts'
-import { newVersionRow, SHOWN_VERSION } from '../stores/rows.ts'
+import { newVersionRow, SHOWN_VERSION, storedPage } from '../stores/rows.ts'
 import { byTenant, rowsOfEach, slicesByTenant, upTo, wantedTenant } from './by-tenant.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 import { pagesFromArrays, pagesOnCluster, VERSIONS } from './new-pages.ts'
@@ -66,7 +66,7 @@ export const postgresPages = (
         order by want.number, l.page_id desc`
     })
     // A group without pages is one row without a page.
-    const pagesOf = (rows: readonly ListedRow[]) => (rows[0]?.pageId === null ? [] : rows)
+    const pagesOf = (rows: readonly ListedRow[]) => (rows[0]?.pageId === null ? [] : rows.map(storedPage))
     return lists.map((rows) => (rows.length === 0 ? null : pagesOf(rows)))
   },
 

@@ -1,4 +1,4 @@
-import type { EventOf } from '../../core/ports/events.ts'
+import type { NewEvent } from '../../core/ports/events.ts'
 import type { StoredVersion } from '../../core/ports/pages.ts'
 import type {
   ClaimedVersion,
@@ -8,7 +8,7 @@ import type {
   Versions,
 } from '../../core/ports/versions.ts'
 import { columnsOf } from '../stores/columns.ts'
-import { SHOWN_VERSION, settledRow, storedVersion, versionWithContent } from '../stores/rows.ts'
+import { eventsOf, SHOWN_VERSION, settledRow, storedVersion, versionWithContent } from '../stores/rows.ts'
 import { findBy, slicesByTenant } from './by-tenant.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import { codeOf } from './error-codes.ts'
@@ -90,16 +90,15 @@ const BYTES = sql`octet_length(l.supplementary_context)`
  */
 const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
   const isStrict = (noted: readonly Fragment[]) => isCluster && noted.length > 0
-  const settle = async <Done extends Settlement>(
+  const settle = async (
     tenantId: string,
-    settlements: readonly Done[],
-    eventOf?: EventOf<Done>,
+    settlements: readonly Settlement[],
+    events?: readonly NewEvent[],
     tries = 1,
   ): Promise<readonly string[]> => {
     const rows = settlements.map((done) => settledRow(tenantId, done))
     const ended = settlements.filter(({ status }) => status !== 'processing')
     const pages = new Set(ended.map(({ pageId }) => pageId)).size
-    const events = eventOf && (() => ended.map(eventOf))
     const write = (noted: readonly Fragment[], isRight: Fragment) => query(tenantId)<{ versionId: string }>`
       with held as materialized (
         select done.*, v.page_group_id, p.revision, p.published_version_id, p.automatic_after,
@@ -152,7 +151,7 @@ const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
       const saved: string[] = []
       if (settlements.length > 1 || tries < TRIES_MAX)
         for (const one of settlements.toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1)))
-          saved.push(...(await settle(tenantId, [one], eventOf, tries + 1)))
+          saved.push(...(await settle(tenantId, [one], eventsOf([one.versionId], events), tries + 1)))
       return saved
     }
   }

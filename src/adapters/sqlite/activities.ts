@@ -1,5 +1,5 @@
 import type { Activities, StoredProspect, StoredReceipt } from '../../core/ports/activities.ts'
-import { COLUMNS, PROSPECT_CHANGES } from '../stores/rows.ts'
+import { COLUMNS, eventsOf, PROSPECT_CHANGES } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import type { Outbox } from './events.ts'
 import { type Database, insertInto } from './open.ts'
@@ -39,14 +39,16 @@ export const sqliteActivities = (database: Database, outbox: Outbox): Activities
     database.record(() => {
       for (const prospect of prospects) database.run(SAVE_PROSPECT, prospect)
       for (const log of logs) database.run(ADD_LOG, logRow(log))
-      outbox([...prospects, ...logs], events)
+      outbox(events)
       return 'recorded'
     }),
 
-  recordLogs: (logs, eventOf) =>
+  recordLogs: (logs, events) =>
     database.write(() => {
-      const added = logs.filter((log) => database.run(ADD_LOG_UNLESS_KNOWN, logRow(log)) === 1)
-      outbox(added, eventOf && (() => added.map(eventOf)))
-      return added.map(({ prospectLogId }) => prospectLogId)
+      const added = logs
+        .filter((log) => database.run(ADD_LOG_UNLESS_KNOWN, logRow(log)) === 1)
+        .map(({ prospectLogId }) => prospectLogId)
+      outbox(eventsOf(added, events))
+      return added
     }),
 })

@@ -95,7 +95,7 @@ export const sqliteErasures = (
       if (erasure?.prospectId != null && database.run(ERASE, { ...erasure, now }) === 0) return 'overtaken'
       if (block !== null) database.run(BLOCK, { ...block, tenantId, now })
       if (erasure !== null) database.run(ADD, newErasureRow(erasure))
-      outbox([{ tenantId }], events)
+      outbox(events)
       return 'recorded'
     }, erased(tenantId)),
 

@@ -1,21 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { EventIds, Events, EventsOf, NewEvent, StoredEvent } from '../../core/ports/events.ts'
+import type { EventIds, Events, NewEvent, StoredEvent } from '../../core/ports/events.ts'
+import { memoized } from '../stores/memoized.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { type Database, insertInto, type Values } from './open.ts'
 
 const USES_EVENTS = "select 1 from webhook_endpoints where tenant_id = :tenantId and status = 'enabled'"
 const ADD = insertInto('events', COLUMNS.events)
 
-/** Within `write`: saves the events of a change to these rows, of those tenants that use events. */
-export type Outbox = (rows: readonly { readonly tenantId: string }[], events: EventsOf | undefined) => void
+/** Within `write`: saves the events of a change, of those tenants that use events. */
+export type Outbox = (events: readonly NewEvent[] | undefined) => void
 /** Calls `added` within the transaction that adds events. */
 export const sqliteOutbox = (database: Database, everyEvent: boolean, added: () => void): Outbox => {
-  const usesEvents = (tenantId: string) => everyEvent || database.has(USES_EVENTS, { tenantId })
-  return (rows, events) => {
-    const users = [...new Set(rows.map(({ tenantId }) => tenantId))].filter(usesEvents)
-    if (events === undefined || users.length === 0) return
-    for (const event of events()) if (users.includes(event.tenantId)) addEvent(database, event)
-    added()
+  return (events = []) => {
+    const usesEvents = memoized((tenantId: string) => everyEvent || database.has(USES_EVENTS, { tenantId }))
+    const saved = events.filter(({ tenantId }) => usesEvents(tenantId))
+    for (const event of saved) addEvent(database, event)
+    if (saved.length > 0) added()
   }
 }
 export const addEvent = (database: Database, event: NewEvent) =>

@@ -1,6 +1,6 @@
 import { eachInTurn, shareLoop } from '../../core/engine/share-loop.ts'
-import { pageGroupOf } from '../../core/pages/get-page-group.ts'
-import type { FoundPageGroup, PageGroupRow, PageGroups } from '../../core/ports/page-groups.ts'
+import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
+import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES } from '../stores/rows.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, valuesFor } from './open.ts'
@@ -30,7 +30,7 @@ export const sqlitePageGroups = (database: Database, outbox: Outbox): PageGroups
   list: (wants) =>
     eachInTurn(wants, (want) => {
       const list = want.status === null ? LIST_OPEN : LIST_BY_STATUS
-      return database.slice<PageGroupRow>(list, want)
+      return database.slice<PageGroupRow>(list, want).map(pageGroupOf)
     }),
 
   find: async (want) => {
@@ -44,7 +44,7 @@ export const sqlitePageGroups = (database: Database, outbox: Outbox): PageGroups
     database.record(() => {
       database.run(ADD, { ...group, revision: 1 })
       database.run(ADD_COUNT, { ...group, changes: 0 })
-      outbox([group], events)
+      outbox(events)
       return 'recorded'
     }),
 
@@ -52,7 +52,7 @@ export const sqlitePageGroups = (database: Database, outbox: Outbox): PageGroups
     database.record(() => {
       const values = { ...group, lastUpdatedAt, ifRevision: revision ?? null }
       if (database.run(CHANGE, values) === 0) return 'overtaken'
-      outbox([group], events)
+      outbox(events)
       return 'recorded'
     }),
 })

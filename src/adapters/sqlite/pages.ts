@@ -110,7 +110,7 @@ export const sqlitePages = (
         database.run(ADD_VERSION, firstVersionRow(page))
         database.run(COUNT, { ...page, more: 1 })
       }
-      outbox(pages, events)
+      outbox(events)
       return 'recorded'
     }, added),
 
@@ -148,7 +148,7 @@ export const sqlitePages = (
         if (database.run(CHANGE, { ...change, addedId: version?.versionId ?? null }) === 0) return 'overtaken'
         if (version !== null) database.run(ADD_VERSION, newVersionRow(change, version))
         if (publishes) database.run(PUBLISH, change)
-        outbox([change], events)
+        outbox(events)
         return 'recorded'
       },
       version === null ? undefined : added,
@@ -160,7 +160,7 @@ export const sqlitePages = (
         if (!database.has(GROUP_EXISTS, page) || database.run(HIDE, page) === 0) return 'overtaken'
         removePiece(database, page)
         database.run(COUNT, { ...page, more: -1 })
-        outbox([page], events)
+        outbox(events)
         return 'recorded'
       },
       () => removeLater(page.tenantId),

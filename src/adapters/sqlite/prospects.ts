@@ -40,7 +40,7 @@ export const sqliteProspects = (
     const row = { ...prospect, ...sets, email: null, emailHash: null, ...email, name: name ?? null }
     return database.record(() => {
       const updated = database.get<FoundProspect>(UPDATE, row)
-      if (updated) outbox([updated], events)
+      if (updated) outbox(events)
       return updated
     }, changed(prospect.tenantId))
   },

@@ -1,7 +1,7 @@
 import { eachInTurn } from '../../core/engine/share-loop.ts'
 import type { StoredVersion } from '../../core/ports/pages.ts'
 import type { ClaimedVersion, CreatedByKey, Versions } from '../../core/ports/versions.ts'
-import { SHOWN_VERSION, settledRow, type VersionRow, versionWithContent } from '../stores/rows.ts'
+import { eventsOf, SHOWN_VERSION, settledRow, type VersionRow, versionWithContent } from '../stores/rows.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, type Values } from './open.ts'
@@ -62,7 +62,7 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
     context: async (version) => database.get(CONTEXT, version),
 
     // The newest first: of several of one page only that is published.
-    settle: (tenantId, settlements, eventOf) =>
+    settle: (tenantId, settlements, events) =>
       database.write(() => {
         const saved = settlements
           .toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1))
@@ -75,9 +75,9 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
             database.run(SETTLE, settled)
             return true
           })
-        const ended = saved.filter(({ status }) => status !== 'processing')
-        outbox(ended.length === 0 ? [] : [{ tenantId }], eventOf && (() => ended.map(eventOf)))
-        return saved.map(({ versionId }) => versionId)
+          .map(({ versionId }) => versionId)
+        outbox(eventsOf(saved, events))
+        return saved
       }),
 
     backlog: backlogOf(database, 'created_at', WAITING),

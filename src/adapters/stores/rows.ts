@@ -1,6 +1,13 @@
 import type { StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { StoredErasure } from '../../core/ports/erasures.ts'
-import type { NewPageRow, NewVersionRow, PageWant, StoredVersion } from '../../core/ports/pages.ts'
+import type { NewEvent } from '../../core/ports/events.ts'
+import type {
+  NewPageRow,
+  NewVersionRow,
+  PageWant,
+  StoredPage,
+  StoredVersion,
+} from '../../core/ports/pages.ts'
 import type { StoredLog } from '../../core/ports/prospect-logs.ts'
 import type { Settlement } from '../../core/ports/versions.ts'
 import { type Columns, columnsOf } from './columns.ts'
@@ -99,6 +106,11 @@ export const PAGE_GROUP_CHANGES = without(
   ...['tenant_id', 'page_group_id', 'revision', 'idempotency_key', 'request_hash', 'created_at'],
 )
 
+export const storedPage = (row: StoredPage): StoredPage => {
+  const { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt } = row
+  return { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt }
+}
+
 /** Of a version, what lists show. */
 export const SHOWN_VERSION = columnsOf(`version_id, version_number int, status, failure_reason,
   supplementary_context, computed_name, created_at timestamptz, published_at timestamptz`)
@@ -143,3 +155,9 @@ export const storedApiKey = (row: ApiKeyRow): StoredApiKey => ({
   ...row,
   scopes: (row.scopes.match(/[^ {},]+/g) ?? []) as unknown as StoredApiKey['scopes'],
 })
+
+/** Of the events of a write that may save only some of its rows: those of the logs or versions that it saved. */
+export const eventsOf = (savedIds: readonly string[], events: readonly NewEvent[] = []) => {
+  const saved = new Set<string | undefined>(savedIds)
+  return events.filter(({ ids }) => saved.has(ids.prospectLogId ?? ids.versionId))
+}

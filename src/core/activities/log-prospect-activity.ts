@@ -38,7 +38,6 @@ type Deps = Needs<'activities'> & {
  */
 export const logProspectActivities = (deps: Deps) => {
   const { store, clock, newId, remembered } = deps
-  const eventOf = eventOfLog(newId)
 
   /**
    * The long way: looks prospects and keys up. On PostgreSQL, one statement that adds prospects and logs, and skips
@@ -51,7 +50,7 @@ export const logProspectActivities = (deps: Deps) => {
     decide: (activities: readonly Activity[], known: KnownActivities) =>
       decide(activities, known, isoTime(clock()), deps),
     record: async ({ seen, ...changes }: Decision) => {
-      const recorded = await store.activities.record(changes, () => eventsOfLogs(newId, changes))
+      const recorded = await store.activities.record(changes, eventsOfLogs(newId, changes))
       if (recorded === 'recorded')
         for (const [activity, prospect] of seen) remembered?.add(activity, prospect, seenMs)
       return recorded
@@ -63,7 +62,7 @@ export const logProspectActivities = (deps: Deps) => {
     const logs = logsOfRemembered(activities, deps)
     if (logs === undefined) return decideAndSave(activities.map(withEmail), storyAt())
 
-    const added = new Set(await store.activities.recordLogs(logs, eventOf))
+    const added = new Set(await store.activities.recordLogs(logs, logs.map(eventOfLog(newId))))
     const skipped = activities.filter((_, i) => !added.has(logs[i]?.prospectLogId ?? ''))
     const decided = (await decideAndSaveRest(skipped.map(withEmail), storyAt())).values()
     return logs.map((log) =>

@@ -60,7 +60,7 @@ export const requestErasure =
       const by = { tenantId, apiKeyId }
       const recorded = await store.erasures.record(
         { tenantId, now, erasure: running ? null : erasure, block },
-        () => (isErased ? [newEvent(newId, 'prospect.erased', by, { prospectId }, now)] : []),
+        isErased ? [newEvent(newId, 'prospect.erased', by, { prospectId }, now)] : [],
       )
       return recorded === 'recorded' ? getErasure({ store })(erasure) : recorded
     })

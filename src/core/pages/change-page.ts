@@ -37,7 +37,8 @@ export const changePage = <Answer>(
     }
     const { pageGroupId, pageId, publishes, publishedVersionId: versionId } = change
     const ids = { pageGroupId, pageId, ...(publishes && versionId !== null && { versionId }) }
-    const recorded = await deps.store.pages.change(change, () =>
+    const recorded = await deps.store.pages.change(
+      change,
       event ? [newEvent(deps.newId, event, want, ids, change.updatedAt)] : [],
     )
     return recorded === 'overtaken' ? recorded : answer

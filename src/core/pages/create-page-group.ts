@@ -59,7 +59,7 @@ export const createPageGroup =
       if (first) return { pageGroup, revision: 1, replayed: true }
       const recorded = await store.pageGroups.add(
         { ...pageGroup, idempotencyKey: idempotencyKey ?? null, requestHash },
-        () => [newEvent(newId, 'page_group.created', { tenantId, apiKeyId }, { pageGroupId }, now)],
+        [newEvent(newId, 'page_group.created', { tenantId, apiKeyId }, { pageGroupId }, now)],
       )
       return recorded === 'overtaken' ? recorded : { pageGroup, revision: 1, replayed: false }
     })

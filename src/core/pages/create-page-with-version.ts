@@ -45,7 +45,11 @@ export const createPagesWithVersion =
           ),
         }),
       decide: (inputs, known) => decide(inputs, known, now, newId),
-      record: (pages) => store.pages.record(pages, () => pages.map((page) => eventOfPage(newId, page))),
+      record: (pages) =>
+        store.pages.record(
+          pages,
+          pages.map((page) => eventOfPage(newId, page)),
+        ),
     })
   }
 

@@ -1,7 +1,7 @@
 import type { RawJson } from '../../shapes/json.ts'
 import type { PageGroup } from '../../shapes/page-group.ts'
 import { pageGroupNotFound } from '../engine/failures.ts'
-import type { FoundPageGroup, PageGroupRead, PageGroupRow } from '../ports/page-groups.ts'
+import type { FoundPageGroup, PageGroupRead } from '../ports/page-groups.ts'
 import type { Needs } from '../ports/store.ts'
 
 /** A page group, and its revision, which every visible change raises. */
@@ -33,6 +33,10 @@ export const existingPageGroup = async (
   const found = await store.pageGroups.find({ tenantId, pageGroupId })
   return found === null || (found.status === 'deleted' && !seesDeleted) ? pageGroupNotFound() : found
 }
+
+type JsonField = 'actions' | 'footerLinks' | 'scripts'
+/** A page group as a store reads it: its JSON may still be a plain text. */
+export type PageGroupRow = Readonly<Omit<PageGroup, JsonField> & Record<JsonField, RawJson | string>>
 
 /** Field by field: so it shows nothing else, and a copy by `...` takes three times as long. */
 export const pageGroupOf = (group: PageGroupRow): PageGroup => ({

@@ -19,7 +19,6 @@ type Deps = Needs<'versions'> & {
   readonly leaseMs: number
 }
 
-type EventStatus = Exclude<Settlement['status'], 'processing'>
 type Ended = ClaimedVersion & Settlement
 
 const failed = statusAfter('processing', 'fail')
@@ -77,17 +76,18 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs 
     await Promise.all([...byTenant].map((ofTenant) => settle(...ofTenant).catch(keepError)))
   }
 
-  const eventOf = ({ tenantId, pageGroupId, pageId, versionId, status }: Ended) => {
+  const eventsOf = ({ tenantId, pageGroupId, pageId, versionId, status }: Ended) => {
+    if (status === 'processing') return []
     const ids = { pageGroupId, pageId, versionId }
-    return newEvent(newId, `page_version.${status as EventStatus}`, { tenantId }, ids, isoTime(clock()))
+    return newEvent(newId, `page_version.${status}`, { tenantId }, ids, isoTime(clock()))
   }
 
   /** A version that is not published, because a newer one is by now, is ready. */
   const settle = async (tenantId: string, those: readonly Ended[]): Promise<void> => {
-    const saved = new Set(await store.versions.settle(tenantId, those, eventOf))
+    const saved = new Set(await store.versions.settle(tenantId, those, those.flatMap(eventsOf)))
     const overtaken = those.filter(({ status, versionId }) => status === 'published' && !saved.has(versionId))
     const ready = overtaken.map((one) => ({ ...one, status: finished(false) }) as Ended)
-    if (ready.length > 0) await store.versions.settle(tenantId, ready, eventOf)
+    if (ready.length > 0) await store.versions.settle(tenantId, ready, ready.flatMap(eventsOf))
   }
 
   return async (stop: AbortSignal, woken?: Promise<void>): Promise<boolean> => {

@@ -32,7 +32,7 @@ export const updatePageGroup =
       const status = fields.status ?? group.status
       const deletedAt = status === 'deleted' ? now : null
       const after = { ...group, ...fields, status, updatedAt: now, deletedAt }
-      return store.pageGroups.change(after, group.updatedAt, ifRevision && group.revision, () => [
+      return store.pageGroups.change(after, group.updatedAt, ifRevision && group.revision, [
         newEvent(newId, 'page_group.updated', { tenantId, apiKeyId }, { pageGroupId }, now),
       ])
     })

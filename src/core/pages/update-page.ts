@@ -26,7 +26,7 @@ export const deletePage =
     const { pageGroupId, pageId } = want
     const load = () => loadPage(store, want)
     await writeInTurn(deps, pageId, want, load, (page) =>
-      store.pages.remove(page, () => [
+      store.pages.remove(page, [
         newEvent(newId, 'page.deleted', want, { pageGroupId, pageId }, isoTime(clock())),
       ]),
     )

@@ -1,5 +1,5 @@
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
-import type { EventOf, EventsOf, Requester } from './events.ts'
+import type { NewEvent, Requester } from './events.ts'
 import type { StoredLog } from './prospect-logs.ts'
 import type { FoundProspect, ProspectWant } from './prospects.ts'
 import type { Recorded } from './world.ts'
@@ -40,10 +40,10 @@ export type Activities = {
   /** Answers those of the wanted prospects and receipts that exist. */
   recall(wants: ActivityWants): Promise<KnownActivities>
   /** Saves all changes or, if another writer was faster, nothing. */
-  record(changes: ActivityChanges, events?: EventsOf): Promise<Recorded>
+  record(changes: ActivityChanges, events?: readonly NewEvent[]): Promise<Recorded>
   /**
    * Adds logs of prospects that exist, each under a different idempotency key or none, and answers their ids. Skips
-   * those whose key is taken, and may skip all if another writer was faster.
+   * those whose key is taken, and their events, and may skip all if another writer was faster.
    */
-  recordLogs(logs: readonly NewLog[], eventOf?: EventOf<NewLog>): Promise<readonly string[]>
+  recordLogs(logs: readonly NewLog[], events?: readonly NewEvent[]): Promise<readonly string[]>
 }

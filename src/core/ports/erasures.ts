@@ -1,5 +1,5 @@
 import type { Erasure } from '../../shapes/erasure.ts'
-import type { EventsOf } from './events.ts'
+import type { NewEvent } from './events.ts'
 import type { StoredLog } from './prospect-logs.ts'
 import type { ClaimWant } from './versions.ts'
 import type { Backlog, Recorded, Served, SliceWant, Timestamp } from './world.ts'
@@ -49,7 +49,7 @@ export type Erasures = {
   find(want: ErasureWant): Promise<StoredErasure | null>
   /** One list of rows for each want, in order. */
   list(wants: readonly SliceWant[]): Promise<readonly (readonly StoredErasure[])[]>
-  record(changes: ErasureChanges, events?: EventsOf): Promise<Recorded>
+  record(changes: ErasureChanges, events?: readonly NewEvent[]): Promise<Recorded>
   /** As `versions.claim`, of erasures in `processing`. */
   claim(want: ClaimWant): Promise<readonly ClaimedErasure[]>
   /** Deletes up to `max` logs of its prospect and counts them in the erasure, both or neither. Answers how many it found. */

@@ -12,7 +12,11 @@ export type EventIds = Readonly<
 >
 /** Whose request it is, for the events that it leads to. Background workers have no API key. */
 export type Requester = { readonly apiKeyId?: string | null | undefined }
-/** An event to save with the change that it is about. It has ids only, nothing of a person: its data is read when shown. */
+/**
+ * An event to save with the change that it is about, or neither. A store saves it only if its tenant uses events, which it
+ * decides within that write: a tenant with an enabled webhook endpoint, or every tenant if it is set so. It has ids only,
+ * nothing of a person: its data is read when shown.
+ */
 export type NewEvent = {
   readonly tenantId: string
   readonly eventId: string
@@ -22,15 +26,6 @@ export type NewEvent = {
   readonly apiKeyId: string | null
   readonly createdAt: Timestamp
 }
-/**
- * The events of a change. A store calls it only if a tenant of the change uses events: one with an enabled webhook
- * endpoint, or every tenant if it is set so. It saves the events of those tenants with the change, or neither, and
- * decides who uses them within that write.
- */
-export type EventsOf = () => readonly NewEvent[]
-/** The same for a write that may save only some of its rows: the event of one that it saves. */
-export type EventOf<Row> = (row: Row) => NewEvent
-
 /** An event with its number: 1, 2, 3 … for each tenant, without gaps. */
 export type StoredEvent = NewEvent & { readonly sequence: number }
 /** The part of a store that numbers events and shows them. */

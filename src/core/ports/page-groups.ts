@@ -1,13 +1,9 @@
-import type { RawJson } from '../../shapes/json.ts'
 import type { PageGroup, PageGroupStatus } from '../../shapes/page-group.ts'
-import type { EventsOf } from './events.ts'
+import type { NewEvent } from './events.ts'
 import type { Recorded, SliceWant, Timestamp } from './world.ts'
 
 /** A page group as a store keeps it: what callers see. The three JSON arrays are kept as their exact text. */
 export type StoredPageGroup = Readonly<PageGroup>
-type JsonField = 'actions' | 'footerLinks' | 'scripts'
-/** A listed page group: its JSON may be a plain text. */
-export type PageGroupRow = Omit<StoredPageGroup, JsonField> & Readonly<Record<JsonField, RawJson | string>>
 /** `status` null: all but the deleted ones. */
 export type PageGroupsWant = SliceWant & { readonly status: PageGroupStatus | null }
 /** A single page group. Its revision is raised by every visible change, also by that of `pagesCount`. */
@@ -27,16 +23,16 @@ export type NewPageGroupRow = StoredPageGroup & {
 /** The part of a store that keeps page groups. */
 export type PageGroups = {
   /** One list of rows for each want, in order. */
-  list(wants: readonly PageGroupsWant[]): Promise<readonly (readonly PageGroupRow[])[]>
+  list(wants: readonly PageGroupsWant[]): Promise<readonly (readonly StoredPageGroup[])[]>
   /** Even a deleted one. */
   find(want: PageGroupWant): Promise<FoundPageGroup | null>
   /** Answers `overtaken` if its idempotency key is taken. */
-  add(group: NewPageGroupRow, events?: EventsOf): Promise<Recorded>
+  add(group: NewPageGroupRow, events?: readonly NewEvent[]): Promise<Recorded>
   /** Saves every field but `pagesCount`, of a group whose `updatedAt` is still that one, and its revision, if it is given. */
   change(
     group: StoredPageGroup,
     lastUpdatedAt: Timestamp,
     revision?: number,
-    events?: EventsOf,
+    events?: readonly NewEvent[],
   ): Promise<Recorded>
 }

@@ -1,6 +1,6 @@
 import type { Page, Version, VersionWithContent } from '../../shapes/page.ts'
 import type { PageGroupStatus } from '../../shapes/page-group.ts'
-import type { EventsOf } from './events.ts'
+import type { NewEvent } from './events.ts'
 import type { PageGroupRead, StoredPageGroup } from './page-groups.ts'
 import type { Recorded, SliceWant } from './world.ts'
 
@@ -65,13 +65,13 @@ export type Pages = {
   /** Answers those that exist; of the groups, those that are not deleted. */
   recall(wants: PageWants): Promise<KnownPages>
   /** Adds pages, each with a version in `processing` that waits to be claimed, and counts them in their groups. */
-  record(pages: readonly NewPageRow[], events?: EventsOf): Promise<Recorded>
+  record(pages: readonly NewPageRow[], events?: readonly NewEvent[]): Promise<Recorded>
   /** For each want, in order: its rows, or null if the group is missing or deleted. */
   list(wants: readonly PagesWant[]): Promise<readonly (readonly StoredPage[] | null)[]>
   /** For each want, in order: the page, or which of the two is missing. The content may be null if it is not wanted. */
   find(wants: readonly PageWant[], withContent?: boolean): Promise<readonly FoundPage[]>
   /** Answers `overtaken`, too, if the idempotency key of the new version is taken. */
-  change(change: PageChange, events?: EventsOf): Promise<Recorded>
+  change(change: PageChange, events?: readonly NewEvent[]): Promise<Recorded>
   /** Deletes a page that still has this revision, with its versions, and counts it off in its group. */
-  remove(page: PageWant & Pick<PageChange, 'revision'>, events?: EventsOf): Promise<Recorded>
+  remove(page: PageWant & Pick<PageChange, 'revision'>, events?: readonly NewEvent[]): Promise<Recorded>
 }

@@ -1,6 +1,6 @@
 import type { Prospect } from '../../shapes/prospect.ts'
 import type { Outcome } from '../engine/outcome.ts'
-import type { EventsOf } from './events.ts'
+import type { NewEvent } from './events.ts'
 import type { LookedAt, SliceWant, Timestamp } from './world.ts'
 
 /** A prospect as callers see it, or a tombstone. */
@@ -22,5 +22,5 @@ export type Prospects = {
   /** For each want, in order: prospects, but no tombstones, newest first. Resumes before an id. One may fail alone. */
   list(wants: readonly ProspectsWant[]): Promise<readonly Outcome<LookedAt<FoundProspect>>[]>
   /** Answers the updated prospect, null if it is missing or erased, `overtaken` if another one has this email. */
-  update(update: ProspectUpdate, events?: EventsOf): Promise<FoundProspect | null | 'overtaken'>
+  update(update: ProspectUpdate, events?: readonly NewEvent[]): Promise<FoundProspect | null | 'overtaken'>
 }

@@ -1,4 +1,4 @@
-import type { EventOf } from './events.ts'
+import type { NewEvent } from './events.ts'
 import type { PageWant, StoredVersion, StoredVersionWithContent } from './pages.ts'
 import type { Backlog, SliceWant, Timestamp } from './world.ts'
 
@@ -64,12 +64,12 @@ export type Versions = {
    * Saves those that are still `processing` under the same attempt; another publisher has claimed the others. Answers
    * the version ids of those it saved. `published` sets the pointer of the page, but only forwards, and only to a version
    * after the page's `automaticAfter`; else it is not saved. A page without a published version takes the name of its
-   * newest one. What ends raises the revision of its page.
+   * newest one. What ends raises the revision of its page. Of the events, those of the versions that it saved are saved.
    */
-  settle<Done extends Settlement>(
+  settle(
     tenantId: string,
-    settlements: readonly Done[],
-    eventOf?: EventOf<Done>,
+    settlements: readonly Settlement[],
+    events?: readonly NewEvent[],
   ): Promise<readonly string[]>
   /** For the metrics: how many are `processing`, up to `countMax`, and when the oldest of those was created. */
   backlog(countMax: number): Promise<Backlog>

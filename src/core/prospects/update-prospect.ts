@@ -29,7 +29,7 @@ export const updateProspect =
     const name = changes.name?.trim() === '' ? null : changes.name
     const update = { ...want, email, name, updatedAt: isoTime(clock()) }
     const by = { tenantId, apiKeyId }
-    const events = () => [newEvent(newId, 'prospect.updated', by, { prospectId }, update.updatedAt)]
+    const events = [newEvent(newId, 'prospect.updated', by, { prospectId }, update.updatedAt)]
     const isChange = email !== undefined || name !== undefined
     return untilRecorded(async () => {
       const updated = isChange ? await store.prospects.update(update, events) : null

@@ -17,7 +17,8 @@ t.test('attempts are counted by outcome, and so are those that could not be made
   const { tenantId } = tenant
   const endpoint = someEndpoint(tenantId)
   await store.webhooks.add(endpoint)
-  await store.pageGroups.add(someGroup(tenant), () => [1, 2, 3, 4].map(() => someEvent(tenantId)))
+  const events = [1, 2, 3, 4].map(() => someEvent(tenantId))
+  await store.pageGroups.add(someGroup(tenant), events)
   await store.events.number({ tenantId, now: at(0), max: 4 })
   const [claimed] = await store.webhooks.claim(someClaim())
   const [one, two, three, four] = await store.webhooks.due({ ...endpoint, now: at(0), max: 4 })

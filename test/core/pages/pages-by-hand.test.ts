@@ -451,9 +451,9 @@ t.test('the event of a change names a version only if it was published', async (
   const { readyVersion, store, want, ...it } = await published()
   const versionId = await readyVersion()
   const events: unknown[] = []
-  const change: typeof store.pages.change = (changed, eventsOf) => {
-    for (const { type, ids } of eventsOf?.() ?? []) events.push([type, ids])
-    return store.pages.change(changed, eventsOf)
+  const change: typeof store.pages.change = (changed, given) => {
+    for (const { type, ids } of given ?? []) events.push([type, ids])
+    return store.pages.change(changed, given)
   }
   const deps = { ...it, store: { ...store, pages: { ...store.pages, change } } }
   await updatePage(deps)({ ...want, customName: 'Mine' })
