@@ -1,10 +1,10 @@
 import { tooLarge } from '../../core/engine/failures.ts'
 import { inOrder } from '../../core/engine/in-order.ts'
+import { memoized } from '../../core/engine/keys.ts'
 import { LONG_TEXT, parseActivity, parseJson } from '../../core/engine/parse-input.ts'
 import { eachInTurn } from '../../core/engine/share-loop.ts'
 import { isJson } from '../../json/is-json.ts'
 import type { ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
-import { memoized } from '../stores/memoized.ts'
 import type { Run } from './route.ts'
 
 /** The texts of the items. */

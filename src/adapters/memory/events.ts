@@ -1,7 +1,7 @@
+import { memoized } from '../../core/engine/keys.ts'
 import type { Events, NewEvent, StoredEvent } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
 import type { ClaimedEndpoint, EndpointWant, ShownDelivery } from '../../core/ports/webhooks.ts'
-import { memoized } from '../stores/memoized.ts'
 import { indexBy, tableOf } from './table.ts'
 
 export type KeptEndpoint = ClaimedEndpoint & { readonly claimableAt: string }

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { GatherObserver } from '../../core/engine/gather.ts'
+import { memoized } from '../../core/engine/keys.ts'
 import type { Store } from '../../core/ports/store.ts'
-import { memoized } from '../stores/memoized.ts'
 import type { MetricsReport } from './aggregate.ts'
 import { createInstruments, type Instruments, timed } from './instruments.ts'
 import { publisherMetrics } from './publisher-metrics.ts'

@@ -1,5 +1,5 @@
 import { DomainFailure, unavailable } from '../../core/engine/failures.ts'
-import { memoized } from '../stores/memoized.ts'
+import { memoized } from '../../core/engine/keys.ts'
 import type { Ask, PostgresSettings } from './connect.ts'
 import { codeOf } from './error-codes.ts'
 import { createSemaphore } from './semaphore.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { memoized } from '../../core/engine/keys.ts'
 import type { EventIds, Events, NewEvent, StoredEvent } from '../../core/ports/events.ts'
-import { memoized } from '../stores/memoized.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { type Database, insertInto, type Values } from './open.ts'
 

@@ -1,5 +1,5 @@
+import { memoized } from '../../core/engine/keys.ts'
 import type { RawJson } from '../../shapes/json.ts'
-import { memoized } from './memoized.ts'
 
 /** PostgreSQL's types. SQLite keeps JSON and times as text, lists as words with spaces between, booleans as 0 and 1. */
 export type ColumnType = 'text' | 'text[]' | 'json' | 'boolean' | 'int' | 'bigint' | 'timestamptz'

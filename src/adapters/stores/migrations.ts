@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { DomainFailure, obstructed, refuse } from '../../core/engine/failures.ts'
-import { memoized } from './memoized.ts'
+import { memoized } from '../../core/engine/keys.ts'
 import { sqlFiles } from './sql-files.ts'
 
 /** One file of `sql/`: forward only, never edited after a release. */

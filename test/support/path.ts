@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs'
+import inspector from 'node:inspector/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createLog } from '../../src/adapters/log.ts'
+import { compose, createRuntime } from '../../src/compose/service.ts'
+import { loadTelemetry } from '../../src/compose/telemetry.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { SCOPES } from '../../src/core/ports/api-keys.ts'
+import { createTenant } from '../../src/core/tenants/create-tenant.ts'
+import { issueApiKey } from '../../src/core/tenants/issue-api-key.ts'
+import { caller } from './program.ts'
+
+// Serves from the database in DATABASE_URL, and prints the files of `src` that a request enters, by its name.
+
+const SRC = new URL('../../src/', import.meta.url).href
+const config = readConfig({ DATABASE_URL: process.env['DATABASE_URL'], PORT: '0', LOG_LEVEL: 'error' })
+const runtime = await createRuntime(config, createLog('error'), await loadTelemetry(config))
+const service = compose(config, runtime)
+const port = await service.listen()
+await service.start()
+const { tenantId } = await createTenant(runtime)({ name: 'T' })
+const { apiKey } = await issueApiKey(runtime)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
+const call = caller(`http://127.0.0.1:${port}`, apiKey)
+
+const session = new inspector.Session()
+session.connect()
+await session.post('Profiler.enable')
+const enteredBy = async (request: () => Promise<unknown>) => {
+  // The background has nothing left to do.
+  await pause(300)
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+  await request()
+  const { result } = await session.post('Profiler.takePreciseCoverage')
+  await session.post('Profiler.stopPreciseCoverage')
+  const isEntered = ({ functions }: (typeof result)[number]) =>
+    functions.some(({ functionName, ranges: [range] }) => range?.count && (functionName || range.startOffset))
+  return result
+    .filter((script) => script.url.startsWith(SRC) && isEntered(script))
+    .map(({ url }) => [url.slice(SRC.length), readFileSync(new URL(url), 'utf8').split('\n').length - 1])
+}
+
+const log = (email: string) => () =>
+  call('POST', '/v0/prospect_logs', { source: 's', email, payload: {}, idempotencyKey: email })
+const { pageGroupId } = (await call('POST', '/v0/page_groups', { name: 'n', title: 't' })).body
+const pages = `/v0/page_groups/${pageGroupId}/pages`
+const { pageId } = (await call('POST', pages, {})).body
+const read = () => call('GET', `${pages}/${pageId}`)
+for (const request of [log('a@example.com'), log('b@example.com'), read, read]) await request()
+const entered = { log: await enteredBy(log('new@example.com')), read: await enteredBy(read) }
+process.stdout.write(JSON.stringify(entered))
+await service.close()
