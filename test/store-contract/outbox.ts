@@ -19,12 +19,12 @@ export const outboxOf = async (store: Store) => {
     changeEndpoint: async (
       { webhookEndpointId }: { webhookEndpointId: string },
       fields: Partial<StoredEndpoint>,
-      isAfresh = false,
+      resetsFailures = false,
     ) => {
       const before = (await findEndpoint(store, { tenantId, webhookEndpointId })) as StoredEndpoint
       const updatedAt = new Date(Date.parse(before.updatedAt) + 1).toISOString()
       const after: StoredEndpoint = { ...before, updatedAt, ...fields }
-      same(await store.webhooks.change(after, before.updatedAt, { isAfresh }), 'recorded')
+      same(await store.webhooks.change(after, before.updatedAt, { resetsFailures }), 'recorded')
       return after
     },
     /** Makes a change that has these events. */

@@ -185,7 +185,7 @@ export const claimEndpoints: MakeStep = (_chance, seen) => ({
 /** As the service does to an endpoint that is gone: with an event, even if the tenant uses no events. */
 export const disableEndpoint: MakeStep = (chance, seen) => {
   const want = changingFrom(chance, seen)
-  const isAfresh = chance.onceIn(4)
+  const resetsFailures = chance.onceIn(4)
   return {
     name: 'disable endpoint',
     run: async ({ store: { webhooks }, clock, now }) => {
@@ -204,8 +204,8 @@ export const disableEndpoint: MakeStep = (chance, seen) => {
         createdAt: now(),
       })
       return [
-        await webhooks.change(disabled, found.updatedAt, { isAfresh, event }),
-        await webhooks.change(disabled, found.updatedAt, { isAfresh, event }),
+        await webhooks.change(disabled, found.updatedAt, { resetsFailures, event }),
+        await webhooks.change(disabled, found.updatedAt, { resetsFailures, event }),
       ]
     },
   }

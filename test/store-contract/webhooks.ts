@@ -80,7 +80,10 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     equal(await store.webhooks.change(change, at(0)), 'recorded')
     same(await findEndpoint(store, endpoint), { ...change, ...counted })
     const enabled = { ...endpoint, updatedAt: at(2) }
-    equal(await store.webhooks.change({ ...enabled, ...counted }, at(1), { isAfresh: true }), 'recorded')
+    equal(
+      await store.webhooks.change({ ...enabled, ...counted }, at(1), { resetsFailures: true }),
+      'recorded',
+    )
     same(await findEndpoint(store, endpoint), enabled)
   },
 
@@ -89,7 +92,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     await ours.addEvents(1)
     const [claimed] = await ours.claim(0)
     const moved = { ...endpoint, url: 'https://example.com/moved', updatedAt: at(1) }
-    equal(await store.webhooks.change(moved, at(0), { isAfresh: true }), 'recorded')
+    equal(await store.webhooks.change(moved, at(0), { resetsFailures: true }), 'recorded')
     const calm = { ...moved, failures: 0, failingSince: null }
     same(await findEndpoint(store, endpoint), calm)
     const counted = { failures: 8, failingSince: at(3), claimableAt: at(50) }

@@ -166,14 +166,14 @@ export const createApi = (deps: Deps): Api => {
       const failure = why instanceof DomainFailure ? why : null
       if (failure === null || failure.cause !== undefined)
         callHook(() => deps.onError(failure?.cause ?? why, requestId, known))
-      return problem(codeOf(why), requestId, failure, request.basePath)
+      return problem(problemCodeOf(why), requestId, failure, request.basePath)
     }
     let code: ProblemCode | null = null
     let draft: ApiResponse
     try {
       draft = await respond(request, matched, query, headers, known, refusalOf)
     } catch (why) {
-      code = codeOf(why)
+      code = problemCodeOf(why)
       draft = refusalOf(why)
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
@@ -185,7 +185,8 @@ export const createApi = (deps: Deps): Api => {
   }
 }
 
-const codeOf = (why: unknown): ProblemCode => (why instanceof DomainFailure ? why.kind : 'internal_error')
+const problemCodeOf = (why: unknown): ProblemCode =>
+  why instanceof DomainFailure ? why.kind : 'internal_error'
 
 const methodsOf = ({ routes }: Match<AnyRoute>): string =>
   [...routes.keys(), 'OPTIONS'].join(', ').replace('GET', 'GET, HEAD')

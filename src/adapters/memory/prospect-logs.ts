@@ -1,9 +1,9 @@
 import { keyOf } from '../../core/engine/keys.ts'
 import type { NewLog } from '../../core/ports/activities.ts'
 import type { ProspectLogs, TimelineWant } from '../../core/ports/prospect-logs.ts'
-import type { LookedAt } from '../../core/ports/world.ts'
+import type { Scanned } from '../../core/ports/world.ts'
 import { storedLog } from '../stores/rows.ts'
-import { lookThrough, takeSlice } from '../stores/take-slice.ts'
+import { scan, takeSlice } from '../stores/take-slice.ts'
 import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
 import type { People } from './people.ts'
 
@@ -19,7 +19,7 @@ export const memoryProspectLogs = ({ prospects, logs }: People): ProspectLogs =>
       const all = logs.byId.backFrom(want, beforeId, fromId)
       const rows =
         idempotencyKey === null ? all : [...all].filter((log) => log.idempotencyKey === idempotencyKey)
-      return shown(lookThrough(rows, limit, passes(want), ({ prospectLogId }) => prospectLogId))
+      return shown(scan(rows, limit, passes(want), ({ prospectLogId }) => prospectLogId))
     }),
   timeline: async (wants) =>
     wants.map((want) => {
@@ -30,7 +30,7 @@ export const memoryProspectLogs = ({ prospects, logs }: People): ProspectLogs =>
       const position = before && keyOf(before.occurredAt, before.prospectLogId)
       const rows = logs.timelines.backFrom(want, position, since)
       const stepOf = ({ occurredAt }: NewLog) => timeOfKey(timelineKey(prospectId, occurredAt))
-      return shown(lookThrough(rows, limit, passes(want), stepOf))
+      return shown(scan(rows, limit, passes(want), stepOf))
     }),
   listOldest: async (want) =>
     takeSlice(logs.byId.after(want, want.afterId, want.beforeId, want.limit), want.limit - 1).map(logOf),
@@ -41,6 +41,6 @@ const passes =
   (log: NewLog) =>
     (source ?? log.source) === log.source && (type ?? log.type) === log.type
 
-const shown = ({ rows, resume }: LookedAt<NewLog>) => ({ rows: rows.map(logOf), resume })
+const shown = ({ rows, resume }: Scanned<NewLog>) => ({ rows: rows.map(logOf), resume })
 
 const logOf = ({ payload, ...log }: NewLog) => storedLog({ ...log, payload: payload.rawJson })

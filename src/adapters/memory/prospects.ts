@@ -1,5 +1,5 @@
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
-import { lookThrough } from '../stores/take-slice.ts'
+import { scan } from '../stores/take-slice.ts'
 import type { KeptProspect, People } from './people.ts'
 
 /** Calls `changed` after a prospect was updated. */
@@ -17,7 +17,7 @@ export const memoryProspects = (
       const { byId, byEmail } = prospects
       const all = want.emailHash === null ? byId.backFrom(want, want.beforeId) : byEmail.backFrom(want)
       const isListed = ({ erasedAt }: KeptProspect) => erasedAt === null
-      const { rows, resume } = lookThrough(all, want.limit, isListed, ({ prospectId }) => prospectId)
+      const { rows, resume } = scan(all, want.limit, isListed, ({ prospectId }) => prospectId)
       return { rows: rows.map(foundProspect), resume }
     }),
   update: async ({ email, name, updatedAt, ...want }, events) => {

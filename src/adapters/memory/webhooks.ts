@@ -1,7 +1,7 @@
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { EndpointWant, StoredDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
 import { latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
-import { lookThrough } from '../stores/take-slice.ts'
+import { scan } from '../stores/take-slice.ts'
 import { compare } from './claim.ts'
 import { type KeptEndpoint, type Outbox, storedEvent, takes } from './events.ts'
 
@@ -26,14 +26,14 @@ export const memoryWebhooks = (outbox: Outbox): Webhooks => {
       endpoints.add({ ...structuredClone(endpoint), claims: 0, claimableAt: endpoint.createdAt })
       return 'recorded'
     },
-    change: async (endpoint, lastUpdatedAt, { isAfresh, event } = {}) => {
+    change: async (endpoint, lastUpdatedAt, { resetsFailures, event } = {}) => {
       const before = endpoints.byId.at(endpoint)
       if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
       if (event) outbox.waiting.add(structuredClone(event))
       const { failures, failingSince, ...changed } = structuredClone(endpoint)
       const rested = before.failures > 0 || before.status !== 'enabled'
-      const calm = isAfresh && { failures: 0, failingSince: null }
-      const claimableAt = isAfresh && rested ? endpoint.updatedAt : before.claimableAt
+      const calm = resetsFailures && { failures: 0, failingSince: null }
+      const claimableAt = resetsFailures && rested ? endpoint.updatedAt : before.claimableAt
       endpoints.change(before, { ...changed, claims: before.claims, ...calm, claimableAt })
       written()
       return 'recorded'
@@ -85,7 +85,7 @@ export const memoryWebhooks = (outbox: Outbox): Webhooks => {
     deliveries: async ({ tenantId, webhookEndpointId, status, beforeId, limit }) => {
       const rows = deliveries.byId.backFrom({ tenantId, webhookEndpointId }, beforeId)
       const matches = (delivery: StoredDelivery) => (status ?? delivery.status) === delivery.status
-      const found = lookThrough(rows, limit, matches, ({ eventId }) => eventId)
+      const found = scan(rows, limit, matches, ({ eventId }) => eventId)
       return structuredClone(found)
     },
     retry: async ({ now, ...want }) => {

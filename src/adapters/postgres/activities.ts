@@ -1,7 +1,7 @@
 import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../../core/ports/activities.ts'
 import { COLUMNS, PROSPECT_CHANGES } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
-import { byTenant, sortedBy, tenantOf, upTo, wantedTenant } from './by-tenant.ts'
+import { byTenant, soleTenantOf, sortedBy, upTo, wantedTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
 import { columns, ifOvertaken } from './statements.ts'
@@ -35,7 +35,7 @@ export const postgresActivities = (query: Query, isCluster: boolean, outbox: Out
 
   record: (changes, events) => {
     const prospects = prospectsInLockOrder(changes)
-    const tenantId = tenantOf(isCluster, changes.logs)
+    const tenantId = soleTenantOf(isCluster, changes.logs)
     const saved = PROSPECTS[tenantId === null ? 'into' : 'values']
     const parts = prospects.length === 0 ? [] : [savedPart(saved(prospects))]
     const insert = insertLogs(changes.logs, tenantId)
@@ -47,21 +47,21 @@ export const postgresActivities = (query: Query, isCluster: boolean, outbox: Out
 
   /** A tenant's list with events is saved as a whole or not at all on a cluster, where only `values` go to one machine. */
   recordLogs: async (logs, events) => {
-    const tenantId = tenantOf(isCluster, logs)
+    const tenantId = soleTenantOf(isCluster, logs)
     const mayBeKnown = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
     const insert = insertLogs(logs, tenantId)
-    const write = (noted: readonly Fragment[], isRight: Fragment) => {
-      const skips = mayBeKnown && (tenantId === null || noted.length === 0)
+    const write = (eventInserts: readonly Fragment[], assumptionHolds: Fragment) => {
+      const skips = mayBeKnown && (tenantId === null || eventInserts.length === 0)
       const tail = sql`${skips ? UNLESS_KNOWN : nothing} returning prospect_log_id`
-      const where = sql`where ${isRight}`
+      const where = sql`where ${assumptionHolds}`
       const all =
         tenantId === null ? sql`${insert} ${where} ${IN_LOCK_ORDER} ${tail}` : sql`${insert} ${tail}`
-      const logged = joined([sql`logged as (${all})`, ...noted], sql`, `)
+      const logged = joined([sql`logged as (${all})`, ...eventInserts], sql`, `)
       return query(tenantId)<{ prospectLogId: string }>`
-        ${tenantId === null && noted.length === 0 ? all : sql`with ${logged} select prospect_log_id from logged ${where}`}`
+        ${tenantId === null && eventInserts.length === 0 ? all : sql`with ${logged} select prospect_log_id from logged ${where}`}`
     }
     const saved = mayBeKnown && tenantId === null ? LOGGED : undefined
-    const added = await outbox.noting(logs, events, write, saved).catch(ifOvertaken([]))
+    const added = await outbox.withEvents(logs, events, write, saved).catch(ifOvertaken([]))
     return added.map(({ prospectLogId }) => prospectLogId)
   },
 })

@@ -1,7 +1,7 @@
 import { DomainFailure, unavailable } from '../../core/engine/failures.ts'
 import { memoized } from '../../core/engine/keys.ts'
 import type { Ask, PostgresSettings } from './connect.ts'
-import { codeOf } from './error-codes.ts'
+import { sqlStateOf } from './error-codes.ts'
 import { createSemaphore } from './semaphore.ts'
 import { ALL_TENANTS, queryOver } from './sql.ts'
 import { NO_ANSWER_IN_TIME } from './with-timeout.ts'
@@ -53,7 +53,8 @@ export const askByNode = (ask: Ask, settings: PostgresSettings): Ask => {
       return rows
     } catch (error) {
       if (!(error instanceof DomainFailure)) node.isSilent = false
-      else if (codeOf(error.cause) === '57014' || error.message === NO_ANSWER_IN_TIME) node.isSilent = true
+      else if (sqlStateOf(error.cause) === '57014' || error.message === NO_ANSWER_IN_TIME)
+        node.isSilent = true
       throw error
     } finally {
       release()

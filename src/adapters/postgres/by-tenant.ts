@@ -42,7 +42,7 @@ export const upTo = (rows: number, tenantId: string | null) =>
 const VALUES_ROWS_MAX = 2_000
 
 /** The one tenant of what a cluster is to write; null if there are several, or too many rows for its own form. */
-export const tenantOf = (isCluster: boolean, rows: Lists[string]): string | null => {
+export const soleTenantOf = (isCluster: boolean, rows: Lists[string]): string | null => {
   const tenantId = (isCluster && rows.length <= VALUES_ROWS_MAX && rows[0]?.tenantId) || null
   return rows.every((row) => row.tenantId === tenantId) ? tenantId : null
 }

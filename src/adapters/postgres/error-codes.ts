@@ -3,13 +3,13 @@ import { DomainFailure, unavailable } from '../../core/engine/failures.ts'
 import { unmigrated } from '../stores/migrations.ts'
 
 /** The code of PostgreSQL or of the driver. Where Citus copies rows to a worker, it gives a taken key the wrong one. */
-export const codeOf = (error: unknown): string => {
+export const sqlStateOf = (error: unknown): string => {
   const { code = '', message = '' } = (error ?? {}) as { code?: unknown; message?: string }
   return code === 'XX000' && message.startsWith('duplicate key value violates') ? '23505' : String(code)
 }
 
 /** Errors of the connection, and those by which PostgreSQL says that it cannot answer now. */
-export const isTransient = (error: unknown): boolean => TRANSIENT.test(codeOf(error))
+export const isTransient = (error: unknown): boolean => TRANSIENT.test(sqlStateOf(error))
 /** 08 connection, 53 out of resources, 57 stopped by a limit or an operator, 58 system error; then the driver's. */
 const TRANSIENT = /^(08|53|57|58|CONNECT|ECONN|EPIPE|ENOENT|EAI_|ENOTFOUND|ETIMEDOUT|EHOST|ENET)/
 
@@ -22,8 +22,8 @@ const isFromServer = (error: unknown): error is postgres.PostgresError =>
  * other error, such as a lost connection, nobody knows.
  */
 export const unavailableUnlessRejected = (error: unknown): never => {
-  if (codeOf(error) === '42P01') throw unmigrated(error)
-  const isRejected = isFromServer(error) && !isTransient(error) && !NOT_NOW_CODES.has(codeOf(error))
+  if (sqlStateOf(error) === '42P01') throw unmigrated(error)
+  const isRejected = isFromServer(error) && !isTransient(error) && !NOT_NOW_CODES.has(sqlStateOf(error))
   if (isRejected || error instanceof DomainFailure) throw error
   throw unavailable('The database cannot answer now.', error)
 }
@@ -34,5 +34,5 @@ const NOT_NOW_CODES = new Set(['55P03', '25006', '3D000', '28P01', '40003', 'XX0
 export const isConnectionFatal = (error: unknown): boolean =>
   isFromServer(error)
     ? error.severity === 'FATAL' || error.severity === 'PANIC'
-    : !NEVER_MADE.test(codeOf(error))
+    : !NEVER_MADE.test(sqlStateOf(error))
 const NEVER_MADE = /^(ECONNREFUSED|ENOENT|EAI_|ENOTFOUND|EHOST|ENET)/

@@ -2,8 +2,8 @@ import { unavailable } from '../../core/engine/failures.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
-import { byTenant, tenantOf } from './by-tenant.ts'
-import { codeOf } from './error-codes.ts'
+import { byTenant, soleTenantOf } from './by-tenant.ts'
+import { sqlStateOf } from './error-codes.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
 import { columns, textArray, unlessOvertaken } from './statements.ts'
 
@@ -19,14 +19,14 @@ export type Outbox = {
    * Sends a write of rows with its events. `write` gets the part `noted as (insert into events …)`, or none, and a
    * condition: true, or it divides by zero, and then nothing is saved. PostgreSQL evaluates it once.
    */
-  readonly noting: <Answer>(
+  readonly withEvents: <Answer>(
     rows: readonly OfTenant[],
     events: readonly NewEvent[] | undefined,
-    write: (noted: readonly Fragment[], isRight: Fragment) => Promise<Answer>,
+    write: (eventInserts: readonly Fragment[], assumptionHolds: Fragment) => Promise<Answer>,
     saved?: Saved,
     triesMax?: number,
   ) => Promise<Answer>
-  /** Saves all or nothing: `with parts, noted`, then `done`, which can take a `where` and then `tail`. */
+  /** Saves all or nothing: `with parts, eventInserts`, then `done`, which can take a `where` and then `tail`. */
   readonly record: (
     rows: readonly OfTenant[],
     events: readonly NewEvent[] | undefined,
@@ -66,39 +66,39 @@ export const createOutbox = (
 
   const insertOf = (events: readonly NewEvent[], saved?: Saved) => {
     const rows = events.map(eventRow)
-    if (saved === undefined) return EVENTS[tenantOf(isCluster, rows) === null ? 'into' : 'values'](rows)
+    if (saved === undefined) return EVENTS[soleTenantOf(isCluster, rows) === null ? 'into' : 'values'](rows)
     return sql`(${EVENTS.names}) select ${saved.tenantId}, ${OTHERS} from ${EVENTS.from(rows)} ${saved.which}`
   }
 
-  const noting: Outbox['noting'] = async (rows, events, write, saved, triesMax = TRIES_MAX) => {
+  const withEvents: Outbox['withEvents'] = async (rows, events, write, saved, triesMax = TRIES_MAX) => {
     if (!events?.length) return write([], ALWAYS)
     const tenantIds = idsOf(rows)
-    const believed = everyEvent ? tenantIds : tenantIds.filter((id) => users.has(id)).sort()
-    const its = believed.length === 0 ? [] : events.filter(({ tenantId }) => believed.includes(tenantId))
-    const noted = its.length === 0 ? [] : [sql`noted as (insert into events ${insertOf(its, saved)})`]
-    const isEnabled = isEnabledOf(tenantOf(isCluster, rows), tenantIds)
+    const assumed = everyEvent ? tenantIds : tenantIds.filter((id) => users.has(id)).sort()
+    const its = assumed.length === 0 ? [] : events.filter(({ tenantId }) => assumed.includes(tenantId))
+    const eventInserts = its.length === 0 ? [] : [sql`noted as (insert into events ${insertOf(its, saved)})`]
+    const isEnabled = isEnabledOf(soleTenantOf(isCluster, rows), tenantIds)
     try {
-      const answer = await write(noted, everyEvent ? ALWAYS : isBelieved(believed, isEnabled))
-      if (noted.length > 0) wrote()
+      const answer = await write(eventInserts, everyEvent ? ALWAYS : areSubscribers(assumed, isEnabled))
+      if (eventInserts.length > 0) wrote()
       return answer
     } catch (error) {
-      if (everyEvent || codeOf(error) !== '22012') throw error
+      if (everyEvent || sqlStateOf(error) !== '22012') throw error
       // The assumption held: the statement divided by zero for another reason.
-      if (String(await lookUp(rows)) === String(believed)) throw error
+      if (String(await lookUp(rows)) === String(assumed)) throw error
       if (triesMax === 1) throw unavailable('Webhook endpoints are changing too often.', error)
-      return noting(rows, events, write, saved, triesMax - 1)
+      return withEvents(rows, events, write, saved, triesMax - 1)
     }
   }
 
   const record: Outbox['record'] = (rows, events, parts, done, tail = nothing) =>
     unlessOvertaken(
-      noting(rows, events, (noted, isRight) => {
-        const all = [...parts, ...noted]
-        return query(tenantOf(isCluster, rows))`
-          ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} ${done} where ${isRight} ${tail}`
+      withEvents(rows, events, (eventInserts, assumptionHolds) => {
+        const all = [...parts, ...eventInserts]
+        return query(soleTenantOf(isCluster, rows))`
+          ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} ${done} where ${assumptionHolds} ${tail}`
       }),
     )
-  return { noting, record }
+  return { withEvents, record }
 }
 
 /** Inserts an event even if its tenant does not use events. */
@@ -119,11 +119,11 @@ const isEnabledOf = (tenantId: string | null, tenantIds: readonly string[]) =>
     ? sql`w.tenant_id = any (${textArray(tenantIds)}::text[]) and w.status = 'enabled'`
     : sql`w.tenant_id = ${tenantId} and w.status = 'enabled'`
 
-/** That of some tenants exactly those believed use events. */
-const isBelieved = (believed: readonly string[], isEnabled: Fragment) =>
-  believed.length === 0
+/** That of some tenants exactly those assumed use events. */
+const areSubscribers = (assumed: readonly string[], isEnabled: Fragment) =>
+  assumed.length === 0
     ? sql`1 / (not exists (select 1 from webhook_endpoints w where ${isEnabled}))::int = 1`
     : sql`1 / (array(
         select distinct w.tenant_id from webhook_endpoints w where ${isEnabled} order by w.tenant_id
-      ) = ${textArray(believed)}::text[])::int = 1`
+      ) = ${textArray(assumed)}::text[])::int = 1`
 const ALWAYS = sql`true`

@@ -2,7 +2,7 @@ import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
 import { SHOWN_PROSPECT } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { findBy } from './by-tenant.ts'
-import { codeOf } from './error-codes.ts'
+import { sqlStateOf } from './error-codes.ts'
 import type { Outbox } from './outbox.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
 import { columns, ifOvertaken } from './statements.ts'
@@ -54,14 +54,15 @@ export const postgresProspects = (
           updated_at = ${updatedAt}
         where l.tenant_id = ${tenantId} and l.prospect_id = ${prospectId} and l.erased_at is null
         returning ${SHOWN.selected}`
-      const write = (noted: readonly Fragment[], isRight: Fragment) => {
-        const ifUpdated = noted.length === 0 ? nothing : sql`and 1 / (select count(*) from updated) = 1`
+      const write = (eventInserts: readonly Fragment[], assumptionHolds: Fragment) => {
+        const ifUpdated =
+          eventInserts.length === 0 ? nothing : sql`and 1 / (select count(*) from updated) = 1`
         return query(tenantId)<FoundProspect>`
-          with ${joined([sql`updated as (${changes})`, ...noted], sql`, `)}
-          select * from updated where ${isRight} ${ifUpdated}`
+          with ${joined([sql`updated as (${changes})`, ...eventInserts], sql`, `)}
+          select * from updated where ${assumptionHolds} ${ifUpdated}`
       }
-      const updated = await outbox.noting([update], events, write).catch((why) => {
-        return codeOf(why) === '22012' ? [] : ifOvertaken('overtaken' as const)(why)
+      const updated = await outbox.withEvents([update], events, write).catch((why) => {
+        return sqlStateOf(why) === '22012' ? [] : ifOvertaken('overtaken' as const)(why)
       })
       if (updated === 'overtaken') return updated
       const [prospect = null] = updated

@@ -1,6 +1,6 @@
 import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, columnsOf, memberOf, valuesOf } from '../stores/columns.ts'
-import { codeOf } from './error-codes.ts'
+import { sqlStateOf } from './error-codes.ts'
 import { type Fragment, sql, type Value } from './sql.ts'
 
 /** A list as PostgreSQL writes an array: `{"a","b",NULL}`. */
@@ -79,7 +79,7 @@ const template = (text: string) => {
  */
 const isOvertaken = (error: unknown): boolean => {
   const { message } = error as { message: string }
-  const code = codeOf(error)
+  const code = sqlStateOf(error)
   if (code === '23514') return /prospects_(email_hash_is_one|erased_is_blank)/.test(message)
   if (code === '23502') return message.includes('pages_count')
   return ['23505', '40P01', '40001', '22012'].includes(code)

@@ -11,7 +11,7 @@ import { columnsOf } from '../stores/columns.ts'
 import { eventsOf, SHOWN_VERSION, settledRow, storedVersion, versionWithContent } from '../stores/rows.ts'
 import { findBy, slicesByTenant } from './by-tenant.ts'
 import { backlogOf, claimFrom } from './claim.ts'
-import { codeOf } from './error-codes.ts'
+import { sqlStateOf } from './error-codes.ts'
 import type { Outbox } from './outbox.ts'
 import { ifGroupExists } from './pages.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
@@ -89,7 +89,7 @@ const BYTES = sql`octet_length(l.supplementary_context)`
  * not compared again: the update starts from the rows as they were before this statement waited for their locks.
  */
 const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
-  const isStrict = (noted: readonly Fragment[]) => isCluster && noted.length > 0
+  const isStrict = (eventInserts: readonly Fragment[]) => isCluster && eventInserts.length > 0
   const settle = async (
     tenantId: string,
     settlements: readonly Settlement[],
@@ -99,7 +99,9 @@ const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
     const rows = settlements.map((done) => settledRow(tenantId, done))
     const ended = settlements.filter(({ status }) => status !== 'processing')
     const pages = new Set(ended.map(({ pageId }) => pageId)).size
-    const write = (noted: readonly Fragment[], isRight: Fragment) => query(tenantId)<{ versionId: string }>`
+    const write = (eventInserts: readonly Fragment[], assumptionHolds: Fragment) => query(tenantId)<{
+      versionId: string
+    }>`
       with held as materialized (
         select done.*, v.page_group_id, p.revision, p.published_version_id, p.automatic_after,
           coalesce(done.computed_name, v.computed_name) as name
@@ -108,7 +110,7 @@ const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
           join pages p using (tenant_id, page_group_id, page_id)
         where v.status not in ('ready', 'published', 'failed') and v.attempts = done.attempt
           ${isCluster ? sql`and v.tenant_id = ${tenantId} and p.tenant_id = ${tenantId}` : nothing}
-        order by v.page_id, v.version_id ${isStrict(noted) ? nothing : sql`for update of p, v`}
+        order by v.page_id, v.version_id ${isStrict(eventInserts) ? nothing : sql`for update of p, v`}
       ), saved as materialized (
         select * from (
           select held.*, max(version_id) filter (where status = 'published') over (partition by page_id) as newest
@@ -122,7 +124,7 @@ const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
           claimable_at = coalesce(saved.claimable_at, v.claimable_at), attempts = v.attempts - saved.uncounted
         from saved
         where v.tenant_id = saved.tenant_id and v.page_id = saved.page_id and v.version_id = saved.version_id
-          ${isStrict(noted) ? sql`and v.attempts = saved.attempt` : nothing}
+          ${isStrict(eventInserts) ? sql`and v.attempts = saved.attempt` : nothing}
           ${isCluster ? sql`and v.tenant_id = ${tenantId}` : nothing}
         returning 1
       ), shown as (
@@ -137,17 +139,17 @@ const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
           order by page_id, published_at is null, finished_at is null, version_id desc
         ) ended
         where p.tenant_id = ended.tenant_id and p.page_group_id = ended.page_group_id
-          and p.page_id = ended.page_id ${isStrict(noted) ? sql`and p.revision = ended.revision` : nothing}
+          and p.page_id = ended.page_id ${isStrict(eventInserts) ? sql`and p.revision = ended.revision` : nothing}
           ${isCluster ? sql`and p.tenant_id = ${tenantId}` : nothing}
         returning 1
       )
-      ${noted[0] ? sql`, ${noted[0]}` : nothing}
-      select version_id from saved where ${isRight} ${isStrict(noted) ? areSaved(rows.length, pages) : nothing}`
+      ${eventInserts[0] ? sql`, ${eventInserts[0]}` : nothing}
+      select version_id from saved where ${assumptionHolds} ${isStrict(eventInserts) ? areSaved(rows.length, pages) : nothing}`
     try {
-      const settled = await outbox.noting([{ tenantId }], events, write, isCluster ? undefined : SAVED)
+      const settled = await outbox.withEvents([{ tenantId }], events, write, isCluster ? undefined : SAVED)
       return settled.map(({ versionId }) => versionId)
     } catch (error) {
-      if (codeOf(error) !== '22012') throw error
+      if (sqlStateOf(error) !== '22012') throw error
       const saved: string[] = []
       if (settlements.length > 1 || tries < TRIES_MAX)
         for (const one of settlements.toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1)))

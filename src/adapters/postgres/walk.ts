@@ -1,5 +1,5 @@
 import { asOutcome, type Outcome } from '../../core/engine/outcome.ts'
-import { ROWS_LOOKED_AT_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
+import { ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import { type Fragment, type Query, sql } from './sql.ts'
 
 /** A list that is read along an index, of rows `l`. */
@@ -51,7 +51,7 @@ export const walk = async <Row extends object>(
   const rows = await query(tenantId)<Walked<Row>>`
     with found as (
       select * from (
-        select * ${along} order by ${key} desc fetch first (select ${ROWS_LOOKED_AT_MAX}::int) rows with ties
+        select * ${along} order by ${key} desc fetch first (select ${ROWS_SCANNED_MAX}::int) rows with ties
       ) l
       where ${matches}
       order by ${key} desc fetch first (${limit + 1}::int) rows with ties
@@ -60,7 +60,7 @@ export const walk = async <Row extends object>(
     from ${owner}
       cross join (
         select case when (select count(*) from found) <= ${limit}::int then (
-          select ${key} ${along} order by ${key} desc offset (select ${ROWS_LOOKED_AT_MAX - 1}::int) limit 1
+          select ${key} ${along} order by ${key} desc offset (select ${ROWS_SCANNED_MAX - 1}::int) limit 1
         ) end as resume
       ) stop
       left join ${slice(sql`select * from found l`, bytes, newest, limit + 1)} on true

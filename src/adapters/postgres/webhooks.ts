@@ -77,13 +77,13 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
       )
     },
 
-    change: async (endpoint, lastUpdatedAt, { isAfresh, event } = {}) => {
+    change: async (endpoint, lastUpdatedAt, { resetsFailures, event } = {}) => {
       const afresh = sql`, failures = 0, failing_since = null,
           claimable_at = case when v.failures > 0 or v.status <> 'enabled' then ${endpoint.updatedAt} else v.claimable_at end`
       const recorded = await unlessOvertaken(query(endpoint.tenantId)`
       with changed as (
         update webhook_endpoints v set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([endpointRow(endpoint)])})
-          ${isAfresh ? afresh : nothing}
+          ${resetsFailures ? afresh : nothing}
         where ${isThat(endpoint, V)} and v.updated_at = ${lastUpdatedAt}
         returning 1
       ) ${event ? sql`, noted as (${insertEvent(event)})` : nothing}
@@ -93,7 +93,7 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
     },
 
     claim: async (want) => {
-      const claimed = await (isCluster ? onCluster(want) : claimFrom(query, want))
+      const claimed = await (isCluster ? onCluster(want) : claimEndpoints(query, want))
       return claimed.map(storedEndpoint)
     },
 
@@ -154,7 +154,7 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
 
 const PENDING = sql`webhook_deliveries d where d.status = 'pending'`
 /** From tenant to tenant along the index of pending deliveries, and those that are deleted. */
-const claimFrom = (query: Query, want: ClaimWant) => query()<EndpointRow>`
+const claimEndpoints = (query: Query, want: ClaimWant) => query()<EndpointRow>`
   with recursive ${eachAlong(sql`d.tenant_id`, PENDING, want.afterTenantId)}, working as (
     select v.* from each
       cross join lateral (

@@ -19,12 +19,12 @@ export const toDomainFailure = (error: unknown): unknown => {
 /** 5 busy, 6 locked, 8 read only, 10 input or output, 11 damaged, 13 full, 14 cannot open, 26 not a database. */
 const AWAY = new Set([5, 6, 8, 10, 11, 13, 14, 26])
 
-const codeOf = (error: unknown): number => Number((error as { errcode?: unknown } | null)?.errcode ?? 0)
-const primaryCode = (error: unknown): number => codeOf(error) & 0xff
+const resultCodeOf = (error: unknown): number => Number((error as { errcode?: unknown } | null)?.errcode ?? 0)
+const primaryCode = (error: unknown): number => resultCodeOf(error) & 0xff
 export const isBusy = (error: unknown): boolean => primaryCode(error) === 5
 
 /** Whether another writer has taken a key or an email, or erased the prospect. */
 export const isOvertaken = (error: unknown): boolean =>
-  TAKEN.has(codeOf(error)) || /prospects_(email_hash_is_one|erased_is_blank)/.test(String(error))
+  TAKEN.has(resultCodeOf(error)) || /prospects_(email_hash_is_one|erased_is_blank)/.test(String(error))
 /** 1555 primary key, 2067 unique. */
 const TAKEN = new Set([1555, 2067])

@@ -1,5 +1,5 @@
 import { eachInTurn } from '../../core/engine/share-loop.ts'
-import { ROWS_LOOKED_AT_MAX } from '../../core/engine/slices.ts'
+import { ROWS_SCANNED_MAX } from '../../core/engine/slices.ts'
 import type { ProspectLogs, ProspectLogsWant, TimelineWant } from '../../core/ports/prospect-logs.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
 import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
@@ -17,7 +17,7 @@ const LIST_OLDEST = `
   order by prospect_log_id`
 
 // Of a filtered list the index alone says where looking stops.
-const LAST = `limit 1 offset ${ROWS_LOOKED_AT_MAX - 1}`
+const LAST = `limit 1 offset ${ROWS_SCANNED_MAX - 1}`
 const OF_TENANT = `where tenant_id = :tenantId and prospect_log_id < ${BEFORE_ID} and prospect_log_id >= :from`
 const STOP = `select prospect_log_id as resume from prospect_logs ${OF_TENANT} order by prospect_log_id desc ${LAST}`
 const LIST = `${SHOWN} ${OF_TENANT} and ${PASSES} order by prospect_log_id desc`

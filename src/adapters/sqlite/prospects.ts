@@ -1,7 +1,7 @@
 import { eachInTurn } from '../../core/engine/share-loop.ts'
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
 import { SHOWN_PROSPECT } from '../stores/rows.ts'
-import { lookThrough } from '../stores/take-slice.ts'
+import { scan } from '../stores/take-slice.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database } from './open.ts'
 
@@ -31,7 +31,7 @@ export const sqliteProspects = (
       if (want.emailHash !== null) return { rows: database.all<FoundProspect>(BY_EMAIL, want), resume: null }
       const isShown = ({ erasedAt }: FoundProspect) => erasedAt === null
       const look = (rows: Iterable<FoundProspect>) =>
-        lookThrough(rows, want.limit, isShown, ({ prospectId }) => prospectId)
+        scan(rows, want.limit, isShown, ({ prospectId }) => prospectId)
       return database.from(look, LIST, want)
     }),
 

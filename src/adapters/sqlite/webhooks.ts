@@ -1,4 +1,4 @@
-import { ROWS_LOOKED_AT_MAX } from '../../core/engine/slices.ts'
+import { ROWS_SCANNED_MAX } from '../../core/engine/slices.ts'
 import type { ShownDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
 import { latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
 import { COLUMNS } from '../stores/rows.ts'
@@ -25,8 +25,8 @@ const LIST = `
 const ADD = insertInto('webhook_endpoints', COLUMNS.webhook_endpoints)
 const CHANGE = `
   update webhook_endpoints set (${CHANGING}) = (${valuesFor(CHANGING)}),
-    failures = iif(:isAfresh, 0, failures), failing_since = iif(:isAfresh, null, failing_since),
-    claimable_at = iif(:isAfresh and (failures > 0 or status <> 'enabled'), :updatedAt, claimable_at)
+    failures = iif(:resetsFailures, 0, failures), failing_since = iif(:resetsFailures, null, failing_since),
+    claimable_at = iif(:resetsFailures and (failures > 0 or status <> 'enabled'), :updatedAt, claimable_at)
   where ${OF_ENDPOINT} and updated_at = :lastUpdatedAt`
 
 const PENDING = "webhook_deliveries where status = 'pending'"
@@ -68,7 +68,7 @@ const SHOWN_DELIVERY = Object.keys(COLUMNS.webhook_deliveries).map((column) => `
 // Of a filtered list the index alone says where looking stops.
 const STOP = `
   select event_id as resume from webhook_deliveries where ${OF_ENDPOINT} and event_id < ${BEFORE_ID}
-  order by event_id desc limit 1 offset ${ROWS_LOOKED_AT_MAX - 1}`
+  order by event_id desc limit 1 offset ${ROWS_SCANNED_MAX - 1}`
 const DELIVERIES = `
   select ${SHOWN_DELIVERY}, e.type ${OF_EVENT} and d.event_id < ${BEFORE_ID} and d.event_id >= :resume
     and d.status = coalesce(:status, d.status)
@@ -120,9 +120,9 @@ export const sqliteWebhooks = (database: Database, waiting: () => void): Webhook
       return 'recorded'
     }),
 
-  change: (endpoint, lastUpdatedAt, { isAfresh = false, event } = {}) =>
+  change: (endpoint, lastUpdatedAt, { resetsFailures = false, event } = {}) =>
     database.record(() => {
-      if (database.run(CHANGE, { ...endpointRow(endpoint), lastUpdatedAt, isAfresh }) === 0)
+      if (database.run(CHANGE, { ...endpointRow(endpoint), lastUpdatedAt, resetsFailures }) === 0)
         return 'overtaken'
       if (event) addEvent(database, event)
       waiting()

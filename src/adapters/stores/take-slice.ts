@@ -1,5 +1,5 @@
-import { charactersOf, ROWS_LOOKED_AT_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
-import type { LookedAt } from '../../core/ports/world.ts'
+import { charactersOf, ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
+import type { Scanned } from '../../core/ports/world.ts'
 
 /** Greater than every id: ids are of lower-case letters, digits and underscores. */
 export const AFTER_ALL_IDS = '~'
@@ -21,21 +21,21 @@ export const takeSlice = <Row extends object>(rows: Iterable<Row>, limit: number
  * The rows that match, until they fill a slice, among the 10,000 newest and those of the same step as the last of them.
  * If those did not suffice, the list resumes at that step.
  */
-export const lookThrough = <Row extends object>(
+export const scan = <Row extends object>(
   rows: Iterable<Row>,
   limit: number,
   matches: (row: Row) => boolean,
   stepOf: (row: Row) => string,
-): LookedAt<Row> => {
+): Scanned<Row> => {
   let looked = 0
   let step = ''
   const matching = function* () {
     for (const row of rows) {
-      if (looked >= ROWS_LOOKED_AT_MAX && stepOf(row) !== step) return
-      if (++looked <= ROWS_LOOKED_AT_MAX) step = stepOf(row)
+      if (looked >= ROWS_SCANNED_MAX && stepOf(row) !== step) return
+      if (++looked <= ROWS_SCANNED_MAX) step = stepOf(row)
       if (matches(row)) yield row
     }
   }
   const taken = takeSlice(matching(), limit)
-  return { rows: taken, resume: looked >= ROWS_LOOKED_AT_MAX && taken.length <= limit ? step : null }
+  return { rows: taken, resume: looked >= ROWS_SCANNED_MAX && taken.length <= limit ? step : null }
 }

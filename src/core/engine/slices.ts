@@ -1,6 +1,6 @@
 import { writeJson } from '../../json/write-json.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
-import type { LookedAt, SliceWant } from '../ports/world.ts'
+import type { Scanned, SliceWant } from '../ports/world.ts'
 import { refuse } from './failures.ts'
 import { attemptEach, countThatFit, type Outcome, runValid } from './outcome.ts'
 import { eachInTurn } from './share-loop.ts'
@@ -8,7 +8,7 @@ import { eachInTurn } from './share-loop.ts'
 /** Of the JSON of one slice's items. A single item may be larger. */
 export const SLICE_BYTES_MAX = 1_048_576
 /** A filtered list looks at no more rows for one slice. */
-export const ROWS_LOOKED_AT_MAX = 10_000
+export const ROWS_SCANNED_MAX = 10_000
 
 type Slice<Item> = { items: Item[]; hasMore: boolean; nextCursor?: string }
 type Listing = SliceQuery & { readonly tenantId: string }
@@ -18,7 +18,7 @@ type List<Query, Row, Item> = {
   /** The rows for each want, in order: see `SliceWant`. `beforeId` is the position in the cursor. */
   readonly find: (
     wants: readonly (Query & SliceWant)[],
-  ) => Promise<readonly Outcome<readonly Row[] | LookedAt<Row>>[]>
+  ) => Promise<readonly Outcome<readonly Row[] | Scanned<Row>>[]>
   /** Where a row stands in the list: by default an id. */
   readonly positionOf: (row: Row) => string
   readonly position?: RegExp
@@ -40,7 +40,7 @@ export const slicesOf = <Query extends Listing, Row, Item extends object>(list: 
     beforeId: afterCursor(query.cursor, nameOf(query), position),
   })
 
-  const sliceOf = (want: Query, found: readonly Row[] | LookedAt<Row>): Slice<Item> => {
+  const sliceOf = (want: Query, found: readonly Row[] | Scanned<Row>): Slice<Item> => {
     const { rows, resume } = 'resume' in found ? found : { rows: found, resume: null }
     const shown = rows.slice(0, want.limit)
     const items = thatFit(shown.map(itemOf))

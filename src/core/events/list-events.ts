@@ -2,13 +2,7 @@ import { writeJson } from '../../json/write-json.ts'
 import type { Event, EventQuery, EventSlice } from '../../shapes/event.ts'
 import { refuse } from '../engine/failures.ts'
 import { shareLoop } from '../engine/share-loop.ts'
-import {
-  afterCursor,
-  cursorAt,
-  invalidCursor,
-  ROWS_LOOKED_AT_MAX,
-  SLICE_BYTES_MAX,
-} from '../engine/slices.ts'
+import { afterCursor, cursorAt, invalidCursor, ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../engine/slices.ts'
 import type { StoredEvent } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import { dataOfMany, type eventData } from './event-data.ts'
@@ -40,7 +34,7 @@ export const listEvents =
     let last = position
     const matching: StoredEvent[] = []
     const rowsMax = types ? ROWS_AT_ONCE : limit
-    for (let looked = 0; looked < ROWS_LOOKED_AT_MAX && matching.length < limit; looked += rowsMax) {
+    for (let looked = 0; looked < ROWS_SCANNED_MAX && matching.length < limit; looked += rowsMax) {
       await shareLoop(tenantId)
       const found = await store.events.list({ tenantId, afterSequence: position, limit: rowsMax })
       last = found.last

@@ -1,7 +1,7 @@
 import type { ProspectLog } from '../../shapes/prospect-log.ts'
 import type { Outcome } from '../engine/outcome.ts'
 import type { ProspectWant } from './prospects.ts'
-import type { LookedAt, SliceWant, Timestamp } from './world.ts'
+import type { Scanned, SliceWant, Timestamp } from './world.ts'
 
 /** A logged activity as callers see it. Its payload is its exact text. */
 export type StoredLog = Readonly<ProspectLog>
@@ -19,7 +19,7 @@ export type TimelineWant = ProspectWant &
     readonly limit: number
   }
 /** A slice of a timeline, or why there is none. */
-export type FoundTimeline = LookedAt<StoredLog> | 'prospect_not_found' | 'prospect_erased'
+export type FoundTimeline = Scanned<StoredLog> | 'prospect_not_found' | 'prospect_erased'
 /** The logs of a tenant whose ids lie between these two. */
 export type OldestLogsWant = Pick<SliceWant, 'tenantId' | 'limit'> & {
   readonly afterId: string
@@ -33,7 +33,7 @@ export type ProspectLogs = {
   /** For each want, in order: the log or null. */
   find(wants: readonly ProspectLogWant[]): Promise<readonly (StoredLog | null)[]>
   /** For each want, in order: logs, newest first by id. Resumes before an id. */
-  list(wants: readonly ProspectLogsWant[]): Promise<readonly Outcome<LookedAt<StoredLog>>[]>
+  list(wants: readonly ProspectLogsWant[]): Promise<readonly Outcome<Scanned<StoredLog>>[]>
   /** For each want, in order: logs, newest first by `occurredAt`, then by id. Resumes before a time. */
   timeline(wants: readonly TimelineWant[]): Promise<readonly Outcome<FoundTimeline>[]>
   /**

@@ -1,7 +1,7 @@
 import type { Prospect } from '../../shapes/prospect.ts'
 import type { Outcome } from '../engine/outcome.ts'
 import type { NewEvent } from './events.ts'
-import type { LookedAt, SliceWant, Timestamp } from './world.ts'
+import type { Scanned, SliceWant, Timestamp } from './world.ts'
 
 /** A prospect as callers see it, or a tombstone. */
 export type FoundProspect = Readonly<Prospect> & { readonly erasedAt: Timestamp | null }
@@ -20,7 +20,7 @@ export type Prospects = {
   /** For each want, in order: the prospect or its tombstone, or null. */
   find(wants: readonly ProspectWant[]): Promise<readonly (FoundProspect | null)[]>
   /** For each want, in order: prospects, but no tombstones, newest first. Resumes before an id. One may fail alone. */
-  list(wants: readonly ProspectsWant[]): Promise<readonly Outcome<LookedAt<FoundProspect>>[]>
+  list(wants: readonly ProspectsWant[]): Promise<readonly Outcome<Scanned<FoundProspect>>[]>
   /** Answers the updated prospect, null if it is missing or erased, `overtaken` if another one has this email. */
   update(update: ProspectUpdate, events?: readonly NewEvent[]): Promise<FoundProspect | null | 'overtaken'>
 }

@@ -1,7 +1,7 @@
 import type { WebhookDelivery, WebhookEndpoint } from '../../shapes/webhook.ts'
 import type { NewEvent, StoredEvent } from './events.ts'
 import type { ClaimWant } from './versions.ts'
-import type { Backlog, LookedAt, Recorded, SliceWant, Timestamp } from './world.ts'
+import type { Backlog, Recorded, Scanned, SliceWant, Timestamp } from './world.ts'
 
 /** Names one endpoint. */
 export type EndpointWant = { readonly tenantId: string; readonly webhookEndpointId: string }
@@ -45,13 +45,13 @@ export type Webhooks = {
   add(endpoint: StoredEndpoint): Promise<Recorded>
   /**
    * Saves an endpoint whose `updatedAt` is still that one, with the event, even if the tenant uses no events; not its
-   * failures, which a sender may count meanwhile. `isAfresh` ends them, and if it had any, or was not enabled, it is
+   * failures, which a sender may count meanwhile. `resetsFailures` ends them, and if it had any, or was not enabled, it is
    * claimable at once.
    */
   change(
     endpoint: StoredEndpoint,
     lastUpdatedAt: Timestamp,
-    also?: { readonly isAfresh?: boolean; readonly event?: NewEvent },
+    also?: { readonly resetsFailures?: boolean; readonly event?: NewEvent },
   ): Promise<Recorded>
   /**
    * As `versions.claim`, of endpoints that have work: enabled ones with a delivery that is due, others with a pending
@@ -77,7 +77,7 @@ export type Webhooks = {
   /** Deliveries of an endpoint, newest event first; of one status, or all. Resumes before an event id. */
   deliveries(
     want: SliceWant & EndpointWant & { readonly status: StoredDelivery['status'] | null },
-  ): Promise<LookedAt<ShownDelivery>>
+  ): Promise<Scanned<ShownDelivery>>
   /** Makes a delivery pending again, due now, with no attempts. Answers it, or null if there is none. */
   retry(
     want: EndpointWant & { readonly eventId: string; readonly now: Timestamp },

@@ -29,7 +29,7 @@ export type SliceWant = {
   readonly limit: number
 }
 /** Rows that match a filter. `resume`: where the list goes on, if it stopped after looking at 10,000 rows. */
-export type LookedAt<Row> = { readonly rows: readonly Row[]; readonly resume: string | null }
+export type Scanned<Row> = { readonly rows: readonly Row[]; readonly resume: string | null }
 /** How much waits, up to a bound, and when the oldest of what was counted was created. */
 export type Backlog = { readonly count: number; readonly oldest: Timestamp | null }
 /** When the database was last served, and since when nothing that has expired is deleted, if it is so. */

@@ -10,7 +10,7 @@ import { untilRecorded } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
 import { manyOf } from '../engine/outcome.ts'
 import { shareLoop } from '../engine/share-loop.ts'
-import { ROWS_LOOKED_AT_MAX, slicesOf } from '../engine/slices.ts'
+import { ROWS_SCANNED_MAX, slicesOf } from '../engine/slices.ts'
 import { idsSince, isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 import type { EndpointWant, ShownDelivery, StoredEndpoint } from '../ports/webhooks.ts'
@@ -75,7 +75,7 @@ export const replayDeliveries = ({ store, clock }: Deps) => {
         return { deliveries, nextCursor: found.lastEventId }
       return replay(deliveries, found.lastEventId, left - REPLAYED_AT_ONCE)
     }
-    return limited(tenantId, () => replay(0, afterEventId, ROWS_LOOKED_AT_MAX))
+    return limited(tenantId, () => replay(0, afterEventId, ROWS_SCANNED_MAX))
   }
 }
 

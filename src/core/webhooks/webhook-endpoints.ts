@@ -72,15 +72,15 @@ export const updateWebhookEndpoint =
   (deps: Deps) =>
   async ({ url, types, description, status, ...want }: EndpointUpdate): Promise<WebhookEndpoint> => {
     if (url !== undefined) requireUrl(deps.webhooks, url)
-    const isAfresh = (found: StoredEndpoint) => status === 'enabled' || (url ?? found.url) !== found.url
+    const resetsFailures = (found: StoredEndpoint) => status === 'enabled' || (url ?? found.url) !== found.url
     const decide = (found: StoredEndpoint) => ({
       url: url ?? found.url,
       types: types === undefined ? found.types : types,
       description: description === undefined ? found.description : description,
-      ...(isAfresh(found) && CALM),
+      ...(resetsFailures(found) && CALM),
       ...(status === 'enabled' ? ENABLED : { status: status ?? found.status }),
     })
-    const changed = await change(deps, want, decide, isAfresh)
+    const changed = await change(deps, want, decide, resetsFailures)
     return endpointOf(changed)
   }
 
@@ -135,14 +135,16 @@ const change = (
   { store, clock }: Deps,
   want: EndpointWant,
   decide: (found: StoredEndpoint) => Partial<StoredEndpoint>,
-  isAfresh = (_: StoredEndpoint) => false,
+  resetsFailures = (_: StoredEndpoint) => false,
 ): Promise<StoredEndpoint> =>
   untilRecorded(async () => {
     const found = await existingEndpoint(store, want)
     // Always later, so that another writer that read it before is overtaken.
     const updatedAt = isoTime(Math.max(clock(), Date.parse(found.updatedAt) + 1))
     const changed = { ...found, ...decide(found), updatedAt }
-    const recorded = await store.webhooks.change(changed, found.updatedAt, { isAfresh: isAfresh(found) })
+    const recorded = await store.webhooks.change(changed, found.updatedAt, {
+      resetsFailures: resetsFailures(found),
+    })
     return recorded === 'recorded' ? changed : recorded
   })
 
