@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { NewEvent, NewId, Served, Store, StoredEvent } from 'prospect-pages'
+import type { NewEvent, NewId, NewLog, Served, Store, StoredEvent } from 'prospect-pages'
 import { same } from './assertions.ts'
 import type { Core } from './contract.ts'
 import { operationsOver } from './processes.ts'
@@ -27,9 +27,11 @@ export type World = ReturnType<typeof worldOf>
 export const worldOf = (core: Core, opened: Store) => {
   // A cluster may save such a list as a whole or not at all, and what is decided again gets other ids.
   const recordLogs: Store['activities']['recordLogs'] = async (logs, events) => {
+    const eventsOf = ({ prospectLogId }: NewLog) =>
+      events?.filter(({ ids }) => ids.prospectLogId === prospectLogId)
     const added = [...(await opened.activities.recordLogs(logs, events))]
     for (const log of logs.filter(({ prospectLogId }) => !added.includes(prospectLogId)))
-      added.push(...(await opened.activities.recordLogs([log], events)))
+      added.push(...(await opened.activities.recordLogs([log], eventsOf(log))))
     return added
   }
   const clock = stoppedClock()

@@ -42,8 +42,8 @@ export type Activities = {
   /** Saves all changes or, if another writer was faster, nothing. */
   record(changes: ActivityChanges, events?: readonly NewEvent[]): Promise<Recorded>
   /**
-   * Adds logs of prospects that exist, each under a different idempotency key or none, and answers their ids. Skips
-   * those whose key is taken, and their events, and may skip all if another writer was faster.
+   * Adds logs of prospects that exist, each under a different idempotency key or none, with the event of each, and answers
+   * their ids. Skips those whose key is taken, and their events, and may skip all if another writer was faster.
    */
   recordLogs(logs: readonly NewLog[], events?: readonly NewEvent[]): Promise<readonly string[]>
 }
