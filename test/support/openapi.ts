@@ -141,7 +141,8 @@ const namedSchemas = (): Json =>
 
 const referenceTo = (schema: v.GenericSchema): Json => {
   const name = Object.entries(SHAPES).find(([, shape]) => (shape as v.GenericSchema) === schema)?.[0]
-  if (name === undefined) throw new Error('A body or an answer uses a shape that is missing in SHAPES.')
+  const members = Object.keys((schema as Partial<v.ObjectSchema<v.ObjectEntries, undefined>>).entries ?? {})
+  if (name === undefined) throw new Error(`SHAPES lacks a body or an answer with: ${members.join(', ')}.`)
   return { $ref: `#/components/schemas/${name}` }
 }
 
@@ -289,7 +290,11 @@ const TAGS: readonly (readonly [pattern: RegExp, name: string, description: stri
   [/webhook_endpoints(?!.*(deliveries|replay))/, 'Webhook endpoints', 'Where events are sent.'],
   [/webhook_endpoints/, 'Webhook deliveries', 'What was and will be sent to an endpoint.'],
 ]
-const tagOf = (path: string): string => TAGS.find(([pattern]) => pattern.test(path))?.[1] ?? ''
+const tagOf = (path: string): string => {
+  const [, tag] = TAGS.find(([pattern]) => pattern.test(path)) ?? []
+  if (tag === undefined) throw new Error(`No pattern in TAGS fits ${path}.`)
+  return tag
+}
 
 const parameter = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
 
