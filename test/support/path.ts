@@ -26,8 +26,7 @@ const session = new inspector.Session()
 session.connect()
 await session.post('Profiler.enable')
 const enteredBy = async (request: () => Promise<unknown>) => {
-  // The background has nothing left to do.
-  await pause(300)
+  await pause(100)
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
   await request()
   const { result } = await session.post('Profiler.takePreciseCoverage')
@@ -46,6 +45,12 @@ const pages = `/v0/page_groups/${pageGroupId}/pages`
 const { pageId } = (await call('POST', pages, {})).body
 const read = () => call('GET', `${pages}/${pageId}`)
 for (const request of [log('a@example.com'), log('b@example.com'), read, read]) await request()
-const entered = { log: await enteredBy(log('new@example.com')), read: await enteredBy(read) }
+// The background may do something at that moment: of three the one that entered the fewest.
+const fewest = async (requestOf: (i: number) => () => Promise<unknown>) => {
+  const each = []
+  for (const i of [1, 2, 3]) each.push(await enteredBy(requestOf(i)))
+  return each.sort((a, b) => a.length - b.length)[0]
+}
+const entered = { log: await fewest((i) => log(`new${i}@example.com`)), read: await fewest(() => read) }
 process.stdout.write(JSON.stringify(entered))
 await service.close()
