@@ -13,10 +13,10 @@ export const stoppedClock = (startMs = START_MS): Clock & { advance: (ms: number
   })
 }
 
-/** Ids that count: `page_00000000000000000000000001`, then `…2`. One count for all prefixes but that of events. */
+/** Ids that count: `page_00000000000000000000000001`, then `…2`. One count for all prefixes, as with real ids. */
 export const countedIds = (): NewId => {
-  let [count, events] = [0, 0]
-  return (prefix) => idOf(prefix, prefix === 'event' ? ++events : ++count)
+  let count = 0
+  return (prefix) => idOf(prefix, ++count)
 }
 
 export const idOf = (prefix: IdPrefix, number: number): string =>

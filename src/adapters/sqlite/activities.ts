@@ -48,7 +48,7 @@ export const sqliteActivities = (database: Database, outbox: Outbox): Activities
       const added = logs
         .filter((log) => database.run(ADD_LOG_UNLESS_KNOWN, logRow(log)) === 1)
         .map(({ prospectLogId }) => prospectLogId)
-      outbox(eventsOf(added, events))
+      outbox(added.length === logs.length ? events : eventsOf(added, events))
       return added
     }),
 })

@@ -62,7 +62,7 @@ export const logProspectActivities = (deps: Deps) => {
     const logs = logsOfRemembered(activities, deps)
     if (logs === undefined) return decideAndSave(activities.map(withEmail), storyAt())
 
-    const added = new Set(await store.activities.recordLogs(logs, logs.map(eventOfLog(newId))))
+    const added = new Set(await store.activities.recordLogs(logs, logs.map(eventOfLog)))
     const skipped = activities.filter((_, i) => !added.has(logs[i]?.prospectLogId ?? ''))
     const decided = (await decideAndSaveRest(skipped.map(withEmail), storyAt())).values()
     return logs.map((log) =>

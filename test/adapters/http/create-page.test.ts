@@ -22,7 +22,7 @@ t.test('201: a page is created with a version in processing', async (t) => {
   t.equal(
     answer.body,
     jsonLine({
-      pageId: idOf('page', 5),
+      pageId: idOf('page', 6),
       pageGroupId,
       tenantId: owner.tenantId,
       createdAt: '2026-01-01T00:00:00.000Z',

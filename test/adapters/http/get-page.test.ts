@@ -34,7 +34,7 @@ t.test('200: a page can be read before anything of it is published', async (t) =
       supplementaryContext: null,
       publishedVersion: null,
       latestVersion: {
-        versionId: idOf('pageversion', 6),
+        versionId: idOf('pageversion', 7),
         versionNumber: 1,
         status: 'processing',
         failureReason: null,
@@ -49,7 +49,7 @@ t.test('200: a published page has its published version', async (t) => {
   clock.advance(250)
   await publish()
   const answer = await call(READ)
-  const version = { versionId: idOf('pageversion', 6), versionNumber: 1 }
+  const version = { versionId: idOf('pageversion', 7), versionNumber: 1 }
   t.equal(
     answer.body,
     jsonLine({
