@@ -20,7 +20,7 @@ export type Job = {
   readonly pollMs: number
   /** Between two steps, at least: under load each then does more at once, and requests get the database meanwhile. */
   readonly restMs: number
-  /** Makes the function that takes one step, see core/pages/publish-versions.ts, and answers whether there may be more. */
+  /** Makes the function that takes one step, see core/pages/publish-versions.ts, and returns whether there may be more. */
   readonly stepWith: (onError: OnError) => (stop: AbortSignal, woken: Promise<void>) => Promise<boolean>
 }
 

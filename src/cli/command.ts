@@ -38,7 +38,7 @@ export type Command = {
   /** By what they do: shell lines that work as pasted once `TENANT`, `KEY_ID`, `GROUP` and `ENDPOINT` are set to ids. */
   readonly examples: Readonly<Record<string, string>>
   readonly format?: TableFormat
-  /** Answers one object, a list, several one by one, or null for nothing to print. Check the input before `open`. */
+  /** Returns one object, a list, several one by one, or null for nothing to print. Check the input before `open`. */
   readonly run: (input: Input, open: Open) => Answers
 }
 /** Opens the database. It must have this program's schema, unless the command migrates it. */

@@ -26,7 +26,7 @@ export const greeting = async (deps: CommandDeps, config: Config, url: string): 
 
 /**
  * Fills a database without any key with a tenant, a page group and, last, a key, so that an interrupted run starts over.
- * Answers the text to print: the key, shown only once, and calls to paste.
+ * Returns the text to print: the key, shown only once, and calls to paste.
  */
 const firstRun = async (deps: CommandDeps, url: string, reference: string, database: string) => {
   const { tenantId } = await createTenant(deps)({ name: 'First tenant' })

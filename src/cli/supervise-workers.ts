@@ -14,7 +14,7 @@ const PAUSE_MS_MAX = 10_000
 /** A worker exits ten seconds after its drain at the latest; one that hangs even then is killed. */
 const KILL_AFTER_DRAIN_MS = 12_000
 
-/** The pause before the next worker starts, after so many short lives in a row. */
+/** The pause before the next worker starts, after this many short lives in a row. */
 export const pauseMsAfter = (shortLives: number): number =>
   Math.min(PAUSE_MS_MIN * 2 ** Math.max(shortLives - 1, 0), PAUSE_MS_MAX)
 

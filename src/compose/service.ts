@@ -74,7 +74,7 @@ export const compose = (config: Config, runtime: Runtime) => {
   const { store, clock, newId } = runtime
   const { requests, publishing, erasing, sending, measuredNamer, scrape, onMalformed } = observe(runtime)
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
-  /** Identifies nobody before the start: the store may not be migrated yet. */
+  /** Looks no key up before the start: the store may not be migrated yet. */
   const findByHashes = async (keyHashes: readonly string[]) => {
     if (state === 'starting') throw unavailable('The service is starting.')
     return store.apiKeys.findByHashes(keyHashes)
@@ -120,7 +120,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     start: async (): Promise<void> => {
       await store.migrate()
       await store.ready()
-      // Nobody would close what is opened after `close`.
+      // What is opened after `close` would never be closed.
       if (state === 'stopping') return
       store.watch(onSignal)
       state = 'serving'

@@ -43,13 +43,13 @@ export type UseCaseSettings = {
   readonly prospectsRememberedMax: number
   /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax: number
-  /** On Citus, with a store for it: makes lists of one tenant, so many of each in flight at a time. */
+  /** On Citus: each list has calls of one tenant; at most this many lists per tenant in flight. */
   readonly tenantListsMax?: number | undefined
 }
 export type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
 type Deps = Needs<keyof Store> &
   UseCaseSettings & {
-    /** The memory of prospects, if somebody else also makes it forget. */
+    /** The memory of prospects, if something else also makes it forget. */
     readonly remembered?: RememberedProspects
     readonly webhooks: endpoints.WebhookTools
     readonly observerOf?: ((operation: string) => GatherObserver | undefined) | undefined

@@ -46,6 +46,6 @@ export const Erasure = v.object({
 })
 export type Erasure = v.InferOutput<typeof Erasure>
 
-/** Answer of `GET /v0/erasures`. */
+/** Response of `GET /v0/erasures`. */
 export const ErasureSlice = v.object(sliceOf(Erasure))
 export type ErasureSlice = v.InferOutput<typeof ErasureSlice>

@@ -65,7 +65,7 @@ export const EventQuery = v.object({
 })
 export type EventQuery = v.InferOutput<typeof EventQuery>
 
-/** Answer of `GET /v0/events`. */
+/** Response of `GET /v0/events`. */
 export const EventSlice = v.object({
   items: described(v.pipe(v.array(Event), v.maxLength(ITEMS_MAX)), 'Oldest first.'),
   hasMore: described(v.boolean(), 'Whether more events follow now.'),

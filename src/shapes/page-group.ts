@@ -79,7 +79,7 @@ export const PageGroupQuery = v.object({
 })
 export type PageGroupQuery = v.InferOutput<typeof PageGroupQuery>
 
-/** Answer of `GET /v0/page_groups`. */
+/** Response of `GET /v0/page_groups`. */
 export const PageGroupSlice = v.object({
   ...sliceOf(PageGroup),
   limit: described(v.pipe(whole(1), v.maxValue(100)), 'The requested limit, or 20 by default.'),

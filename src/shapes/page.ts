@@ -33,7 +33,7 @@ export const Page = v.object({
 })
 export type Page = v.InferOutput<typeof Page>
 
-/** Answer of `GET /v0/page_groups/{page_group_id}/pages`. */
+/** Response of `GET /v0/page_groups/{page_group_id}/pages`. */
 export const PageSlice = v.object(sliceOf(Page))
 export type PageSlice = v.InferOutput<typeof PageSlice>
 
@@ -77,18 +77,18 @@ export const Version = v.object({
 })
 export type Version = v.InferOutput<typeof Version>
 
-/** Answer of `GET /v0/page_groups/{page_group_id}/pages/{page_id}/versions`. */
+/** Response of `GET /v0/page_groups/{page_group_id}/pages/{page_id}/versions`. */
 export const VersionSlice = v.object(sliceOf(Version))
 export type VersionSlice = v.InferOutput<typeof VersionSlice>
 
-/** Answer of `GET /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}`. */
+/** Response of `GET /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}`. */
 export const VersionWithContent = v.object({
   ...Version.entries,
   content: described(v.nullable(rawObject()), 'The content, byte for byte as it was sent, or null.'),
 })
 export type VersionWithContent = v.InferOutput<typeof VersionWithContent>
 
-/** Answer of `GET /v0/page_groups/{page_group_id}/pages/{page_id}`. */
+/** Response of `GET /v0/page_groups/{page_group_id}/pages/{page_id}`. */
 export const PageWithVersion = v.object({
   ...ids,
   ...names,
@@ -109,7 +109,7 @@ export const NewPage = v.object({
 })
 export type NewPage = v.InferOutput<typeof NewPage>
 
-/** Answer of `POST /v0/page_groups/{page_group_id}/pages`. */
+/** Response of `POST /v0/page_groups/{page_group_id}/pages`. */
 export const CreatedPage = v.object({
   ...ids,
   status: described(
@@ -139,7 +139,7 @@ export const NewVersion = v.object({
 })
 export type NewVersion = v.InferOutput<typeof NewVersion>
 
-/** Answer of `POST /v0/page_groups/{page_group_id}/pages/{page_id}/versions`. */
+/** Response of `POST /v0/page_groups/{page_group_id}/pages/{page_id}/versions`. */
 export const CreatedVersion = v.object({
   ...version,
   ...ids,

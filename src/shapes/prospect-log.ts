@@ -28,7 +28,7 @@ export const NewProspectLog = v.object({
 })
 export type NewProspectLog = v.InferOutput<typeof NewProspectLog>
 
-/** Answer of `POST /v0/prospect_logs`. */
+/** Response of `POST /v0/prospect_logs`. */
 export const ProspectLogReceipt = v.object({
   prospectId: described(id('prospect'), 'The prospect that the activity belongs to.'),
   prospectLogId: described(id('prospectlog'), 'The id of the stored entry.'),
@@ -115,7 +115,7 @@ export const RefusedItem = v.object({
   }),
   problem: documented(v.object({ rawJson: v.string() }), { $ref: '#/components/schemas/Problem' }),
 })
-/** Answer of `POST /v0/prospect_logs/batch`. */
+/** Response of `POST /v0/prospect_logs/batch`. */
 export const ProspectLogBatchResult = v.object({
   items: described(
     v.array(v.union([AcceptedItem, RefusedItem])),

@@ -23,7 +23,7 @@ export const ProspectQuery = v.object({
 })
 export type ProspectQuery = v.InferOutput<typeof ProspectQuery>
 
-/** Answer of `GET /v0/prospects`. */
+/** Response of `GET /v0/prospects`. */
 export const ProspectSlice = v.object(sliceOf(Prospect))
 export type ProspectSlice = v.InferOutput<typeof ProspectSlice>
 

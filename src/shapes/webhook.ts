@@ -44,14 +44,14 @@ export const WebhookEndpoint = v.object({
 })
 export type WebhookEndpoint = v.InferOutput<typeof WebhookEndpoint>
 
-/** Answer of `POST /v0/webhook_endpoints` and `POST /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret`. */
+/** Response of `POST /v0/webhook_endpoints` and `POST /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret`. */
 export const WebhookEndpointWithSecret = v.object({
   ...WebhookEndpoint.entries,
   secret: described(v.string(), 'Verifies signatures: `whsec_` and base64. Shown only in this answer.'),
 })
 export type WebhookEndpointWithSecret = v.InferOutput<typeof WebhookEndpointWithSecret>
 
-/** Answer of `GET /v0/webhook_endpoints`: all of them. */
+/** Response of `GET /v0/webhook_endpoints`: all of them. */
 export const WebhookEndpointList = v.object({
   items: described(v.array(WebhookEndpoint), 'Oldest first.'),
 })
@@ -68,7 +68,7 @@ export const SecretRotation = v.object({
 })
 export type SecretRotation = v.InferOutput<typeof SecretRotation>
 
-/** Answer of `POST /v0/webhook_endpoints/{webhook_endpoint_id}/test`. */
+/** Response of `POST /v0/webhook_endpoints/{webhook_endpoint_id}/test`. */
 export const WebhookTest = v.object({
   delivered: described(v.boolean(), 'Whether the endpoint answered with a status from 200 to 299.'),
   statusCode: described(
@@ -103,7 +103,7 @@ export const DeliveryQuery = v.object({
 })
 export type DeliveryQuery = v.InferOutput<typeof DeliveryQuery>
 
-/** Answer of `GET /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries`. */
+/** Response of `GET /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries`. */
 export const DeliverySlice = v.object(sliceOf(WebhookDelivery))
 
 /** Body of `POST /v0/webhook_endpoints/{webhook_endpoint_id}/replay`. */

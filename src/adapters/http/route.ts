@@ -31,7 +31,7 @@ type BatchSteps = {
   readonly itemBytesMax: number
   /** Counts the items beyond the first as requests of the key. Refuses `rate_limited`. */
   readonly count: (moreItems: number) => void
-  /** Lets others take their turns; resolves when so many items may be worked on. Refuses `unavailable`. */
+  /** Lets others take their turns; resolves when this many items may be worked on. Refuses `unavailable`. */
   readonly nextTurn: (items: number) => Promise<void> | undefined
   /** The answer that a single request would have got. */
   readonly refusalOf: (why: unknown) => ApiResponse
@@ -103,7 +103,7 @@ type Result = Omit<Answer, 'body'> & {
 }
 
 /**
- * Gives the use case the tenant, the ids in the path, the query and the body. Answers its result, or the page, group,
+ * Gives the use case the tenant, the ids in the path, the query and the body. Returns its result, or the page, group,
  * version or receipt that this names beside its revision or whether it is replayed.
  */
 const runOf =

@@ -50,7 +50,7 @@ export const indexBy = <Row>(listedBy: readonly (keyof Row)[], sortedBy: readonl
       const end = rankIn(rows, from ?? '')
       for (let i = rankIn(rows, before ?? AFTER_ALL_IDS) - 1; i >= end; i--) yield rows[i] as Row
     },
-    /** Oldest first: so many of those after an id and before another. */
+    /** Oldest first: at most this many after one id and before another. */
     after(want: Wanted<Row>, afterId = '', beforeId = AFTER_ALL_IDS, max = Infinity): Row[] {
       const rows = rowsOf(want)
       const start = rankIn(rows, `${afterId}!`)
@@ -71,7 +71,7 @@ export const tableOf = <Row extends object, Name extends string>(
   const remove = (row: Row): void => {
     for (const index of all) index.remove(row)
   }
-  /** Answers the row as it is now, if there is one. */
+  /** Returns the row as it is now, if there is one. */
   const change = (before: Row | undefined, fields: Partial<Row>): Row | null => {
     if (before === undefined) return null
     const after = { ...before, ...fields }

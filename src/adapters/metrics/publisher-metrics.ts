@@ -91,7 +91,7 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
   }
 }
 
-/** Adds two gauges of what waits in the whole database, and answers how they read it. */
+/** Adds two gauges of what waits in the whole database, and returns how they read it. */
 export const backlogGauges = (
   gauge: Instruments['gauge'],
   read: Versions['backlog'],

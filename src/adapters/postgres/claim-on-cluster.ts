@@ -19,7 +19,7 @@ type Look = Pick<ClaimWant, 'afterTenantId' | 'max'>
 
 /**
  * Who waits, where tenants live on several machines, by one look over all of them. While a machine is away, the others are
- * asked one by one, so that their tenants are served; nobody waits for the one that is away more than once in a while.
+ * asked one by one, so that their tenants are served. One that is away delays a claim only once in a while.
  */
 export const waitingOnCluster = <Want extends Look>(
   query: Query,

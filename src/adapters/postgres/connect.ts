@@ -32,14 +32,14 @@ type Connection = { readonly pool: Pool; readonly until: number }
 
 type Rows = readonly (object | undefined)[]
 /**
- * Sends one statement and answers its rows. Refuses `unavailable` if the database cannot answer in time. `tenantId` is
+ * Sends one statement and returns its rows. Refuses `unavailable` if the database cannot answer in time. `tenantId` is
  * the one tenant that the statement names, if it does, or `ALL_TENANTS`.
  */
 export type Ask = <Answer extends Rows>(
   statement: (sql: Sql) => postgres.PendingQuery<Answer>,
   tenantId?: string | null,
 ) => Promise<Answer>
-/** Without limits, on connections that somebody else looks after. */
+/** Without limits, on connections that the embedder manages. */
 export const askOn =
   (sql: Sql): Ask =>
   async (statement) =>

@@ -56,7 +56,7 @@ export const postgresErasures = (
   /**
    * The old row of the erased prospect must be gone before its email is blocked, so that the email is free. PostgreSQL runs
    * a part when it is read: the checks at the end read one after the other. If they ran in another order, or a part changed
-   * nothing because somebody was faster, a division by zero would take everything back.
+   * nothing because another writer was faster, a division by zero would take everything back.
    */
   record: async ({ tenantId, now, erasure, block }, events) => {
     const parts = []

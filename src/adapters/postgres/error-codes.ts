@@ -19,7 +19,7 @@ const isFromServer = (error: unknown): error is postgres.PostgresError =>
 
 /**
  * Throws the error itself if PostgreSQL rejected the statement for its content, so that it changed nothing. After any
- * other error, such as a lost connection, nobody knows.
+ * other error, such as a lost connection, that is unknown.
  */
 export const unavailableUnlessRejected = (error: unknown): never => {
   if (sqlStateOf(error) === '42P01') throw unmigrated(error)

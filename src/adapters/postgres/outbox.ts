@@ -7,7 +7,7 @@ import { sqlStateOf } from './error-codes.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
 import { columns, textArray, unlessOvertaken } from './statements.ts'
 
-/** So many tenants are remembered to use events; then all are forgotten. */
+/** Tenants that are remembered to use events. Beyond this number all are forgotten. */
 const USERS_MAX = 10_000
 const TRIES_MAX = 5
 

@@ -69,7 +69,7 @@ export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => 
   },
 })
 
-/** If somebody was faster, it divides by zero: then nothing is saved. */
+/** Divides by zero if another writer was faster: then nothing is saved. */
 export const IF_CHANGED = sql`select 1 / (select count(*) from changed) as done`
 
 const ID = sql`l.page_group_id`

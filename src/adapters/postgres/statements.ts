@@ -73,7 +73,7 @@ const template = (text: string) => {
 }
 
 /**
- * Somebody else got there first: an email or an idempotency key was taken (23505), two writes waited for each other
+ * Another writer was faster: an email or an idempotency key was taken (23505), two writes waited for each other
  * (40P01, 40001), a blank email was filled or a prospect erased (23514, by these two constraints), or a page group was archived (23502, of that
  * one column, or 22012, see `pages.record` and `erasures.record`). Nothing was saved. Citus names things in the message alone.
  */

@@ -129,7 +129,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     slice: <Row extends object>(sql: string, want: Values & { readonly limit: number }): Row[] =>
       from((rows: Iterable<Row>) => takeSlice(rows, want.limit), sql, want),
     from,
-    /** Within `write`. Answers the number of rows that changed. */
+    /** Within `write`. Returns the number of rows that changed. */
     run,
     /** Deletes without overwriting, which can take seconds: nothing that an erasure is about. */
     discard,

@@ -42,7 +42,7 @@ const CHANGE = `
 const PUBLISH = `
   update page_versions set status = 'published', published_at = :updatedAt
   where tenant_id = :tenantId and page_id = :pageId and version_id = :publishedVersionId`
-/** A removed page is in no group, so that nobody finds it, until its versions have been deleted. */
+/** A removed page is in no group, so it cannot be found, until its versions have been deleted. */
 const HIDE = `update pages set page_group_id = '', idempotency_key = null ${OF_PAGE} and revision = :revision`
 const HIDDEN = "from pages where tenant_id = :tenantId and page_group_id = ''"
 const VERSIONS = 'from page_versions where tenant_id = :tenantId and page_id = :pageId'

@@ -70,6 +70,6 @@ const lookAt = (place: string) => {
   return { file: inode(file), journal: inode(journal), writtenMs: file?.mtimeMs }
 }
 
-/** Whether the journal is empty now: nobody reads from it, and all of it is in the file. */
+/** Whether the journal is empty now: no reader needs it, and all of it is in the file. */
 const emptyJournal = (file: DatabaseSync): boolean =>
   orNull(() => file.prepare('pragma wal_checkpoint(truncate)').get()?.['busy']) === 0

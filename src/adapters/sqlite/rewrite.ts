@@ -10,7 +10,7 @@ const QUICK_BYTES_MAX = 268_435_456
 const QUIET_HOURS = [2, 3]
 const WAIT_MS_MAX = 24 * 60 * MINUTE_MS
 
-/** Runs in a thread of its own. To empty the journal, it must not wait while it holds the lock that writers need. */
+/** Runs in its own thread. To empty the journal, it must not wait while it holds the lock that writers need. */
 const REWRITE = `
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   const file = new DatabaseSync(process.getBuiltinModule('node:worker_threads').workerData)
@@ -25,7 +25,7 @@ const QUIETLY = ['--disable-warning=ExperimentalWarning']
 
 /**
  * Rewrites the file from its rows. What is deleted is overwritten, but not the copies that SQLite leaves within a page when
- * it moves rows that have grown. Answers false if now is not the time; see docs/erasure.md. Processes on one file share the
+ * it moves rows that have grown. Returns false if now is not the time; see docs/erasure.md. Processes on one file share the
  * minute of the last attempt, in `user_version`.
  */
 export const rewriteFile = async (database: Database, nowMs: number): Promise<boolean> => {

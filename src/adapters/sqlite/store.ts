@@ -95,7 +95,7 @@ const dataVersion = (database: Database): number | string | undefined => {
 
 const ADD_MIGRATION =
   "insert into schema_migrations values (:number, :name, strftime('%FT%H:%M:%fZ'), :checksum)"
-/** In one transaction that nobody else can write in, so that several processes may start at once. */
+/** In one transaction that locks out other writers, so that several processes may start at once. */
 const migrate = (database: Database, migrations: readonly Migration[]): Promise<readonly string[]> =>
   database.write(() => {
     database.exec(`

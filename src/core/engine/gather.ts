@@ -9,7 +9,7 @@ export type GatherOptions<Input> = {
   readonly listsInFlightMax: number
   /** Whose call it is, such as the tenant's. If the calls that wait do not fit into one list, groups take turns. */
   readonly groupOf?: (input: Input) => string
-  /** Makes lists of one group, so many of each in flight at a time. Otherwise any calls share a list. */
+  /** Each list has calls of one group; at most this many lists per group in flight. By default any calls share a list. */
   readonly groupListsMax?: number
   /** Of all members of a list together; a heavier member goes alone. */
   readonly listWeightMax?: number
@@ -32,9 +32,9 @@ const SLOW_MS = 250
 /**
  * Turns single calls that arrive together into lists, and hands each caller its own answer.
  *
- * A list starts in the turn of the event loop in which its first call arrived, so a caller alone waits for nobody. While
+ * A list starts in the turn of the event loop in which its first call arrived, so a single caller never waits. While
  * as many lists are in flight as allowed, the next one grows. When a list fails, its members are tried one by one, so
- * that nobody fails for a neighbour; but not after `unavailable`, because the write may have happened.
+ * that no call fails for another; but not after `unavailable`, because the write may have happened.
  *
  * A caller reads its own writes, even in a shared answer: the list starts after the call.
  */

@@ -18,7 +18,7 @@ type Steps<Input, Item, Answer> = {
 }
 
 /**
- * Runs any number of inputs, a list at a time, in order: an input finds what those before it created. Answers each, in
+ * Runs any number of inputs, a list at a time, in order: an input finds what those before it created. Returns each, in
  * order, with its answer or its error. If a list fails, its members are run one by one, so that none fails for another;
  * but after `unavailable` the rest is not tried, and fails alike.
  */

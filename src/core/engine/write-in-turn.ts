@@ -18,7 +18,7 @@ export const createTurns = () => {
     }
   }
 }
-/** Within one process; by default nobody waits. */
+/** Within one process. By default writers do not wait for each other. */
 export type Turns = { readonly inTurn?: ReturnType<typeof createTurns> }
 
 /**

@@ -22,7 +22,7 @@ type Deps = Omit<Needs<'erasures' | 'events' | 'tenants'>, 'newId'> & {
 /**
  * Deletes what has expired: blocks of emails, and logs and events that are older than they are to be kept. A round visits all
  * tenants, deletes a short list of each, and goes on with those that have more until nothing is left. Each call takes
- * one step of it, and answers whether there are more: if not, the next call begins a round. A round keeps the time at which
+ * one step of it, and returns whether there are more: if not, the next call begins a round. A round keeps the time at which
  * it began, and begins only if that can be trusted.
  */
 export const deleteExpired = ({ store, clock, retentionDays, eventDaysKept, onError, onPause }: Deps) => {

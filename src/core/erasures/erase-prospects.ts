@@ -30,7 +30,7 @@ type Deps = Omit<Needs<'erasures'>, 'newId'> & {
  * second pass follows once no process can. Then the store removes what deleted rows leave on disk; only then the erasure
  * is completed.
  *
- * Each call claims some erasures, takes each tenant's one short step further, and answers whether there may be more. All
+ * Each call claims some erasures, takes each tenant's one short step further, and returns whether there may be more. All
  * progress is in the store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
  */
 export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) => {

@@ -45,7 +45,7 @@ export const changePage = <Answer>(
   })
 }
 
-/** Answers the page as it is afterwards. */
+/** Returns the page as it is afterwards. */
 export const changeAndRead = async (
   deps: PageDeps,
   want: PageWrite,

@@ -13,7 +13,7 @@ type Deps = {
 export type PatientNamer = ReturnType<typeof namePatiently>
 
 /**
- * Names versions by a namer that may fail or hang. Answers null for one that keeps its built-in name, and throws only if
+ * Names versions by a namer that may fail or hang. Returns null for one that keeps its built-in name, and throws only if
  * `stop` is aborted.
  *
  * A failed call is retried after growing pauses, until the patience with this version ends, or would end during the pause

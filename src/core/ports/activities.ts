@@ -37,7 +37,7 @@ export type ActivityChanges = {
 }
 /** The part of a store that keeps prospects and what they did. */
 export type Activities = {
-  /** Answers those of the wanted prospects and receipts that exist. */
+  /** Returns those of the wanted prospects and receipts that exist. */
   recall(wants: ActivityWants): Promise<KnownActivities>
   /** Saves all changes or, if another writer was faster, nothing. */
   record(changes: ActivityChanges, events?: readonly NewEvent[]): Promise<Recorded>

@@ -44,7 +44,7 @@ export type ClaimedErasure = Omit<StoredErasure, 'blockedUntil'> & {
 /** What becomes of a claimed erasure: it is completed, or can be claimed again from then on. */
 export type ErasureStep = ClaimedErasure & { readonly claimableAt: Timestamp }
 type LogEmail = Pick<StoredLog, 'prospectLogId' | 'email'>
-/** The part of a store that erases persons and deletes what has expired. */
+/** The part of a store that erases people and deletes what has expired. */
 export type Erasures = {
   find(want: ErasureWant): Promise<StoredErasure | null>
   /** One list of rows for each want, in order. */
@@ -52,7 +52,7 @@ export type Erasures = {
   record(changes: ErasureChanges, events?: readonly NewEvent[]): Promise<Recorded>
   /** As `versions.claim`, of erasures in `processing`. */
   claim(want: ClaimWant): Promise<readonly ClaimedErasure[]>
-  /** Deletes up to `max` logs of its prospect and counts them in the erasure, both or neither. Answers how many it found. */
+  /** Deletes up to `max` logs of its prospect and counts them in the erasure, both or neither. Returns how many it found. */
   deleteLogs(erasure: ClaimedErasure, max: number): Promise<number>
   /** The logs of the tenant after this id, oldest first: at most `max`, or fewer if their emails fill a slice. */
   emailsAfter(tenantId: string, afterId: string, max: number): Promise<readonly LogEmail[]>
@@ -62,7 +62,7 @@ export type Erasures = {
    */
   settle(tenantId: string, steps: readonly ErasureStep[], foreign?: readonly string[]): Promise<void>
   /**
-   * Removes what deleted rows left on disk; all erasures that were in pass 3 are then in pass 4. Answers true at once if a
+   * Removes what deleted rows left on disk; all erasures that were in pass 3 are then in pass 4. Returns true at once if a
    * store need not do so, and false if it is not the time.
    */
   rewrite(now: Timestamp): Promise<boolean>
@@ -72,7 +72,7 @@ export type Erasures = {
   backlog(countMax: number): Promise<Backlog>
   /**
    * Deletes up to `max` blocks of a tenant that have ended, but none whose email is still being erased, and up to `max`
-   * of its logs before an id, if there is one, or fewer if they are large. Answers whether there may be more.
+   * of its logs before an id, if there is one, or fewer if they are large. Returns whether there may be more.
    */
   expire(want: {
     readonly tenantId: string

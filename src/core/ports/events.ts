@@ -35,7 +35,7 @@ export type Events = {
   /**
    * Numbers up to `max` waiting events of a tenant in the order of their ids, and adds a pending delivery of each for
    * every enabled endpoint that takes its type. Numbers become visible in order: a reader that sees number n can read all
-   * before it. Answers how many it numbered: none if another process was faster.
+   * before it. Returns how many it numbered: none if another process was faster.
    */
   number(want: { readonly tenantId: string; readonly now: Timestamp; readonly max: number }): Promise<number>
   /** Numbered events after a number, oldest first, and the last number given so far (0: none). */
@@ -48,7 +48,7 @@ export type Events = {
   find(want: { readonly tenantId: string; readonly eventId: string }): Promise<StoredEvent | null>
   /**
    * Deletes up to `max` of the oldest numbered events of a tenant, and of the deliveries of each endpoint, whose event ids
-   * are lower than this one. Answers whether there may be more.
+   * are lower than this one. Returns whether there may be more.
    */
   expire(want: {
     readonly tenantId: string

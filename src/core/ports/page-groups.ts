@@ -26,7 +26,7 @@ export type PageGroups = {
   list(wants: readonly PageGroupsWant[]): Promise<readonly (readonly StoredPageGroup[])[]>
   /** Even a deleted one. */
   find(want: PageGroupWant): Promise<FoundPageGroup | null>
-  /** Answers `overtaken` if its idempotency key is taken. */
+  /** Returns `overtaken` if its idempotency key is taken. */
   add(group: NewPageGroupRow, events?: readonly NewEvent[]): Promise<Recorded>
   /** Saves every field but `pagesCount`, of a group whose `updatedAt` is still that one, and its revision, if it is given. */
   change(

@@ -14,7 +14,7 @@ export type StoredVersionWithContent = Readonly<VersionWithContent>
 export type StoredPageWithVersions = StoredPage & {
   /** Raised by every visible change. */
   readonly revision: number
-  /** The newest version when somebody last published or unpublished by hand: only later ones are published automatically. */
+  /** The newest version when a version was last published or unpublished by hand: only later ones are published automatically. */
   readonly automaticAfter: string | null
   readonly groupStatus: PageGroupStatus
   readonly published: StoredVersionWithContent | null
@@ -62,7 +62,7 @@ export type PageChange = PageWant &
   }
 /** The part of a store that keeps pages. */
 export type Pages = {
-  /** Answers those that exist; of the groups, those that are not deleted. */
+  /** Returns those that exist; of the groups, those that are not deleted. */
   recall(wants: PageWants): Promise<KnownPages>
   /** Adds pages, each with a version in `processing` that waits to be claimed, and counts them in their groups. */
   record(pages: readonly NewPageRow[], events?: readonly NewEvent[]): Promise<Recorded>
@@ -70,7 +70,7 @@ export type Pages = {
   list(wants: readonly PagesWant[]): Promise<readonly (readonly StoredPage[] | null)[]>
   /** For each want, in order: the page, or which of the two is missing. The content may be null if it is not wanted. */
   find(wants: readonly PageWant[], withContent?: boolean): Promise<readonly FoundPage[]>
-  /** Answers `overtaken`, too, if the idempotency key of the new version is taken. */
+  /** Returns `overtaken`, too, if the idempotency key of the new version is taken. */
   change(change: PageChange, events?: readonly NewEvent[]): Promise<Recorded>
   /** Deletes a page that still has this revision, with its versions, and counts it off in its group. */
   remove(page: PageWant & Pick<PageChange, 'revision'>, events?: readonly NewEvent[]): Promise<Recorded>

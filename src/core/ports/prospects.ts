@@ -21,6 +21,6 @@ export type Prospects = {
   find(wants: readonly ProspectWant[]): Promise<readonly (FoundProspect | null)[]>
   /** For each want, in order: prospects, but no tombstones, newest first. Resumes before an id. One may fail alone. */
   list(wants: readonly ProspectsWant[]): Promise<readonly Outcome<Scanned<FoundProspect>>[]>
-  /** Answers the updated prospect, null if it is missing or erased, `overtaken` if another one has this email. */
+  /** Returns the updated prospect, null if it is missing or erased, `overtaken` if another one has this email. */
   update(update: ProspectUpdate, events?: readonly NewEvent[]): Promise<FoundProspect | null | 'overtaken'>
 }

@@ -48,8 +48,8 @@ export type Store = {
   /** Resolves if the database answers and has this program's schema; else refuses `unavailable`, or throws if it never will. */
   ready(): Promise<void>
   /**
-   * Signals may come too often and may be lost. A listener that throws is reported on stderr and harms nobody. Returns what
-   * removes the listener.
+   * Signals may come too often and may be lost. A listener that throws is reported on stderr; the others are still called.
+   * Returns what removes the listener.
    */
   watch(listener: SignalListener): () => void
   close(): Promise<void>

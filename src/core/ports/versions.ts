@@ -54,7 +54,7 @@ export type Versions = {
   findByKey(wants: readonly VersionByKey[]): Promise<readonly (CreatedByKey | null)[]>
   /**
    * Takes up to `max` versions in `processing` that are claimable: tenant by tenant in the order of their ids, and of
-   * each tenant those that have waited longest. Nobody else gets them until `until`. Answers none only if there is
+   * each tenant those that have waited longest. They are leased until `until`. Returns none only if there is
    * nothing to claim after that tenant, however many publishers claim at the same moment.
    */
   claim(want: ClaimWant): Promise<readonly ClaimedVersion[]>

@@ -8,7 +8,7 @@ export type EndpointWant = { readonly tenantId: string; readonly webhookEndpoint
 /** Where a tenant gets its events. */
 export type StoredEndpoint = EndpointWant &
   Readonly<Omit<WebhookEndpoint, 'status'>> & {
-    /** `deleted`: nobody sees it any more, but its deliveries are not all deleted yet. */
+    /** `deleted`: hidden from callers; its deliveries are not all deleted yet. */
     readonly status: WebhookEndpoint['status'] | 'deleted'
     /** As sealed: see `Secrets`. */
     readonly secret: string
@@ -18,7 +18,7 @@ export type StoredEndpoint = EndpointWant &
     /** Its place among the endpoints of its tenant, from 1; null once it is deleted. */
     readonly slot: number | null
   }
-/** An endpoint that a sender has taken, which nobody else gets until then. `claims` proves whose it is. */
+/** An endpoint that a sender has leased. `claims` proves whose it is. */
 export type ClaimedEndpoint = StoredEndpoint & { readonly claims: number }
 /** One event for one endpoint, and how far it has come. It is named by both. */
 export type ShownDelivery = EndpointWant &
@@ -41,7 +41,7 @@ export type EndpointState = Pick<StoredEndpoint, 'failures' | 'failingSince'> & 
 export type Webhooks = {
   /** The endpoints of a tenant, oldest first, without deleted ones. There are few: one is looked for among them. */
   list(tenantId: string): Promise<readonly StoredEndpoint[]>
-  /** Answers `overtaken` if another endpoint of the tenant has its slot. */
+  /** Returns `overtaken` if another endpoint of the tenant has its slot. */
   add(endpoint: StoredEndpoint): Promise<Recorded>
   /**
    * Saves an endpoint whose `updatedAt` is still that one, with the event, even if the tenant uses no events; not its
@@ -71,20 +71,20 @@ export type Webhooks = {
   ): Promise<boolean>
   /**
    * For an endpoint that is not enabled: fails up to `max` pending deliveries if it is disabled, deletes up to `max`
-   * deliveries if it is deleted, and then, with `isLast`, the endpoint itself. Answers whether there may be more.
+   * deliveries if it is deleted, and then, with `isLast`, the endpoint itself. Returns whether there may be more.
    */
   sweep(endpoint: ClaimedEndpoint, error: string, max: number, isLast: boolean): Promise<boolean>
   /** Deliveries of an endpoint, newest event first; of one status, or all. Resumes before an event id. */
   deliveries(
     want: SliceWant & EndpointWant & { readonly status: StoredDelivery['status'] | null },
   ): Promise<Scanned<ShownDelivery>>
-  /** Makes a delivery pending again, due now, with no attempts. Answers it, or null if there is none. */
+  /** Makes a delivery pending again, due now, with no attempts. Returns it, or null if there is none. */
   retry(
     want: EndpointWant & { readonly eventId: string; readonly now: Timestamp },
   ): Promise<ShownDelivery | null>
   /**
    * Delivers again to an enabled endpoint: of the first `max` events after an id, those whose type it takes; a delivery that
-   * was successful only if `delivered` is true. One that waits for its next attempt is due now. Answers how many there are, and
+   * was successful only if `delivered` is true. One that waits for its next attempt is due now. Returns how many there are, and
    * the last event looked at; null if that was all. `overtaken`: by a write of the same deliveries.
    */
   replay(

@@ -28,7 +28,7 @@ export const identify = ({ apiKeys, clock, ...deps }: Deps) => {
   const findKey = deps.findKey ?? (async (keyHash) => (await apiKeys.findByHashes([keyHash]))[0] ?? null)
   const lastMarked = new Map<string, number>()
 
-  /** Nobody waits for this, and losing it harms nobody. */
+  /** Not awaited. Losing one does no harm. */
   const markUsed = ({ apiKeyId, lastUsedAt }: StoredApiKey, now: number) => {
     const marked = lastMarked.get(apiKeyId) ?? (lastUsedAt === null ? 0 : Date.parse(lastUsedAt))
     if (now - marked < MARKED_MS) return

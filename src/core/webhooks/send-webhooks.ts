@@ -96,7 +96,7 @@ export const sendWebhooks = (deps: Deps) => {
     return body === undefined ? null : send({ url, secrets, eventId: event.eventId, body }, stop)
   }
 
-  /** Unless somebody has changed it meanwhile. */
+  /** Unless it was changed meanwhile. */
   const disable = (endpoint: ClaimedEndpoint, disabledReason: string): Promise<Recorded> => {
     const { tenantId, webhookEndpointId } = endpoint
     const updatedAt = isoTime(clock())

@@ -27,7 +27,7 @@ type EndpointCreation = Tenant & NewWebhookEndpoint
 type EndpointUpdate = EndpointWant & WebhookEndpointChanges
 type Deps = Needs<'webhooks'> & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'checkUrl'> }
 
-/** Creates an endpoint, and answers its secret for the only time. Refuses `invalid_request`: the URL; `limit_reached`. */
+/** Creates an endpoint, and returns its secret for the only time. Refuses `invalid_request`: the URL; `limit_reached`. */
 export const createWebhookEndpoint =
   ({ store, clock, newId, webhooks }: Deps) =>
   async ({ tenantId, url, types, description }: EndpointCreation): Promise<WebhookEndpointWithSecret> => {

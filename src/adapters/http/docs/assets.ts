@@ -4,7 +4,7 @@ import { gzip } from 'node:zlib'
 import { isKnown } from '../entity-tags.ts'
 import { type ApiRequest, type ApiResponse, type Headers, headerOf } from '../requests.ts'
 
-/** Answers a file that is kept in memory: 200, or 304 if the caller already has it. */
+/** Returns a file that is kept in memory: 200, or 304 if the caller already has it. */
 export type Asset = (request: ApiRequest) => ApiResponse
 
 const TAKES_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i
