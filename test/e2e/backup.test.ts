@@ -105,7 +105,9 @@ t.test('a backup under load contains every acknowledged write, and a server can 
   const [item] = (await callAgain('GET', pages)).body.items
   t.equal((await callAgain('GET', `${pages}/${item.pageId}`)).status, 200)
   const published = async () => (await callAgain('GET', `${pages}/${item.pageId}`)).body.publishedVersion
-  t.match(await until('the waiting page is published', published), { versionNumber: 1 })
+  // It is the last of all that waited when the backup was made.
+  const patience = { tries: 2_400 }
+  t.match(await until('the waiting page is published', published, patience), { versionNumber: 1 })
   t.equal((await callAgain('POST', '/v0/prospect_logs', { source: 'crm', payload: {} })).status, 201)
   t.equal(await again.stop(), 0)
 })
