@@ -1,8 +1,8 @@
 import { writeJson } from '../../json/write-json.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
 import type { Scanned, SliceWant } from '../ports/world.ts'
-import { refuse } from './failures.ts'
-import { attemptEach, countThatFit, type Outcome, runValid } from './outcome.ts'
+import { DomainFailure, refuse } from './failures.ts'
+import { attempt, attemptEach, countThatFit, type Outcome, runValid } from './outcome.ts'
 import { eachInTurn } from './share-loop.ts'
 
 /** Of the JSON of one slice's items. A single item may be larger. */
@@ -54,9 +54,10 @@ export const slicesOf = <Query extends Listing, Row, Item extends object>(list: 
   return (queries: readonly Query[]): Promise<readonly Outcome<Slice<Item>>[]> =>
     runValid(attemptEach(queries, wantOf), async (wants) => {
       const found = await find(wants)
-      const sliceAt = (want: Query, i: number) =>
-        attemptEach(found.slice(i, i + 1), (one) => sliceOf(want, one))
-      return (await eachInTurn(wants, sliceAt)).flat()
+      return eachInTurn(wants, (want, i) => {
+        const rows = found[i] as (typeof found)[number]
+        return rows instanceof DomainFailure ? rows : attempt(() => sliceOf(want, rows))
+      })
     })
 }
 
