@@ -94,8 +94,9 @@ export const refusalText = (given: unknown, isJson: boolean, command?: Command, 
   const explain = (error: unknown) => explained(error, command?.words ?? '')
   const [detail, own] = explain(why)
   const [cause, remedy = isWrongUse ? usageHint(command) : own] = failure?.cause ? explain(failure.cause) : []
-  if (isJson) return `${JSON.stringify({ code, detail, cause, ...failure?.facts, database, remedy })}\n`
-  const { errors = [] } = failure?.facts ?? {}
+  const { obstacle, ...facts } = failure?.facts ?? {}
+  if (isJson) return `${JSON.stringify({ code, detail, cause, ...facts, database, remedy })}\n`
+  const { errors = [] } = facts
   const faults = errors.map((fault) => [`  ${fault.parameter ?? fault.pointer}`, fault.detail].map(escaped))
   const start = paint('red', isWrongUse ? 'prospect-pages:' : 'refused:', process.stderr)
   const first = `${start} ${escaped(detail)}${failure ? ` (${code})` : ''}\n`

@@ -13,7 +13,7 @@ export const NewProspectLog = v.object({
   prospectId: optional(id('prospect'), 'The id of an existing prospect.'),
   email: optional(
     text(),
-    'Finds or creates the prospect. Compared after trimming and lowercasing. Any string is accepted, so that no activity is lost because of a malformed address. Placeholders such as `null`, `n/a` or `unknown` identify nobody.',
+    'Finds or creates the prospect. Compared after trimming and lowercasing. Any string is accepted, so that no activity is lost because of a malformed address. Placeholders such as `null`, `n/a` or `unknown` do not identify anyone.',
   ),
   occurredAt: v.optional(
     dateTime(

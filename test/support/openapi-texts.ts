@@ -505,7 +505,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   createVersion: {
     description:
-      'Creates a version, which becomes ready in the background and is then published, unless `publish` is false, a newer one is published by then, or somebody publishes or unpublishes by hand before that. What is left out is as in the newest version. A version never changes; a page has at most 1,000.',
+      'Creates a version, which becomes ready in the background and is then published, unless `publish` is false, a newer one is published by then, or a person publishes or unpublishes by hand before that. What is left out is as in the newest version. A version never changes; a page has at most 1,000.',
     done: 'The version was stored. A retry with the same idempotency key returns the same answer.',
     requests: {
       content: { summary: 'With other content', value: { content: CONTENT } },

@@ -52,7 +52,7 @@ const askOver = (sql: PostgresInstance): Ask => {
 
 /**
  * Within a transaction a statement that is rejected would end the transaction, even if the use case can go on, as when
- * somebody else got there first. So each statement has its own savepoint, and no two of them overlap.
+ * another writer was faster. So each statement has its own savepoint, and no two of them overlap.
  */
 const oneAfterAnother = (sql: postgres.TransactionSql): Ask => {
   let last: Promise<unknown> = Promise.resolve()

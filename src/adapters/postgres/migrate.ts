@@ -50,7 +50,7 @@ export const migratePostgres = async (
 
 /**
  * On a reserved connection, which `ask` uses and this releases. By plain statements: the driver's own transactions can
- * throw where nobody catches it.
+ * throw where nothing catches it.
  */
 export const migrateOn = async (
   connection: postgres.ReservedSql,

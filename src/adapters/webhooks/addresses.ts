@@ -58,7 +58,7 @@ export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...mo
         lookup(hostname, { ...options, all: true }, (error, found) => {
           const isTrusted = hosts.has(hostname)
           const [first] = error ? [] : found
-          // One error for unknown and for inner hosts, so that nobody learns which names exist inside.
+          // One error for unknown and for inner hosts, so that callers do not learn which names exist inside.
           if (error && (isTrusted || !UNKNOWN.includes(String(error.code)))) done(error, '')
           else if (!first || !(isTrusted || found.every(({ address }) => mayCall(address, protocol))))
             done(new RefusedAddress(`The host is unknown, or not public and not allowed by ${settings}.`), '')
