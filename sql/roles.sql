@@ -15,6 +15,8 @@ set local citus.enable_local_reference_table_foreign_keys to off;
 grant select on schema_migrations to prospect_pages;
 
 grant select, update (last_used_at) on api_keys to prospect_pages;
+grant select, insert, delete, update (source, description, status, rules, secret, previous_secret, previous_secret_until,
+  updated_at, last_received_at, last_refused_at, last_refusal) on hooks to prospect_pages;
 -- Prospects are erased; of those that are deleted, each is the block of an email that has ended.
 grant select, insert, delete, update (email, email_hash, name, updated_at, erased_at, blocked_until) on prospects
   to prospect_pages;

@@ -39,6 +39,27 @@ create table api_keys (
 );
 create index api_keys_of_tenant on api_keys (tenant_id, api_key_id);
 
+-- Where vendors send webhooks to. Looked up by id, before the tenant is known. The slot bounds the hooks of a tenant.
+create table hooks (
+  tenant_id text collate "C" not null references tenants,
+  hook_id text collate "C" not null unique,
+  source text not null,
+  description text,
+  status text not null check (status in ('enabled', 'disabled')),
+  rules json not null,
+  secret text not null,
+  previous_secret text,
+  previous_secret_until timestamptz(3),
+  slot integer not null,
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  last_received_at timestamptz(3),
+  last_refused_at timestamptz(3),
+  last_refusal text,
+  primary key (tenant_id, hook_id),
+  unique (tenant_id, slot)
+);
+
 -- One prospect per email, by its hash: a btree cannot hold a long email. An erased prospect stays as a tombstone: its id and
 -- erased_at. A blocked email is a tombstone of its own, with the hash alone, so the look-up by email finds it.
 create table prospects (

@@ -38,6 +38,27 @@ create table api_keys (
 ) strict, without rowid;
 create index api_keys_of_tenant on api_keys (tenant_id, api_key_id);
 
+-- Where vendors send webhooks to. Looked up by id, before the tenant is known. The slot bounds the hooks of a tenant.
+create table hooks (
+  tenant_id text not null references tenants,
+  hook_id text not null unique,
+  source text not null,
+  description text,
+  status text not null check (status in ('enabled', 'disabled')),
+  rules text not null,
+  secret text not null,
+  previous_secret text,
+  previous_secret_until text,
+  slot integer not null,
+  created_at text not null,
+  updated_at text not null,
+  last_received_at text,
+  last_refused_at text,
+  last_refusal text,
+  primary key (tenant_id, hook_id),
+  unique (tenant_id, slot)
+) strict, without rowid;
+
 -- One prospect per email. An erased prospect stays as a tombstone: its id and erased_at. A blocked email is a tombstone of its
 -- own, with the hash alone, so the look-up by email finds it.
 create table prospects (

@@ -41,6 +41,7 @@ export const apiCommand: Command = {
       ...{ store, clock, newId, background: 'elsewhere', listsInFlightMax: 1, keysRememberedMsMax: 0 },
       settings: { ...config, rateLimitPerMinute: null },
       webhooks: webhooksOf(config, clock),
+      publicUrl: config.publicUrl,
       caller: { tenantId, apiKeyId: null, scopes: SCOPES },
       ready: () => store.ready(),
       newRequestId: randomUUID,

@@ -4,15 +4,17 @@ import { limitFailedAuth } from '../adapters/http/limits/failed-auth-limit.ts'
 import { createRateLimit } from '../adapters/http/limits/rate-limit.ts'
 import type { Config } from '../config/config.ts'
 import { rememberProspects } from '../core/activities/remember-prospects.ts'
+import { rememberRows } from '../core/engine/remember-rows.ts'
+import { receiveHooks } from '../core/hooks/receive-hook.ts'
 import type { Signal } from '../core/ports/store.ts'
 import { checkedApiKeyHash } from '../core/tenants/api-key-text.ts'
 import { type Caller, identify } from '../core/tenants/identify.ts'
-import { rememberApiKeys } from '../core/tenants/remember-api-keys.ts'
 import { composeUseCases } from '../core/use-cases.ts'
 import { warnUnattended } from '../service/unattended.ts'
 
 /** How long a request waits for its turn. */
 const WAIT_MS_MAX = 2_000
+/** Keys, and hooks. */
 const KEYS_REMEMBERED_MAX = 10_000
 
 /** The settings of an API, of the service and of the library alike. */
@@ -26,7 +28,8 @@ export type ApiSettings = Pick<
   | 'requestsWaitingMax'
   | 'bodyBytesHeldMax'
 >
-type Composed = keyof ApiSettings | 'remembered' | 'useCases' | 'identify' | 'rateLimit' | 'admission'
+type Made = 'remembered' | 'hooks' | 'receiver' | 'useCases' | 'identify' | 'rateLimit' | 'admission'
+type Composed = keyof ApiSettings | Made
 type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof createApi>[0], Composed> & {
   readonly settings: ApiSettings
   /** How long a key needs no look-up unless keys change. */
@@ -40,17 +43,22 @@ type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof creat
 export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: Deps) => {
   const { failedAuthPerMinute: perMinute } = settings
   const stopwatch = () => performance.now()
-  const { apiKeys } = deps.store
-  const limits = { keysMax: KEYS_REMEMBERED_MAX, msMax: keysRememberedMsMax }
-  const keys = rememberApiKeys((keyHashes) => apiKeys.findByHashes(keyHashes), stopwatch, limits)
-  const byKey = identify({ apiKeys, clock: deps.clock, findKey: keys.find })
+  const { store, clock, publicUrl } = deps
+  const { apiKeys } = store
+  const limits = { rowsMax: KEYS_REMEMBERED_MAX, msMax: keysRememberedMsMax }
+  const findKeys = (keyHashes: readonly string[]) => apiKeys.findByHashes(keyHashes)
+  const keys = rememberRows(findKeys, ({ keyHash }) => keyHash, stopwatch, limits)
+  const hooks = { secrets: deps.webhooks.secrets, publicUrl }
+  const byKey = identify({ apiKeys, clock, findKey: keys.find })
   const isKnown = (apiKey: string) => keys.isKnown(checkedApiKeyHash(apiKey) ?? '')
   const remembered = rememberProspects(settings.prospectsRememberedMax, stopwatch)
-  const composed = composeUseCases({ ...deps, ...settings, remembered })
+  const composed = composeUseCases({ ...deps, ...settings, remembered, hooks })
   const useCases = warnUnattended(composed, deps.store, deps.background)
+  const receiver = receiveHooks({ store, clock, hooks, useCases, limits })
   const api = createApi({
     ...deps,
     useCases,
+    receiver,
     identify: caller
       ? async () => caller
       : limitFailedAuth({ identify: byKey, isKnown, perMinute, stopwatch }),
@@ -63,7 +71,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: D
     }),
   })
   const onSignal = (signal: Signal): void => {
-    if (signal === 'keys') keys.forget()
+    if (signal === 'keys') for (const { forget } of [keys, receiver]) forget()
     remembered.onSignal(signal)
   }
   return { api, useCases, onSignal }

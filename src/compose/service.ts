@@ -74,11 +74,15 @@ export const compose = (config: Config, runtime: Runtime) => {
   const { store, clock, newId } = runtime
   const { requests, publishing, erasing, sending, measuredNamer, scrape, onMalformed } = observe(runtime)
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
-  /** Looks no key up before the start: the store may not be migrated yet. */
-  const findByHashes = async (keyHashes: readonly string[]) => {
-    if (state === 'starting') throw unavailable('The service is starting.')
-    return store.apiKeys.findByHashes(keyHashes)
-  }
+  /** Looks no key and no hook up before the start: the store may not be migrated yet. */
+  const started =
+    <Row>(find: (ids: readonly string[]) => Promise<readonly Row[]>) =>
+    async (ids: readonly string[]) => {
+      if (state === 'starting') throw unavailable('The service is starting.')
+      return find(ids)
+    }
+  const apiKeys = { ...store.apiKeys, findByHashes: started(store.apiKeys.findByHashes) }
+  const hooks = { ...store.hooks, find: started(store.hooks.find) }
   const askStore = async () => {
     if (state !== 'serving') throw unavailable(`The service is ${state}.`)
     return [await store.ready()]
@@ -89,11 +93,12 @@ export const compose = (config: Config, runtime: Runtime) => {
   const webhooks = webhooksOf(config, clock)
   const { api, useCases, onSignal } = composeApi({
     ...requests,
-    store: { ...store, apiKeys: { ...store.apiKeys, findByHashes } },
+    store: { ...store, apiKeys, hooks },
     clock,
     newId,
     newRequestId: randomUUID,
     webhooks,
+    publicUrl: config.publicUrl,
     background: 'elsewhere',
     settings: config,
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,

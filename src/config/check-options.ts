@@ -17,7 +17,7 @@ const RULES: readonly Rule[] = [
   [/^(on[A-Z]\w*|clock|newId)$/, isFunction, 'must be a function'],
   [/^namer$/, (value) => value === null || isFunction(value), 'must be a function, or null'],
   [/path$|^model$/i, isString, 'must be a string'],
-  [/^url$/, (value) => /^https?:\/\/./.test(String(value)), 'must be an http: or https: URL'],
+  [/^(url|publicUrl)$/, (value) => /^https?:\/\/./.test(String(value)), 'must be an http: or https: URL'],
   [/^cluster$/, (value) => value === 'citus', 'must be citus'],
   [/^background$/, (value) => value === 'elsewhere', 'must be elsewhere'],
   [/^secretsKey$/, (key) => key === null || Object(key).byteLength === 32, 'must be a Buffer of 32 bytes'],
@@ -31,7 +31,7 @@ const RULES: readonly Rule[] = [
   whole(/(Max|PerMinute)$/, 1, 1e11),
 ]
 const SERVICE =
-  'store! clock newId webhooks background requireIdentity prospectsRememberedMax listsInFlightMax tenantListsMax'
+  'store! clock newId webhooks publicUrl background requireIdentity prospectsRememberedMax listsInFlightMax tenantListsMax'
 const PUBLISHER =
   'store! clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep'
 const ERASER = 'store! clock retentionDays eventDaysKept statementMsMax onPause onError onStep'

@@ -51,6 +51,12 @@ const httpUrl = textThat(
   'must be an http or https URL without a user name or password',
 )
 
+/** Without the slashes at its end. */
+const publicUrl = (given: string): string => {
+  if (/[?#]/.test(given)) throw new Error('must have no query and no fragment')
+  return httpUrl(given).replace(/\/+$/, '')
+}
+
 export type DatabaseAddress =
   | { readonly kind: 'postgres'; readonly url: string }
   | { readonly kind: 'sqlite'; readonly path: string }
@@ -90,6 +96,11 @@ const wholeOrNone = (max: number) => nullable(whole(1, max, ', or none'), 'none'
 export const SETTINGS = {
   HOST: ['127.0.0.1', textThat((given) => /^\S+$/.test(given), 'must be an address'), 'address to listen on'],
   PORT: ['8080', whole(0, 65_535), 'port to listen on; 0: any free port'],
+  PUBLIC_URL: [
+    '',
+    nullable(publicUrl),
+    'where vendors reach this service, such as https://example.com; empty: hooks have a path, but no url',
+  ],
   WORKERS: ['1', whole(1, 64), 'server processes that share the port; more than 1 requires PostgreSQL'],
   DATABASE_URL: [
     'sqlite:data/prospect-pages.db',

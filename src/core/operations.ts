@@ -1,6 +1,7 @@
 import type * as v from 'valibot'
 import * as erasures from '../shapes/erasure.ts'
 import * as events from '../shapes/event.ts'
+import * as hooks from '../shapes/hook.ts'
 import { anyId, conditional, createdOnce } from '../shapes/input.ts'
 import * as pages from '../shapes/page.ts'
 import * as groups from '../shapes/page-group.ts'
@@ -32,6 +33,7 @@ const erasure = { erasureId: anyId }
 const group = { pageGroupId: anyId }
 const page = { ...group, pageId: anyId }
 const version = { ...page, versionId: anyId }
+const hook = { hookId: anyId }
 const endpoint = { webhookEndpointId: anyId }
 
 /**
@@ -201,6 +203,18 @@ export const operations = {
     body: webhooks.Replay,
     answer: webhooks.ReplayResult,
   },
+  /** Creates a hook: an address that a vendor posts to. A token is in its path, for the only time. */
+  createHook: { scope: 'hooks:write', body: hooks.NewHook, answer: hooks.Hook },
+  /** Lists the hooks of a tenant, newest first. */
+  listHooks: { scope: 'hooks:write', query: SliceQuery, answer: hooks.HookSlice },
+  /** Reads a hook, without its secret. */
+  getHook: { scope: 'hooks:write', ids: hook, answer: hooks.Hook },
+  /** Changes the given fields; a new secret or token leaves the old one valid for `overlapHours`. */
+  updateHook: { scope: 'hooks:write', ids: hook, body: hooks.HookChanges, answer: hooks.Hook },
+  /** Deletes a hook: its address is unknown from then on. */
+  deleteHook: { scope: 'hooks:write', ids: hook },
+  /** Returns what would become of a delivery. Nothing is stored. */
+  tryHook: { scope: 'hooks:write', ids: hook, body: hooks.HookTrial, answer: hooks.HookTrialResult },
 } satisfies { readonly [Name in keyof UseCases]: Operation }
 
 type Operations = typeof operations

@@ -10,6 +10,8 @@ import { getErasure, listErasures, unblockErasure } from './erasures/list-erasur
 import { requestErasure } from './erasures/request-erasure.ts'
 import { eventData, eventReaders } from './events/event-data.ts'
 import { getEvent, listEvents } from './events/list-events.ts'
+import * as hooks from './hooks/hooks.ts'
+import { tryHook } from './hooks/receive-hook.ts'
 import { createPageGroup } from './pages/create-page-group.ts'
 import { createPagesWithVersion } from './pages/create-page-with-version.ts'
 import { createVersion } from './pages/create-version.ts'
@@ -52,6 +54,7 @@ type Deps = Needs<keyof Store> &
     /** The memory of prospects, if something else also makes it forget. */
     readonly remembered?: RememberedProspects
     readonly webhooks: endpoints.WebhookTools
+    readonly hooks: hooks.HookTools
     readonly observerOf?: ((operation: string) => GatherObserver | undefined) | undefined
   }
 
@@ -131,6 +134,12 @@ export const composeUseCases = (deps: Deps) => {
     listDeliveries: gather(listDeliveries(deps), readSlices('listDeliveries')),
     retryDelivery: retryDelivery(deps),
     replayDeliveries: replayDeliveries(deps),
+    createHook: hooks.createHook(deps),
+    listHooks: gather(hooks.listHooks(deps), readSlices('listHooks')),
+    getHook: hooks.getHook(deps),
+    updateHook: hooks.updateHook(deps),
+    deleteHook: hooks.deleteHook(deps),
+    tryHook: tryHook(deps),
   }
 }
 

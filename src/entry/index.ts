@@ -28,6 +28,15 @@ export {
 export { type ErasureRequest, requestErasure } from '../core/erasures/request-erasure.ts'
 export { eventData, eventReaders, webhookBodyOf } from '../core/events/event-data.ts'
 export { type EventListing, type EventRead, getEvent, listEvents } from '../core/events/list-events.ts'
+export {
+  createHook,
+  deleteHook,
+  getHook,
+  type HookTools,
+  listHooks,
+  updateHook,
+} from '../core/hooks/hooks.ts'
+export { type Received, receiveHooks, tryHook } from '../core/hooks/receive-hook.ts'
 export type { NewPageGroup, PageGroupCreation, PageGroupFields } from '../core/pages/create-page-group.ts'
 export { createPageGroup } from '../core/pages/create-page-group.ts'
 export * from '../core/pages/create-page-with-version.ts'
@@ -45,6 +54,7 @@ export type * from '../core/ports/activities.ts'
 export * from '../core/ports/api-keys.ts'
 export type * from '../core/ports/erasures.ts'
 export type * from '../core/ports/events.ts'
+export type * from '../core/ports/hooks.ts'
 export type * from '../core/ports/page-groups.ts'
 export type * from '../core/ports/pages.ts'
 export type * from '../core/ports/prospect-logs.ts'
@@ -78,6 +88,7 @@ export * from '../core/webhooks/webhook-endpoints.ts'
 export * from '../service/create-service.ts'
 export { Erasure, ErasureSlice, NewErasure } from '../shapes/erasure.ts'
 export * from '../shapes/event.ts'
+export { Hook, HookChanges, HookMap, HookSlice, HookTrial, HookTrialResult, NewHook } from '../shapes/hook.ts'
 export type { RawJson } from '../shapes/json.ts'
 export {
   CreatedPage,

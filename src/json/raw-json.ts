@@ -11,18 +11,33 @@ export const NESTING_MAX = 512
 export const membersOf = (text: string): { members: ReadonlyMap<string, RawJson>; depth: number } => {
   const members = new Map<string, RawJson>()
   let depth = 0
-  let at = skipBlanks(text, 0)
-  if (text[at] !== '{') return { members, depth }
-  for (at = skipBlanks(text, at + 1); text[at] !== '}'; at = skipBlanks(text, at)) {
-    if (text[at] === ',') at = skipBlanks(text, at + 1)
-    const nameEnd = endOfString(text, at)
-    const begin = skipBlanks(text, text.indexOf(':', nameEnd) + 1)
-    const value = endOfValue(text, begin)
-    members.set(nameIn(text.slice(at, nameEnd)) ?? '', { rawJson: text.slice(begin, value.end) })
-    depth = Math.max(depth, value.depth)
-    at = value.end
-  }
+  const at = skipBlanks(text, 0)
+  if (text[at] === '{')
+    eachChild(text, at, (name, begin, value) => {
+      members.set(name, { rawJson: text.slice(begin, value.end) })
+      depth = Math.max(depth, value.depth)
+    })
   return { members, depth }
+}
+
+/** The members of the object, or the elements of the array, that begins here: each by its name or index. */
+export const eachChild = (
+  text: string,
+  at: number,
+  visit: (name: string, begin: number, value: ReturnType<typeof endOfValue>) => void,
+): void => {
+  const isObject = text[at] === '{'
+  if (!isObject && text[at] !== '[') return
+  let next = skipBlanks(text, at + 1)
+  for (let i = 0; text[next] !== (isObject ? '}' : ']'); i++) {
+    if (text[next] === ',') next = skipBlanks(text, next + 1)
+    const nameEnd = isObject ? endOfString(text, next) : next
+    const name = isObject ? (nameIn(text.slice(next, nameEnd)) ?? '') : String(i)
+    const begin = isObject ? skipBlanks(text, text.indexOf(':', nameEnd) + 1) : next
+    const value = endOfValue(text, begin)
+    visit(name, begin, value)
+    next = skipBlanks(text, value.end)
+  }
 }
 
 /**
@@ -64,8 +79,8 @@ const nameIn = (quoted: string): string | null => {
   }
 }
 
-/** The elements of the array that begins here, and where it ends; null if they are not separated by commas. */
-const elementsFrom = (text: string, begin: number, max: number) => {
+/** The elements of the array that begins here, at most `max` and one, and where it ends; null if they are not separated by commas. */
+export const elementsFrom = (text: string, begin: number, max: number) => {
   const elements: string[] = []
   let at = skipBlanks(text, begin + 1)
   if (text[at] === ']') return { elements, begin, end: at + 1 }
@@ -101,7 +116,8 @@ export const endOfString = (text: string, begin: number): number => {
   return text.length
 }
 
-const endOfValue = (text: string, begin: number): { end: number; depth: number } => {
+/** The text must be well-formed. `depth`: of nested objects and arrays. */
+export const endOfValue = (text: string, begin: number): { end: number; depth: number } => {
   let open = 0
   let depth = 0
   let at = begin

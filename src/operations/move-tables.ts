@@ -13,6 +13,7 @@ export const TABLES: readonly Table[] = [
   table('tenants', 'tenant_id'),
   table('brands', 'tenant_id', 'brand_id'),
   table('api_keys', 'api_key_id'),
+  table('hooks', 'tenant_id', 'hook_id'),
   table('prospects', 'tenant_id', 'prospect_id'),
   table('prospect_logs', 'tenant_id', 'prospect_log_id'),
   table('page_groups', 'tenant_id', 'page_group_id'),

@@ -1,5 +1,5 @@
 import { createSecrets } from '../adapters/webhooks/secrets.ts'
-import { type SealedSecrets, secretsOf } from '../core/webhooks/webhook-endpoints.ts'
+import { type SealedSecrets, secretsOf } from '../core/engine/sealed-secrets.ts'
 import { type Check, failed, passed } from './check.ts'
 
 /** The newest ones, from either kind of database. */

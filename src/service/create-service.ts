@@ -6,6 +6,8 @@ import { rememberProspects } from '../core/activities/remember-prospects.ts'
 import { refuse } from '../core/engine/failures.ts'
 import { inOrder } from '../core/engine/in-order.ts'
 import { asOutcome, type Outcome } from '../core/engine/outcome.ts'
+import { type Received, receiveHooks } from '../core/hooks/receive-hook.ts'
+import type { Delivery } from '../core/hooks/verify.ts'
 import { type EntriesOf, type Operation, type OperationId, operations } from '../core/operations.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
@@ -21,6 +23,8 @@ export type { SliceOptions } from './checked-input.ts'
 export type { WebhookOptions } from './webhook-tools.ts'
 
 const TENANTS_REMEMBERED_MAX = 10_000
+/** One that was disabled elsewhere is refused after a second at the latest. */
+const HOOKS_REMEMBERED = { rowsMax: 10_000, msMax: 1_000 }
 
 /** What `createService` needs. Only the store is required. */
 export type ServiceOptions = { readonly store: Store } & Optional<
@@ -28,6 +32,8 @@ export type ServiceOptions = { readonly store: Store } & Optional<
 > & {
     /** Another process completes erasures and sends webhooks, so do not warn that none does here. */
     readonly background?: 'elsewhere' | undefined
+    /** Where vendors reach your server, without a slash at its end: hooks show their whole URL. */
+    readonly publicUrl?: string | undefined
   }
 
 type Operations = typeof operations
@@ -43,6 +49,18 @@ type Checked = {
 /** An activity to log. `payload.rawJson` is the text of a JSON object. */
 export type ActivityToLog = Given<EntriesOf<Operations['logProspectActivity']>>
 
+/** What a vendor sent to a hook. The signature is that of the bytes of the body. */
+export type HookDelivery = {
+  readonly hookId: string
+  /** Of a hook without signatures. */
+  readonly token?: string | undefined
+  /** Names in any case. */
+  readonly headers: Delivery['headers']
+  readonly body: Uint8Array | string
+  /** For vendors that sign the URL as they called it. */
+  readonly url?: string | undefined
+}
+
 /** What `createService` returns: every operation, and what beside them only programs can do. */
 export type Service = { readonly [Name in keyof Operations]: Call<Name> } & {
   /** Stops listening to the store, which stays open. Only a program that makes many services over one store needs it. */
@@ -53,6 +71,11 @@ export type Service = { readonly [Name in keyof Operations]: Call<Name> } & {
   readonly issueApiKey: (
     key: Pick<NewApiKey, 'tenantId' | 'scopes'> & Optional<NewApiKey>,
   ) => Promise<IssuedApiKey>
+  /**
+   * Receives what a vendor posted to a route of yours: verifies it, and logs what it is mapped to. Refuses `hook_not_found`,
+   * `invalid_signature`, `unavailable`; answer with 404, 401 and 503.
+   */
+  readonly receiveHook: (delivery: HookDelivery) => Promise<Received>
 }
 
 /**
@@ -69,9 +92,14 @@ export const createService = (options: ServiceOptions): Service => {
   const webhooks = webhookTools(options.webhooks, clock)
   const settings = { requireIdentity, prospectsRememberedMax, listsInFlightMax, tenantListsMax }
   const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
-  const composed = composeUseCases({ ...deps, ...settings, remembered, webhooks })
+  const hooks = { secrets: webhooks.secrets, publicUrl: options.publicUrl ?? null }
+  const composed = composeUseCases({ ...deps, ...settings, remembered, webhooks, hooks })
   const useCases: Checked = warnUnattended(composed, store, options.background)
-  const close = store.watch(remembered.onSignal)
+  const receiver = receiveHooks({ ...deps, hooks, useCases: composed, limits: HOOKS_REMEMBERED })
+  const close = store.watch((signal) => {
+    if (signal === 'keys') receiver.forget()
+    remembered.onSignal(signal)
+  })
   const tenants = new Map<string, Promise<unknown>>()
 
   /** Tenants are never deleted, so one that exists needs no second look-up. */
@@ -105,6 +133,12 @@ export const createService = (options: ServiceOptions): Service => {
     ...Object.fromEntries(calls),
     close,
     createTenant: async (tenant) => createTenant(deps)(checked(TenantInput, tenant)),
+    receiveHook: async ({ hookId, token, headers, body, url = null }) => {
+      const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+      const bytes = typeof body === 'string' ? Buffer.from(body) : body
+      const delivery = { headers: Object.fromEntries(named), body: bytes, method: 'POST', url }
+      return receiver.receive(await receiver.find(hookId, token), delivery)
+    },
     issueApiKey: async (key) => issueApiKey(deps)({ ...checked(ApiKeyInput, key), scopes: key.scopes }),
   }
 }

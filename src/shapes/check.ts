@@ -18,6 +18,7 @@ export const checkShape = <Shape extends v.GenericSchema>(
 /** valibot's own messages quote the value, which may be somebody's email. */
 const detailOf = (issue: v.BaseIssue<unknown>): string => {
   if (issue.kind === 'validation' || issue.type === 'custom') return issue.message
+  if (issue.expected === 'never') return 'is not a known member'
   if (issue.received === 'undefined') return 'is required'
   if (issue.type === 'picklist')
     return `must be one of ${issue.expected?.replaceAll(/[()"]/g, '').replaceAll(' |', ',')}`

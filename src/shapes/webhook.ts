@@ -4,7 +4,7 @@ import { SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, dateTime, described, id, optional, timestamp, whole } from './text.ts'
 
 const URL_CHARACTERS_MAX = 2_048
-const OVERLAP_HOURS_MAX = 168
+export const OVERLAP_HOURS_MAX = 168
 
 const CHOSEN = {
   url: described(

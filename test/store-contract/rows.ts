@@ -12,6 +12,7 @@ import type {
   StoredApiKey,
   StoredEndpoint,
   StoredErasure,
+  StoredHook,
 } from 'prospect-pages'
 import { countedIds, START_MS } from './setting.ts'
 
@@ -183,6 +184,25 @@ export const someEvent = (tenantId: string, fields: Partial<NewEvent> = {}): New
   ids: { pageGroupId: newId('pagegroup') },
   apiKeyId: null,
   createdAt: at(0),
+  ...fields,
+})
+
+export const someHook = (tenantId: string, fields: Partial<StoredHook> = {}): StoredHook => ({
+  tenantId,
+  hookId: newId('hook'),
+  source: 'stripe',
+  description: null,
+  status: 'enabled',
+  rules: { rawJson: '{"verify":{"token":true},"map":{},"each":null}' },
+  secret: 'plain:c2VjcmV0',
+  previousSecret: null,
+  previousSecretUntil: null,
+  slot: 1,
+  createdAt: at(0),
+  updatedAt: at(0),
+  lastReceivedAt: null,
+  lastRefusedAt: null,
+  lastRefusal: null,
   ...fields,
 })
 

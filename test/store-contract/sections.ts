@@ -7,6 +7,7 @@ import { deliveries } from './deliveries.ts'
 import { erasures } from './erasures.ts'
 import { eventWrites } from './event-writes.ts'
 import { events, everyEvent } from './events.ts'
+import { hooks } from './hooks.ts'
 import { isolation } from './isolation.ts'
 import { oldestLogs } from './oldest-logs.ts'
 import { pageChanges } from './page-changes.ts'
@@ -25,6 +26,7 @@ import { webhooks } from './webhooks.ts'
 export const sections: readonly Section[] = [
   tenants,
   apiKeys,
+  hooks,
   activities,
   oldestLogs,
   rememberedProspects,

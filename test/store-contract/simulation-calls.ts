@@ -7,6 +7,7 @@ import type {
   ProspectWant,
   StoredApiKey,
   StoredEvent,
+  StoredHook,
   VersionWant,
 } from 'prospect-pages'
 import type { Random } from './random.ts'
@@ -32,6 +33,7 @@ export type Seen = {
   /** The first of them stay enabled, so that no event of their tenants is missing. */
   readonly endpoints: EndpointWant[]
   readonly keys: StoredApiKey[]
+  readonly hooks: StoredHook[]
   /** Claims of workers that died. */
   readonly versionsClaimed: ClaimedVersion[]
   readonly endpointsClaimed: ClaimedEndpoint[]

@@ -1,5 +1,5 @@
 import type { Random } from './random.ts'
-import { AWKWARD_TEXTS, someKey } from './rows.ts'
+import { AWKWARD_TEXTS, someHook, someKey } from './rows.ts'
 import { idOf } from './setting.ts'
 import {
   callsInTurn,
@@ -184,5 +184,31 @@ export const useKeys: MakeStep = (chance, seen) => {
       await apiKeys.list(tenantId),
     ],
     learn: () => void seen.keys.push(key),
+  }
+}
+
+export const useHooks: MakeStep = (chance, seen) => {
+  const tenantId = chance.oneOf(seen.tenants)
+  const hook = someHook(tenantId, { slot: 1 + chance.below(4), source: chance.oneOf(AWKWARD_TEXTS) })
+  const known = chance.oneOf([hook, ...seen.hooks])
+  const changed = { ...known, tenantId, status: chance.oneOf(['enabled', 'disabled'] as const) }
+  const seenOf = { lastRefusal: chance.oneOf([null, 'why']) }
+  const isRemoved = chance.onceIn(3)
+  const beforeId = chance.oneOf([null, known.hookId])
+  return {
+    name: 'use hooks',
+    run: async ({ store: { hooks }, now }) => {
+      const [before] = await hooks.find([known.hookId])
+      return [
+        await hooks.add({ ...hook, createdAt: now(), updatedAt: now() }),
+        await hooks.change({ ...changed, updatedAt: now(1) }, before?.updatedAt ?? now()),
+        await hooks.markSeen(known, { lastReceivedAt: now(), lastRefusedAt: null, ...seenOf }),
+        isRemoved && (await hooks.remove({ tenantId, hookId: known.hookId })),
+        sortedBy('hookId', await hooks.find([...new Set([hook.hookId, known.hookId, 'unknown'])])),
+        await hooks.list([{ tenantId, beforeId, limit: 2 }]),
+        (await hooks.slots(tenantId)).toSorted(),
+      ]
+    },
+    learn: () => void seen.hooks.push(hook),
   }
 }

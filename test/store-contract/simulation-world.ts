@@ -64,6 +64,7 @@ export const worldOf = (core: Core, opened: Store) => {
   const dataOf = core.eventData(readers)
   let secrets = 0
   const sealed = {
+    seal: (secret: string) => secret,
     issue: () => ({ secret: `whsec_${++secrets}`, sealed: `sealed_${secrets}` }),
     open: (text: string) => text,
   }

@@ -128,6 +128,7 @@ const EXPECTED = [
   'expire: answered',
   'operate: answered',
   'use keys: answered',
+  'use hooks: answered',
   'claim versions and die: answered',
   'settle versions late: answered',
   'number events: answered',
@@ -157,7 +158,7 @@ const EXPECTED = [
 const prepared = async (core: Core, worlds: readonly World[]): Promise<Seen> => {
   const seen: Seen = {
     ...{ tenants: [], prospects: [], logs: [], erasures: [], groups: [], pages: [], versions: [] },
-    ...{ events: [], endpoints: [], keys: [], versionsClaimed: [], endpointsClaimed: [] },
+    ...{ events: [], endpoints: [], keys: [], hooks: [], versionsClaimed: [], endpointsClaimed: [] },
     ...{ inputs: new Map(), cursors: new Map() },
   }
   for (const name of ['one', 'two', 'three'])
@@ -203,6 +204,7 @@ const SHARES: readonly (readonly [share: number, step: MakeStep])[] = [
   [2, people.expire],
   [2, people.operate],
   [1, people.useKeys],
+  [2, people.useHooks],
   [18, pages.createPages],
   [8, pages.listGroups],
   [8, pages.listPages],
@@ -265,6 +267,7 @@ const everythingIn = async (world: World, kept: () => Promise<Kept>, seen: Seen)
       endpoints.map((endpoint) => store.webhooks.deliveries({ ...endpoint, status: null, ...all })),
     ),
     keys: await Promise.all(tenants.map((tenantId) => store.apiKeys.list(tenantId))),
+    hooks: await store.hooks.list(tenants.map((tenantId) => ({ tenantId, ...all }))),
     tenants: await store.tenants.list('', 100),
     claims: [await world.claimVersions(), await world.claimErasures(), await world.claimEndpoints()],
   }

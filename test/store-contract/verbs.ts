@@ -13,6 +13,7 @@ import {
   someErasure,
   someEvent,
   someGroup,
+  someHook,
   someKey,
   someLog,
   somePage,
@@ -460,6 +461,48 @@ export const VERBS = {
       noTenant: 'an operator may reach every key by its id',
     },
   },
+  hooks: {
+    find: {
+      serves: 'callers',
+      ask: ({ hooks }, _as, { hook }) => hooks.find([hook.hookId]),
+      noTenant: 'the hook determines the tenant',
+    },
+    list: {
+      serves: 'callers',
+      ask: ({ hooks }, { tenantId }) => hooks.list([{ tenantId, ...SLICE }]),
+      toStrangers: [[]],
+    },
+    slots: {
+      serves: 'callers',
+      ask: ({ hooks }, { tenantId }) => hooks.slots(tenantId),
+      toStrangers: [],
+    },
+    add: {
+      serves: 'callers',
+      ask: ({ hooks }, { tenantId }) => hooks.add(someHook(tenantId)),
+      toStrangers: 'recorded',
+    },
+    change: {
+      serves: 'callers',
+      ask: ({ hooks }, { tenantId }, { hook }) =>
+        hooks.change({ ...hook, tenantId, source: 'theirs', updatedAt: at(9) }, at(0)),
+      toStrangers: 'overtaken',
+    },
+    remove: {
+      serves: 'callers',
+      ask: ({ hooks }, { tenantId }, { hook: { hookId } }) => hooks.remove({ tenantId, hookId }),
+      toStrangers: false,
+    },
+    markSeen: {
+      serves: 'callers',
+      ask: ({ hooks }, { tenantId }, { hook: { hookId } }) =>
+        hooks.markSeen(
+          { tenantId, hookId },
+          { lastReceivedAt: at(7), lastRefusedAt: null, lastRefusal: null },
+        ),
+      toStrangers: undefined,
+    },
+  },
   tenants: {
     add: {
       serves: 'commands',
@@ -508,6 +551,8 @@ export const fillTenant = async (store: Ports) => {
   })
   const key = someKey(tenant.tenantId, { name: newId('apikey') })
   await store.apiKeys.add(key)
+  const hook = someHook(tenant.tenantId)
+  await store.hooks.add(hook)
   const claimed = await store.versions.claim(someClaim({ until: at(1_000) }))
   const attempt = claimed.find(({ versionId }) => versionId === page.versionId)?.attempt ?? 0
   const blockId = newId('prospect')
@@ -516,7 +561,18 @@ export const fillTenant = async (store: Ports) => {
   await store.erasures.record({ tenantId: tenant.tenantId, now: at(0), erasure: erasing, block })
   const taken = await store.erasures.claim(someClaim({ until: at(1_000) }))
   const erasure = taken.find(({ erasureId }) => erasureId === erasing.erasureId) as ClaimedErasure
-  return { tenant, prospect, log, group, page, key, attempt, erasure, ...(await fillOutbox(store, tenant)) }
+  return {
+    tenant,
+    prospect,
+    log,
+    group,
+    page,
+    key,
+    hook,
+    attempt,
+    erasure,
+    ...(await fillOutbox(store, tenant)),
+  }
 }
 
 /** A claimed endpoint and a disabled one, with a delivery each, and one more event that waits. */

@@ -13,6 +13,7 @@ import { createAddresses } from '../../src/adapters/webhooks/addresses.ts'
 import { createSecrets } from '../../src/adapters/webhooks/secrets.ts'
 import { rememberProspects } from '../../src/core/activities/remember-prospects.ts'
 import { DomainFailure } from '../../src/core/engine/failures.ts'
+import { receiveHooks } from '../../src/core/hooks/receive-hook.ts'
 import { createPageGroup, type PageGroupFields } from '../../src/core/pages/create-page-group.ts'
 import { publishVersions } from '../../src/core/pages/publish-versions.ts'
 import { SCOPES, type Scope } from '../../src/core/ports/api-keys.ts'
@@ -60,6 +61,7 @@ type Options = {
   /** Events of every tenant, not only of those with webhooks. */
   readonly everyEvent: boolean
   readonly send: SendWebhook
+  readonly publicUrl: string | null
   readonly onError: Parameters<typeof createApi>[0]['onError']
   /** The store that the API sees instead of the one that the scene is set in. */
   readonly storeAs: (store: Store) => Store
@@ -80,6 +82,7 @@ export const openScene = async ({
   everyEvent = false,
   send = async () => ({ status: 204, error: null, retryAfterMs: null }),
   storeAs = (store) => store,
+  publicUrl = null,
 }: Partial<Options> = {}) => {
   const clock = stoppedClock()
   const newId = countedIds()
@@ -92,18 +95,27 @@ export const openScene = async ({
   store.watch(remembered.onSignal)
   let requests = 0
   const newRequestId = () => `request-${++requests}`
+  const secrets = createSecrets(null)
+  const hooks = { secrets, publicUrl }
+  const useCases = composeUseCases({
+    ...deps,
+    store: seen,
+    requireIdentity,
+    prospectsRememberedMax: 100,
+    remembered,
+    webhooks: { secrets, checkUrl: createAddresses({}).checkUrl, send },
+    hooks,
+    listsInFlightMax: 1,
+    observerOf: metrics?.gathering,
+  })
+  const limits = { rowsMax: 100, msMax: 60_000 }
+  const receiver = receiveHooks({ store: seen, clock, hooks, useCases, limits })
+  store.watch((signal) => signal === 'keys' && receiver.forget())
   const api = documented(
     createApi({
-      useCases: composeUseCases({
-        ...deps,
-        store: seen,
-        requireIdentity,
-        prospectsRememberedMax: 100,
-        remembered,
-        webhooks: { secrets: createSecrets(null), checkUrl: createAddresses({}).checkUrl, send },
-        listsInFlightMax: 1,
-        observerOf: metrics?.gathering,
-      }),
+      useCases,
+      receiver,
+      publicUrl,
       identify: identify({ apiKeys: seen.apiKeys, clock }),
       rateLimit: createRateLimit(rateLimitPerMinute, clock),
       admission: createAdmission({

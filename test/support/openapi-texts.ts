@@ -52,6 +52,7 @@ const GROUP_ID = id('pagegroup', 'qct')
 const PAGE_ID = id('page', 'n94')
 const VERSION_ID = id('pageversion', 'h9z')
 const LOG_ID = id('prospectlog', 'p19')
+const HOOK_ID = id('hook', 'k01')
 const TENANT_ID = id('tenant', 'tyh')
 const CREATED_AT = '2026-11-21T07:48:09.561Z'
 const PUBLISHED_AT = '2026-11-21T07:48:09.566Z'
@@ -173,6 +174,22 @@ const endpoint = {
   failingSince: null,
   createdAt: CREATED_AT,
   updatedAt: CREATED_AT,
+}
+const hook = {
+  hookId: HOOK_ID,
+  tenantId: TENANT_ID,
+  source: 'stripe',
+  description: null,
+  status: 'enabled',
+  verify: { preset: 'stripe' },
+  map: { type: ['/type'], email: ['/data/object/customer_details/email'], idempotencyKey: ['/id'] },
+  each: null,
+  path: `/hooks/${HOOK_ID}`,
+  url: `https://api.example.com/hooks/${HOOK_ID}`,
+  createdAt: CREATED_AT,
+  updatedAt: CREATED_AT,
+  lastReceivedAt: PUBLISHED_AT,
+  lastRefusal: { at: CREATED_AT, reason: 'The signature does not match. Check the secret.' },
 }
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='
 const delivery = {
@@ -697,6 +714,96 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
       },
     },
   },
+  createHook: {
+    description:
+      'A vendor posts its webhooks to `path` (`/hooks/…`, outside `/v0`, without an API key). Each is verified on its raw bytes, mapped, and logged as an activity; the answer comes after it is stored. `docs/hooks.md` has recipes. A tenant has at most 100 hooks.',
+    done: 'The hook. A token in its path is shown only here.',
+    requests: {
+      stripe: {
+        summary: 'A vendor that is known',
+        value: {
+          source: 'stripe',
+          verify: { preset: 'stripe', secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' },
+        },
+      },
+      hmac: {
+        summary: 'Any vendor that signs',
+        value: {
+          source: 'shop',
+          verify: {
+            hmac: { algorithm: 'sha256', encoding: 'hex', header: 'X-Signature', prefix: 'sha256=' },
+            secret: 'a secret of the vendor',
+          },
+          map: { type: ['/event'], email: ['/customer/email'], idempotencyKey: ['/id'] },
+        },
+      },
+      token: { summary: 'A vendor that signs nothing', value: { source: 'form', verify: { token: true } } },
+    },
+    answers: { created: { summary: 'Created', value: hook } },
+  },
+  listHooks: {
+    description: 'Returns the hooks of the tenant, newest first.',
+    done: 'A slice of hooks.',
+    answers: { whole: { summary: 'The only slice', value: { items: [hook], hasMore: false } } },
+  },
+  getHook: {
+    description: 'Returns a hook, without its secret. `lastRefusal` says why a delivery was last refused.',
+    done: 'The hook.',
+    answers: { enabled: { summary: 'An enabled hook', value: hook } },
+  },
+  updateHook: {
+    description:
+      'Replaces the given fields; the others keep their values. With `verify`, the old secret or token stays valid for `overlapHours`, so the vendor can change at any time. A hook that is disabled is refused everywhere within a second.',
+    done: 'The hook as it is now.',
+    requests: {
+      disabled: { summary: 'Disable it', value: { status: 'disabled' } },
+      rotated: {
+        summary: 'Another secret',
+        value: { verify: { preset: 'stripe', secret: 'whsec_another' }, overlapHours: 48 },
+      },
+    },
+    answers: {
+      disabled: {
+        summary: 'Disabled',
+        value: { ...hook, status: 'disabled', updatedAt: PUBLISHED_AT },
+      },
+    },
+  },
+  deleteHook: {
+    description: 'Deletes a hook. Its address is unknown from then on; its activities stay.',
+    done: 'The hook is deleted.',
+  },
+  tryHook: {
+    description:
+      'Returns what would become of a delivery, without storing anything: whether it would be verified, why not, and which activities it is mapped to, even if it would be refused.',
+    done: 'What would happen.',
+    requests: {
+      stripe: {
+        summary: 'A message that was saved',
+        value: {
+          headers: { 'stripe-signature': 't=1,v1=0' },
+          body: '{"id":"evt_1","type":"charge.succeeded"}',
+        },
+      },
+    },
+    answers: {
+      refused: {
+        summary: 'It would be refused',
+        value: {
+          verified: false,
+          reason: 'The signature does not match. Check the secret.',
+          activities: [
+            {
+              type: 'charge.succeeded',
+              payload: { id: 'evt_1', type: 'charge.succeeded' },
+              idempotencyKey: 'evt_1',
+              source: 'stripe',
+            },
+          ],
+        },
+      },
+    },
+  },
 }
 
 /** Path parameters, each with an example that is shown but never filled in. */
@@ -709,6 +816,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, { description: string; exa
   erasure_id: { description: 'The id of the erasure.', example: ERASURE_ID },
   event_id: { description: 'The id of the event.', example: EVENT_ID },
   webhook_endpoint_id: { description: 'The id of the webhook endpoint.', example: ENDPOINT_ID },
+  hook_id: { description: 'The id of the hook.', example: HOOK_ID },
 }
 
 export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
@@ -765,6 +873,7 @@ const FIRST_CREATED: Readonly<Partial<Record<keyof UseCases, Json>>> = {
 const LIMITS: Readonly<Partial<Record<keyof UseCases, string>>> = {
   createVersion: 'A page has at most 1,000 versions.',
   createWebhookEndpoint: 'A tenant has at most 20 webhook endpoints.',
+  createHook: 'A tenant has at most 100 hooks.',
 }
 const REPEATED = { detail: 'must not be given more than once', parameter: 'content-type' }
 const WRONG_LIMIT = { detail: 'must be a whole number from 1 to 100', parameter: 'limit' }
@@ -815,4 +924,10 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
     detail: 'send exactly one of `since` and `cursor`',
     pointer: '/since',
   },
+  createHook: { detail: 'needs a secret, unless it is verified by a token', pointer: '/verify' },
+  listHooks: WRONG_LIMIT,
+  getHook: REPEATED,
+  updateHook: { detail: 'must be at most 168', pointer: '/overlapHours' },
+  deleteHook: REPEATED,
+  tryHook: { detail: 'is required', pointer: '/body' },
 }

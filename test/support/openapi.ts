@@ -7,6 +7,7 @@ import type { Route } from '../../src/adapters/http/route.ts'
 import { ROUTES } from '../../src/adapters/http/routes.ts'
 import { Erasure, ErasureSlice, NewErasure } from '../../src/shapes/erasure.ts'
 import { Event, EventSlice } from '../../src/shapes/event.ts'
+import { Hook, HookChanges, HookSlice, HookTrial, HookTrialResult, NewHook } from '../../src/shapes/hook.ts'
 import {
   CreatedPage,
   CreatedVersion,
@@ -112,6 +113,12 @@ const SHAPES = {
   DeliverySlice,
   Replay,
   ReplayResult,
+  NewHook,
+  Hook,
+  HookSlice,
+  HookChanges,
+  HookTrial,
+  HookTrialResult,
 }
 
 const CONVERSION = {
@@ -288,6 +295,7 @@ const TAGS: readonly (readonly [pattern: RegExp, name: string, description: stri
   [/versions|publish/, 'Versions', 'The states of a page, and which one readers see.'],
   [/v0\/events/, 'Events', 'What happened, in order.'],
   [/webhook_endpoints(?!.*(deliveries|replay))/, 'Webhook endpoints', 'Where events are sent.'],
+  [/v0\/hooks/, 'Hooks', 'Where vendors send their webhooks: each becomes an activity.'],
   [/webhook_endpoints/, 'Webhook deliveries', 'What was and will be sent to an endpoint.'],
 ]
 const tagOf = (path: string): string => {

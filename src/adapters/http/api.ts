@@ -1,11 +1,13 @@
 import { DomainFailure, refuse, tooLarge } from '../../core/engine/failures.ts'
 import { callHook } from '../../core/engine/outcome.ts'
 import { shareLoop } from '../../core/engine/share-loop.ts'
+import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
 import { type Caller, requireScope } from '../../core/tenants/identify.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import type { Admission, Place } from './admission.ts'
 import { createWrite, isKnown } from './entity-tags.ts'
+import { RECEIVING_ROUTES, type ReceivingRoute, receiveOver } from './hook-routes.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { parseRequest, requireJson } from './parse-request.ts'
 import { type ProblemCode, problem } from './problems.ts'
@@ -30,6 +32,8 @@ import { ROUTES } from './routes.ts'
 
 type Deps = {
   readonly useCases: UseCases
+  readonly receiver: HookReceiver
+  readonly publicUrl: string | null
   readonly identify: (apiKey: string | undefined, address: string | undefined) => Promise<Caller>
   readonly rateLimit: RateLimit
   readonly admission: Admission
@@ -43,7 +47,7 @@ type Deps = {
   readonly onError: (error: unknown, requestId: string, known: Partial<Answered>) => void
   readonly tracing?: OpenTelemetry | null | undefined
 }
-type AnyRoute = Route | RawRoute
+type AnyRoute = Route | RawRoute | ReceivingRoute
 
 /** The API as a function: a request in, a response out. It never rejects. */
 export type Api = (request: ApiRequest) => Promise<ApiResponse>
@@ -51,7 +55,10 @@ export type Api = (request: ApiRequest) => Promise<ApiResponse>
 export const createApi = (deps: Deps): Api => {
   const { useCases, identify, rateLimit, admission, tracing, rawRoutes = [] } = deps
   const hasDocs = rawRoutes.some(({ path }) => path === '/docs')
-  const match = createRouter<AnyRoute>([...ROUTES, ...publicRoutes(deps.ready, hasDocs), ...rawRoutes])
+  const match = createRouter<AnyRoute>([
+    ...[...ROUTES, ...RECEIVING_ROUTES],
+    ...[...publicRoutes(deps.ready, hasDocs), ...rawRoutes],
+  ])
   const write = createWrite()
 
   /** The steps of a request, in order. From each step on, `headers` are part of the answer, whatever it is. */
@@ -69,6 +76,7 @@ export const createApi = (deps: Deps): Api => {
     if (route === undefined) return refuseMethod(methodsOf(matched))
     if ('raw' in route && route.isProbe) return route.raw(request, matched.params)
     if ('raw' in route) return admitted(() => route.raw(request, matched.params))
+    if ('receives' in route) return receive(request, matched.params, query, headers, known)
 
     const apiKey = headerOf(request, 'x-api-key')
     // Repeated headers are joined by this.
@@ -81,7 +89,9 @@ export const createApi = (deps: Deps): Api => {
     requireScope(caller, route.scope)
     const place = admission.arrive(tenantId)
     try {
-      let bytes = route.body && (await readBody(request, route, place))
+      const { body } = request
+      const bytesMax = route.item ? body?.batchBytesMax : body?.bytesMax
+      let bytes = route.body && (await readBody(request, place, bytesMax, requireJson))
       const turn = admission.turn(place)
       if (turn !== undefined) await turn
       const before = shareLoop(tenantId)
@@ -135,22 +145,24 @@ export const createApi = (deps: Deps): Api => {
   /** Undefined when no body was sent. Without an announced length only the end of the body shows that. */
   const readBody = async (
     request: ApiRequest,
-    { item }: Route,
     place: Place,
+    bytesMax = request.body?.bytesMax ?? 0,
+    check = (_: ApiRequest): void => {},
   ): Promise<Uint8Array | undefined> => {
     const { body } = request
     const announced = announcedBytes(request)
     if (body === undefined || announced === 0) return undefined
-    const bytesMax = item ? (body.batchBytesMax ?? body.bytesMax) : body.bytesMax
-    if (announced !== undefined) requireJson(request)
+    if (announced !== undefined) check(request)
     if (announced !== undefined && announced > bytesMax) throw tooLarge(bytesMax)
     admission.hold(place, announced ?? bytesMax)
     const bytes = await admission.reading(place, body.read(bytesMax))
     if (bytes.length === 0) return undefined
-    if (announced === undefined) requireJson(request)
+    if (announced === undefined) check(request)
     admission.hold(place, bytes.length)
     return bytes
   }
+
+  const receive = receiveOver({ ...deps, readBody })
 
   return async (request) => {
     const began = performance.now()

@@ -17,6 +17,8 @@ const ROWS: Readonly<Record<ProblemCode, Row>> = {
   missing_api_key: '401 Missing API key: Send the API key in the `x-api-key` header.',
   invalid_api_key:
     '401 Invalid API key: The key is malformed, unknown, expired or revoked, or the header was sent more than once.',
+  invalid_signature:
+    '401 Invalid signature: The delivery is not signed as its hook expects, or too long ago. Nothing was stored. `lastRefusal` of the hook says why.',
   insufficient_scope: '403 Insufficient scope: Use an API key that has the scope named in `requiredScope`.',
   not_found: '404 Not found: No operation has this path: `/openapi.json` lists all operations.',
   page_group_not_found: missing('Page group', ', or the group was deleted.'),
@@ -28,6 +30,7 @@ const ROWS: Readonly<Record<ProblemCode, Row>> = {
   erasure_not_found: missing('Erasure'),
   event_not_found: missing('Event', '. Events are kept for a limited time.'),
   webhook_endpoint_not_found: missing('Webhook endpoint'),
+  hook_not_found: '404 Hook not found: There is no hook at this address, or it is disabled.',
   delivery_not_found: '404 Delivery not found: The webhook endpoint has no delivery of this event.',
   method_not_allowed: '405 Method not allowed: The `Allow` header lists the allowed methods.',
   page_group_not_active:
@@ -67,6 +70,11 @@ export const PROBLEMS = Object.fromEntries(
   Object.entries(ROWS).map(([code, row]) => [code, partsOf(row)]),
 ) as Readonly<Record<ProblemCode, ReturnType<typeof partsOf>>>
 
+const API_KEY = 'ApiKey realm="prospect-pages", header="x-api-key"'
+const CHALLENGES: Partial<Record<ProblemCode, string>> = {
+  invalid_signature: 'Signature realm="prospect-pages"',
+}
+
 /** A problem document as defined by RFC 9457. `instance` is the request id. */
 export const problem = (
   code: ProblemCode,
@@ -84,7 +92,7 @@ export const problem = (
       'content-type': 'application/problem+json',
       ...(allow && { allow }),
       ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
-      ...(status === 401 && { 'www-authenticate': 'ApiKey realm="prospect-pages", header="x-api-key"' }),
+      ...(status === 401 && { 'www-authenticate': CHALLENGES[code] ?? API_KEY }),
     },
     body: jsonLine({ type, title, status, detail, instance, code, ...facts }),
   }

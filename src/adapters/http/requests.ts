@@ -37,6 +37,9 @@ export type Answered = {
   /** Who called, once the key was identified, even if the request was refused after that. */
   readonly tenantId?: string
   readonly apiKeyId?: string | null
+  /** Of a delivery: the hook, and what became of it: logged, replayed, ignored or challenge, if it was not refused. */
+  readonly hookId?: string
+  readonly outcome?: string
 }
 export type Headers = Record<string, string>
 /** A response without its socket. */

@@ -96,6 +96,7 @@ const PROBLEMS_OF_IDS: Readonly<Record<string, readonly ProblemCode[]>> = {
   '/events/{event_id}': ['event_not_found'],
   '/{webhook_endpoint_id}': ['webhook_endpoint_not_found'],
   '/deliveries/{event_id}': ['delivery_not_found'],
+  '/{hook_id}': ['hook_not_found'],
 }
 
 type Result = Omit<Answer, 'body'> & {

@@ -1,6 +1,7 @@
 import { writeJson } from '../../json/write-json.ts'
 import type * as pages from '../../shapes/page.ts'
 import type * as logs from '../../shapes/prospect-log.ts'
+import { HOOK_ROWS } from './hook-routes.ts'
 import { logBatch } from './prospect-log-batch.ts'
 import { type Route, type Rows, routeOf } from './route.ts'
 import { WEBHOOK_ROWS } from './webhook-routes.ts'
@@ -114,6 +115,7 @@ const ROWS: Rows = {
     write: writePage,
   },
   ...WEBHOOK_ROWS,
+  ...HOOK_ROWS,
 }
 
 /** Every operation. */

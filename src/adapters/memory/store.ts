@@ -7,6 +7,7 @@ import { createListeners } from '../stores/listeners.ts'
 import { memoryActivities } from './activities.ts'
 import { memoryErasures } from './erasures.ts'
 import { memoryEvents, memoryOutbox } from './events.ts'
+import { memoryHooks } from './hooks.ts'
 import { memoryPages } from './pages.ts'
 import { memoryPeople } from './people.ts'
 import { memoryProspectLogs } from './prospect-logs.ts'
@@ -41,6 +42,7 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     ...memoryPages(outbox, () => listeners.emit('versions')),
     events: memoryEvents(outbox),
     webhooks: memoryWebhooks(outbox),
+    hooks: memoryHooks(() => listeners.emit('keys')),
     apiKeys: {
       findByHashes: async (keyHashes) =>
         structuredClone(keyHashes.flatMap((keyHash) => keys.byHash.at({ keyHash }) ?? [])),

@@ -8,7 +8,8 @@ import { publisherMetrics } from './publisher-metrics.ts'
 import { webhookMetrics } from './webhook-metrics.ts'
 
 /** An answered request. `route` is the template of its path, null if no route matched. */
-type Answered = Readonly<{ method: string; route: string | null; status: number; ms: number }>
+type Answered = Readonly<{ method: string; route: string | null; status: number; ms: number }> &
+  Readonly<{ code?: string | null; outcome?: string }>
 type Counts = Readonly<{ inFlight: number; waiting: number }>
 type Verb = (...args: readonly unknown[]) => Promise<unknown>
 
@@ -68,6 +69,12 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
     ['status'],
   )
   for (const status of [400, 431, 503]) malformed.inc({ status }, 0)
+  const received = counter(
+    'hooks_received_total',
+    'Deliveries to hooks: logged, replayed, ignored (the person was erased), challenge, or why they were refused.',
+    ['outcome'],
+  )
+  for (const outcome of ['logged', 'replayed', 'ignored', 'invalid_signature']) received.inc({ outcome }, 0)
   const lengths = histogram('list_length', 'Calls of one operation that were done as one list.', LIST_LENGTHS)
   const queuedCalls = new Map<string, number>()
   gauge(
@@ -83,8 +90,9 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
     asked: (): void => {
       inFlight++
     },
-    answered: ({ method, status, route, ms }: Answered): void => {
+    answered: ({ method, status, route, ms, code, outcome }: Answered): void => {
       inFlight--
+      if (method === 'POST' && route?.startsWith('/hooks/')) received.inc({ outcome: outcome ?? code ?? '' })
       durationOf(route)(METHODS.has(method) ? method : 'other')(status)(ms / 1_000)
     },
     malformed: (status: number): void => malformed.inc({ status }),

@@ -5,6 +5,7 @@ import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { postgresErasures } from './erasures.ts'
 import { unavailableUnlessRejected } from './error-codes.ts'
 import { postgresEvents } from './events.ts'
+import { postgresHooks } from './hooks.ts'
 import { lastMigration, migratePostgres, type Warn } from './migrate.ts'
 import { findObstacle, nameDirect, refuseOtherCluster } from './obstacle.ts'
 import { createOutbox } from './outbox.ts'
@@ -75,6 +76,7 @@ export const portsOver = (
     erasures: postgresErasures(query, isCluster, onChange, outbox),
     events: postgresEvents(query, isCluster, () => notify('deliveries')),
     webhooks: postgresWebhooks(query, isCluster, () => notify('events', 'deliveries')),
+    hooks: postgresHooks(query, () => notify('keys')),
     apiKeys: postgresApiKeys(query, () => notify('keys')),
     tenants: postgresTenants(query),
     ready: async () => refuseUnmigrated(migrations, await lastMigration(ask, migrations)),

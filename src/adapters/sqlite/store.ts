@@ -4,6 +4,7 @@ import { checksumOf, type Migration, missingMigrations, refuseUnmigrated } from 
 import { sqliteActivities } from './activities.ts'
 import { sqliteErasures } from './erasures.ts'
 import { sqliteEvents, sqliteOutbox } from './events.ts'
+import { sqliteHooks } from './hooks.ts'
 import { type Database, openDatabase } from './open.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
@@ -63,6 +64,7 @@ export const sqliteStore = (
     erasures: sqliteErasures(database, outbox, onChange),
     events: sqliteEvents(database, () => emit('deliveries')),
     webhooks: sqliteWebhooks(database, () => emit('events', 'deliveries')),
+    hooks: sqliteHooks(database, () => listeners.emit('keys')),
     apiKeys: sqliteApiKeys(database, () => listeners.emit('keys')),
     tenants: sqliteTenants(database),
     migrate: async () => migrate(database, migrations),

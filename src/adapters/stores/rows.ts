@@ -1,6 +1,7 @@
 import type { StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { StoredErasure } from '../../core/ports/erasures.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
+import type { StoredHook } from '../../core/ports/hooks.ts'
 import type {
   NewPageRow,
   NewVersionRow,
@@ -19,6 +20,9 @@ export const COLUMNS = {
   brands: columnsOf('tenant_id, brand_id, name, created_at timestamptz'),
   api_keys: columnsOf(`api_key_id, tenant_id, key_hash, start, name, scopes text[], created_at timestamptz,
     expires_at timestamptz, revoked_at timestamptz, rotated_at timestamptz, last_used_at timestamptz`),
+  hooks: columnsOf(`tenant_id, hook_id, source, description, status, rules json, secret, previous_secret,
+    previous_secret_until timestamptz, slot int, created_at timestamptz, updated_at timestamptz,
+    last_received_at timestamptz, last_refused_at timestamptz, last_refusal`),
   prospects: columnsOf(`tenant_id, prospect_id, email, email_hash, name, created_at timestamptz,
     updated_at timestamptz, erased_at timestamptz, blocked_until timestamptz`),
   prospect_logs: columnsOf(`tenant_id, prospect_log_id, prospect_id, source, type, payload json, email, name,
@@ -155,6 +159,14 @@ export const storedApiKey = (row: ApiKeyRow): StoredApiKey => ({
   ...row,
   scopes: (row.scopes.match(/[^ {},]+/g) ?? []) as unknown as StoredApiKey['scopes'],
 })
+
+/** Of a hook, those that its owner changes. */
+export const HOOK_CHANGES = without(
+  COLUMNS.hooks,
+  ...['tenant_id', 'hook_id', 'slot', 'created_at', 'last_received_at', 'last_refused_at', 'last_refusal'],
+)
+export type HookRow = Omit<StoredHook, 'rules'> & { readonly rules: string }
+export const storedHook = (row: HookRow): StoredHook => ({ ...row, rules: { rawJson: row.rules } })
 
 /** Of the events of a write that may save only some of its rows: those of the logs or versions that it saved. */
 export const eventsOf = (savedIds: readonly string[], events: readonly NewEvent[] = []) => {

@@ -8,17 +8,21 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 /** What a sealed secret begins with: an iv, a tag and the ciphertext in base64 follow. */
 const SEALED_PREFIX = 'v1:'
+/** What one begins with that is not encrypted. */
+const PLAIN_PREFIX = 'plain:'
 
 /** Secrets to sign with, encrypted with this key of 32 bytes before they are stored; without one they are stored as they are. */
 export const createSecrets = (key: Buffer | null): Secrets => {
   const seal = (secret: string): string => {
-    if (key === null) return secret
+    if (key === null) return PLAIN_PREFIX + Buffer.from(secret).toString('base64')
     const iv = randomBytes(IV_BYTES)
     const cipher = createCipheriv(CIPHER, key, iv)
     const sealed = [cipher.update(secret), cipher.final()]
     return SEALED_PREFIX + Buffer.concat([iv, cipher.getAuthTag(), ...sealed]).toString('base64')
   }
   const opened = (sealed: string): string | null => {
+    if (sealed.startsWith(PLAIN_PREFIX))
+      return Buffer.from(sealed.slice(PLAIN_PREFIX.length), 'base64').toString()
     if (key === null || !sealed.startsWith(SEALED_PREFIX)) return null
     const bytes = Buffer.from(sealed.slice(SEALED_PREFIX.length), 'base64')
     const cipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
@@ -26,10 +30,11 @@ export const createSecrets = (key: Buffer | null): Secrets => {
     return cipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + cipher.final('utf8')
   }
   return {
+    seal,
     issue: () => {
       const secret = SECRET_PREFIX + randomBytes(32).toString('base64')
       return { secret, sealed: seal(secret) }
     },
-    open: (sealed) => (sealed.startsWith(SECRET_PREFIX) ? sealed : orNull(() => opened(sealed))),
+    open: (sealed) => orNull(() => opened(sealed)),
   }
 }

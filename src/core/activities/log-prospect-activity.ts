@@ -147,7 +147,7 @@ const decide = (
     const { tenantId, prospectId, matchable, prospectName: name } = activity
     if (found === null && prospectId !== undefined) prospectNotFound()
     if (found) return { prospect: prospects.filled(found, matchable, name), isNew: false }
-    if (matchable === null && requireIdentity) {
+    if (matchable === null && requireIdentity && !activity.isVerified) {
       const isGiven = activity.email !== undefined
       const detail = isGiven ? 'is blank or a placeholder' : 'is required without a prospectId'
       const errors = [{ detail, pointer: '/email' }]

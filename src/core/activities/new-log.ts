@@ -10,7 +10,12 @@ import type { NewId, Timestamp } from '../ports/world.ts'
 
 /** What a prospect did, to be logged. `payload.rawJson` is the text of a JSON object. */
 export type NewActivity = Omit<NewProspectLog, 'payload'> &
-  Requester & { readonly tenantId: string; readonly payload: RawJson }
+  Requester & {
+    readonly tenantId: string
+    readonly payload: RawJson
+    /** It came by a hook: it is logged even if it identifies nobody. */
+    readonly isVerified?: true
+  }
 /** `rememberedId`: its prospect as found by `rememberProspects`. Such a prospect is not looked up. */
 export type LocatedActivity = NewActivity & { readonly rememberedId?: string | undefined }
 

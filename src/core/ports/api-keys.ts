@@ -17,6 +17,7 @@ export const SCOPES = [
   'page_groups:write',
   'events:read',
   'webhooks:write',
+  'hooks:write',
 ] as const
 /** One thing that an API key may do, such as `pages:read`. */
 export type Scope = (typeof SCOPES)[number]

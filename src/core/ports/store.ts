@@ -2,6 +2,7 @@ import type { Activities } from './activities.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { Erasures } from './erasures.ts'
 import type { Events } from './events.ts'
+import type { Hooks } from './hooks.ts'
 import type { PageGroups } from './page-groups.ts'
 import type { Pages } from './pages.ts'
 import type { ProspectLogs } from './prospect-logs.ts'
@@ -38,6 +39,7 @@ export type Store = {
   readonly erasures: Erasures
   readonly events: Events
   readonly webhooks: Webhooks
+  readonly hooks: Hooks
   readonly apiKeys: ApiKeys
   readonly tenants: Tenants
   /**

@@ -99,8 +99,10 @@ export type Webhooks = {
   backlog(countMax: number): Promise<Backlog>
 }
 
-/** Makes and keeps the secrets that webhooks are signed with. */
+/** Makes and keeps the secrets that webhooks are signed with, and those that inbound ones are verified with. */
 export type Secrets = {
+  /** How a secret of somebody else is stored. */
+  readonly seal: (secret: string) => string
   /** A new secret, `whsec_` and 32 bytes in base64, and how it is stored. */
   readonly issue: () => { readonly secret: string; readonly sealed: string }
   /** Null if it was sealed with another key. */

@@ -15,6 +15,7 @@ export type IdPrefix =
   | 'erasure'
   | 'event'
   | 'webhookendpoint'
+  | 'hook'
 /** A new id, greater than every one made before in this process, and than `after`. */
 export type NewId = (prefix: IdPrefix, after?: string) => string
 /** Whether a list was saved, or nothing was because another writer was faster. */

@@ -14,10 +14,12 @@ const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECK_LENGTH}}$
 /** How much of a key is stored in plain text, so that a person recognises it. */
 const START_LENGTH = PREFIX.length + 5
 
-export const newApiKeyText = (): string => {
+export const newApiKeyText = (prefix = PREFIX): string => {
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
-  return PREFIX + random + checkOf(random)
+  return prefix + random + checkOf(random)
 }
+/** The secret part of the address of a hook without signatures. */
+export const newHookToken = (): string => newApiKeyText('pph_')
 
 export const isApiKeyText = (text: string): boolean =>
   FORM.test(text) && text.endsWith(checkOf(text.slice(PREFIX.length, -CHECK_LENGTH)))

@@ -9,13 +9,14 @@ import type {
 import { untilRecorded } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
 import { manyOf } from '../engine/outcome.ts'
+import { secretsOf } from '../engine/sealed-secrets.ts'
 import { shareLoop } from '../engine/share-loop.ts'
 import { ROWS_SCANNED_MAX, slicesOf } from '../engine/slices.ts'
 import { idsSince, isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 import type { EndpointWant, ShownDelivery, StoredEndpoint } from '../ports/webhooks.ts'
 import { UNSIGNED } from './webhook-attempts.ts'
-import { existingEndpoint, secretsOf, type WebhookTools } from './webhook-endpoints.ts'
+import { existingEndpoint, type WebhookTools } from './webhook-endpoints.ts'
 
 /** Events that one write replays. */
 const REPLAYED_AT_ONCE = 100

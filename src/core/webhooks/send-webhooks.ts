@@ -1,5 +1,6 @@
 import { claimInTurns } from '../engine/claim-in-turns.ts'
 import { callHook } from '../engine/outcome.ts'
+import { secretsOf } from '../engine/sealed-secrets.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { StoredEvent } from '../ports/events.ts'
@@ -24,7 +25,6 @@ import {
   UNREAD,
   UNSIGNED,
 } from './webhook-attempts.ts'
-import { secretsOf } from './webhook-endpoints.ts'
 
 /** Endpoints in progress at a time, so that many that do not answer hold up no other: with 80 KiB of bodies each, 40 MiB. */
 const ENDPOINTS_MAX = 512

@@ -7,13 +7,13 @@ import type {
 } from '../../shapes/webhook.ts'
 import { untilRecorded } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
+import { rotatedTo } from '../engine/sealed-secrets.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 import type { EndpointWant, Secrets, SendWebhook, StoredEndpoint } from '../ports/webhooks.ts'
 
 /** How many endpoints a tenant may have. */
 const SLOTS = Array.from({ length: 20 }, (_, i) => i + 1)
-const HOUR_MS = 3_600_000
 
 /** What webhooks need besides a store. */
 export type WebhookTools = {
@@ -98,28 +98,11 @@ export const rotateWebhookSecret =
     const { secrets } = deps.webhooks
     const { secret, sealed } = secrets.issue()
     const now = deps.clock()
-    const until = overlapHours === 0 ? null : isoTime(now + overlapHours * HOUR_MS)
     // One that cannot be opened any more, as its key was lost, would keep the new one from signing too.
     const canSign = (old: string) => secrets.open(old) !== null
-    const rotated = await change(deps, want, (found) => ({
-      secret: sealed,
-      previousSecret: (until && sealedSecrets(found, now).filter(canSign).slice(0, 3).join(' ')) || null,
-      previousSecretUntil: until,
-    }))
+    const rotated = await change(deps, want, (found) => rotatedTo(sealed, found, overlapHours, now, canSign))
     return { ...endpointOf(rotated), secret }
   }
-
-/** The secrets of an endpoint, as they are stored. */
-export type SealedSecrets = Pick<StoredEndpoint, 'secret' | 'previousSecret' | 'previousSecretUntil'>
-/** The secrets that sign now; null if one was encrypted with a key that is lost. */
-export const secretsOf = (sealed: SealedSecrets, nowMs: number, open: Secrets['open']): string[] | null => {
-  const secrets = sealedSecrets(sealed, nowMs).map(open)
-  return secrets.every((secret) => secret !== null) ? secrets : null
-}
-const sealedSecrets = ({ secret, previousSecret, previousSecretUntil }: SealedSecrets, nowMs: number) => {
-  const old = String(previousSecretUntil) > isoTime(nowMs) ? previousSecret : null
-  return [secret, ...(old?.split(' ') ?? [])]
-}
 
 /** Refuses `webhook_endpoint_not_found`. */
 export const existingEndpoint = async (

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { rememberRows } from '../../../src/core/engine/remember-rows.ts'
 import type { StoredApiKey } from '../../../src/core/ports/api-keys.ts'
-import { rememberApiKeys } from '../../../src/core/tenants/remember-api-keys.ts'
 import { stoppedClock } from '../../support/setting.ts'
 
 /** A store in which every key exists but those named `missing`, and which can fail. */
@@ -15,7 +15,12 @@ const setting = ({ keysMax = 10 } = {}) => {
     const existing = keyHashes.filter((keyHash) => !keyHash.startsWith('missing'))
     return existing.map((keyHash) => ({ keyHash, start }) as StoredApiKey).reverse()
   }
-  return { asked, state, stopwatch, ...rememberApiKeys(findByHashes, stopwatch, { keysMax, msMax: 1_000 }) }
+  return {
+    asked,
+    state,
+    stopwatch,
+    ...rememberRows(findByHashes, ({ keyHash }) => keyHash, stopwatch, { rowsMax: keysMax, msMax: 1_000 }),
+  }
 }
 
 t.test('a key is looked up once, also by those who ask at the same moment', async (t) => {

@@ -1,0 +1,44 @@
+import type { Hooks, StoredHook } from '../../core/ports/hooks.ts'
+import { takeSlice } from '../stores/take-slice.ts'
+import { indexBy, tableOf } from './table.ts'
+
+/** Calls `changed` after a hook was changed or removed. */
+export const memoryHooks = (changed: () => void): Hooks => {
+  const hooks = tableOf({
+    byId: indexBy<StoredHook>(['hookId']),
+    byTenant: indexBy<StoredHook>(['tenantId'], ['hookId']),
+  })
+  const { byId, byTenant } = hooks
+  return {
+    find: async (hookIds) => structuredClone(hookIds.flatMap((hookId) => byId.at({ hookId }) ?? [])),
+    list: async (wants) =>
+      wants.map(({ tenantId, beforeId, limit }) =>
+        structuredClone(takeSlice(byTenant.backFrom({ tenantId }, beforeId), limit)),
+      ),
+    slots: async (tenantId) => byTenant.after({ tenantId }).map(({ slot }) => slot),
+    add: async (hook) => {
+      if (byTenant.after(hook).some(({ slot }) => slot === hook.slot)) return 'overtaken'
+      hooks.add(structuredClone(hook))
+      return 'recorded'
+    },
+    change: async (hook, lastUpdatedAt) => {
+      const before = byTenant.at(hook)
+      if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
+      const { slot, createdAt, lastReceivedAt, lastRefusedAt, lastRefusal, ...changes } = structuredClone(hook)
+      hooks.change(before, changes)
+      changed()
+      return 'recorded'
+    },
+    remove: async (want) => {
+      const hook = byTenant.at(want)
+      if (hook === undefined) return false
+      hooks.remove(hook)
+      changed()
+      return true
+    },
+    markSeen: async (want, seen) => {
+      const given = Object.entries(seen).filter(([, value]) => value !== null)
+      hooks.change(byTenant.at(want), Object.fromEntries(given))
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import type { HookSeen, Hooks, HookWant, StoredHook } from '../../core/ports/hooks.ts'
+import { COLUMNS, HOOK_CHANGES, type HookRow, storedHook } from '../stores/rows.ts'
+import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
+import { type Fragment, type Query, sql } from './sql.ts'
+import { columns, textArray, unlessOvertaken } from './statements.ts'
+
+const HOOK = columns('h', COLUMNS.hooks)
+const CHANGES = columns('h', HOOK_CHANGES)
+const isThat = ({ tenantId, hookId }: HookWant) => sql`h.tenant_id = ${tenantId} and h.hook_id = ${hookId}`
+/** In the same commit: every process forgets the hook. */
+const FORGET = sql`select pg_notify('prospect_pages', 'keys'), 1 as written from`
+
+/** On Citus the table stays on the coordinator, as that of the keys does. Calls `changed` after a hook was changed or removed. */
+export const postgresHooks = (query: Query, changed: () => void): Hooks => {
+  const hooksWhere = async (condition: Fragment): Promise<StoredHook[]> => {
+    const rows = await query()<HookRow>`select ${HOOK.selected} from hooks h where ${condition}`
+    return rows.map(storedHook)
+  }
+  /** Overtaken if there is none. */
+  const write = async (statement: Fragment) => {
+    const rows = await query()`with written as (${statement} returning 1) ${FORGET} written`
+    if (rows.length > 0) changed()
+    return rows.length > 0
+  }
+  return {
+    find: (hookIds) => hooksWhere(sql`h.hook_id = any(${textArray(hookIds)}::text[])`),
+    list: (wants) =>
+      Promise.all(
+        wants.map(async ({ tenantId, beforeId, limit }) => {
+          const before = beforeId ?? AFTER_ALL_IDS
+          const those = sql`h.tenant_id = ${tenantId} and h.hook_id < ${before} order by h.hook_id desc limit ${limit + 1}`
+          return takeSlice(await hooksWhere(those), limit)
+        }),
+      ),
+    slots: async (tenantId) => {
+      const rows = await query()<{ slot: number }>`select slot from hooks where tenant_id = ${tenantId}`
+      return rows.map(({ slot }) => slot)
+    },
+    add: (hook) => unlessOvertaken(query()`insert into hooks ${HOOK.values([hook])}`),
+    change: async (hook, lastUpdatedAt) => {
+      const row = sql`update hooks h set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([hook])})`
+      const isChanged = await write(sql`${row} where ${isThat(hook)} and h.updated_at = ${lastUpdatedAt}`)
+      return isChanged ? 'recorded' : 'overtaken'
+    },
+    remove: (want) => write(sql`delete from hooks h where ${isThat(want)}`),
+    markSeen: async (want, { lastReceivedAt, lastRefusedAt, lastRefusal }: HookSeen) => {
+      await query()`
+        update hooks h set last_received_at = coalesce(${lastReceivedAt}, h.last_received_at),
+          last_refused_at = coalesce(${lastRefusedAt}, h.last_refused_at),
+          last_refusal = coalesce(${lastRefusal}, h.last_refusal)
+        where ${isThat(want)}`
+    },
+  }
+}

@@ -1,0 +1,49 @@
+import type { Hooks } from '../../core/ports/hooks.ts'
+import { COLUMNS, HOOK_CHANGES, type HookRow, storedHook } from '../stores/rows.ts'
+import { BEFORE_ID, type Database, insertInto, valuesFor } from './open.ts'
+
+const HOOK = `select ${Object.keys(COLUMNS.hooks)} from hooks`
+const THAT = 'where tenant_id = :tenantId and hook_id = :hookId'
+const LIST = `
+  ${HOOK} where tenant_id = :tenantId and hook_id < ${BEFORE_ID} order by hook_id desc limit :limit + 1`
+const ADD = insertInto('hooks', COLUMNS.hooks)
+const CHANGING = Object.keys(HOOK_CHANGES)
+const CHANGE = `
+  update hooks set (${CHANGING}) = (${valuesFor(CHANGING)}) ${THAT} and updated_at = :lastUpdatedAt`
+const MARK = `
+  update hooks set last_received_at = coalesce(:lastReceivedAt, last_received_at),
+    last_refused_at = coalesce(:lastRefusedAt, last_refused_at), last_refusal = coalesce(:lastRefusal, last_refusal)
+  ${THAT}`
+
+/** Calls `changed` after a hook was changed or removed. */
+export const sqliteHooks = (database: Database, changed: () => void): Hooks => ({
+  find: async (hookIds) =>
+    database
+      .getEach<HookRow>(
+        `${HOOK} where hook_id = :hookId`,
+        hookIds.map((hookId) => ({ hookId })),
+      )
+      .map(storedHook),
+  list: async (wants) => wants.map((want) => database.slice<HookRow>(LIST, want).map(storedHook)),
+  slots: async (tenantId) =>
+    database
+      .all<{ slot: number }>('select slot from hooks where tenant_id = :tenantId', { tenantId })
+      .map(({ slot }) => slot),
+  add: async (hook) => {
+    const added = await database.record(() => database.run(ADD, hook))
+    return added === 'overtaken' ? added : 'recorded'
+  },
+  change: async (hook, lastUpdatedAt) => {
+    const count = await database.write(() => database.run(CHANGE, { ...hook, lastUpdatedAt }))
+    if (count > 0) changed()
+    return count > 0 ? 'recorded' : 'overtaken'
+  },
+  remove: async ({ tenantId, hookId }) => {
+    const count = await database.write(() => database.run(`delete from hooks ${THAT}`, { tenantId, hookId }))
+    if (count > 0) changed()
+    return count > 0
+  },
+  markSeen: async ({ tenantId, hookId }, seen) => {
+    await database.write(() => database.run(MARK, { ...seen, tenantId, hookId }))
+  },
+})

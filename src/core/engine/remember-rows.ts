@@ -1,0 +1,53 @@
+import { gather } from './gather.ts'
+import { LIST_LENGTH_MAX } from './in-order.ts'
+
+/** However many ids are guessed at once, they are looked up by one statement at a time. Rows that exist wait for no slow one. */
+const LOOK_UPS = { listLengthMax: LIST_LENGTH_MAX, listsInFlightMax: 1, dedupeKey: String }
+
+/** How many rows are kept, and for how long at most. */
+export type RowLimits = { readonly rowsMax: number; readonly msMax: number }
+
+/**
+ * Keeps rows such as API keys in memory, so that a request costs no look-up. They are looked up again after a signal that
+ * some have changed, and after `msMax` in case the signal is lost. Rows that do not exist are not remembered.
+ * `stopwatch`: milliseconds of a monotonic clock.
+ */
+export const rememberRows = <Row>(
+  findRows: (ids: readonly string[]) => Promise<readonly Row[]>,
+  idOf: (row: Row) => string,
+  stopwatch: () => number,
+  { rowsMax, msMax }: RowLimits,
+) => {
+  const remembered = new Map<string, { row: Row; until: number; afterSignals: number }>()
+  let signals = 0
+
+  const findEach = async (ids: readonly string[]): Promise<(Row | null)[]> => {
+    const found = new Map((await findRows(ids)).map((row) => [idOf(row), row]))
+    return ids.map((id) => found.get(id) ?? null)
+  }
+  // Apart, so that no known row waits for guesses.
+  const findKnown = gather(findEach, { ...LOOK_UPS, listsInFlightMax: 4 })
+  const findUnknown = gather(findEach, LOOK_UPS)
+
+  return {
+    find: async (id: string): Promise<Row | null> => {
+      const entry = remembered.get(id)
+      if (entry && entry.afterSignals === signals && stopwatch() < entry.until) return entry.row
+      const asked = { until: stopwatch() + msMax, afterSignals: signals }
+      const row = await (entry ? findKnown : findUnknown)(id)
+      if (row === null) remembered.delete(id)
+      else {
+        if (!entry && remembered.size >= rowsMax) remembered.clear()
+        remembered.set(id, { row, ...asked })
+      }
+      return row
+    },
+    /** As for an id that is not remembered, so that this takes as long. */
+    findAnew: findUnknown,
+    /** Whether a row existed when it was last looked up, even if that was before a signal. */
+    isKnown: (id: string): boolean => remembered.has(id),
+    forget: () => {
+      signals++
+    },
+  }
+}

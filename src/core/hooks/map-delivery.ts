@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto'
+import * as v from 'valibot'
+import { findInJson, type PointerTree, pointerTree } from '../../json/find-in-json.ts'
+import { isJson } from '../../json/is-json.ts'
+import { elementsFrom, endOfValue, NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
+import type { HookMap } from '../../shapes/hook.ts'
+import type { RawJson } from '../../shapes/json.ts'
+import { ITEMS_MAX, NewProspectLog } from '../../shapes/prospect-log.ts'
+import { orNull } from '../engine/outcome.ts'
+import { decodeUtf8, LONG_TEXT } from '../engine/parse-input.ts'
+import { DAY_MS, isoTime } from '../engine/times.ts'
+import { type Delivery, headerIn, timeOf } from './verify.ts'
+
+/** An activity as a delivery describes it. */
+export type MappedActivity = {
+  readonly type: string
+  readonly payload: RawJson
+  readonly email?: string | undefined
+  readonly name?: string | undefined
+  readonly occurredAt?: string | undefined
+  readonly idempotencyKey?: string | undefined
+}
+/** JSON in which pointers are read, and what is stored of it. */
+type Document = { readonly text: string; readonly payload: RawJson }
+
+/** A longer form is stored as its text. */
+const FIELDS_MAX = 1_000
+const FORM = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i
+
+/** Any body as JSON: nothing that is verified is refused for its shape. */
+const documentOf = (delivery: Delivery): Document => {
+  const { body } = delivery
+  const text = orNull(() => decodeUtf8(body))
+  if (text === null) return written({ bodyBase64: Buffer.from(body).toString('base64') })
+  const isForm = FORM.test(headerIn(delivery, 'content-type') ?? '')
+  return jsonDocument(text) ?? written((isForm && fieldsOf(text)) || { body: text })
+}
+
+/** A JSON object as it is, an array as `items`; null if it is neither, or nested too deep. */
+const jsonDocument = (text: string): Document | null => {
+  const at = skipBlanks(text, 0)
+  const isObject = text[at] === '{'
+  if ((!isObject && text[at] !== '[') || !isWellFormed(text)) return null
+  const { depth } = endOfValue(text, at)
+  if (depth + (isObject ? 0 : 1) > NESTING_MAX) return null
+  return { text, payload: { rawJson: isObject ? text : `{"items":${text}}` } }
+}
+const isWellFormed = (text: string): boolean =>
+  text.length > LONG_TEXT ? isJson(text) : orNull(() => JSON.parse(text)) !== null
+
+const written = (value: object): Document => {
+  const text = JSON.stringify(value)
+  return { text, payload: { rawJson: text } }
+}
+/** A field that is repeated is a list. */
+const fieldsOf = (text: string): object | null => {
+  if (text.split('&', FIELDS_MAX + 1).length > FIELDS_MAX) return null
+  const fields = Map.groupBy(new URLSearchParams(text), ([name]) => name)
+  return Object.fromEntries(
+    [...fields].map(([name, values]) => [
+      name,
+      values.length > 1 ? values.map(([, value]) => value) : values[0]?.[1],
+    ]),
+  )
+}
+
+type Member = keyof HookMap
+/** The text of a place, if it leads to one. */
+type Read = (place: string) => string | undefined
+
+/** What deliveries are made of by a map: one activity, or one for each element of the array that `each` leads to. */
+export const mapperOf = (map: HookMap, each: string | null) => {
+  const tree = pointerTree(Object.values(map).flatMap((places = []) => places.filter(isPointer)))
+  const eachTree = each === null ? null : pointerTree([each])
+
+  return (delivery: Delivery, nowMs: number): MappedActivity[] => {
+    const whole = documentOf(delivery)
+    const inBody = readerOf(whole, tree)
+    const ofDelivery: Read = (place) => {
+      if (place === 'sha256') return createHash('sha256').update(delivery.body).digest('base64url')
+      return place.startsWith('header:') ? headerIn(delivery, place.slice(7).toLowerCase()) : inBody(place)
+    }
+    const find = (member: Member, read: Read, suffix = ''): string | undefined => {
+      for (const place of map[member] ?? []) {
+        const text = read(place)
+        const value = text && VALUE_OF[member](text + suffix, nowMs)
+        if (value) return value
+      }
+      return undefined
+    }
+    const activity = (
+      { payload }: Document,
+      readBoth: (member: Member) => string | undefined,
+    ): MappedActivity => ({
+      type: readBoth('type') ?? 'webhook',
+      payload,
+      email: readBoth('email'),
+      name: readBoth('name'),
+      occurredAt: readBoth('occurredAt'),
+      idempotencyKey: readBoth('idempotencyKey'),
+    })
+
+    const elements = eachTree && elementsIn(whole, eachTree)
+    if (!elements) return [activity(whole, (member) => find(member, ofDelivery))]
+    return elements.map((text, i) => {
+      const element = jsonDocument(text) ?? written({ body: text })
+      const inElement = readerOf(element, tree)
+      const suffix = (member: Member) => (member === 'idempotencyKey' ? `:${i}` : '')
+      return activity(
+        element,
+        (member) => find(member, inElement) ?? find(member, ofDelivery, suffix(member)),
+      )
+    })
+  }
+}
+
+const isPointer = (place: string) => place === '' || place.startsWith('/')
+
+/** Undefined unless there is an array of 1 to 1,000 elements. */
+const elementsIn = ({ text }: Document, eachTree: PointerTree): readonly string[] | undefined => {
+  const [array = ''] = findInJson(text, eachTree).values()
+  const { elements } = (array.startsWith('[') && elementsFrom(array, 0, ITEMS_MAX)) || { elements: [] }
+  return elements.length > 0 && elements.length <= ITEMS_MAX ? elements : undefined
+}
+
+const readerOf = ({ text }: Document, tree: PointerTree): Read => {
+  const found = findInJson(text, tree)
+  return (place) => {
+    const json = found.get(place) ?? ''
+    if (json.startsWith('"')) return JSON.parse(json)
+    return /^[-\d]/.test(json) ? json : undefined
+  }
+}
+
+const { type, email, name, idempotencyKey } = NewProspectLog.entries
+const ifFits = (shape: v.GenericSchema) => (text: string) => (v.is(shape, text) ? text : null)
+/** What a text is as a member of an activity; null if it does not fit, and so counts as missing. */
+const VALUE_OF: Readonly<Record<Member, (text: string, nowMs: number) => string | null>> = {
+  type: ifFits(type),
+  email: ifFits(email),
+  name: ifFits(name),
+  idempotencyKey: ifFits(idempotencyKey),
+  occurredAt: (text, nowMs) => {
+    const ms = timeOf(text)
+    return ms >= 0 && ms <= nowMs + DAY_MS ? isoTime(ms) : null
+  },
+}

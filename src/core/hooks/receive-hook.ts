@@ -1,0 +1,213 @@
+import type { HookTrial, HookTrialResult } from '../../shapes/hook.ts'
+import type { LoggedActivity } from '../activities/log-prospect-activity.ts'
+import type { NewActivity } from '../activities/new-log.ts'
+import { DomainFailure, refuse, unavailable } from '../engine/failures.ts'
+import { inOrder } from '../engine/in-order.ts'
+import { asOutcome, type Outcome } from '../engine/outcome.ts'
+import { type RowLimits, rememberRows } from '../engine/remember-rows.ts'
+import { secretsOf, validSecrets } from '../engine/sealed-secrets.ts'
+import { isoTime } from '../engine/times.ts'
+import type { HookSeen, HookWant, StoredHook } from '../ports/hooks.ts'
+import type { Needs } from '../ports/store.ts'
+import type { UseCases } from '../use-cases.ts'
+import { existingHook, type HookTools, hashOfToken, notFound, rulesOf } from './hooks.ts'
+import { mapperOf } from './map-delivery.ts'
+import { type Delivery, isEqual, verifierOf } from './verify.ts'
+
+/** What became of a delivery. */
+export type Received =
+  | {
+      readonly prospectLogIds: readonly string[]
+      /** Whether all of them were logged by an earlier delivery. */
+      readonly replayed: boolean
+      /** Present if some of it is about a person who was erased; that is not stored. */
+      readonly ignored?: 'prospect_erased'
+    }
+  | { readonly ignored: 'prospect_erased' }
+  /** What a vendor wants to see again before it begins. */
+  | { readonly challenge: string }
+type Steps = {
+  /** Called once a delivery is verified, before anything is logged. May refuse. */
+  readonly onVerified?: () => void
+  /** Resolves when so many activities may be logged. */
+  readonly nextTurn?: (items: number) => Promise<void> | undefined
+}
+/** A hook that was found, ready for deliveries. */
+export type ReadyHook = ReturnType<typeof readyHook>
+
+/** What was last seen of a hook is saved at most this often. */
+const SEEN_MS = 10_000
+const HOOK_ID = /^hook_[a-z0-9]{26}$/
+/** A challenge that a vendor may see again. */
+const CHALLENGE = /^[\w.~-]{1,255}$/
+
+type Deps = Omit<Needs<'hooks'>, 'newId'> & {
+  readonly hooks: HookTools
+  readonly useCases: Pick<UseCases, 'logProspectActivity' | 'logProspectActivities'>
+  /** For how long hooks are kept in memory, like API keys. */
+  readonly limits: RowLimits
+}
+
+/** Receives what vendors send: finds the hook, verifies the delivery, and logs what it is mapped to. */
+export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) => {
+  const enabled = async (hookIds: readonly string[]) =>
+    (await store.hooks.find(hookIds)).filter(({ status }) => status === 'enabled')
+  const known = rememberRows(
+    enabled,
+    ({ hookId }) => hookId,
+    () => performance.now(),
+    limits,
+  )
+  const ready = new WeakMap<StoredHook, ReadyHook>()
+  /** Of each hook that was seen within the last ten seconds: what is to be saved when they are over. */
+  const seen = new Map<string, Partial<HookSeen>>()
+
+  /** At once if that was not done lately. Not awaited: losing one does no harm. */
+  const markSeen = (want: HookWant, now: Partial<HookSeen>): void => {
+    const waiting = seen.get(want.hookId)
+    if (waiting !== undefined) return void Object.assign(waiting, now)
+    const { lastReceivedAt = null, lastRefusedAt = null, lastRefusal = null } = now
+    store.hooks.markSeen(want, { lastReceivedAt, lastRefusedAt, lastRefusal }).catch(() => {})
+    const later: Partial<HookSeen> = {}
+    seen.set(want.hookId, later)
+    setTimeout(() => {
+      seen.delete(want.hookId)
+      if (Object.keys(later).length > 0) markSeen(want, later)
+    }, SEEN_MS).unref()
+  }
+
+  const logAll = async (activities: readonly NewActivity[], { nextTurn: beforeList }: Steps) => {
+    const [only, another] = activities
+    if (only && !another) return [await useCases.logProspectActivity(only).catch(asOutcome)]
+    const weightOf = ({ payload }: NewActivity) => payload.rawJson.length
+    const prepare = (activity: NewActivity) => activity
+    const run = useCases.logProspectActivities
+    return inOrder(activities, { prepare, weightOf, run, ...(beforeList && { beforeList }) })
+  }
+
+  return {
+    /** Call it after the signal `keys`. */
+    forget: known.forget,
+    /**
+     * The hook at this address. Refuses `hook_not_found`: unknown, disabled, or a wrong token, after a look-up each time, so
+     * that they take as long.
+     */
+    find: async (hookId: string, token?: string): Promise<ReadyHook> => {
+      const remembered = HOOK_ID.test(hookId) ? await known.find(hookId) : null
+      if (remembered === null) return notFound()
+      const hook = ready.get(remembered) ?? readyHook(remembered, hooks)
+      ready.set(remembered, hook)
+      if (hook.isAddressedBy(token, clock())) return hook
+      const stored = await known.findAnew(hookId)
+      const anew = stored && readyHook(stored, hooks)
+      return anew?.isAddressedBy(token, clock()) ? anew : notFound()
+    },
+
+    /**
+     * Verifies a delivery and logs it. Another body under the same idempotency key is a replay, because vendors change counters
+     * between attempts. Refuses `invalid_signature`, `unavailable`.
+     */
+    receive: async (hook: ReadyHook, delivery: Delivery, steps: Steps = {}): Promise<Received> => {
+      const now = clock()
+      if (hook.isPing(delivery)) return { challenge: '' }
+      const reason = hook.refusalOf(delivery, now)
+      if (reason !== null) {
+        markSeen(hook, { lastRefusedAt: isoTime(now), lastRefusal: reason })
+        return refuse('invalid_signature', reason)
+      }
+      steps.onVerified?.()
+      const challenge = hook.challengeIn(delivery)
+      if (challenge !== null) return { challenge }
+      const results = (await logAll(hook.activitiesIn(delivery, now), steps)).map(resultOf)
+      markSeen(hook, { lastReceivedAt: isoTime(now) })
+      const logged = results.flatMap((result) => result ?? [])
+      const ignored = logged.length < results.length ? ({ ignored: 'prospect_erased' } as const) : {}
+      if (logged.length === 0) return { ignored: 'prospect_erased' }
+      const prospectLogIds = logged.map(({ prospectLogId }) => prospectLogId)
+      return { prospectLogIds, replayed: logged.every(({ replayed }) => replayed), ...ignored }
+    },
+  }
+}
+export type HookReceiver = ReturnType<typeof receiveHooks>
+
+/** What would become of a delivery. Nothing is stored. Refuses `hook_not_found`. */
+export const tryHook =
+  ({ store, clock, hooks }: Pick<Deps, 'store' | 'clock' | 'hooks'>) =>
+  async ({ tenantId, hookId, headers, body }: HookWant & HookTrial): Promise<HookTrialResult> => {
+    const hook = readyHook(await existingHook(store, { tenantId, hookId }), hooks)
+    const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+    const url = hooks.publicUrl && `${hooks.publicUrl}/hooks/${hookId}`
+    const delivery = { headers: Object.fromEntries(named), body: Buffer.from(body), method: 'POST', url }
+    const now = clock()
+    const reason = hook.refusalOf(delivery, now)
+    const activities = hook
+      .activitiesIn(delivery, now)
+      .map(({ tenantId, apiKeyId, isVerified, ...shown }) => shown)
+    return { verified: reason === null, reason, activities }
+  }
+
+const readyHook = (stored: StoredHook, { secrets }: HookTools) => {
+  const { tenantId, hookId, source } = stored
+  const { hmac, map, each, handshake } = rulesOf(stored)
+  const verify = hmac && verifierOf(hmac)
+  const mapped = mapperOf(map, each)
+  return {
+    tenantId,
+    hookId,
+    /** By its token exactly if it has one. */
+    isAddressedBy: (token: string | undefined, nowMs: number): boolean => {
+      if (hmac || token === undefined) return Boolean(hmac) && token === undefined
+      const given = Buffer.from(hashOfToken(token))
+      return validSecrets(stored, nowMs).some((hash) => isEqual(Buffer.from(hash), given))
+    },
+    /** Why a delivery is refused, for people; null if it is verified. */
+    refusalOf: (delivery: Delivery, nowMs: number): string | null => {
+      if (!verify) return null
+      const opened = secretsOf(stored, nowMs, secrets.open) ?? [secrets.open(stored.secret)]
+      const valid = opened.filter((secret) => secret !== null)
+      if (valid.length === 0)
+        throw unavailable('The secret of this hook cannot be decrypted.', new Error(NO_KEY))
+      return verify(delivery, valid, nowMs)
+    },
+    /** It has nothing to store, and is not signed. */
+    isPing: ({ body }: Delivery): boolean =>
+      handshake === 'webhook_id' && body.length < 40 && /^webhook_id=\d+$/.test(Buffer.from(body).toString()),
+    /** Of a request that only asks whether this address is the vendor's own. */
+    challengeIn: ({ body }: Delivery): string | null => {
+      if (handshake !== 'url_verification' || body.length > 4_096) return null
+      const { type, challenge } = jsonIn(body)
+      return type === 'url_verification' && CHALLENGE.test(String(challenge)) ? String(challenge) : null
+    },
+    /** Of a GET or HEAD, by which vendors ask whether there is anybody: what Meta wants to see again, else nothing. */
+    answerToGet: (query: URLSearchParams): string => {
+      const challenge = query.get('hub.challenge') ?? ''
+      const isMeta = handshake === 'hub.challenge' && query.get('hub.verify_token') === hookId
+      return isMeta && CHALLENGE.test(challenge) ? challenge : ''
+    },
+    activitiesIn: (delivery: Delivery, nowMs: number) =>
+      mapped(delivery, nowMs).map((activity) => ({
+        ...activity,
+        ...({ tenantId, apiKeyId: null, source, isVerified: true } as const),
+      })),
+  }
+}
+const NO_KEY = 'The secret of a hook cannot be decrypted: is SECRETS_KEY the key that encrypted it?'
+
+const jsonIn = (body: Uint8Array): { readonly type?: unknown; readonly challenge?: unknown } => {
+  try {
+    return Object(JSON.parse(Buffer.from(body).toString()))
+  } catch {
+    return {}
+  }
+}
+
+/** Null for a person who was erased. */
+const resultOf = (outcome: Outcome<LoggedActivity> | Error) => {
+  if (!(outcome instanceof Error))
+    return { prospectLogId: outcome.receipt.prospectLogId, replayed: outcome.replayed }
+  const { kind, facts } = outcome instanceof DomainFailure ? outcome : { kind: null, facts: null }
+  if (kind === 'prospect_erased') return null
+  const prospectLogId = kind === 'idempotency_key_reused' ? facts.prospectLogId : undefined
+  if (prospectLogId === undefined) throw outcome
+  return { prospectLogId, replayed: true }
+}
