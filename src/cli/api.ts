@@ -25,6 +25,7 @@ export const apiCommand: Command = {
       'echo \'{"status":"archived"}\' | prospect-pages api PATCH "/v0/page_groups/$GROUP" - --tenant "$TENANT"',
     'events of two types':
       'prospect-pages api GET "/v0/events?types=prospect.created,prospect.erased&limit=100" --tenant "$TENANT"',
+    'a hook for a vendor': `prospect-pages api POST /v0/hooks '{"source":"stripe","verify":{"preset":"stripe","secret":"whsec_…"}}' --tenant "$TENANT"`,
     'deliveries of an endpoint that failed':
       'prospect-pages api GET "/v0/webhook_endpoints/$ENDPOINT/deliveries?status=failed" --tenant "$TENANT"',
   },

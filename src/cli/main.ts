@@ -10,6 +10,7 @@ import { openReadOnly } from '../operations/read-only.ts'
 import { apiCommand } from './api.ts'
 import { type Command, type Input, type Open, type Texts, WrongUse, wrongUse } from './command.ts'
 import { commandHelp, listOf, programHelp } from './help.ts'
+import { hookCommands } from './hooks.ts'
 import { keyCommands } from './keys.ts'
 import { operationCommands } from './operations.ts'
 import { printAnswers, withCommand } from './output.ts'
@@ -23,6 +24,7 @@ export const COMMANDS = [
   tenantCommands,
   keyCommands,
   apiCommand,
+  hookCommands,
   prospectLogCommands,
 ].flat()
 

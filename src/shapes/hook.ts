@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { NewProspectLog, ProspectLog } from './prospect-log.ts'
 import { sliceOf } from './slice.ts'
-import { boundedText, described, id, optional, timestamp, whole } from './text.ts'
+import { boundedText, described, documented, id, optional, timestamp, whole } from './text.ts'
 import { OVERLAP_HOURS_MAX } from './webhook.ts'
 
 /** The vendors whose signatures and messages are known. */
@@ -94,6 +94,7 @@ export const Hmac = v.pipe(
       template.includes('{id}') === (idHeader !== undefined),
     'needs timestampHeader exactly if the template contains {timestamp}, and idHeader exactly if it contains {id}',
   ),
+  v.description('An HMAC over the raw body, and over what else the template names.'),
 )
 export type Hmac = v.InferOutput<typeof Hmac>
 
@@ -110,28 +111,33 @@ export const isByToken = ({
   readonly preset?: string | undefined
   readonly token?: unknown
 }) => token === true || preset === 'mailchimp'
-const isOne = (verify: Readonly<Record<keyof typeof VERIFY, unknown>>) =>
-  [verify.preset, verify.hmac, verify.token].filter((way) => way !== undefined).length === 1
-const Verify = v.pipe(
+/** How a hook verifies what it gets. */
+export const HookVerification = v.pipe(
   v.strictObject({
     ...VERIFY,
     secret: optional(boundedText(1, 1_000), 'What the vendor signs with. It is never returned.'),
   }),
   v.check(
-    (verify) => isOne({ hmac: undefined, preset: undefined, token: undefined, ...verify }),
+    ({ preset, hmac, token }) => [preset, hmac, token].filter((way) => way !== undefined).length === 1,
     'must have exactly one of preset, hmac and token',
   ),
   v.check(
     (verify) => isByToken(verify) === (verify.secret === undefined),
     'needs a secret, unless it is verified by a token',
   ),
+  v.description('How deliveries are verified: by a preset, an HMAC or a token.'),
+)
+/** The same without the secret. */
+export const HookVerificationShown = v.pipe(
+  v.object(VERIFY),
+  v.description('How deliveries are verified. The secret is never returned.'),
 )
 
 const POINTER = /^(\/([^~]|~[01])*)?$/
 const LEVELS_MAX = 16
 const isPointer = (place: string) => POINTER.test(place) && place.split('/').length <= LEVELS_MAX + 1
 const isPlace = (place: string) => /^header:[A-Za-z0-9_-]{1,100}$/.test(place) || isPointer(place)
-const places = (isOther = (_: string) => false, other = '') =>
+const places = (description: string, isOther = (_: string) => false, other = '') =>
   v.optional(
     v.pipe(
       v.array(
@@ -144,26 +150,33 @@ const places = (isOther = (_: string) => false, other = '') =>
         ),
       ),
       v.maxLength(10, 'must have at most 10 places'),
+      v.description(description),
     ),
   )
 /** Where the members of an activity are found: JSON Pointers into the body, or headers. The first that leads to a text or number wins. */
-export const HookMap = v.strictObject({
-  type: places(),
-  email: places(),
-  name: places(),
-  occurredAt: places(),
-  idempotencyKey: places((place) => place === 'sha256', ', sha256'),
-})
+export const HookMap = v.pipe(
+  v.strictObject({
+    type: places('Where the type is.'),
+    email: places('Where the email of the prospect is.'),
+    name: places('Where the name of the prospect is.'),
+    occurredAt: places('Where the time is: RFC 3339, or seconds or milliseconds since 1970.'),
+    idempotencyKey: places(
+      'What names one message in all attempts; `sha256` is the hash of the body.',
+      (place) => place === 'sha256',
+      ', sha256',
+    ),
+  }),
+  v.description(
+    'Where the members of an activity are: JSON Pointers into the body, or `header:name`. The first that leads to a text or a number wins. Members given replace those of the preset.',
+  ),
+)
 export type HookMap = v.InferOutput<typeof HookMap>
 
 const GIVEN = {
   source: described(boundedText(1, 100), 'The source of its activities.'),
   description: described(v.nullable(boundedText(0, 255)), 'A note for people.'),
-  verify: described(Verify, 'How deliveries are verified: by a preset, an HMAC or a token.'),
-  map: described(
-    HookMap,
-    'Where the members of an activity are found. Members given replace those of the preset.',
-  ),
+  verify: HookVerification,
+  map: HookMap,
   each: described(
     v.nullable(
       v.pipe(
@@ -202,6 +215,15 @@ export const HookChanges = v.object({
 })
 export type HookChanges = v.InferOutput<typeof HookChanges>
 
+/** Why a hook refused a delivery. */
+export const HookRefusal = v.pipe(
+  v.object({
+    at: described(timestamp(), 'When, in UTC.'),
+    reason: described(v.string(), 'Why, in words.'),
+  }),
+  v.description('A delivery that was refused.'),
+)
+
 /** A hook as callers see it. */
 export const Hook = v.object({
   hookId: described(id('hook'), 'The id of the hook.'),
@@ -209,8 +231,8 @@ export const Hook = v.object({
   source: GIVEN.source,
   description: GIVEN.description,
   status,
-  verify: described(v.object(VERIFY), 'How deliveries are verified. The secret is never returned.'),
-  map: described(HookMap, 'Where the members of an activity are found, with those of the preset.'),
+  verify: HookVerificationShown,
+  map: HookMap,
   each: GIVEN.each,
   path: described(
     v.string(),
@@ -224,8 +246,8 @@ export const Hook = v.object({
     'When a delivery was last accepted, in UTC, at most ten seconds old.',
   ),
   lastRefusal: described(
-    v.nullable(v.object({ at: timestamp(), reason: v.string() })),
-    'When and why a delivery was last refused; at most ten seconds old.',
+    v.nullable(HookRefusal),
+    'The last delivery that was refused, at most ten seconds old; null if none was.',
   ),
 })
 export type Hook = v.InferOutput<typeof Hook>
@@ -237,7 +259,10 @@ export const HookSlice = v.object(sliceOf(Hook))
 export const HookTrial = v.object({
   headers: v.optional(
     described(
-      v.record(v.string(), v.string()),
+      documented(v.record(v.string(), v.string()), {
+        type: 'object',
+        additionalProperties: { type: 'string', description: 'The value of a header.' },
+      }),
       'The headers of the delivery, above all those that are signed.',
     ),
     {},
@@ -247,23 +272,16 @@ export const HookTrial = v.object({
 export type HookTrial = v.InferOutput<typeof HookTrial>
 
 const { source, type, email, name, occurredAt, idempotencyKey } = NewProspectLog.entries
+/** An activity as it would be logged. */
+export const TriedActivity = v.pipe(
+  v.object({ source, type, email, name, occurredAt, idempotencyKey, payload: ProspectLog.entries.payload }),
+  v.description('An activity as it would be logged.'),
+)
+
 /** Its answer: what would happen. */
 export const HookTrialResult = v.object({
   verified: described(v.boolean(), 'Whether the delivery would be accepted.'),
   reason: described(v.nullable(v.string()), 'Why not; null if it would.'),
-  activities: described(
-    v.array(
-      v.object({
-        source,
-        type,
-        email,
-        name,
-        occurredAt,
-        idempotencyKey,
-        payload: ProspectLog.entries.payload,
-      }),
-    ),
-    'What would be logged, or would be if it were verified.',
-  ),
+  activities: described(v.array(TriedActivity), 'What would be logged, or would be if it were verified.'),
 })
 export type HookTrialResult = v.InferOutput<typeof HookTrialResult>

@@ -26,6 +26,7 @@ type Named = {
   readonly event: string
   readonly sequence: string
   readonly endpoint: string
+  readonly hook: string
   /** Two for activities, two for pages of the group, one for a group and one for a version; each is good for one request. */
   readonly keys: readonly [string, string, string, string, string, string]
 }
@@ -34,6 +35,7 @@ type Case = (named: Named, own: Named) => Request
 
 const ACTIVITY = { source: 'crm', payload: {} }
 const ENDPOINTS = '/v0/webhook_endpoints'
+const HOOKS = '/v0/hooks'
 const PAGE = { customName: 'Sale' }
 const at = (list: string, lastId: string) =>
   `cursor=${Buffer.from(`1:${list}:${lastId}`).toString('base64url')}`
@@ -168,11 +170,17 @@ const CASES: Readonly<Record<string, Case>> = {
     `POST ${ENDPOINTS}/${endpoint}/replay`,
     { json: { since: '1970-01-01T00:00:00Z' } },
   ],
+  'a hook': ({ hook }) => [`GET ${HOOKS}/${hook}`],
+  'hooks after one': ({ hook }) => [`GET ${HOOKS}?${at('hooks', hook)}`],
+  'a change of a hook': ({ hook }) => [`PATCH ${HOOKS}/${hook}`, { json: { source: 'mine' } }],
+  'another token for a hook': ({ hook }) => [`PATCH ${HOOKS}/${hook}`, { json: { verify: { token: true } } }],
+  'trying a hook': ({ hook }) => [`POST ${HOOKS}/${hook}/try`, { json: { body: '{}' } }],
   'erasing a prospect': ({ prospect }) => ['POST /v0/erasures', { json: { prospectId: prospect } }],
   'lifting the block of an erasure': ({ erasure }) => [`POST /v0/erasures/${erasure}/unblock`],
   'erasing an email': ({ email }) => ['POST /v0/erasures', { json: { email, blockDays: 1 } }],
   'deleting a page': (named) => [`DELETE ${pageAt(named)}`],
   'deleting a webhook endpoint': ({ endpoint }) => [`DELETE ${ENDPOINTS}/${endpoint}`],
+  'deleting a hook': ({ hook }) => [`DELETE ${HOOKS}/${hook}`],
   'deleting a page group': ({ archived }) => [`DELETE /v0/page_groups/${archived}`],
 }
 /** Where the owner too is answered as if there were nothing, is told before anything is looked for, or both have such an email by then. */
@@ -215,6 +223,8 @@ const openService = async (t: Test, kind: StoreKind) => {
     const { erasureId } = (await call('POST /v0/erasures', { json: gone })).json
     const json = { url: 'https://example.com' }
     const { webhookEndpointId } = (await call(`POST ${ENDPOINTS}`, { json })).json
+    const verify = { preset: 'stripe', secret: 's' }
+    const { hookId } = (await call(`POST ${HOOKS}`, { json: { source: 'stripe', verify } })).json
     // Every tenant has another number of events, so that a number tells whose it is.
     for (let i = 0; i < 3 * tenants; i++) await call(...logged({ email }))
     await store.events.number({ tenantId, now: new Date(scene.clock()).toISOString(), max: 100 })
@@ -225,6 +235,7 @@ const openService = async (t: Test, kind: StoreKind) => {
     const own: Named = {
       ...{
         endpoint: String(webhookEndpointId),
+        hook: String(hookId),
         event: String(last?.eventId),
         sequence: String(last?.sequence),
       },
@@ -305,6 +316,7 @@ overStores(async (t, kind) => {
     event: newId('event'),
     sequence: '999',
     endpoint: newId('webhookendpoint'),
+    hook: newId('hook'),
     email: `${newId('tenant')}@example.com`,
     keys: keysOf(newId('tenant')),
   }

@@ -7,7 +7,20 @@ import type { Route } from '../../src/adapters/http/route.ts'
 import { ROUTES } from '../../src/adapters/http/routes.ts'
 import { Erasure, ErasureSlice, NewErasure } from '../../src/shapes/erasure.ts'
 import { Event, EventSlice } from '../../src/shapes/event.ts'
-import { Hook, HookChanges, HookSlice, HookTrial, HookTrialResult, NewHook } from '../../src/shapes/hook.ts'
+import {
+  Hmac,
+  Hook,
+  HookChanges,
+  HookMap,
+  HookRefusal,
+  HookSlice,
+  HookTrial,
+  HookTrialResult,
+  HookVerification,
+  HookVerificationShown,
+  NewHook,
+  TriedActivity,
+} from '../../src/shapes/hook.ts'
 import {
   CreatedPage,
   CreatedVersion,
@@ -114,6 +127,12 @@ const SHAPES = {
   Replay,
   ReplayResult,
   NewHook,
+  HookVerification,
+  HookVerificationShown,
+  Hmac,
+  HookMap,
+  HookRefusal,
+  TriedActivity,
   Hook,
   HookSlice,
   HookChanges,

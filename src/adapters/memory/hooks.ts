@@ -24,7 +24,8 @@ export const memoryHooks = (changed: () => void): Hooks => {
     change: async (hook, lastUpdatedAt) => {
       const before = byTenant.at(hook)
       if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
-      const { slot, createdAt, lastReceivedAt, lastRefusedAt, lastRefusal, ...changes } = structuredClone(hook)
+      const { slot, createdAt, lastReceivedAt, lastRefusedAt, lastRefusal, ...changes } =
+        structuredClone(hook)
       hooks.change(before, changes)
       changed()
       return 'recorded'

@@ -36,14 +36,15 @@ const documentOf = (delivery: Delivery): Document => {
   return jsonDocument(text) ?? written((isForm && fieldsOf(text)) || { body: text })
 }
 
-/** A JSON object as it is, an array as `items`; null if it is neither, or nested too deep. */
+/** A JSON object as it is, an array as `items`, without blanks around it; null if it is neither, or nested too deep. */
 const jsonDocument = (text: string): Document | null => {
-  const at = skipBlanks(text, 0)
-  const isObject = text[at] === '{'
-  if ((!isObject && text[at] !== '[') || !isWellFormed(text)) return null
-  const { depth } = endOfValue(text, at)
+  const begin = skipBlanks(text, 0)
+  const isObject = text[begin] === '{'
+  if ((!isObject && text[begin] !== '[') || !isWellFormed(text)) return null
+  const { end, depth } = endOfValue(text, begin)
   if (depth + (isObject ? 0 : 1) > NESTING_MAX) return null
-  return { text, payload: { rawJson: isObject ? text : `{"items":${text}}` } }
+  const json = text.slice(begin, end)
+  return { text: json, payload: { rawJson: isObject ? json : `{"items":${json}}` } }
 }
 const isWellFormed = (text: string): boolean =>
   text.length > LONG_TEXT ? isJson(text) : orNull(() => JSON.parse(text)) !== null

@@ -51,6 +51,7 @@ t.test('its operations are the routes, and those of the specification', async (t
     ROUTES.map(({ method, path, operationId }) => `${method.toLowerCase()} ${path} ${operationId}`).sort(),
   )
   t.strictSame(operations, [
+    'delete /v0/hooks/{hook_id} deleteHook',
     'delete /v0/page_groups/{page_group_id} deletePageGroup',
     'delete /v0/page_groups/{page_group_id}/pages/{page_id} deletePage',
     'delete /v0/webhook_endpoints/{webhook_endpoint_id} deleteWebhookEndpoint',
@@ -58,6 +59,8 @@ t.test('its operations are the routes, and those of the specification', async (t
     'get /v0/erasures/{erasure_id} getErasure',
     'get /v0/events listEvents',
     'get /v0/events/{event_id} getEvent',
+    'get /v0/hooks listHooks',
+    'get /v0/hooks/{hook_id} getHook',
     'get /v0/page_groups listPageGroups',
     'get /v0/page_groups/{page_group_id} getPageGroup',
     'get /v0/page_groups/{page_group_id}/pages listPages',
@@ -72,12 +75,15 @@ t.test('its operations are the routes, and those of the specification', async (t
     'get /v0/webhook_endpoints listWebhookEndpoints',
     'get /v0/webhook_endpoints/{webhook_endpoint_id} getWebhookEndpoint',
     'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries listDeliveries',
+    'patch /v0/hooks/{hook_id} updateHook',
     'patch /v0/page_groups/{page_group_id} updatePageGroup',
     'patch /v0/page_groups/{page_group_id}/pages/{page_id} updatePage',
     'patch /v0/prospects/{prospect_id} updateProspect',
     'patch /v0/webhook_endpoints/{webhook_endpoint_id} updateWebhookEndpoint',
     'post /v0/erasures eraseProspect',
     'post /v0/erasures/{erasure_id}/unblock unblockErasure',
+    'post /v0/hooks createHook',
+    'post /v0/hooks/{hook_id}/try tryHook',
     'post /v0/page_groups createPageGroup',
     'post /v0/page_groups/{page_group_id}/pages createPageWithVersion',
     'post /v0/page_groups/{page_group_id}/pages/{page_id}/unpublish unpublishPage',
@@ -236,7 +242,7 @@ t.test('every operation documents the problems that it can give, each as a probl
   for (const { method, path, operationId, problems, body, status, item } of ROUTES) {
     const operations = paths[path as keyof typeof paths] as Record<string, { responses: object }>
     const { responses = {} } = operations[method.toLowerCase()] ?? {}
-    const ofBody = method === 'POST' && !/erasures|webhook/.test(path) ? [item ? '207' : '422'] : []
+    const ofBody = method === 'POST' && !/erasures|webhook|hooks/.test(path) ? [item ? '207' : '422'] : []
     for (const expected of [...always, ...(body ? ['413', '415', ...ofBody] : [])])
       t.ok(expected in responses, `${expected} of ${method} ${path}`)
     t.equal('304' in responses, method === 'GET')

@@ -374,6 +374,8 @@ const ELSEWHERE = [
   'webhook_endpoint_not_found',
   'delivery_not_found',
   'webhook_endpoint_disabled',
+  'hook_not_found',
+  'invalid_signature',
 ]
 
 t.test('every problem there is stands in the table', async (t) => {

@@ -1,0 +1,47 @@
+import { isUtf8 } from 'node:buffer'
+import { readFileSync } from 'node:fs'
+import { webhooksOf } from '../compose/service.ts'
+import { readConfig } from '../config/config.ts'
+import { tryHook } from '../core/hooks/receive-hook.ts'
+import { type Command, isFolder, TENANT, valued, wrongUse } from './command.ts'
+
+export const hookCommands: readonly Command[] = [
+  {
+    words: 'hooks try',
+    help: 'shows what would become of a delivery; stores nothing',
+    details: [
+      'ID is the hookId. The answer says whether the delivery would be accepted, why not, and which activities it is',
+      'mapped to, even if its signature is missing or old. To create and change hooks, use api: docs/hooks.md.',
+    ],
+    operands: ['ID'],
+    options: {
+      tenant: TENANT,
+      body: valued('FILE', 'the body of the delivery, byte for byte; - for stdin', { required: true }),
+      header: valued('H', "a header, such as 'x-signature: …'; repeat for several", { multiple: true }),
+    },
+    examples: {
+      'a message of a vendor': `echo '{"type":"form"}' | prospect-pages hooks try "$HOOK" --body - --tenant "$TENANT"`,
+    },
+    run: async (
+      { texts: { tenant: tenantId = '', body: file = '' }, operands: [hookId = ''], values },
+      open,
+    ) => {
+      if (isFolder(file)) wrongUse(`--body ${file} is a folder`)
+      const headers = Object.fromEntries(
+        [values['header'] ?? []].flat().map((line) => headerIn(String(line))),
+      )
+      const bytes = readFileSync(file === '-' ? 0 : file)
+      if (!isUtf8(bytes)) wrongUse('--body must be UTF-8')
+      const config = readConfig(process.env)
+      const { store, clock } = await open()
+      const hooks = { secrets: webhooksOf(config, clock).secrets, publicUrl: config.publicUrl }
+      return tryHook({ store, clock, hooks })({ tenantId, hookId, headers, body: bytes.toString() })
+    },
+  },
+]
+
+const headerIn = (line: string): [name: string, value: string] => {
+  const [, name = '', value = ''] =
+    /^([\w-]+):\s*(.*?)\s*$/.exec(line) ?? wrongUse(`--header must be 'name: value'`)
+  return [name, value]
+}

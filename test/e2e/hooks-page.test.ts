@@ -1,0 +1,77 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import {
+  embeddedDatabase,
+  inherited,
+  linesOf,
+  newFolder,
+  runCommand,
+  seed,
+  startProgram,
+} from '../support/program.ts'
+
+t.setTimeout(120_000)
+const ROOT = join(import.meta.dirname, '../..')
+const hasShell = spawnSync('bash', ['-c', 'command -v curl && command -v openssl']).status === 0
+
+t.test(
+  'the recipes in docs/hooks.md work as pasted, each vendor played by curl and openssl',
+  { skip: hasShell ? false : 'NO BASH, CURL OR OPENSSL HERE' },
+  async (t) => {
+    const page = readFileSync(join(ROOT, 'docs/hooks.md'), 'utf8')
+    const scripts = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = '']) => text)
+    const folder = newFolder(t)
+    const { env } = embeddedDatabase(join(folder, 'test.db'))
+    const { apiKey, tenantId } = await seed(env)
+    const server = await startProgram(t, { ...env, PUBLIC_URL: 'https://hooks.example.com/' })
+    await server.ready()
+    const run = async (script: string) => {
+      const bash = spawn('timeout', ['60', 'bash', '-euo', 'pipefail', '-c', script], {
+        cwd: folder,
+        env: { ...inherited(), URL: server.url, KEY: apiKey },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      return (await bash.stdout.setEncoding('utf8').toArray()).join('')
+    }
+    const [start = '', stripe = '', github = '', form = '', other = ''] = scripts
+    t.equal(scripts.length, 5)
+    t.equal(await run(start), 'false\nada@example.com\n')
+    const [functions = ''] = start.split('\n')
+    for (const recipe of [stripe, github, form])
+      t.equal(await run(`${functions}\n${recipe}`), 'false\n', recipe)
+    const tried = JSON.parse(await run(`${functions}\n${other}`))
+    t.match(tried, {
+      verified: false,
+      reason: 'The signature header x-shop-signature is missing.',
+      activities: [{ type: 'order', email: 'ada@example.com', idempotencyKey: '7' }],
+    })
+
+    const { path, url, hookId } = JSON.parse(readFileSync(join(folder, 'form.json'), 'utf8'))
+    t.equal(url, `https://hooks.example.com${path}`)
+    const [, , , token = ''] = path.split('/')
+    const lines = linesOf<{ route: string; hookId: string; outcome: string }>(server.stderr())
+    const received = lines.filter((line) => line.hookId === hookId)
+    t.match(received, [{ route: '/hooks/{hook_id}/{token}', tenantId, outcome: 'logged', status: 200 }])
+    t.notMatch(server.stderr(), token, 'no token is in the logs')
+    const metrics = await (await fetch(`${server.url}/metrics`)).text()
+    t.match(metrics, 'prospect_pages_hooks_received_total{outcome="logged"} 4')
+    t.notMatch(metrics, token)
+
+    const stripeId = JSON.parse(readFileSync(join(folder, 'stripe.json'), 'utf8')).hookId
+    const body = join(folder, 'body.json')
+    const args = ['hooks', 'try', stripeId, '--tenant', tenantId, '--body', body]
+    const signed = await runCommand([...args, '--header', 'Stripe-Signature: t=1,v1=00'], env)
+    t.match(linesOf(signed.stdout), [
+      {
+        verified: false,
+        reason: 'The signature does not match. Check the secret.',
+        activities: [{ source: 'stripe' }],
+      },
+    ])
+    const wrong = await runCommand([...args, '--header', 'nonsense'], env)
+    t.match(wrong, { code: 2, stderr: /--header must be 'name: value'/ })
+    t.equal(await server.stop(), 0)
+  },
+)
