@@ -82,7 +82,7 @@ export const compose = (config: Config, runtime: Runtime) => {
       return find(ids)
     }
   const apiKeys = { ...store.apiKeys, findByHashes: started(store.apiKeys.findByHashes) }
-  const hooks = { ...store.hooks, find: started(store.hooks.find) }
+  const hooks = { ...store.hooks, findByIds: started(store.hooks.findByIds) }
   const askStore = async () => {
     if (state !== 'serving') throw unavailable(`The service is ${state}.`)
     return [await store.ready()]

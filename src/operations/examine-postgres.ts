@@ -53,6 +53,7 @@ const examine = async (sql: Sql, known: readonly Migration[], settings: Settings
         where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off') as settings_off,
       (select string_agg(privilege || ' on ' || "table", ', ') from (values
           ('schema_migrations', '{select}'::text[]), ('api_keys', '{select, update}'), ('brands', '{select}'),
+          ('hooks', '{select, insert, update, delete}'),
           ('prospects', '{select, insert, update, delete}'), ('prospect_logs', '{select, insert, update, delete}'),
           ('tenants', '{select}'), ('served', '{select, insert, update}'), ('erasures', '{select, insert, update}'),
           ('page_groups', '{select, insert, update}'), ('page_counts', '{select, insert, update}'),

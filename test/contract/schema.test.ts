@@ -7,8 +7,8 @@ import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { postgresSchema, postgresSchemaLines, schemaFile, sqliteSchema } from '../support/schema.ts'
 import { opened, sqliteKind } from '../support/stores.ts'
 
-/** On the coordinator alone: keys, which are found by their hash, and what concerns the whole database. */
-const ON_COORDINATOR = ['api_keys', 'served', 'schema_migrations']
+/** On the coordinator alone: keys and hooks, which tell the tenant, and what concerns the whole database. */
+const ON_COORDINATOR = ['api_keys', 'hooks', 'served', 'schema_migrations']
 const NOT_BY_TENANT = ['tenants', ...ON_COORDINATOR]
 
 t.test('the schema on SQLite is the committed one', async (t) => {

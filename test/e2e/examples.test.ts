@@ -7,6 +7,7 @@ import { createLog } from '../../src/adapters/log.ts'
 import { COMMANDS } from '../../src/cli/main.ts'
 import { createRuntime } from '../../src/compose/service.ts'
 import { readConfig } from '../../src/config/config.ts'
+import { createHook } from '../../src/core/hooks/hooks.ts'
 import { createWebhookEndpoint } from '../../src/core/webhooks/webhook-endpoints.ts'
 import { webhookTools } from '../../src/service/webhook-tools.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
@@ -61,6 +62,21 @@ const newEndpoint = async (env: Environment, tenantId: string): Promise<string> 
   await world.store.close()
   return webhookEndpointId
 }
+const newHook = async (env: Environment, tenantId: string): Promise<string> => {
+  const world = await createRuntime(readConfig(env), createLog('silent'))
+  const hooks = { secrets: webhookTools({}, world.clock).secrets, publicUrl: null }
+  const hook = {
+    tenantId,
+    source: 'form',
+    verify: { token: true },
+    description: null,
+    map: {},
+    each: null,
+  } as const
+  const { hookId } = await createHook({ ...world, hooks })(hook)
+  await world.store.close()
+  return hookId
+}
 const noWhereTo = ({ words }: { words: string }) => (words === 'move' ? whyNoPostgres() : null)
 
 for (const { words, examples } of COMMANDS.filter(({ words }) => words !== 'serve'))
@@ -73,7 +89,8 @@ for (const { words, examples } of COMMANDS.filter(({ words }) => words !== 'serv
         const env = { DATABASE_URL: `sqlite:${join(folder, 'test.db')}`, ...(await newDatabaseFor(t, line)) }
         const { tenantId, apiKeyId, pageGroupId } = await seed(env)
         const ENDPOINT = line.includes('$ENDPOINT') ? await newEndpoint(env, tenantId) : ''
-        const ids = { TENANT: tenantId, KEY_ID: apiKeyId, GROUP: pageGroupId, ENDPOINT }
+        const HOOK = line.includes('$HOOK') ? await newHook(env, tenantId) : ''
+        const ids = { TENANT: tenantId, KEY_ID: apiKeyId, GROUP: pageGroupId, ENDPOINT, HOOK }
         const pasted = await paste(line, { ...env, ...ids }, folder)
         // A move reports its progress on stderr.
         t.match(pasted, { code: 0, ...(words !== 'move' && { stderr: '' }) }, line)

@@ -114,6 +114,9 @@ for (const kind of proxyKinds()) {
         await ask('/v0/prospects?email=ada%40example.com', { headers: { 'x-request-id': 'order-7.2' } })
         const line = await until('it is in the log', () => /^.*order-7\.2$/m.exec(accessLog())?.[0])
         t.match(line, / GET \/v0\/prospects 200 7 [\d.]+ order-7\.2$/, 'without the query')
+        await ask('/hooks/hook_1/pph_secret?a=b', { headers: { 'x-request-id': 'order-7.3' } })
+        const ofHook = await until('it is in the log', () => /^.*order-7\.3$/m.exec(accessLog())?.[0])
+        t.match(ofHook, / GET \/hooks\/hook_1\/ 200 7 [\d.]+ order-7\.3$/, 'without the token')
       }
       const made = [await idFor(), await idFor()]
       t.match(made, [[/^[\w-]{32,36}$/], [/^[\w-]{32,36}$/]])

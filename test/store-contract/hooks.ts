@@ -14,7 +14,7 @@ export const hooks = section(
       equal(await hooks.add(hook), 'recorded')
       return hook
     }
-    const found = async (hookId: string) => (await hooks.find([hookId]))[0]
+    const found = async (hookId: string) => (await hooks.findByIds([hookId]))[0]
     return { hooks, added, found }
   },
   {
@@ -36,10 +36,13 @@ export const hooks = section(
         ...{ secret: 'v1:a', previousSecret: 'v1:b v1:c', previousSecretUntil: at(9) },
         rules: { rawJson: '{"verify":{"preset":"stripe"},"map":{"type":["/a~1b"]},"each":"/items"}' },
       })
-      same(await hooks.find([hook.hookId, newId('hook')]), [hook])
+      same(await hooks.findByIds([hook.hookId, newId('hook')]), [hook])
       same(await hooks.list([{ tenantId: tenant.tenantId, ...SLICE }]), [[hook]])
       same(await hooks.slots(tenant.tenantId), [7])
-      same(await hooks.find([]), [])
+      same(await hooks.findByIds([]), [])
+      const { tenantId, hookId } = hook
+      same(await hooks.find({ tenantId, hookId }), hook)
+      equal(await hooks.find({ tenantId, hookId: newId('hook') }), null)
     },
 
     'awkward texts are kept': async ({ store, added, found }) => {

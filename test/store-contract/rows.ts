@@ -214,7 +214,7 @@ export const someEndpoint = (tenantId: string, fields: Partial<StoredEndpoint> =
   description: null,
   status: 'enabled',
   disabledReason: null,
-  secret: 'whsec_secret',
+  secret: 'plain:d2hzZWNfc2VjcmV0',
   previousSecret: null,
   previousSecretUntil: null,
   failures: 0,

@@ -198,13 +198,13 @@ export const useHooks: MakeStep = (chance, seen) => {
   return {
     name: 'use hooks',
     run: async ({ store: { hooks }, now }) => {
-      const [before] = await hooks.find([known.hookId])
+      const before = await hooks.find(known)
       return [
         await hooks.add({ ...hook, createdAt: now(), updatedAt: now() }),
         await hooks.change({ ...changed, updatedAt: now(1) }, before?.updatedAt ?? now()),
         await hooks.markSeen(known, { lastReceivedAt: now(), lastRefusedAt: null, ...seenOf }),
         isRemoved && (await hooks.remove({ tenantId, hookId: known.hookId })),
-        sortedBy('hookId', await hooks.find([...new Set([hook.hookId, known.hookId, 'unknown'])])),
+        sortedBy('hookId', await hooks.findByIds([...new Set([hook.hookId, known.hookId, 'unknown'])])),
         await hooks.list([{ tenantId, beforeId, limit: 2 }]),
         (await hooks.slots(tenantId)).toSorted(),
       ]

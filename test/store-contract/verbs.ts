@@ -462,10 +462,15 @@ export const VERBS = {
     },
   },
   hooks: {
+    findByIds: {
+      serves: 'callers',
+      ask: ({ hooks }, _as, { hook }) => hooks.findByIds([hook.hookId]),
+      noTenant: 'the hook determines the tenant',
+    },
     find: {
       serves: 'callers',
-      ask: ({ hooks }, _as, { hook }) => hooks.find([hook.hookId]),
-      noTenant: 'the hook determines the tenant',
+      ask: ({ hooks }, { tenantId }, { hook: { hookId } }) => hooks.find({ tenantId, hookId }),
+      toStrangers: null,
     },
     list: {
       serves: 'callers',

@@ -16,6 +16,7 @@ import {
   someErasure,
   someEvent,
   someGroup,
+  someHook,
   someKey,
   someLog,
   somePage,
@@ -66,6 +67,13 @@ const fillKeys = async (store: Store, tenantId: string): Promise<void> => {
   const times = { expiresAt: at(1_000), revokedAt: at(500), rotatedAt: at(450), lastUsedAt: at(400) }
   for (const fields of [{}, { name: 'crm', scopes: ['pages:read'] as const, ...times }])
     await store.apiKeys.add(someKey(tenantId, fields))
+  const seen = { lastReceivedAt: at(5), lastRefusedAt: at(6), lastRefusal: 'why' }
+  const rotated = { previousSecret: 'plain:b2xkZXI=', previousSecretUntil: at(80) }
+  for (const fields of [
+    {},
+    { slot: 2, description: 'billing', status: 'disabled' as const, ...seen, ...rotated },
+  ])
+    await store.hooks.add(someHook(tenantId, fields))
 }
 
 /** One in progress, with its tombstone and its block, and one that is completed. */
@@ -96,7 +104,7 @@ const fillEvents = async (store: Store, tenant: { tenantId: string; brandId: str
         description: '{"a b", NULL}',
         disabledReason: 'why',
       },
-      ...{ previousSecret: 'whsec_older', previousSecretUntil: at(80), failures: 3, failingSince: at(60) },
+      ...{ previousSecret: 'plain:b2xkZXI=', previousSecretUntil: at(80), failures: 3, failingSince: at(60) },
     }),
     someEndpoint(tenantId, { slot: 2 }),
   ]

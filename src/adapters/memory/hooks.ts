@@ -10,7 +10,8 @@ export const memoryHooks = (changed: () => void): Hooks => {
   })
   const { byId, byTenant } = hooks
   return {
-    find: async (hookIds) => structuredClone(hookIds.flatMap((hookId) => byId.at({ hookId }) ?? [])),
+    findByIds: async (hookIds) => structuredClone(hookIds.flatMap((hookId) => byId.at({ hookId }) ?? [])),
+    find: async (want) => structuredClone(byTenant.at(want) ?? null),
     list: async (wants) =>
       wants.map(({ tenantId, beforeId, limit }) =>
         structuredClone(takeSlice(byTenant.backFrom({ tenantId }, beforeId), limit)),

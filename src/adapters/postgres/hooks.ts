@@ -23,7 +23,8 @@ export const postgresHooks = (query: Query, changed: () => void): Hooks => {
     return rows.length > 0
   }
   return {
-    find: (hookIds) => hooksWhere(sql`h.hook_id = any(${textArray(hookIds)}::text[])`),
+    findByIds: (hookIds) => hooksWhere(sql`h.hook_id = any(${textArray(hookIds)}::text[])`),
+    find: async (want) => (await hooksWhere(isThat(want)))[0] ?? null,
     list: (wants) =>
       Promise.all(
         wants.map(async ({ tenantId, beforeId, limit }) => {

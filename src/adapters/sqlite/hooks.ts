@@ -17,13 +17,14 @@ const MARK = `
 
 /** Calls `changed` after a hook was changed or removed. */
 export const sqliteHooks = (database: Database, changed: () => void): Hooks => ({
-  find: async (hookIds) =>
-    database
-      .getEach<HookRow>(
-        `${HOOK} where hook_id = :hookId`,
-        hookIds.map((hookId) => ({ hookId })),
-      )
-      .map(storedHook),
+  findByIds: async (hookIds) =>
+    hookIds.flatMap((hookId) =>
+      database.all<HookRow>(`${HOOK} where hook_id = :hookId`, { hookId }).map(storedHook),
+    ),
+  find: async (want) => {
+    const row = database.get<HookRow>(`${HOOK} ${THAT}`, want)
+    return row && storedHook(row)
+  },
   list: async (wants) => wants.map((want) => database.slice<HookRow>(LIST, want).map(storedHook)),
   slots: async (tenantId) =>
     database

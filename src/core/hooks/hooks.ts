@@ -129,10 +129,10 @@ export const deleteHook =
     if (!(await store.hooks.remove({ tenantId, hookId }))) notFound()
   }
 
-export const existingHook = async (store: Deps['store'], want: HookWant): Promise<StoredHook> => {
-  const [found] = await store.hooks.find([want.hookId])
-  return found?.tenantId === want.tenantId ? found : notFound()
-}
+export const existingHook = async (
+  store: Deps['store'],
+  { tenantId, hookId }: HookWant,
+): Promise<StoredHook> => (await store.hooks.find({ tenantId, hookId })) ?? notFound()
 export const notFound = (): never => refuse('hook_not_found', 'Hook not found.')
 
 /** What is stored of the secret that is given, or of a new token. Refuses `invalid_request`. */

@@ -51,7 +51,7 @@ type Deps = Omit<Needs<'hooks'>, 'newId'> & {
 /** Receives what vendors send: finds the hook, verifies the delivery, and logs what it is mapped to. */
 export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) => {
   const enabled = async (hookIds: readonly string[]) =>
-    (await store.hooks.find(hookIds)).filter(({ status }) => status === 'enabled')
+    (await store.hooks.findByIds(hookIds)).filter(({ status }) => status === 'enabled')
   const known = rememberRows(
     enabled,
     ({ hookId }) => hookId,

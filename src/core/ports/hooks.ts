@@ -32,7 +32,8 @@ export type HookSeen = {
 /** The part of a store that keeps inbound hooks. */
 export type Hooks = {
   /** Those that exist, of any tenant, in any order: the tenant is known by its hook. */
-  find(hookIds: readonly string[]): Promise<readonly StoredHook[]>
+  findByIds(hookIds: readonly string[]): Promise<readonly StoredHook[]>
+  find(want: HookWant): Promise<StoredHook | null>
   /** Newest first, of each want. */
   list(wants: readonly SliceWant[]): Promise<readonly (readonly StoredHook[])[]>
   /** The slots that the tenant's hooks have. */
