@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { webhooksOf } from '../compose/service.ts'
 import { readConfig } from '../config/config.ts'
-import { tryHook } from '../core/hooks/receive-hook.ts'
+import { tryHook } from '../core/hooks/try-hook.ts'
 import { type Command, isFolder, TENANT, valued, wrongUse } from './command.ts'
 
 export const hookCommands: readonly Command[] = [

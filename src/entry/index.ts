@@ -36,7 +36,8 @@ export {
   listHooks,
   updateHook,
 } from '../core/hooks/hooks.ts'
-export { type Received, receiveHooks, tryHook } from '../core/hooks/receive-hook.ts'
+export { type Received, receiveHooks } from '../core/hooks/receive-hook.ts'
+export { tryHook } from '../core/hooks/try-hook.ts'
 export type { NewPageGroup, PageGroupCreation, PageGroupFields } from '../core/pages/create-page-group.ts'
 export { createPageGroup } from '../core/pages/create-page-group.ts'
 export * from '../core/pages/create-page-with-version.ts'
@@ -88,7 +89,7 @@ export * from '../core/webhooks/webhook-endpoints.ts'
 export * from '../service/create-service.ts'
 export { Erasure, ErasureSlice, NewErasure } from '../shapes/erasure.ts'
 export * from '../shapes/event.ts'
-export { Hook, HookChanges, HookMap, HookSlice, HookTrial, HookTrialResult, NewHook } from '../shapes/hook.ts'
+export { Hook, HookChanges, HookSlice, HookTrial, HookTrialResult, NewHook } from '../shapes/hook.ts'
 export type { RawJson } from '../shapes/json.ts'
 export {
   CreatedPage,

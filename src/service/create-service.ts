@@ -136,6 +136,8 @@ export const createService = (options: ServiceOptions): Service => {
     receiveHook: async ({ hookId, token, headers, body, url = null }) => {
       const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
       const bytes = typeof body === 'string' ? Buffer.from(body) : body
+      if (!(bytes instanceof Uint8Array))
+        refuse('invalid_request', 'Pass the body as it was received: bytes or text.')
       const delivery = { headers: Object.fromEntries(named), body: bytes, method: 'POST', url }
       return receiver.receive(await receiver.find(hookId, token), delivery)
     },

@@ -379,6 +379,10 @@ overStores(
         await service.receiveHook({ hookId, token: 'x', headers, body }).catch(kindOf),
         'hook_not_found',
       )
+      t.equal(
+        await service.receiveHook({ hookId, headers, body: {} as never }).catch(kindOf),
+        'invalid_request',
+      )
       t.equal((await logs()).length, 2)
     })
 

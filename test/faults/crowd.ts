@@ -18,11 +18,12 @@ type Crowd = {
   readonly pipelined?: number
 }
 
-export const requestText = (method: string, path: string, apiKey: string, body = ''): string =>
+export const requestText = (method: string, path: string, apiKey: string, body = '', header = ''): string =>
   [
     `${method} ${path} HTTP/1.1`,
     'Host: localhost',
     `x-api-key: ${apiKey}`,
+    ...(header ? [header] : []),
     ...(body ? ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`] : []),
     '',
     body,

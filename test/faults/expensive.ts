@@ -53,12 +53,18 @@ export const furnish = async (url: string, apiKey: string, pageGroupId: string) 
     return items.length === 0
   })
   const { eventId } = (await done('GET', '/v0/events?limit=1')).items[0]
+  const places = (member: string) => times(10, (i) => `/${member}${i}/${text(230)}`)
+  const map = { type: places('type'), email: places('email'), name: places('name'), occurredAt: ['/at'] }
+  const hook = { source: 's', verify: { token: true }, each: '/items', map }
+  const byToken = await done('POST', '/v0/hooks', hook)
+  const signed = await done('POST', '/v0/hooks', { ...hook, verify: { preset: 'stripe', secret: 's' } })
+  for (let i = 0; i < 90; i++) await done('POST', '/v0/hooks', hook)
   const ids = {
     ...{ page_group_id: pageGroupId, page_id: pageId, version_id: versionId, prospect_id: prospectId },
     ...{ prospect_log_id: prospectLogId, erasure_id: erasureId, event_id: eventId },
-    webhook_endpoint_id: endpoint.webhookEndpointId,
+    ...{ webhook_endpoint_id: endpoint.webhookEndpointId, hook_id: signed.hookId },
   }
-  return { ids, heavy, apiKey }
+  return { ids, heavy, apiKey, hooks: { byToken: String(byToken.path), signed: String(signed.path) } }
 }
 type Furnished = Awaited<ReturnType<typeof furnish>>
 
@@ -88,7 +94,7 @@ const QUERIES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The texts of the most expensive requests of an operation. */
-export const requestsOf = (
+const requestsOf = (
   { operationId, method, path, query, body }: Route,
   { ids, heavy, apiKey }: Furnished,
 ): string[] => {
@@ -120,8 +126,32 @@ const COSTLIEST = [
   'listEvents',
   'replayDeliveries',
 ]
-export const floodedRoutes = (all: boolean): readonly Route[] =>
+type Flood = { readonly name: string; readonly textsOf: (furnished: Furnished) => readonly string[] }
+
+/** What vendors send, without a key: much to map, as many activities as a delivery may be, and a wrong signature. */
+const DELIVERIES: Readonly<
+  Record<string, readonly [hook: keyof Furnished['hooks'], bodies: () => unknown[]]>
+> = {
+  receiveHook: [
+    'byToken',
+    () => [
+      { values: times(300_000, () => ({})) },
+      { items: times(1_000, () => ({ text: text(1_000) })) },
+      { email0: { [text(230)]: text(MEBIBYTE - 300) } },
+    ],
+  ],
+  refuseDelivery: ['signed', () => [{ text: text(MEBIBYTE - 100) }, {}]],
+}
+const FORGED = `Stripe-Signature: t=1,${times(16, () => `v1=${'0'.repeat(64)}`)}`
+
+export const floodsOf = (all: boolean): readonly Flood[] => [
+  ...Object.entries(DELIVERIES).map(([name, [hook, bodies]]) => ({
+    name,
+    textsOf: ({ hooks }: Furnished) =>
+      bodies().map((body) => requestText('POST', hooks[hook], 'none', JSON.stringify(body), FORGED)),
+  })),
   // Deleting comes last: it takes away what the others ask for.
-  ROUTES.filter(({ operationId }) => all || COSTLIEST.includes(operationId)).toSorted(
-    (a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'),
-  )
+  ...ROUTES.filter(({ operationId }) => all || COSTLIEST.includes(operationId))
+    .toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
+    .map((route) => ({ name: route.operationId, textsOf: (given: Furnished) => requestsOf(route, given) })),
+]

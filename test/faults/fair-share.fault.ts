@@ -7,7 +7,7 @@ import { databaseKinds, type LogLine, NODE, type Program, seed, startProgram } f
 import { createCaller } from './call.ts'
 import { quantileOf, requestText, startCrowd } from './crowd.ts'
 import type { CrowdOrder } from './crowd-process.ts'
-import { floodedRoutes, furnish, requestsOf } from './expensive.ts'
+import { floodsOf, furnish } from './expensive.ts'
 import { peakMemoryMb } from './verdict.ts'
 
 // What one tenant may do to another: every operation, with the most expensive input that its limits allow. By default
@@ -31,8 +31,8 @@ type Seed = Awaited<ReturnType<typeof seed>>
 t.setTimeout(0)
 const STORES = ['sqlite', 'postgres', 'memory']
 const kinds = [...databaseKinds(), null].filter((kind) => isNamed(kind?.name ?? 'memory', STORES))
-const routes = floodedRoutes(isAll)
-const names = routes.map(({ operationId }) => operationId)
+const FLOODS = floodsOf(isAll)
+const names = FLOODS.map(({ name }) => name)
 const floods = async () => {
   for (const kind of kinds)
     t.test(`one tenant floods, on ${kind?.name ?? 'memory'}`, { skip: kind?.skip ?? false }, async (t) => {
@@ -41,10 +41,10 @@ const floods = async () => {
       const furnished = await furnish(server.url, loud.apiKey, loud.pageGroupId)
       const alone = await quietBeside(server.url, quiet.apiKey)
       t.comment(`alone: p50 ${alone.p50} ms, at most ${alone.max} ms`)
-      for (const route of routes.filter(({ operationId }) => isNamed(operationId, names)))
+      for (const { name, textsOf } of FLOODS.filter(({ name }) => isNamed(name, names)))
         for (const callers of CROWDS)
-          await t.test(`${route.operationId}, ${callers} connections`, async (t) => {
-            const texts = requestsOf(route, furnished)
+          await t.test(`${name}, ${callers} connections`, async (t) => {
+            const texts = textsOf(furnished)
             const order = { url: server.url, callers, texts }
             let faults: string[] = []
             // The machine may be busy with something else: what the service does wrong, it does each time.

@@ -118,15 +118,14 @@ export const hooks = section(
       equal(await found(hookId), undefined)
     },
 
-    'a change and a removal are signalled like those of keys': async ({ store, another, hooks, added }) => {
-      const elsewhere = await another()
+    'a change and a removal are signalled like those of keys': async ({ store, hooks, added }) => {
       const hook = await added(await addTenant(store))
       for (const act of [
         () => hooks.change({ ...hook, updatedAt: at(1) }, at(0)),
         () => hooks.remove(hook),
       ]) {
         const { promise, resolve } = Promise.withResolvers<void>()
-        const stop = elsewhere.watch((signal) => signal === 'keys' && resolve())
+        const stop = store.watch((signal) => signal === 'keys' && resolve())
         await act()
         await promise
         stop()

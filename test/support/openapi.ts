@@ -8,19 +8,16 @@ import { ROUTES } from '../../src/adapters/http/routes.ts'
 import { Erasure, ErasureSlice, NewErasure } from '../../src/shapes/erasure.ts'
 import { Event, EventSlice } from '../../src/shapes/event.ts'
 import {
-  Hmac,
   Hook,
   HookChanges,
-  HookMap,
   HookRefusal,
   HookSlice,
   HookTrial,
   HookTrialResult,
-  HookVerification,
-  HookVerificationShown,
   NewHook,
   TriedActivity,
 } from '../../src/shapes/hook.ts'
+import { Hmac, HookMap, HookVerification, HookVerificationShown } from '../../src/shapes/hook-rules.ts'
 import {
   CreatedPage,
   CreatedVersion,

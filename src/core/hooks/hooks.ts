@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Hook, HookChanges, HookMap, NewHook } from '../../shapes/hook.ts'
-import { isByToken } from '../../shapes/hook.ts'
+import type { Hook, HookChanges, NewHook } from '../../shapes/hook.ts'
+import { type HookMap, isByToken } from '../../shapes/hook-rules.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
 import { untilRecorded } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
-import * as v from 'valibot'
 import { findInJson, type PointerTree, pointerTree } from '../../json/find-in-json.ts'
 import { isJson } from '../../json/is-json.ts'
 import { elementsFrom, endOfValue, NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
-import type { HookMap } from '../../shapes/hook.ts'
+import { fitsMember, type HookMap } from '../../shapes/hook-rules.ts'
 import type { RawJson } from '../../shapes/json.ts'
-import { ITEMS_MAX, NewProspectLog } from '../../shapes/prospect-log.ts'
+import { ITEMS_MAX } from '../../shapes/prospect-log.ts'
 import { orNull } from '../engine/outcome.ts'
 import { decodeUtf8, LONG_TEXT } from '../engine/parse-input.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
@@ -84,7 +83,7 @@ export const mapperOf = (map: HookMap, each: string | null) => {
     const find = (member: Member, read: Read, suffix = ''): string | undefined => {
       for (const place of map[member] ?? []) {
         const text = read(place)
-        const value = text && VALUE_OF[member](text + suffix, nowMs)
+        const value = text && memberOf(member, text + suffix, nowMs)
         if (value) return value
       }
       return undefined
@@ -133,16 +132,9 @@ const readerOf = ({ text }: Document, tree: PointerTree): Read => {
   }
 }
 
-const { type, email, name, idempotencyKey } = NewProspectLog.entries
-const ifFits = (shape: v.GenericSchema) => (text: string) => (v.is(shape, text) ? text : null)
 /** What a text is as a member of an activity; null if it does not fit, and so counts as missing. */
-const VALUE_OF: Readonly<Record<Member, (text: string, nowMs: number) => string | null>> = {
-  type: ifFits(type),
-  email: ifFits(email),
-  name: ifFits(name),
-  idempotencyKey: ifFits(idempotencyKey),
-  occurredAt: (text, nowMs) => {
-    const ms = timeOf(text)
-    return ms >= 0 && ms <= nowMs + DAY_MS ? isoTime(ms) : null
-  },
+const memberOf = (member: Member, text: string, nowMs: number): string | null => {
+  if (member !== 'occurredAt') return fitsMember(member, text) ? text : null
+  const ms = timeOf(text)
+  return ms >= 0 && ms <= nowMs + DAY_MS ? isoTime(ms) : null
 }

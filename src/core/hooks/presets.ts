@@ -1,4 +1,4 @@
-import type { Hmac, HookMap, PresetName } from '../../shapes/hook.ts'
+import type { Hmac, HookMap, PresetName } from '../../shapes/hook-rules.ts'
 
 /** How a vendor signs, and where its messages have what an activity consists of. */
 export type Preset = {
@@ -12,207 +12,139 @@ export type Preset = {
    */
   readonly handshake?: 'url_verification' | 'hub.challenge' | 'webhook_id'
 }
+/** The places of each member with spaces between. */
+type Row = Omit<Preset, 'map'> & { readonly [Member in keyof HookMap]?: string }
 
 const HEX: Omit<Hmac, 'header'> = {
   ...{ algorithm: 'sha256', encoding: 'hex', prefix: '', template: '{body}' },
   ...{ toleranceSeconds: 300, secretEncoding: 'utf8' },
 }
-const BASE64 = { ...HEX, encoding: 'base64' } as const
-/** A time and signatures in one header: `t=…,v1=…`. */
-const timed = (header: string): Hmac => ({
-  ...{ ...HEX, header, timestampHeader: header },
-  ...{ prefix: 'v1=', template: '{timestamp}.{body}' },
+const hex = (header: string, prefix = ''): Hmac => ({ ...HEX, header, prefix })
+const base64 = (header: string, prefix = ''): Hmac => ({ ...HEX, encoding: 'base64', header, prefix })
+/** With a time that is signed too. */
+const timed = (hmac: Hmac, template: string, timestampHeader = hmac.header): Hmac => ({
+  ...hmac,
+  template,
+  timestampHeader,
 })
 
 /** Only what names one message in all attempts, and no other message, is an idempotency key here. */
-export const PRESET_ROWS: Readonly<Record<PresetName, Preset>> = {
+const ROWS: Readonly<Record<PresetName, Row>> = {
   'standard-webhooks': {
     hmac: {
-      ...{ ...BASE64, header: 'webhook-signature', prefix: 'v1,', secretEncoding: 'base64' },
-      ...{
-        template: '{id}.{timestamp}.{body}',
-        idHeader: 'webhook-id',
-        timestampHeader: 'webhook-timestamp',
-      },
+      ...timed(base64('webhook-signature', 'v1,'), '{id}.{timestamp}.{body}', 'webhook-timestamp'),
+      ...{ idHeader: 'webhook-id', secretEncoding: 'base64' },
     },
-    map: {
-      type: ['/type'],
-      email: ['/data/email'],
-      name: ['/data/name', '/data/fullName'],
-      occurredAt: ['/timestamp'],
-      idempotencyKey: ['header:webhook-id'],
-    },
+    ...{ type: '/type', email: '/data/email', name: '/data/name /data/fullName' },
+    ...{ occurredAt: '/timestamp', idempotencyKey: 'header:webhook-id' },
   },
   stripe: {
-    hmac: timed('stripe-signature'),
-    map: {
-      type: ['/type'],
-      email: [
-        '/data/object/customer_details/email',
-        '/data/object/billing_details/email',
-        '/data/object/customer_email',
-        '/data/object/receipt_email',
-        '/data/object/email',
-      ],
-      name: [
-        '/data/object/customer_details/name',
-        '/data/object/billing_details/name',
-        '/data/object/customer_name',
-        '/data/object/name',
-      ],
-      occurredAt: ['/created'],
-      idempotencyKey: ['/id'],
-    },
+    hmac: timed(hex('stripe-signature', 'v1='), '{timestamp}.{body}'),
+    ...{ type: '/type', occurredAt: '/created', idempotencyKey: '/id' },
+    email: `/data/object/customer_details/email /data/object/billing_details/email /data/object/customer_email
+      /data/object/receipt_email /data/object/email`,
+    name: `/data/object/customer_details/name /data/object/billing_details/name /data/object/customer_name
+      /data/object/name`,
   },
   github: {
-    hmac: { ...HEX, header: 'x-hub-signature-256', prefix: 'sha256=' },
-    map: {
-      type: ['header:x-github-event'],
-      email: ['/pusher/email', '/head_commit/author/email', '/sender/email'],
-      name: ['/head_commit/author/name', '/sender/login'],
-      occurredAt: ['/head_commit/timestamp'],
-      idempotencyKey: ['header:x-github-delivery'],
-    },
+    hmac: hex('x-hub-signature-256', 'sha256='),
+    ...{ type: 'header:x-github-event', idempotencyKey: 'header:x-github-delivery' },
+    ...{ email: '/pusher/email /head_commit/author/email', name: '/head_commit/author/name /sender/login' },
+    occurredAt: '/head_commit/timestamp',
   },
   shopify: {
-    hmac: { ...BASE64, header: 'x-shopify-hmac-sha256' },
-    map: {
-      type: ['header:x-shopify-topic'],
-      email: ['/email', '/contact_email', '/customer/email'],
-      name: ['/billing_address/name', '/shipping_address/name', '/default_address/name'],
-      occurredAt: ['header:x-shopify-triggered-at', '/updated_at', '/created_at'],
-      idempotencyKey: ['header:x-shopify-webhook-id'],
-    },
+    hmac: base64('x-shopify-hmac-sha256'),
+    ...{ type: 'header:x-shopify-topic', idempotencyKey: 'header:x-shopify-webhook-id' },
+    email: '/email /contact_email /customer/email',
+    name: '/billing_address/name /shipping_address/name /default_address/name',
+    occurredAt: 'header:x-shopify-triggered-at /updated_at /created_at',
   },
   typeform: {
-    hmac: { ...BASE64, header: 'typeform-signature', prefix: 'sha256=' },
-    map: {
-      type: ['/event_type'],
-      email: [
-        '/form_response/hidden/email',
-        // Only an answer to a question for an email has this member.
-        ...Array.from({ length: 9 }, (_, i) => `/form_response/answers/${i}/email`),
-      ],
-      name: ['/form_response/hidden/name'],
-      occurredAt: ['/form_response/submitted_at'],
-      idempotencyKey: ['/event_id'],
-    },
+    hmac: base64('typeform-signature', 'sha256='),
+    ...{ type: '/event_type', occurredAt: '/form_response/submitted_at', idempotencyKey: '/event_id' },
+    // Only an answer to a question for an email has a member `email`.
+    email: `/form_response/hidden/email /form_response/answers/0/email /form_response/answers/1/email
+      /form_response/answers/2/email /form_response/answers/3/email /form_response/answers/4/email
+      /form_response/answers/5/email /form_response/answers/6/email /form_response/answers/7/email
+      /form_response/answers/8/email`,
+    name: '/form_response/hidden/name',
   },
   calendly: {
-    hmac: timed('calendly-webhook-signature'),
-    map: {
-      type: ['/event'],
-      email: ['/payload/email'],
-      name: ['/payload/name'],
-      occurredAt: ['/created_at'],
-    },
+    hmac: timed(hex('calendly-webhook-signature', 'v1='), '{timestamp}.{body}'),
+    ...{ type: '/event', email: '/payload/email', name: '/payload/name', occurredAt: '/created_at' },
   },
   slack: {
-    hmac: {
-      ...{ ...HEX, header: 'x-slack-signature', prefix: 'v0=' },
-      ...{ template: 'v0:{timestamp}:{body}', timestampHeader: 'x-slack-request-timestamp' },
-    },
-    map: {
-      type: ['/event/type', '/type'],
-      email: ['/event/user/profile/email'],
-      name: ['/event/user/profile/real_name', '/event/user/real_name'],
-      occurredAt: ['/event_time'],
-      idempotencyKey: ['/event_id'],
-    },
+    hmac: timed(hex('x-slack-signature', 'v0='), 'v0:{timestamp}:{body}', 'x-slack-request-timestamp'),
+    ...{ type: '/event/type /type', occurredAt: '/event_time', idempotencyKey: '/event_id' },
+    email: '/event/user/profile/email',
+    name: '/event/user/profile/real_name /event/user/real_name',
     handshake: 'url_verification',
   },
   intercom: {
-    hmac: { ...HEX, algorithm: 'sha1', header: 'x-hub-signature', prefix: 'sha1=' },
-    map: {
-      type: ['/topic'],
-      email: ['/data/item/email', '/data/item/user/email', '/data/item/source/author/email'],
-      name: ['/data/item/name', '/data/item/user/name', '/data/item/source/author/name'],
-      occurredAt: ['/created_at'],
-      idempotencyKey: ['/id'],
-    },
+    hmac: { ...hex('x-hub-signature', 'sha1='), algorithm: 'sha1' },
+    ...{ type: '/topic', occurredAt: '/created_at', idempotencyKey: '/id' },
+    email: '/data/item/email /data/item/user/email /data/item/source/author/email',
+    name: '/data/item/name /data/item/user/name /data/item/source/author/name',
   },
   'cal.com': {
-    hmac: { ...HEX, header: 'x-cal-signature-256' },
-    map: {
-      type: ['/triggerEvent'],
-      email: ['/payload/attendees/0/email', '/payload/responses/email/value'],
-      name: ['/payload/attendees/0/name', '/payload/responses/name/value'],
-      occurredAt: ['/createdAt'],
-    },
+    hmac: hex('x-cal-signature-256'),
+    ...{ type: '/triggerEvent', occurredAt: '/createdAt' },
+    email: '/payload/attendees/0/email /payload/responses/email/value',
+    name: '/payload/attendees/0/name /payload/responses/name/value',
   },
   tally: {
-    hmac: { ...BASE64, header: 'tally-signature' },
-    map: { type: ['/eventType'], occurredAt: ['/createdAt'], idempotencyKey: ['/eventId'] },
+    hmac: base64('tally-signature'),
+    ...{ type: '/eventType', occurredAt: '/createdAt', idempotencyKey: '/eventId' },
   },
   woocommerce: {
-    hmac: { ...BASE64, header: 'x-wc-webhook-signature' },
-    map: { type: ['header:x-wc-webhook-topic'], email: ['/billing/email', '/email'] },
-    handshake: 'webhook_id',
+    hmac: base64('x-wc-webhook-signature'),
+    ...{ type: 'header:x-wc-webhook-topic', email: '/billing/email /email', handshake: 'webhook_id' },
   },
   paddle: {
-    hmac: {
-      ...{ ...HEX, header: 'paddle-signature', prefix: 'h1=' },
-      ...{ template: '{timestamp}:{body}', timestampHeader: 'paddle-signature' },
-    },
-    map: {
-      type: ['/event_type'],
-      email: ['/data/email'],
-      name: ['/data/name'],
-      occurredAt: ['/occurred_at'],
-      idempotencyKey: ['/event_id'],
-    },
+    hmac: timed(hex('paddle-signature', 'h1='), '{timestamp}:{body}'),
+    ...{ type: '/event_type', occurredAt: '/occurred_at', idempotencyKey: '/event_id' },
+    ...{ email: '/data/email', name: '/data/name' },
   },
   zendesk: {
-    hmac: {
-      ...{ ...BASE64, header: 'x-zendesk-webhook-signature', template: '{timestamp}{body}' },
-      timestampHeader: 'x-zendesk-webhook-signature-timestamp',
-    },
-    map: {
-      type: ['/type'],
-      email: ['/detail/email'],
-      occurredAt: ['/time'],
-      idempotencyKey: ['/id'],
-    },
+    hmac: timed(
+      base64('x-zendesk-webhook-signature'),
+      '{timestamp}{body}',
+      'x-zendesk-webhook-signature-timestamp',
+    ),
+    ...{ type: '/type', email: '/detail/email', occurredAt: '/time', idempotencyKey: '/id' },
   },
   hubspot: {
-    hmac: {
-      ...{ ...BASE64, header: 'x-hubspot-signature-v3', template: '{method}{url}{body}{timestamp}' },
-      timestampHeader: 'x-hubspot-request-timestamp',
-    },
-    map: { type: ['/subscriptionType', '/eventType'], occurredAt: ['/occurredAt'] },
-    each: '',
+    hmac: timed(
+      base64('x-hubspot-signature-v3'),
+      '{method}{url}{body}{timestamp}',
+      'x-hubspot-request-timestamp',
+    ),
+    ...{ type: '/subscriptionType /eventType', occurredAt: '/occurredAt', each: '' },
   },
   meta: {
-    hmac: { ...HEX, header: 'x-hub-signature-256', prefix: 'sha256=' },
-    map: {
-      type: ['/changes/0/field', '/object'],
-      occurredAt: ['/changes/0/value/created_time', '/time'],
-      idempotencyKey: ['/changes/0/value/leadgen_id'],
-    },
-    each: '/entry',
-    handshake: 'hub.challenge',
+    hmac: hex('x-hub-signature-256', 'sha256='),
+    ...{ type: '/changes/0/field /object', occurredAt: '/changes/0/value/created_time /time' },
+    ...{ idempotencyKey: '/changes/0/value/leadgen_id', each: '/entry', handshake: 'hub.challenge' },
   },
   'lemon-squeezy': {
-    hmac: { ...HEX, header: 'x-signature' },
-    map: {
-      type: ['/meta/event_name'],
-      email: ['/data/attributes/user_email', '/data/attributes/email'],
-      name: ['/data/attributes/user_name', '/data/attributes/name'],
-    },
+    hmac: hex('x-signature'),
+    type: '/meta/event_name',
+    ...{ email: '/data/attributes/user_email', name: '/data/attributes/user_name' },
   },
   webflow: {
-    hmac: {
-      ...{ ...HEX, header: 'x-webflow-signature' },
-      ...{ template: '{timestamp}:{body}', timestampHeader: 'x-webflow-timestamp' },
-    },
-    map: {
-      type: ['/triggerType'],
-      email: ['/payload/data/email', '/payload/data/Email', '/payload/customerInfo/email'],
-      name: ['/payload/data/name', '/payload/data/Name', '/payload/customerInfo/fullName'],
-      occurredAt: ['/payload/submittedAt'],
-    },
+    hmac: timed(hex('x-webflow-signature'), '{timestamp}:{body}', 'x-webflow-timestamp'),
+    ...{ type: '/triggerType', occurredAt: '/payload/submittedAt' },
+    ...{ email: '/payload/data/email /payload/data/Email', name: '/payload/data/name /payload/data/Name' },
   },
-  mailchimp: {
-    map: { type: ['/type'], email: ['/data[email]', '/data[new_email]'] },
-  },
+  mailchimp: { type: '/type', email: '/data[email] /data[new_email]' },
 }
+
+const presetOf = ({ hmac, each, handshake, ...places }: Row): Preset => ({
+  ...(hmac && { hmac }),
+  ...(each !== undefined && { each }),
+  ...(handshake && { handshake }),
+  map: Object.fromEntries(Object.entries(places).map(([member, text]) => [member, text.split(/\s+/)])),
+})
+export const PRESET_ROWS = Object.fromEntries(
+  Object.entries(ROWS).map(([name, row]) => [name, presetOf(row)]),
+) as Readonly<Record<PresetName, Preset>>

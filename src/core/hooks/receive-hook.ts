@@ -1,18 +1,16 @@
-import type { HookTrial, HookTrialResult } from '../../shapes/hook.ts'
 import type { LoggedActivity } from '../activities/log-prospect-activity.ts'
 import type { NewActivity } from '../activities/new-log.ts'
-import { DomainFailure, refuse, unavailable } from '../engine/failures.ts'
+import { DomainFailure, refuse } from '../engine/failures.ts'
 import { inOrder } from '../engine/in-order.ts'
 import { asOutcome, type Outcome } from '../engine/outcome.ts'
 import { type RowLimits, rememberRows } from '../engine/remember-rows.ts'
-import { secretsOf, validSecrets } from '../engine/sealed-secrets.ts'
 import { isoTime } from '../engine/times.ts'
 import type { HookSeen, HookWant, StoredHook } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
 import type { UseCases } from '../use-cases.ts'
-import { existingHook, type HookTools, hashOfToken, notFound, rulesOf } from './hooks.ts'
-import { mapperOf } from './map-delivery.ts'
-import { type Delivery, isEqual, verifierOf } from './verify.ts'
+import { type HookTools, notFound } from './hooks.ts'
+import { type ReadyHook, readyHook } from './ready-hook.ts'
+import type { Delivery } from './verify.ts'
 
 /** What became of a delivery. */
 export type Received =
@@ -32,14 +30,10 @@ type Steps = {
   /** Resolves when so many activities may be logged. */
   readonly nextTurn?: (items: number) => Promise<void> | undefined
 }
-/** A hook that was found, ready for deliveries. */
-export type ReadyHook = ReturnType<typeof readyHook>
 
 /** What was last seen of a hook is saved at most this often. */
 const SEEN_MS = 10_000
 const HOOK_ID = /^hook_[a-z0-9]{26}$/
-/** A challenge that a vendor may see again. */
-const CHALLENGE = /^[\w.~-]{1,255}$/
 
 type Deps = Omit<Needs<'hooks'>, 'newId'> & {
   readonly hooks: HookTools
@@ -129,77 +123,6 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
   }
 }
 export type HookReceiver = ReturnType<typeof receiveHooks>
-
-/** What would become of a delivery. Nothing is stored. Refuses `hook_not_found`. */
-export const tryHook =
-  ({ store, clock, hooks }: Pick<Deps, 'store' | 'clock' | 'hooks'>) =>
-  async ({ tenantId, hookId, headers, body }: HookWant & HookTrial): Promise<HookTrialResult> => {
-    const hook = readyHook(await existingHook(store, { tenantId, hookId }), hooks)
-    const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
-    const url = hooks.publicUrl && `${hooks.publicUrl}/hooks/${hookId}`
-    const delivery = { headers: Object.fromEntries(named), body: Buffer.from(body), method: 'POST', url }
-    const now = clock()
-    const reason = hook.refusalOf(delivery, now)
-    const activities = hook
-      .activitiesIn(delivery, now)
-      .map(({ tenantId, apiKeyId, isVerified, ...shown }) => shown)
-    return { verified: reason === null, reason, activities }
-  }
-
-const readyHook = (stored: StoredHook, { secrets }: HookTools) => {
-  const { tenantId, hookId, source } = stored
-  const { hmac, map, each, handshake } = rulesOf(stored)
-  const verify = hmac && verifierOf(hmac)
-  const mapped = mapperOf(map, each)
-  return {
-    tenantId,
-    hookId,
-    /** By its token exactly if it has one. */
-    isAddressedBy: (token: string | undefined, nowMs: number): boolean => {
-      if (hmac || token === undefined) return Boolean(hmac) && token === undefined
-      const given = Buffer.from(hashOfToken(token))
-      return validSecrets(stored, nowMs).some((hash) => isEqual(Buffer.from(hash), given))
-    },
-    /** Why a delivery is refused, for people; null if it is verified. */
-    refusalOf: (delivery: Delivery, nowMs: number): string | null => {
-      if (!verify) return null
-      const opened = secretsOf(stored, nowMs, secrets.open) ?? [secrets.open(stored.secret)]
-      const valid = opened.filter((secret) => secret !== null)
-      if (valid.length === 0)
-        throw unavailable('The secret of this hook cannot be decrypted.', new Error(NO_KEY))
-      return verify(delivery, valid, nowMs)
-    },
-    /** It has nothing to store, and is not signed. */
-    isPing: ({ body }: Delivery): boolean =>
-      handshake === 'webhook_id' && body.length < 40 && /^webhook_id=\d+$/.test(Buffer.from(body).toString()),
-    /** Of a request that only asks whether this address is the vendor's own. */
-    challengeIn: ({ body }: Delivery): string | null => {
-      if (handshake !== 'url_verification' || body.length > 4_096) return null
-      const { type, challenge } = jsonIn(body)
-      return type === 'url_verification' && CHALLENGE.test(String(challenge)) ? String(challenge) : null
-    },
-    /** Of a GET or HEAD, by which vendors ask whether there is anybody: what Meta wants to see again, else nothing. */
-    answerToGet: (query: URLSearchParams): string => {
-      const challenge = query.get('hub.challenge') ?? ''
-      const isMeta = handshake === 'hub.challenge' && query.get('hub.verify_token') === hookId
-      return isMeta && CHALLENGE.test(challenge) ? challenge : ''
-    },
-    activitiesIn: (delivery: Delivery, nowMs: number) =>
-      mapped(delivery, nowMs).map((activity) => ({
-        ...activity,
-        ...({ tenantId, apiKeyId: null, source, isVerified: true } as const),
-      })),
-  }
-}
-const NO_KEY = 'The secret of a hook cannot be decrypted: is SECRETS_KEY the key that encrypted it?'
-
-const jsonIn = (body: Uint8Array): { readonly type?: unknown; readonly challenge?: unknown } => {
-  try {
-    return Object(JSON.parse(Buffer.from(body).toString()))
-  } catch {
-    return {}
-  }
-}
 
 /** Null for a person who was erased. */
 const resultOf = (outcome: Outcome<LoggedActivity> | Error) => {

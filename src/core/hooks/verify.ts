@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Hmac } from '../../shapes/hook.ts'
+import type { Hmac } from '../../shapes/hook-rules.ts'
 import { utcOf } from '../../shapes/text.ts'
 
 /** A request of a vendor. Names of headers are in lower case. */

@@ -2,7 +2,7 @@ import t from 'tap'
 import { mapperOf } from '../../../src/core/hooks/map-delivery.ts'
 import { PRESET_ROWS } from '../../../src/core/hooks/presets.ts'
 import { verifierOf } from '../../../src/core/hooks/verify.ts'
-import { PRESETS, type PresetName } from '../../../src/shapes/hook.ts'
+import { PRESETS, type PresetName } from '../../../src/shapes/hook-rules.ts'
 import deliveries from './deliveries.json' with { type: 'json' }
 
 /**

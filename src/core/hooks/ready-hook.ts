@@ -1,0 +1,68 @@
+import { unavailable } from '../engine/failures.ts'
+import { secretsOf, validSecrets } from '../engine/sealed-secrets.ts'
+import type { StoredHook } from '../ports/hooks.ts'
+import { type HookTools, hashOfToken, rulesOf } from './hooks.ts'
+import { mapperOf } from './map-delivery.ts'
+import { type Delivery, isEqual, verifierOf } from './verify.ts'
+
+/** A challenge that a vendor may see again. */
+const CHALLENGE = /^[\w.~-]{1,255}$/
+
+/** A hook that was found, ready for deliveries. */
+export type ReadyHook = ReturnType<typeof readyHook>
+
+/** What a hook does, made once of what is stored of it. */
+export const readyHook = (stored: StoredHook, { secrets }: HookTools) => {
+  const { tenantId, hookId, source } = stored
+  const { hmac, map, each, handshake } = rulesOf(stored)
+  const verify = hmac && verifierOf(hmac)
+  const mapped = mapperOf(map, each)
+  return {
+    tenantId,
+    hookId,
+    /** By its token exactly if it has one. */
+    isAddressedBy: (token: string | undefined, nowMs: number): boolean => {
+      if (hmac || token === undefined) return Boolean(hmac) && token === undefined
+      const given = Buffer.from(hashOfToken(token))
+      return validSecrets(stored, nowMs).some((hash) => isEqual(Buffer.from(hash), given))
+    },
+    /** Why a delivery is refused, for people; null if it is verified. */
+    refusalOf: (delivery: Delivery, nowMs: number): string | null => {
+      if (!verify) return null
+      const opened = secretsOf(stored, nowMs, secrets.open) ?? [secrets.open(stored.secret)]
+      const valid = opened.filter((secret) => secret !== null)
+      if (valid.length === 0)
+        throw unavailable('The secret of this hook cannot be decrypted.', new Error(NO_KEY))
+      return verify(delivery, valid, nowMs)
+    },
+    /** It has nothing to store, and is not signed. */
+    isPing: ({ body }: Delivery): boolean =>
+      handshake === 'webhook_id' && body.length < 40 && /^webhook_id=\d+$/.test(Buffer.from(body).toString()),
+    /** Of a request that only asks whether this address is the vendor's own. */
+    challengeIn: ({ body }: Delivery): string | null => {
+      if (handshake !== 'url_verification' || body.length > 4_096) return null
+      const { type, challenge } = jsonIn(body)
+      return type === 'url_verification' && CHALLENGE.test(String(challenge)) ? String(challenge) : null
+    },
+    /** Of a GET or HEAD, by which vendors ask whether there is anybody: what Meta wants to see again, else nothing. */
+    answerToGet: (query: URLSearchParams): string => {
+      const challenge = query.get('hub.challenge') ?? ''
+      const isMeta = handshake === 'hub.challenge' && query.get('hub.verify_token') === hookId
+      return isMeta && CHALLENGE.test(challenge) ? challenge : ''
+    },
+    activitiesIn: (delivery: Delivery, nowMs: number) =>
+      mapped(delivery, nowMs).map((activity) => ({
+        ...activity,
+        ...({ tenantId, apiKeyId: null, source, isVerified: true } as const),
+      })),
+  }
+}
+const NO_KEY = 'The secret of a hook cannot be decrypted: is SECRETS_KEY the key that encrypted it?'
+
+const jsonIn = (body: Uint8Array): { readonly type?: unknown; readonly challenge?: unknown } => {
+  try {
+    return Object(JSON.parse(Buffer.from(body).toString()))
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,178 @@
+import * as v from 'valibot'
+import { NewProspectLog } from './prospect-log.ts'
+import { boundedText, described, optional, whole } from './text.ts'
+
+/** The vendors whose signatures and messages are known. */
+export const PRESETS = [
+  'standard-webhooks',
+  'stripe',
+  'github',
+  'shopify',
+  'typeform',
+  'calendly',
+  'slack',
+  'intercom',
+  'cal.com',
+  'tally',
+  'woocommerce',
+  'paddle',
+  'zendesk',
+  'hubspot',
+  'meta',
+  'lemon-squeezy',
+  'webflow',
+  'mailchimp',
+] as const
+export type PresetName = (typeof PRESETS)[number]
+
+const PLACEHOLDER = /\{([^{}]*)\}/g
+const PLACEHOLDERS = /^(body|timestamp|id|url|method|header:[\w-]{1,100})$/
+const placeholdersIn = (template: string) => [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name)
+const isTemplate = (template: string): boolean => {
+  const names = placeholdersIn(template)
+  return names.includes('body') && names.every((name) => PLACEHOLDERS.test(name))
+}
+const headerName = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be the name of a header'),
+    v.description(description),
+    v.transform((name) => name.toLowerCase()),
+  )
+
+/** How a vendor signs: an HMAC over the raw body, and over what else its template names. */
+export const Hmac = v.pipe(
+  v.strictObject({
+    algorithm: described(v.picklist(['sha256', 'sha1', 'sha512']), 'The hash function of the HMAC.'),
+    encoding: described(v.picklist(['hex', 'base64']), 'How the signature is written.'),
+    header: headerName(
+      'The header that carries the signature, or several with spaces, commas or semicolons between.',
+    ),
+    prefix: v.optional(
+      described(boundedText(0, 20), 'What each signature begins with, such as `sha256=`.'),
+      '',
+    ),
+    template: v.optional(
+      v.pipe(
+        boundedText(1, 500),
+        v.check(
+          isTemplate,
+          'must contain {body}, and only {body}, {timestamp}, {id}, {url}, {method} and {header:name}',
+        ),
+        v.description(
+          'What is signed: `{body}`, with `{timestamp}`, `{id}`, `{url}`, `{method}` and `{header:name}`.',
+        ),
+      ),
+      '{body}',
+    ),
+    timestampHeader: v.optional(
+      headerName(
+        'The header that carries `{timestamp}`: seconds, milliseconds or RFC 3339, alone or as `t=` or `ts=`.',
+      ),
+    ),
+    idHeader: v.optional(headerName('The header that carries `{id}`.')),
+    toleranceSeconds: v.optional(
+      described(
+        v.pipe(whole(1), v.maxValue(86_400, 'must be at most 86400')),
+        'How old or early a timestamp may be.',
+      ),
+      300,
+    ),
+    secretEncoding: v.optional(
+      described(
+        v.picklist(['utf8', 'base64']),
+        '`base64`: the key is the decoded secret, after a `whsec_` if it has one.',
+      ),
+      'utf8',
+    ),
+  }),
+  v.check(
+    ({ template, timestampHeader, idHeader }) =>
+      template.includes('{timestamp}') === (timestampHeader !== undefined) &&
+      template.includes('{id}') === (idHeader !== undefined),
+    'needs timestampHeader exactly if the template contains {timestamp}, and idHeader exactly if it contains {id}',
+  ),
+  v.description('An HMAC over the raw body, and over what else the template names.'),
+)
+export type Hmac = v.InferOutput<typeof Hmac>
+
+const VERIFY = {
+  preset: optional(v.picklist(PRESETS), 'A vendor whose signatures are known.'),
+  hmac: v.optional(Hmac),
+  token: optional(v.literal(true, 'must be true'), 'No signature: the address contains a secret token.'),
+}
+/** What a hook is verified with. A preset without signatures takes a token instead. */
+export const isByToken = ({
+  preset,
+  token,
+}: {
+  readonly preset?: string | undefined
+  readonly token?: unknown
+}) => token === true || preset === 'mailchimp'
+/** How a hook verifies what it gets. */
+export const HookVerification = v.pipe(
+  v.strictObject({
+    ...VERIFY,
+    secret: optional(boundedText(1, 1_000), 'What the vendor signs with. It is never returned.'),
+  }),
+  v.check(
+    ({ preset, hmac, token }) => [preset, hmac, token].filter((way) => way !== undefined).length === 1,
+    'must have exactly one of preset, hmac and token',
+  ),
+  v.check(
+    (verify) => isByToken(verify) === (verify.secret === undefined),
+    'needs a secret, unless it is verified by a token',
+  ),
+  v.description('How deliveries are verified: by a preset, an HMAC or a token.'),
+)
+/** The same without the secret. */
+export const HookVerificationShown = v.pipe(
+  v.object(VERIFY),
+  v.description('How deliveries are verified. The secret is never returned.'),
+)
+
+const POINTER = /^(\/([^~]|~[01])*)?$/
+/** How deep a pointer may lead. */
+export const LEVELS_MAX = 16
+/** Whether a text is a JSON Pointer (RFC 6901) that is not too deep. */
+export const isPointer = (place: string) => POINTER.test(place) && place.split('/').length <= LEVELS_MAX + 1
+const isPlace = (place: string) => /^header:[A-Za-z0-9_-]{1,100}$/.test(place) || isPointer(place)
+const places = (description: string, isOther = (_: string) => false, other = '') =>
+  v.optional(
+    v.pipe(
+      v.array(
+        v.pipe(
+          boundedText(0, 255),
+          v.check(
+            (place) => isPlace(place) || isOther(place),
+            `must be a JSON Pointer of at most ${LEVELS_MAX} levels${other} or header:name`,
+          ),
+        ),
+      ),
+      v.maxLength(10, 'must have at most 10 places'),
+      v.description(description),
+    ),
+  )
+/** Where the members of an activity are found: JSON Pointers into the body, or headers. The first that leads to a text or number wins. */
+export const HookMap = v.pipe(
+  v.strictObject({
+    type: places('Where the type is.'),
+    email: places('Where the email of the prospect is.'),
+    name: places('Where the name of the prospect is.'),
+    occurredAt: places('Where the time is: RFC 3339, or seconds or milliseconds since 1970.'),
+    idempotencyKey: places(
+      'What names one message in all attempts; `sha256` is the hash of the body.',
+      (place) => place === 'sha256',
+      ', sha256',
+    ),
+  }),
+  v.description(
+    'Where the members of an activity are: JSON Pointers into the body, or `header:name`. The first that leads to a text or a number wins. Members given replace those of the preset.',
+  ),
+)
+export type HookMap = v.InferOutput<typeof HookMap>
+
+const { type, email, name, idempotencyKey } = NewProspectLog.entries
+const MEMBERS = { type, email, name, idempotencyKey }
+/** Whether a text can be this member of an activity. */
+export const fitsMember = (member: keyof typeof MEMBERS, text: string): boolean => v.is(MEMBERS[member], text)

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { signatureOf } from '../support/hooks.ts'
+import { caller, databaseKinds, seed, startProgram } from '../support/program.ts'
+import { randomBy } from '../support/random.ts'
+
+const ROUNDS = 8
+const VENDORS = 8
+const FORGERS = 4
+
+/** A vendor tries until it is answered 200, as vendors do, over servers that are killed in the midst of it. */
+for (const kind of databaseKinds())
+  t.test(
+    `${ROUNDS} servers killed under deliveries on ${kind.name}`,
+    { skip: kind.skip ?? false },
+    async (t) => {
+      t.setTimeout(0)
+      t.teardown(kind.end)
+      const database = await kind.open(t)
+      const { apiKey } = await seed(database.env)
+      const random = randomBy(Number(process.env['FAULTS_SEED'] ?? Date.now() % 1_000_000))
+      const start = async () => {
+        const server = await startProgram(t, { ...database.env, RATE_LIMIT_PER_MINUTE: '1000000' })
+        await server.ready()
+        return server
+      }
+      let server = await start()
+      const hmac = { algorithm: 'sha256', encoding: 'hex', header: 'x-signature' }
+      const hook = {
+        ...{ source: 'vendor', verify: { hmac, secret: 'made up' }, each: '/items' },
+        map: { email: ['/email'], idempotencyKey: ['/id'] },
+      }
+      const { body: created } = await caller(server.url, apiKey)('POST', '/v0/hooks', hook)
+      const statuses = new Map<number, number>()
+      /** The ids that were answered, by the key of each delivery. */
+      const told = new Map<string, readonly string[]>()
+      let sent = 0
+      let isOver = false
+
+      const post = async (body: string, signature: string) => {
+        const { status, json } = await fetch(server.url + created.path, {
+          method: 'POST',
+          headers: { 'x-signature': signature, connection: 'close' },
+          body,
+          signal: AbortSignal.timeout(10_000),
+        }).then(
+          async (response) => ({ status: response.status, json: await response.json() }),
+          () => ({ status: 0, json: null }),
+        )
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+        return status === 200 ? (json as { prospectLogIds: string[] }).prospectLogIds : null
+      }
+      const vendor = async () => {
+        while (!isOver) {
+          const id = `d${++sent}`
+          const items = Array.from({ length: sent % 3 }, (_, i) => ({ email: `person-${i}@example.com` }))
+          for (let attempt = 1; !told.has(id); attempt++) {
+            const body = JSON.stringify({ id, attempt, email: `person-${sent % 50}@example.com`, items })
+            const ids = await post(body, signatureOf(body))
+            if (ids !== null) told.set(id, ids)
+            else await pause(20)
+          }
+        }
+      }
+      const forger = async () => {
+        while (!isOver)
+          if ((await post(randomUUID(), signatureOf('another'))) !== null) t.fail('a forgery is stored')
+      }
+      const all = [...Array.from({ length: VENDORS }, vendor), ...Array.from({ length: FORGERS }, forger)]
+      for (let round = 0; round < ROUNDS; round++) {
+        const before = told.size
+        while (told.size === before) await pause(10)
+        await pause(random.below(300))
+        await server.kill()
+        server = await start()
+      }
+      isOver = true
+      await Promise.all(all)
+
+      type Row = { key: string; id: string }
+      const rows = await database.rows<Row>(
+        'select idempotency_key as key, prospect_log_id as id from prospect_logs',
+      )
+      const keyOf = new Map(rows.map(({ key, id }) => [id, key]))
+      const wrong = [...told].filter(([key, ids]) => ids.some((id) => keyOf.get(id)?.split(':')[0] !== key))
+      t.strictSame(wrong, [], 'every id that was answered is stored, under the key of its delivery')
+      t.equal(new Set(rows.map(({ key }) => key)).size, rows.length, 'nothing is stored twice')
+      t.equal(rows.length, [...told.values()].flat().length, 'and nothing else')
+      t.ok(told.size > 10 * ROUNDS, `${told.size} deliveries`)
+      t.strictSame(
+        [...statuses.keys()].filter((status) => ![0, 200, 401, 503].includes(status)),
+        [],
+        'no vendor is refused for the forgers',
+      )
+      t.comment(
+        `${kind.name}: ${told.size} deliveries, ${rows.length} activities; ${[...statuses].join('; ')}`,
+      )
+      t.equal(await server.stop(), 0)
+    },
+  )
