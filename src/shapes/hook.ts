@@ -2,8 +2,7 @@ import * as v from 'valibot'
 import { HookMap, HookVerification, HookVerificationShown, isPointer, LEVELS_MAX } from './hook-rules.ts'
 import { NewProspectLog, ProspectLog } from './prospect-log.ts'
 import { sliceOf } from './slice.ts'
-import { boundedText, described, documented, id, timestamp, whole } from './text.ts'
-import { OVERLAP_HOURS_MAX } from './webhook.ts'
+import { boundedText, described, documented, id, overlapHours, timestamp } from './text.ts'
 
 const GIVEN = {
   source: described(boundedText(1, 100), 'The source of its activities.'),
@@ -38,12 +37,8 @@ export type NewHook = v.InferOutput<typeof NewHook>
 /** Body of `PATCH /v0/hooks/{hook_id}`. */
 export const HookChanges = v.object({
   ...v.partial(v.object({ ...GIVEN, status })).entries,
-  overlapHours: v.optional(
-    described(
-      v.pipe(whole(0), v.maxValue(OVERLAP_HOURS_MAX, `must be at most ${OVERLAP_HOURS_MAX}`)),
-      'With `verify`: for how many hours the old secret or token stays valid, if nothing else of it changes.',
-    ),
-    24,
+  overlapHours: overlapHours(
+    'With `verify`: for how many hours the old secret or token stays valid, if nothing else of it changes.',
   ),
 })
 export type HookChanges = v.InferOutput<typeof HookChanges>

@@ -1,10 +1,9 @@
 import * as v from 'valibot'
 import { EVENT_TYPES } from './event.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
-import { boundedText, dateTime, described, id, optional, timestamp, whole } from './text.ts'
+import { boundedText, dateTime, described, id, optional, overlapHours, timestamp, whole } from './text.ts'
 
 const URL_CHARACTERS_MAX = 2_048
-export const OVERLAP_HOURS_MAX = 168
 
 const CHOSEN = {
   url: described(
@@ -58,12 +57,8 @@ export const WebhookEndpointList = v.object({
 
 /** Body of `POST /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret`. */
 export const SecretRotation = v.object({
-  overlapHours: v.optional(
-    described(
-      v.pipe(whole(0), v.maxValue(OVERLAP_HOURS_MAX, `must be at most ${OVERLAP_HOURS_MAX}`)),
-      'For how many hours the old secret signs too, with those before it that still do; 0 ends them all.',
-    ),
-    24,
+  overlapHours: overlapHours(
+    'For how many hours the old secret signs too, with those before it that still do; 0 ends them all.',
   ),
 })
 export type SecretRotation = v.InferOutput<typeof SecretRotation>

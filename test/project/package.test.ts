@@ -281,7 +281,7 @@ t.test('every export has a doc comment that can be understood without the reposi
     t.strictSame(
       bad.map(([name]) => name),
       [],
-      String(types),
+      `${types}: ${bad.map(([name]) => name)}`,
     )
   }
 })

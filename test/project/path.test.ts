@@ -8,10 +8,10 @@ import { NODE } from '../support/program.ts'
 type Files = readonly (readonly [file: string, lines: number])[]
 const PROGRAM = fileURLToPath(new URL('../support/path.ts', import.meta.url))
 
-// Whoever follows one request reads these. They get fewer, not more.
+// Whoever follows one request reads these. They get fewer, not more, but for a line or two where each operation is declared.
 const MOST = {
-  log: ['log an activity of a new prospect', 51, 4_280],
-  read: ['read a page', 43, 3_850],
+  log: ['log an activity of a new prospect', 51, 4_360],
+  read: ['read a page', 42, 3_900],
 } as const
 
 t.test('few files are entered', { skip: whyNoPostgres() ?? false }, async (t) => {

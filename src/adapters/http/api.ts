@@ -1,15 +1,15 @@
-import { DomainFailure, refuse, tooLarge } from '../../core/engine/failures.ts'
+import { DomainFailure, refuse } from '../../core/engine/failures.ts'
 import { callHook } from '../../core/engine/outcome.ts'
 import { shareLoop } from '../../core/engine/share-loop.ts'
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
 import { type Caller, requireScope } from '../../core/tenants/identify.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
-import type { Admission, Place } from './admission.ts'
+import type { Admission } from './admission.ts'
 import { createWrite, isKnown } from './entity-tags.ts'
 import { RECEIVING_ROUTES, type ReceivingRoute, receiveOver } from './hook-routes.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
-import { parseRequest, requireJson } from './parse-request.ts'
+import { bodiesOver, parseRequest, requireJson } from './parse-request.ts'
 import { type ProblemCode, problem } from './problems.ts'
 import { publicRoutes, type RawRoute } from './public-routes.ts'
 import {
@@ -17,7 +17,6 @@ import {
   type Answered,
   type ApiRequest,
   type ApiResponse,
-  announcedBytes,
   type Headers,
   headerOf,
   json,
@@ -142,26 +141,7 @@ export const createApi = (deps: Deps): Api => {
     }
   }
 
-  /** Undefined when no body was sent. Without an announced length only the end of the body shows that. */
-  const readBody = async (
-    request: ApiRequest,
-    place: Place,
-    bytesMax = request.body?.bytesMax ?? 0,
-    check = (_: ApiRequest): void => {},
-  ): Promise<Uint8Array | undefined> => {
-    const { body } = request
-    const announced = announcedBytes(request)
-    if (body === undefined || announced === 0) return undefined
-    if (announced !== undefined) check(request)
-    if (announced !== undefined && announced > bytesMax) throw tooLarge(bytesMax)
-    admission.hold(place, announced ?? bytesMax)
-    const bytes = await admission.reading(place, body.read(bytesMax))
-    if (bytes.length === 0) return undefined
-    if (announced === undefined) check(request)
-    admission.hold(place, bytes.length)
-    return bytes
-  }
-
+  const readBody = bodiesOver(admission)
   const receive = receiveOver({ ...deps, readBody })
 
   return async (request) => {

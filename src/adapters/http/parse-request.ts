@@ -5,8 +5,9 @@ import { decodeUtf8, parseJson, parseText, refuseFaults, SEE_ERRORS } from '../.
 import { splitAt } from '../../json/raw-json.ts'
 import { checkShape } from '../../shapes/check.ts'
 import { ITEMS_MAX, idempotencyKey } from '../../shapes/prospect-log.ts'
+import type { Admission, Place } from './admission.ts'
 import { revisionsIn } from './entity-tags.ts'
-import { type ApiRequest, headerOf, percentDecoded } from './requests.ts'
+import { type ApiRequest, announcedBytes, headerOf, percentDecoded } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
 /** What is known once the body is read. */
@@ -17,6 +18,28 @@ type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'apiKeyId' | 'pa
   readonly bytes: Uint8Array | undefined
 }
 type QueryShape = v.ObjectSchema<v.ObjectEntries, undefined>
+
+/** Reads the body of a request within its place. Undefined when none was sent: without an announced length only its end shows that. */
+export const bodiesOver =
+  ({ hold, reading }: Pick<Admission, 'hold' | 'reading'>) =>
+  async (
+    request: ApiRequest,
+    place: Place,
+    bytesMax = request.body?.bytesMax ?? 0,
+    check = (_: ApiRequest): void => {},
+  ): Promise<Uint8Array | undefined> => {
+    const { body } = request
+    const announced = announcedBytes(request)
+    if (body === undefined || announced === 0) return undefined
+    if (announced !== undefined) check(request)
+    if (announced !== undefined && announced > bytesMax) throw tooLarge(bytesMax)
+    hold(place, announced ?? bytesMax)
+    const bytes = await reading(place, body.read(bytesMax))
+    if (bytes.length === 0) return undefined
+    if (announced === undefined) check(request)
+    hold(place, bytes.length)
+    return bytes
+  }
 
 /**
  * Query, headers and body against the shapes of the route. Refuses `invalid_json`, or `invalid_request` with all the
