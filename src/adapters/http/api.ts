@@ -55,7 +55,7 @@ export const createApi = (deps: Deps): Api => {
   const { useCases, identify, rateLimit, admission, tracing, rawRoutes = [] } = deps
   const hasDocs = rawRoutes.some(({ path }) => path === '/docs')
   const match = createRouter<AnyRoute>([
-    ...[...ROUTES, ...RECEIVING_ROUTES],
+    ...[...RECEIVING_ROUTES, ...ROUTES],
     ...[...publicRoutes(deps.ready, hasDocs), ...rawRoutes],
   ])
   const write = createWrite()

@@ -63,8 +63,10 @@ export const receiveOver =
     const place = admission.arrive(tenantId)
     try {
       const body = (await readBody(request, place)) ?? new Uint8Array()
-      await admission.turn(place)
-      await shareLoop(tenantId)
+      const turn = admission.turn(place)
+      if (turn !== undefined) await turn
+      const before = shareLoop(tenantId)
+      if (before !== undefined) await before
       const url = publicUrl && publicUrl + request.target
       const delivery = { method: request.method, headers: request.headers, body, url }
       const received = await receiver.receive(hook, delivery, {

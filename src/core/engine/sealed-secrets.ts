@@ -14,8 +14,8 @@ export const validSecrets = (
   { secret, previousSecret, previousSecretUntil }: SealedSecrets,
   nowMs: number,
 ): string[] => {
-  const old = String(previousSecretUntil) > isoTime(nowMs) ? previousSecret : null
-  return [secret, ...(old?.split(' ') ?? [])]
+  if (previousSecret === null || String(previousSecretUntil) <= isoTime(nowMs)) return [secret]
+  return [secret, ...previousSecret.split(' ')]
 }
 
 /** The secrets that sign now; null if one was encrypted with a key that is lost. */

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { findInJson, type PointerTree, pointerTree } from '../../json/find-in-json.ts'
 import { isJson } from '../../json/is-json.ts'
-import { elementsFrom, endOfValue, NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
+import { elementsFrom, endOfValue, NESTING_MAX } from '../../json/raw-json.ts'
 import { fitsMember, type HookMap } from '../../shapes/hook-rules.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { ITEMS_MAX } from '../../shapes/prospect-log.ts'
@@ -36,14 +36,14 @@ const documentOf = (delivery: Delivery): Document => {
 }
 
 /** A JSON object as it is, an array as `items`, without blanks around it; null if it is neither, or nested too deep. */
-const jsonDocument = (text: string): Document | null => {
-  const begin = skipBlanks(text, 0)
-  const isObject = text[begin] === '{'
-  if ((!isObject && text[begin] !== '[') || !isWellFormed(text)) return null
-  const { end, depth } = endOfValue(text, begin)
-  if (depth + (isObject ? 0 : 1) > NESTING_MAX) return null
-  const json = text.slice(begin, end)
-  return { text: json, payload: { rawJson: isObject ? json : `{"items":${json}}` } }
+const jsonDocument = (given: string): Document | null => {
+  const text = given.trim()
+  const isObject = text.startsWith('{')
+  if ((!isObject && !text.startsWith('[')) || !isWellFormed(text)) return null
+  const depthMax = isObject ? NESTING_MAX : NESTING_MAX - 1
+  // Each level takes two characters.
+  if (text.length > 2 * depthMax && endOfValue(text, 0).depth > depthMax) return null
+  return { text, payload: { rawJson: isObject ? text : `{"items":${text}}` } }
 }
 const isWellFormed = (text: string): boolean =>
   text.length > LONG_TEXT ? isJson(text) : orNull(() => JSON.parse(text)) !== null
@@ -76,8 +76,9 @@ export const mapperOf = (map: HookMap, each: string | null) => {
   return (delivery: Delivery, nowMs: number): MappedActivity[] => {
     const whole = documentOf(delivery)
     const inBody = readerOf(whole, tree)
+    const hashOfBody = once(() => hash('sha256', delivery.body, 'base64url'))
     const ofDelivery: Read = (place) => {
-      if (place === 'sha256') return createHash('sha256').update(delivery.body).digest('base64url')
+      if (place === 'sha256') return hashOfBody()
       return place.startsWith('header:') ? headerIn(delivery, place.slice(7).toLowerCase()) : inBody(place)
     }
     const find = (member: Member, read: Read, suffix = ''): string | undefined => {
@@ -114,6 +115,10 @@ export const mapperOf = (map: HookMap, each: string | null) => {
   }
 }
 
+const once = <Value>(make: () => Value) => {
+  let made: Value | undefined
+  return () => (made ??= make())
+}
 const isPointer = (place: string) => place === '' || place.startsWith('/')
 
 /** Undefined unless there is an array of 1 to 1,000 elements. */

@@ -1,5 +1,6 @@
 import { unavailable } from '../engine/failures.ts'
-import { secretsOf, validSecrets } from '../engine/sealed-secrets.ts'
+import { memoized } from '../engine/keys.ts'
+import { validSecrets } from '../engine/sealed-secrets.ts'
 import type { StoredHook } from '../ports/hooks.ts'
 import { type HookTools, hashOfToken, rulesOf } from './hooks.ts'
 import { mapperOf } from './map-delivery.ts'
@@ -16,6 +17,7 @@ export const readyHook = (stored: StoredHook, { secrets }: HookTools) => {
   const { tenantId, hookId, source } = stored
   const { hmac, map, each, handshake } = rulesOf(stored)
   const verify = hmac && verifierOf(hmac)
+  const open = memoized((sealed: string) => ({ secret: secrets.open(sealed) }))
   const mapped = mapperOf(map, each)
   return {
     tenantId,
@@ -29,7 +31,8 @@ export const readyHook = (stored: StoredHook, { secrets }: HookTools) => {
     /** Why a delivery is refused, for people; null if it is verified. */
     refusalOf: (delivery: Delivery, nowMs: number): string | null => {
       if (!verify) return null
-      const opened = secretsOf(stored, nowMs, secrets.open) ?? [secrets.open(stored.secret)]
+      // Of those before it, one may have been encrypted with a key that is lost.
+      const opened = validSecrets(stored, nowMs).map((sealed) => open(sealed).secret)
       const valid = opened.filter((secret) => secret !== null)
       if (valid.length === 0)
         throw unavailable('The secret of this hook cannot be decrypted.', new Error(NO_KEY))

@@ -5,7 +5,7 @@ import { inOrder } from '../engine/in-order.ts'
 import { asOutcome, type Outcome } from '../engine/outcome.ts'
 import { type RowLimits, rememberRows } from '../engine/remember-rows.ts'
 import { isoTime } from '../engine/times.ts'
-import type { HookSeen, HookWant, StoredHook } from '../ports/hooks.ts'
+import type { HookWant, StoredHook } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
 import type { UseCases } from '../use-cases.ts'
 import { type HookTools, notFound } from './hooks.ts'
@@ -31,6 +31,7 @@ type Steps = {
   readonly nextTurn?: (items: number) => Promise<void> | undefined
 }
 
+type Seen = { receivedMs?: number; refusedMs?: number; refusal?: string }
 /** What was last seen of a hook is saved at most this often. */
 const SEEN_MS = 10_000
 const HOOK_ID = /^hook_[a-z0-9]{26}$/
@@ -54,19 +55,21 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
   )
   const ready = new WeakMap<StoredHook, ReadyHook>()
   /** Of each hook that was seen within the last ten seconds: what is to be saved when they are over. */
-  const seen = new Map<string, Partial<HookSeen>>()
+  const seen = new Map<string, Seen>()
 
   /** At once if that was not done lately. Not awaited: losing one does no harm. */
-  const markSeen = (want: HookWant, now: Partial<HookSeen>): void => {
-    const waiting = seen.get(want.hookId)
+  const markSeen = ({ tenantId, hookId }: HookWant, now: Seen): void => {
+    const waiting = seen.get(hookId)
     if (waiting !== undefined) return void Object.assign(waiting, now)
-    const { lastReceivedAt = null, lastRefusedAt = null, lastRefusal = null } = now
-    store.hooks.markSeen(want, { lastReceivedAt, lastRefusedAt, lastRefusal }).catch(() => {})
-    const later: Partial<HookSeen> = {}
-    seen.set(want.hookId, later)
+    const { receivedMs, refusedMs, refusal: lastRefusal = null } = now
+    const lastReceivedAt = receivedMs === undefined ? null : isoTime(receivedMs)
+    const lastRefusedAt = refusedMs === undefined ? null : isoTime(refusedMs)
+    store.hooks.markSeen({ tenantId, hookId }, { lastReceivedAt, lastRefusedAt, lastRefusal }).catch(() => {})
+    const later: Seen = {}
+    seen.set(hookId, later)
     setTimeout(() => {
-      seen.delete(want.hookId)
-      if (Object.keys(later).length > 0) markSeen(want, later)
+      seen.delete(hookId)
+      if (Object.keys(later).length > 0) markSeen({ tenantId, hookId }, later)
     }, SEEN_MS).unref()
   }
 
@@ -106,14 +109,14 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
       if (hook.isPing(delivery)) return { challenge: '' }
       const reason = hook.refusalOf(delivery, now)
       if (reason !== null) {
-        markSeen(hook, { lastRefusedAt: isoTime(now), lastRefusal: reason })
+        markSeen(hook, { refusedMs: now, refusal: reason })
         return refuse('invalid_signature', reason)
       }
       steps.onVerified?.()
       const challenge = hook.challengeIn(delivery)
       if (challenge !== null) return { challenge }
       const results = (await logAll(hook.activitiesIn(delivery, now), steps)).map(resultOf)
-      markSeen(hook, { lastReceivedAt: isoTime(now) })
+      markSeen(hook, { receivedMs: now })
       const logged = results.flatMap((result) => result ?? [])
       const ignored = logged.length < results.length ? ({ ignored: 'prospect_erased' } as const) : {}
       if (logged.length === 0) return { ignored: 'prospect_erased' }

@@ -1,6 +1,7 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import type { Hmac } from '../../shapes/hook-rules.ts'
 import { utcOf } from '../../shapes/text.ts'
+import { memoized } from '../engine/keys.ts'
 
 /** A request of a vendor. Names of headers are in lower case. */
 export type Delivery = {
@@ -29,19 +30,34 @@ export const verifierOf = (hmac: Hmac) => {
   const { algorithm, encoding, header, prefix, template, timestampHeader, toleranceSeconds } = hmac
   const pieces = template.split(/(\{[^{}]*\})/).filter((piece) => piece !== '')
   const signatures = new RegExp(`(?:^|[\\s,;])${prefix.replace(/\W/g, '\\$&')}([\\w+/=-]+)`, 'g')
-  const keyOf = (secret: string) =>
-    hmac.secretEncoding === 'base64' ? Buffer.from(secret.replace(/^whsec_/, ''), 'base64') : secret
+  const keyOf = memoized((secret: string) =>
+    hmac.secretEncoding === 'base64'
+      ? createSecretKey(secret.replace(/^whsec_/, ''), 'base64')
+      : createSecretKey(secret, 'utf8'),
+  )
 
-  /** The bytes of a piece of what is signed; null if the delivery lacks it. Node reads headers as Latin-1. */
-  const bytesOf = (piece: string, delivery: Delivery, timestamp: string | null): Uint8Array | null => {
+  const signaturesIn = (given: string): Buffer[] => {
+    const found: Buffer[] = []
+    signatures.lastIndex = 0
+    let [, text] = signatures.exec(given) ?? []
+    while (text !== undefined && found.length < SIGNATURES_MAX) {
+      found.push(Buffer.from(text, encoding))
+      ;[, text] = signatures.exec(given) ?? []
+    }
+    return found
+  }
+
+  /** A piece of what is signed other than the body, in Latin-1, as Node reads headers; undefined if the delivery lacks it. */
+  const textOf = (piece: string, delivery: Delivery, timestamp: string | undefined): string | undefined => {
     const name = piece.startsWith('{') ? piece.slice(1, -1) : null
-    if (name === null) return Buffer.from(piece)
-    if (name === 'body') return delivery.body
-    if (name === 'method') return Buffer.from(delivery.method)
-    if (name === 'url') return delivery.url === null ? null : Buffer.from(delivery.url)
-    const inHeader = name === 'id' ? (hmac.idHeader ?? '') : name.slice('header:'.length).toLowerCase()
-    const text = name === 'timestamp' ? timestamp : headerIn(delivery, inHeader)
-    return text === null || text === undefined ? null : Buffer.from(text, 'latin1')
+    if (name === null) return Buffer.from(piece).toString('latin1')
+    if (name === 'timestamp') return timestamp
+    if (name === 'method') return delivery.method
+    if (name === 'url') return delivery.url ?? undefined
+    return headerIn(
+      delivery,
+      name === 'id' ? (hmac.idHeader ?? '') : name.slice('header:'.length).toLowerCase(),
+    )
   }
 
   return (delivery: Delivery, secrets: readonly string[], nowMs: number): string | null => {
@@ -50,27 +66,27 @@ export const verifierOf = (hmac: Hmac) => {
     if (given.length > HEADER_LENGTH_MAX) return `The signature header ${header} is too long.`
     const sent = timestampHeader && headerIn(delivery, timestampHeader)
     if (timestampHeader && !sent) return `The timestamp header ${timestampHeader} is missing.`
-    const timestamp = sent ? timestampIn(sent) : null
-    const found = [...given.matchAll(signatures).take(SIGNATURES_MAX)].map(([, text = '']) => text)
+    const timestamp = sent ? timestampIn(sent) : undefined
+    const found = signaturesIn(given)
     if (found.length === 0)
       return `The header ${header} has no signature${prefix && ` that begins with ${prefix}`}.`
 
-    const signed: Uint8Array[] = []
+    const signed: (string | Uint8Array)[] = ['']
     for (const piece of pieces) {
-      const bytes = bytesOf(piece, delivery, timestamp)
-      if (bytes === null) return `The vendor signs ${piece}, which is not known here.`
-      signed.push(bytes)
+      const part = piece === '{body}' ? delivery.body : textOf(piece, delivery, timestamp)
+      if (part === undefined) return `The vendor signs ${piece}, which is not known here.`
+      const last = signed.at(-1)
+      if (typeof part === 'string' && typeof last === 'string') signed[signed.length - 1] = last + part
+      else signed.push(part)
     }
     const digests = secrets.map((secret) => {
       const digest = createHmac(algorithm, keyOf(secret))
-      for (const bytes of signed) digest.update(bytes)
+      for (const part of signed) if (part.length > 0) digest.update(part as string, 'latin1')
       return digest.digest()
     })
-    const isSigned = found
-      .map((text) => Buffer.from(text, encoding))
-      .some((bytes) => digests.some((digest) => isEqual(digest, bytes)))
+    const isSigned = found.some((bytes) => digests.some((digest) => isEqual(digest, bytes)))
     if (!isSigned) return 'The signature does not match. Check the secret.'
-    if (timestamp === null) return null
+    if (timestamp === undefined) return null
     const ageMs = Math.abs(nowMs - timeOf(timestamp))
     if (ageMs <= toleranceSeconds * 1_000) return null
     return `The signature matches, but its timestamp is not within ${toleranceSeconds} seconds of now.`
