@@ -19,6 +19,7 @@ export const checkShape = <Shape extends v.GenericSchema>(
 const detailOf = (issue: v.BaseIssue<unknown>): string => {
   if (issue.kind === 'validation' || issue.type === 'custom') return issue.message
   if (issue.expected === 'never') return 'is not a known member'
+  if (issue.type === 'literal') return `must be ${issue.expected}`
   if (issue.received === 'undefined') return 'is required'
   if (issue.type === 'picklist')
     return `must be one of ${issue.expected?.replaceAll(/[()"]/g, '').replaceAll(' |', ',')}`

@@ -99,7 +99,7 @@ export type Hmac = v.InferOutput<typeof Hmac>
 const VERIFY = {
   preset: optional(v.picklist(PRESETS), 'A vendor whose signatures are known.'),
   hmac: v.optional(Hmac),
-  token: optional(v.literal(true, 'must be true'), 'No signature: the address contains a secret token.'),
+  token: optional(v.literal(true), 'No signature: the address contains a secret token.'),
 }
 /** What a hook is verified with. A preset without signatures takes a token instead. */
 export const isByToken = ({

@@ -147,10 +147,11 @@ const issued = ({ secrets, publicUrl }: HookTools, verify: Verify) => {
   const token = isByToken(verify) ? newHookToken() : undefined
   if (token !== undefined) return { sealed: hashOfToken(token), token }
   const { secret = '' } = verify
-  if (hmac?.secretEncoding === 'base64' && !BASE64.test(secret)) wrong('must be base64', '/verify/secret')
+  if (hmac?.secretEncoding === 'base64' && !BASE64.test(secret.replace(/^whsec_/, '')))
+    wrong('must be base64', '/verify/secret')
   return { sealed: secrets.seal(secret), token }
 }
-const BASE64 = /^(whsec_)?[\w+/-]{2,}={0,2}$/
+const BASE64 = /^[\w+/-]{2,}={0,2}$/
 
 const wayOf = ({ preset, hmac, token }: HookRules['verify']): string =>
   JSON.stringify({ preset, hmac, token })
