@@ -80,7 +80,7 @@ for (const kind of databaseKinds()) {
       t.notMatch(server.stderr(), /whsec_|key=private/)
       const secretsFor = async (env: Environment) => (await diagnosed(t, env)).named('webhook secrets')
       t.match(await secretsFor(env), { ok: true, detail: 'new ones are encrypted' })
-      const remedy = /^set SECRETS_KEY to the key that encrypted them, or rotate/
+      const remedy = /^set SECRETS_KEY to the key that encrypted them, or replace/
       for (const [key, why] of [
         [{}, 'because SECRETS_KEY is not set'],
         [{ SECRETS_KEY: randomBytes(32).toString('base64') }, 'with this SECRETS_KEY'],
