@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { signatureHeaders } from '../../src/adapters/webhooks/signature.ts'
+import { eraseProspects } from '../../src/core/erasures/erase-prospects.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import { createApi } from '../../src/entry/http.ts'
 import { createService } from '../../src/entry/index.ts'
@@ -88,9 +89,19 @@ overStores(
     })
 
     t.test('a person who is erased is 200, and nothing is stored', async (t) => {
-      const { call, create, deliver, logs } = await openHooks(t, kind)
+      const { store, clock, call, create, deliver, logs } = await openHooks(t, kind)
       const hook = await create({ map: MAP })
+      // Who came by a hook is erased like anybody else.
+      const before = await deliver(hook, '{"id":"m1","email":"eve@example.com"}')
+      t.equal((await logs()).length, 1)
       await call('POST /v0/erasures', { json: { email: 'eve@example.com' } })
+      const erase = eraseProspects({ store, clock, settleMs: 0 })
+      while (await erase(new AbortController().signal));
+      t.strictSame(await logs(), [])
+      const [prospectLogId] = before.json.prospectLogIds ?? []
+      t.equal((await call(`GET /v0/prospect_logs/${prospectLogId}`)).status, 404)
+      const again = await deliver(hook, '{"id":"m1","email":"eve@example.com"}')
+      t.strictSame([again.status, again.json], [200, { ignored: 'prospect_erased' }])
       const ignored = await deliver(hook, '{"email":"Eve@example.com"}')
       t.strictSame([ignored.status, ignored.json], [200, { ignored: 'prospect_erased' }])
       const split = await create({ map: MAP, each: '/people' })

@@ -53,3 +53,19 @@ for (const message of MESSAGES) {
     )
   })
 }
+
+t.test(
+  'a secret in base64 may have the prefix whsec_ or not, and a signature its padding or not',
+  async (t) => {
+    const message = MESSAGES.find(({ preset }) => preset === 'standard-webhooks')
+    const { hmac } = PRESET_ROWS['standard-webhooks']
+    if (message === undefined || hmac === undefined) throw new Error('there is none')
+    const { headers, ...delivery } = deliveryOf(message)
+    const secret = String(message.secret)
+    for (const known of [secret, secret.slice('whsec_'.length)])
+      for (const signature of [headers[hmac.header], headers[hmac.header]?.replace(/=+$/, '')]) {
+        const sent = { ...delivery, headers: { ...headers, [hmac.header]: signature } }
+        t.equal(verifierOf(hmac)(sent, [known], Date.parse(message.now)), null)
+      }
+  },
+)
