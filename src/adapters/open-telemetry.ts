@@ -25,6 +25,9 @@ export const findOpenTelemetry = async (): Promise<OpenTelemetry | null> => {
     onRoute: (template) => {
       const metadata = context.active().getValue(rpcMetadata) as { route?: string } | undefined
       if (metadata !== undefined) metadata.route = template
+      // The path of a hook may contain its token.
+      if (template.startsWith('/hooks/'))
+        trace.getActiveSpan()?.setAttributes({ 'url.path': template, 'http.target': template })
     },
   }
 }

@@ -55,7 +55,7 @@ export type HookDelivery = {
   /** Of a hook without signatures. */
   readonly token?: string | undefined
   /** Names in any case. */
-  readonly headers: Delivery['headers']
+  readonly headers: Delivery['headers'] | Headers
   readonly body: Uint8Array | string
   /** For vendors that sign the URL as they called it. */
   readonly url?: string | undefined
@@ -133,13 +133,14 @@ export const createService = (options: ServiceOptions): Service => {
     ...Object.fromEntries(calls),
     close,
     createTenant: async (tenant) => createTenant(deps)(checked(TenantInput, tenant)),
-    receiveHook: async ({ hookId, token, headers, body, url = null }) => {
-      const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+    receiveHook: async ({ hookId, token, headers, body, url }) => {
       const bytes = typeof body === 'string' ? Buffer.from(body) : body
-      if (!(bytes instanceof Uint8Array))
-        refuse('invalid_request', 'Pass the body as it was received: bytes or text.')
-      const delivery = { headers: Object.fromEntries(named), body: bytes, method: 'POST', url }
-      return receiver.receive(await receiver.find(hookId, token), delivery)
+      if (!(bytes instanceof Uint8Array) || typeof headers !== 'object')
+        refuse('invalid_request', 'Pass the headers, and the body as it was received: bytes or text.')
+      const entries = headers instanceof Headers ? [...headers] : Object.entries(headers)
+      const named = Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]))
+      const delivery = { headers: named, body: bytes, method: 'POST', url: url ?? null }
+      return receiver.receive(await receiver.find(String(hookId), token ?? undefined), delivery)
     },
     issueApiKey: async (key) => issueApiKey(deps)({ ...checked(ApiKeyInput, key), scopes: key.scopes }),
   }

@@ -172,7 +172,9 @@ export const HookMap = v.pipe(
 )
 export type HookMap = v.InferOutput<typeof HookMap>
 
-const { type, email, name, idempotencyKey } = NewProspectLog.entries
-const MEMBERS = { type, email, name, idempotencyKey }
+/** Of the text of any member of an activity, in characters. */
+export const MEMBER_LENGTH_MAX = 1_000
+const { type, name, idempotencyKey } = NewProspectLog.entries
+const MEMBERS = { type, name, idempotencyKey, email: boundedText(1, MEMBER_LENGTH_MAX) }
 /** Whether a text can be this member of an activity. */
 export const fitsMember = (member: keyof typeof MEMBERS, text: string): boolean => v.is(MEMBERS[member], text)

@@ -21,7 +21,7 @@ const GIVEN = {
 }
 const status = described(
   v.picklist(['enabled', 'disabled']),
-  'A disabled hook is answered like an unknown one.',
+  'A disabled hook returns 404, like an unknown one.',
 )
 
 /** Body of `POST /v0/hooks`. */

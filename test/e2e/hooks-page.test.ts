@@ -10,6 +10,7 @@ import {
   runCommand,
   seed,
   startProgram,
+  until,
 } from '../support/program.ts'
 
 t.setTimeout(120_000)
@@ -51,8 +52,10 @@ t.test(
     const { path, url, hookId } = JSON.parse(readFileSync(join(folder, 'form.json'), 'utf8'))
     t.equal(url, `https://hooks.example.com${path}`)
     const [, , , token = ''] = path.split('/')
-    const lines = linesOf<{ route: string; hookId: string; outcome: string }>(server.stderr())
-    const received = lines.filter((line) => line.hookId === hookId)
+    const received = await until('it is logged', () => {
+      const lines = server.logs().filter((line) => line['hookId'] === hookId)
+      return lines.length > 0 && lines
+    })
     t.match(received, [{ route: '/hooks/{hook_id}/{token}', tenantId, outcome: 'logged', status: 200 }])
     t.notMatch(server.stderr(), token, 'no token is in the logs')
     const metrics = await (await fetch(`${server.url}/metrics`)).text()

@@ -87,6 +87,7 @@ t.test('under the auto-instrumentation of OpenTelemetry', async (t) => {
       ['GET', `${pagesPath}/page_1`, 'GET /v0/page_groups/{page_group_id}/pages/{page_id}'],
       ['DELETE', pagesPath, 'DELETE /v0/page_groups/{page_group_id}/pages'],
       ['GET', '/problems/not_found', 'GET /problems/{code}'],
+      ['GET', '/hooks/hook_1/pph_secret', 'GET /hooks/{hook_id}/{token}'],
       ['GET', '/nowhere/at/all', 'GET'],
     ] as const
     for (const [i, [method, path, name]] of requests.entries()) {
@@ -100,6 +101,7 @@ t.test('under the auto-instrumentation of OpenTelemetry', async (t) => {
       const route = name.includes(' ') ? name.slice(method.length + 1) : undefined
       t.equal(span?.attributes['http.route'], route)
       t.strictSame(more, [], 'and no other')
+      t.notMatch(JSON.stringify(span), 'pph_secret', 'without the token of a hook')
     }
   })
 

@@ -18,7 +18,7 @@ const ROWS: Readonly<Record<ProblemCode, Row>> = {
   invalid_api_key:
     '401 Invalid API key: The key is malformed, unknown, expired or revoked, or the header was sent more than once.',
   invalid_signature:
-    '401 Invalid signature: The delivery is not signed as its hook expects, or too long ago. Nothing was stored. `lastRefusal` of the hook says why.',
+    '401 Invalid signature: The delivery is not signed as its hook expects, or its timestamp is too old. Nothing was stored. `lastRefusal` of the hook says why.',
   insufficient_scope: '403 Insufficient scope: Use an API key that has the scope named in `requiredScope`.',
   not_found: '404 Not found: No operation has this path: `/openapi.json` lists all operations.',
   page_group_not_found: missing('Page group', ', or the group was deleted.'),
@@ -71,7 +71,7 @@ export const PROBLEMS = Object.fromEntries(
 ) as Readonly<Record<ProblemCode, ReturnType<typeof partsOf>>>
 
 const API_KEY = 'ApiKey realm="prospect-pages", header="x-api-key"'
-const CHALLENGES: Partial<Record<ProblemCode, string>> = {
+const AUTH_SCHEMES: Partial<Record<ProblemCode, string>> = {
   invalid_signature: 'Signature realm="prospect-pages"',
 }
 
@@ -92,7 +92,7 @@ export const problem = (
       'content-type': 'application/problem+json',
       ...(allow && { allow }),
       ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
-      ...(status === 401 && { 'www-authenticate': CHALLENGES[code] ?? API_KEY }),
+      ...(status === 401 && { 'www-authenticate': AUTH_SCHEMES[code] ?? API_KEY }),
     },
     body: jsonLine({ type, title, status, detail, instance, code, ...facts }),
   }

@@ -4,18 +4,25 @@ import { isoTime } from './times.ts'
 /** A secret and those before it, as they are stored. */
 export type SealedSecrets = {
   readonly secret: string
-  /** Valid too until then: newest first, separated by spaces. */
+  /** Those before it, newest first, with spaces between, each followed by `|` and until when it is valid. */
   readonly previousSecret: string | null
+  /** Until when the last of them is valid. */
   readonly previousSecretUntil: Timestamp | null
 }
 
 /** Those that are valid now, newest first. */
-export const validSecrets = (
-  { secret, previousSecret, previousSecretUntil }: SealedSecrets,
-  nowMs: number,
-): string[] => {
-  if (previousSecret === null || String(previousSecretUntil) <= isoTime(nowMs)) return [secret]
-  return [secret, ...previousSecret.split(' ')]
+export const validSecrets = (sealed: SealedSecrets, nowMs: number): string[] =>
+  sealed.previousSecret === null
+    ? [sealed.secret]
+    : [sealed.secret, ...oldSecrets(sealed, nowMs).map(({ secret }) => secret)]
+
+const oldSecrets = ({ previousSecret, previousSecretUntil }: SealedSecrets, nowMs: number) => {
+  const now = isoTime(nowMs)
+  const old = previousSecret?.split(' ') ?? []
+  return old.flatMap((text) => {
+    const [secret = '', until = String(previousSecretUntil)] = text.split('|')
+    return until > now ? { secret, until } : []
+  })
 }
 
 /** The secrets that sign now; null if one was encrypted with a key that is lost. */
@@ -29,8 +36,9 @@ export const secretsOf = (
 }
 
 const HOUR_MS = 3_600_000
+const OLD_MAX = 3
 
-/** After a rotation: up to three old ones stay valid until the overlap is over. */
+/** After a rotation: the old one is valid until the overlap is over, and those before it as long as they were; none without an overlap. */
 export const rotatedTo = (
   secret: string,
   found: SealedSecrets,
@@ -38,7 +46,13 @@ export const rotatedTo = (
   nowMs: number,
   isKept: (old: string) => boolean = () => true,
 ): SealedSecrets => {
-  const until = overlapHours === 0 ? null : isoTime(nowMs + overlapHours * HOUR_MS)
-  const old = until && validSecrets(found, nowMs).filter(isKept).slice(0, 3).join(' ')
-  return { secret, previousSecret: old || null, previousSecretUntil: old ? until : null }
+  const until = isoTime(nowMs + overlapHours * HOUR_MS)
+  const all = overlapHours === 0 ? [] : [{ secret: found.secret, until }, ...oldSecrets(found, nowMs)]
+  const old = all.filter(({ secret }) => isKept(secret)).slice(0, OLD_MAX)
+  const untils = old.map(({ until }) => until).sort()
+  return {
+    secret,
+    previousSecret: old.map(({ secret, until }) => `${secret}|${until}`).join(' ') || null,
+    previousSecretUntil: untils.at(-1) ?? null,
+  }
 }

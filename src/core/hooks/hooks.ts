@@ -107,9 +107,12 @@ export const updateHook =
       const { rules: _, ...before } = found
       const old: HookRules = JSON.parse(found.rules.rawJson)
       const isSameWay = verify !== undefined && wayOf(verify) === wayOf(old.verify)
+      // A request that is sent again must not end the old secret.
+      const isRepeated =
+        isSameWay && token === undefined && hooks.secrets.open(found.secret) === verify.secret
       const changed: StoredHook = {
         ...before,
-        ...(sealed !== null && rotatedTo(sealed, found, isSameWay ? overlapHours : 0, now)),
+        ...(sealed !== null && !isRepeated && rotatedTo(sealed, found, isSameWay ? overlapHours : 0, now)),
         source: source ?? found.source,
         description: description === undefined ? found.description : description,
         status: status ?? found.status,
@@ -139,7 +142,7 @@ export const notFound = (): never => refuse('hook_not_found', 'Hook not found.')
 const issued = ({ secrets, publicUrl }: HookTools, verify: Verify) => {
   const hmac = verify.hmac ?? (verify.preset && PRESET_ROWS[verify.preset].hmac)
   const wrong = (detail: string, pointer: string) =>
-    refuse('invalid_request', 'Deliveries could not be verified like this.', {
+    refuse('invalid_request', 'The verification settings are invalid.', {
       errors: [{ detail, pointer }],
     })
   if (hmac?.template.includes('{url}') && publicUrl === null)

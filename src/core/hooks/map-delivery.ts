@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
 import { findInJson, type PointerTree, pointerTree } from '../../json/find-in-json.ts'
 import { isJson } from '../../json/is-json.ts'
-import { elementsFrom, endOfValue, NESTING_MAX } from '../../json/raw-json.ts'
-import { fitsMember, type HookMap } from '../../shapes/hook-rules.ts'
+import { elementsFrom, endOfValue, NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
+import { fitsMember, type HookMap, MEMBER_LENGTH_MAX } from '../../shapes/hook-rules.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { ITEMS_MAX } from '../../shapes/prospect-log.ts'
+import { memoized, sha256 } from '../engine/keys.ts'
 import { orNull } from '../engine/outcome.ts'
 import { decodeUtf8, LONG_TEXT } from '../engine/parse-input.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
@@ -37,12 +38,12 @@ const documentOf = (delivery: Delivery): Document => {
 
 /** A JSON object as it is, an array as `items`, without blanks around it; null if it is neither, or nested too deep. */
 const jsonDocument = (given: string): Document | null => {
-  const text = given.trim()
-  const isObject = text.startsWith('{')
-  if ((!isObject && !text.startsWith('[')) || !isWellFormed(text)) return null
-  const depthMax = isObject ? NESTING_MAX : NESTING_MAX - 1
-  // Each level takes two characters.
-  if (text.length > 2 * depthMax && endOfValue(text, 0).depth > depthMax) return null
+  const begin = skipBlanks(given, 0)
+  const isObject = given[begin] === '{'
+  if ((!isObject && given[begin] !== '[') || !isWellFormed(given)) return null
+  const { end, depth } = endOfValue(given, begin)
+  if (depth + (isObject ? 0 : 1) > NESTING_MAX) return null
+  const text = given.slice(begin, end)
   return { text, payload: { rawJson: isObject ? text : `{"items":${text}}` } }
 }
 const isWellFormed = (text: string): boolean =>
@@ -52,8 +53,9 @@ const written = (value: object): Document => {
   const text = JSON.stringify(value)
   return { text, payload: { rawJson: text } }
 }
-/** A field that is repeated is a list. */
+/** A field that is repeated is a list. Null if there are too many, or if one is not UTF-8. */
 const fieldsOf = (text: string): object | null => {
+  if (orNull(() => decodeURIComponent(text)) === null) return null
   if (text.split('&', FIELDS_MAX + 1).length > FIELDS_MAX) return null
   const fields = Map.groupBy(new URLSearchParams(text), ([name]) => name)
   return Object.fromEntries(
@@ -72,54 +74,56 @@ type Read = (place: string) => string | undefined
 export const mapperOf = (map: HookMap, each: string | null) => {
   const tree = pointerTree(Object.values(map).flatMap((places = []) => places.filter(isPointer)))
   const eachTree = each === null ? null : pointerTree([each])
+  const find = (member: Member, read: Read, nowMs: number): string | undefined => {
+    for (const place of map[member] ?? []) {
+      const text = read(place)
+      const value = text && memberOf(member, text, nowMs)
+      if (value) return value
+    }
+    return undefined
+  }
 
   return (delivery: Delivery, nowMs: number): MappedActivity[] => {
     const whole = documentOf(delivery)
     const inBody = readerOf(whole, tree)
-    const hashOfBody = once(() => hash('sha256', delivery.body, 'base64url'))
-    const ofDelivery: Read = (place) => {
-      if (place === 'sha256') return hashOfBody()
-      return place.startsWith('header:') ? headerIn(delivery, place.slice(7).toLowerCase()) : inBody(place)
-    }
-    const find = (member: Member, read: Read, suffix = ''): string | undefined => {
-      for (const place of map[member] ?? []) {
-        const text = read(place)
-        const value = text && memberOf(member, text + suffix, nowMs)
-        if (value) return value
-      }
-      return undefined
-    }
-    const activity = (
-      { payload }: Document,
-      readBoth: (member: Member) => string | undefined,
-    ): MappedActivity => ({
-      type: readBoth('type') ?? 'webhook',
-      payload,
-      email: readBoth('email'),
-      name: readBoth('name'),
-      occurredAt: readBoth('occurredAt'),
-      idempotencyKey: readBoth('idempotencyKey'),
-    })
-
+    const ofWhole = (member: Member) => find(member, (place) => readWhole(place, delivery, inBody), nowMs)
     const elements = eachTree && elementsIn(whole, eachTree)
-    if (!elements) return [activity(whole, (member) => find(member, ofDelivery))]
+    if (!elements) return [activityOf(whole, ofWhole)]
+    // Once for all elements.
+    const found = memoized((member: Member) => ({ text: ofWhole(member) }))
     return elements.map((text, i) => {
-      const element = jsonDocument(text) ?? written({ body: text })
+      const element = elementOf(text)
       const inElement = readerOf(element, tree)
-      const suffix = (member: Member) => (member === 'idempotencyKey' ? `:${i}` : '')
-      return activity(
-        element,
-        (member) => find(member, inElement) ?? find(member, ofDelivery, suffix(member)),
-      )
+      return activityOf(element, (member) => {
+        const own = find(member, inElement, nowMs)
+        const { text } = own === undefined ? found(member) : { text: own }
+        return own === undefined && text && member === 'idempotencyKey' ? keyOf(text, i) : text
+      })
     })
   }
 }
 
-const once = <Value>(make: () => Value) => {
-  let made: Value | undefined
-  return () => (made ??= make())
-}
 const isPointer = (place: string) => place === '' || place.startsWith('/')
+const readWhole = (place: string, delivery: Delivery, inBody: Read): string | undefined => {
+  if (place === 'sha256') return hash('sha256', delivery.body, 'base64url')
+  return place.startsWith('header:') ? headerIn(delivery, place.slice(7).toLowerCase()) : inBody(place)
+}
+const activityOf = ({ payload }: Document, find: (member: Member) => string | undefined): MappedActivity => ({
+  type: find('type') ?? 'webhook',
+  payload,
+  email: find('email'),
+  name: find('name'),
+  occurredAt: find('occurredAt'),
+  idempotencyKey: find('idempotencyKey'),
+})
+
+/** Of an element, by the key of the whole body: hashed if it would be too long. */
+const keyOf = (key: string, i: number): string => {
+  const whole = `${key}:${i}`
+  return fitsMember('idempotencyKey', whole) ? whole : `${sha256(key)}:${i}`
+}
+const elementOf = (text: string): Document =>
+  jsonDocument(text) ?? written({ body: text.startsWith('"') ? JSON.parse(text) : text })
 
 /** Undefined unless there is an array of 1 to 1,000 elements. */
 const elementsIn = ({ text }: Document, eachTree: PointerTree): readonly string[] | undefined => {
@@ -128,10 +132,13 @@ const elementsIn = ({ text }: Document, eachTree: PointerTree): readonly string[
   return elements.length > 0 && elements.length <= ITEMS_MAX ? elements : undefined
 }
 
+/** A longer text fits no member, however it is escaped. */
+const JSON_LENGTH_MAX = 6 * 2 * MEMBER_LENGTH_MAX + 2
 const readerOf = ({ text }: Document, tree: PointerTree): Read => {
   const found = findInJson(text, tree)
   return (place) => {
     const json = found.get(place) ?? ''
+    if (json.length > JSON_LENGTH_MAX) return undefined
     if (json.startsWith('"')) return JSON.parse(json)
     return /^[-\d]/.test(json) ? json : undefined
   }

@@ -124,7 +124,7 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
   meta: {
     hmac: hex('x-hub-signature-256', 'sha256='),
     ...{ type: '/changes/0/field /object', occurredAt: '/changes/0/value/created_time /time' },
-    ...{ idempotencyKey: '/changes/0/value/leadgen_id', each: '/entry', handshake: 'hub.challenge' },
+    ...{ each: '/entry', handshake: 'hub.challenge' },
   },
   'lemon-squeezy': {
     hmac: hex('x-signature'),

@@ -1,7 +1,6 @@
 import type { LoggedActivity } from '../activities/log-prospect-activity.ts'
 import type { NewActivity } from '../activities/new-log.ts'
 import { DomainFailure, refuse } from '../engine/failures.ts'
-import { inOrder } from '../engine/in-order.ts'
 import { asOutcome, type Outcome } from '../engine/outcome.ts'
 import { type RowLimits, rememberRows } from '../engine/remember-rows.ts'
 import { isoTime } from '../engine/times.ts'
@@ -24,13 +23,6 @@ export type Received =
   | { readonly ignored: 'prospect_erased' }
   /** What a vendor wants to see again before it begins. */
   | { readonly challenge: string }
-type Steps = {
-  /** Called once a delivery is verified, before anything is logged. May refuse. */
-  readonly onVerified?: () => void
-  /** Resolves when so many activities may be logged. */
-  readonly nextTurn?: (items: number) => Promise<void> | undefined
-}
-
 type Seen = { receivedMs?: number; refusedMs?: number; refusal?: string }
 /** What was last seen of a hook is saved at most this often. */
 const SEEN_MS = 10_000
@@ -73,21 +65,19 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
     }, SEEN_MS).unref()
   }
 
-  const logAll = async (activities: readonly NewActivity[], { nextTurn: beforeList }: Steps) => {
+  /** As one list: a delivery is stored as a whole or not at all, so that a retry doubles nothing. */
+  const logAll = async (activities: readonly NewActivity[]) => {
     const [only, another] = activities
-    if (only && !another) return [await useCases.logProspectActivity(only).catch(asOutcome)]
-    const weightOf = ({ payload }: NewActivity) => payload.rawJson.length
-    const prepare = (activity: NewActivity) => activity
-    const run = useCases.logProspectActivities
-    return inOrder(activities, { prepare, weightOf, run, ...(beforeList && { beforeList }) })
+    if (another || !only) return useCases.logProspectActivities(activities)
+    return [await useCases.logProspectActivity(only).catch(asOutcome)]
   }
 
   return {
     /** Call it after the signal `keys`. */
     forget: known.forget,
     /**
-     * The hook at this address. Refuses `hook_not_found`: unknown, disabled, or a wrong token, after a look-up each time, so
-     * that they take as long.
+     * The hook at this address. Refuses `hook_not_found`: unknown, disabled, or a wrong token, after a look-up in
+     * each case.
      */
     find: async (hookId: string, token?: string): Promise<ReadyHook> => {
       const remembered = HOOK_ID.test(hookId) ? await known.find(hookId) : null
@@ -102,9 +92,9 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
 
     /**
      * Verifies a delivery and logs it. Another body under the same idempotency key is a replay, because vendors change counters
-     * between attempts. Refuses `invalid_signature`, `unavailable`.
+     * between attempts. `onVerified` may refuse it. Refuses `invalid_signature`, `unavailable`.
      */
-    receive: async (hook: ReadyHook, delivery: Delivery, steps: Steps = {}): Promise<Received> => {
+    receive: async (hook: ReadyHook, delivery: Delivery, onVerified = () => {}): Promise<Received> => {
       const now = clock()
       if (hook.isPing(delivery)) return { challenge: '' }
       const reason = hook.refusalOf(delivery, now)
@@ -112,10 +102,10 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
         markSeen(hook, { refusedMs: now, refusal: reason })
         return refuse('invalid_signature', reason)
       }
-      steps.onVerified?.()
+      onVerified()
       const challenge = hook.challengeIn(delivery)
       if (challenge !== null) return { challenge }
-      const results = (await logAll(hook.activitiesIn(delivery, now), steps)).map(resultOf)
+      const results = (await logAll(hook.activitiesIn(delivery, now))).map(resultOf)
       markSeen(hook, { receivedMs: now })
       const logged = results.flatMap((result) => result ?? [])
       const ignored = logged.length < results.length ? ({ ignored: 'prospect_erased' } as const) : {}
@@ -128,10 +118,10 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
 export type HookReceiver = ReturnType<typeof receiveHooks>
 
 /** Null for a person who was erased. */
-const resultOf = (outcome: Outcome<LoggedActivity> | Error) => {
-  if (!(outcome instanceof Error))
+const resultOf = (outcome: Outcome<LoggedActivity>) => {
+  if (!(outcome instanceof DomainFailure))
     return { prospectLogId: outcome.receipt.prospectLogId, replayed: outcome.replayed }
-  const { kind, facts } = outcome instanceof DomainFailure ? outcome : { kind: null, facts: null }
+  const { kind, facts } = outcome
   if (kind === 'prospect_erased') return null
   const prospectLogId = kind === 'idempotency_key_reused' ? facts.prospectLogId : undefined
   if (prospectLogId === undefined) throw outcome

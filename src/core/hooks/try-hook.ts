@@ -10,14 +10,20 @@ type Deps = Omit<Needs<'hooks'>, 'newId'> & { readonly hooks: HookTools }
 export const tryHook =
   ({ store, clock, hooks }: Deps) =>
   async ({ tenantId, hookId, headers, body }: HookWant & HookTrial): Promise<HookTrialResult> => {
-    const hook = readyHook(await existingHook(store, { tenantId, hookId }), hooks)
+    const stored = await existingHook(store, { tenantId, hookId })
+    const hook = readyHook(stored, hooks)
     const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
     const url = hooks.publicUrl && `${hooks.publicUrl}/hooks/${hookId}`
     const delivery = { headers: Object.fromEntries(named), body: Buffer.from(body), method: 'POST', url }
     const now = clock()
-    const reason = hook.refusalOf(delivery, now)
-    const activities = hook
-      .activitiesIn(delivery, now)
-      .map(({ tenantId, apiKeyId, isVerified, ...shown }) => shown)
-    return { verified: reason === null, reason, activities }
+    const isPing = hook.isPing(delivery)
+    const refusal = isPing ? null : hook.refusalOf(delivery, now)
+    const reason = stored.status === 'disabled' ? 'The hook is disabled.' : refusal
+    const isLogged = !isPing && hook.challengeIn(delivery) === null
+    const activities = isLogged ? hook.activitiesIn(delivery, now) : []
+    return {
+      verified: reason === null,
+      reason,
+      activities: activities.map(({ tenantId, apiKeyId, isVerified, ...shown }) => shown),
+    }
   }

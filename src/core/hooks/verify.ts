@@ -12,13 +12,14 @@ export type Delivery = {
   readonly url: string | null
 }
 
+const PLACEHOLDER = /^\{[^{}]+\}$/
 /** How many signatures of one delivery are looked at. */
 const SIGNATURES_MAX = 16
 /** Node refuses longer headers, but an embedder's server may not. */
 const HEADER_LENGTH_MAX = 16_384
 
 export const headerIn = ({ headers }: Pick<Delivery, 'headers'>, name: string): string | undefined => {
-  const value = headers[name]
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined
   return typeof value === 'string' || value === undefined ? value : value.join(', ')
 }
 
@@ -28,7 +29,7 @@ export const headerIn = ({ headers }: Pick<Delivery, 'headers'>, name: string): 
  */
 export const verifierOf = (hmac: Hmac) => {
   const { algorithm, encoding, header, prefix, template, timestampHeader, toleranceSeconds } = hmac
-  const pieces = template.split(/(\{[^{}]*\})/).filter((piece) => piece !== '')
+  const pieces = template.split(/(\{[^{}]+\})/).filter((piece) => piece !== '')
   const signatures = new RegExp(`(?:^|[\\s,;])${prefix.replace(/\W/g, '\\$&')}([\\w+/=-]+)`, 'g')
   const keyOf = memoized((secret: string) =>
     hmac.secretEncoding === 'base64'
@@ -49,7 +50,7 @@ export const verifierOf = (hmac: Hmac) => {
 
   /** A piece of what is signed other than the body, in Latin-1, as Node reads headers; undefined if the delivery lacks it. */
   const textOf = (piece: string, delivery: Delivery, timestamp: string | undefined): string | undefined => {
-    const name = piece.startsWith('{') ? piece.slice(1, -1) : null
+    const name = PLACEHOLDER.test(piece) ? piece.slice(1, -1) : null
     if (name === null) return Buffer.from(piece).toString('latin1')
     if (name === 'timestamp') return timestamp
     if (name === 'method') return delivery.method
@@ -74,7 +75,7 @@ export const verifierOf = (hmac: Hmac) => {
     const signed: (string | Uint8Array)[] = ['']
     for (const piece of pieces) {
       const part = piece === '{body}' ? delivery.body : textOf(piece, delivery, timestamp)
-      if (part === undefined) return `The vendor signs ${piece}, which is not known here.`
+      if (part === undefined) return `The vendor signs ${piece}, which this delivery lacks.`
       const last = signed.at(-1)
       if (typeof part === 'string' && typeof last === 'string') signed[signed.length - 1] = last + part
       else signed.push(part)

@@ -23,8 +23,11 @@ export const createRateLimit = (perMinute: number | null, stopwatch: () => numbe
     const { isTaken, left, waitS } = take(apiKeyId ?? '', moreItems ?? 1)
     headers['ratelimit-policy'] = policy
     headers['ratelimit'] = `"per-minute";r=${Math.floor(left)};t=${waitS}`
+    const isHook = apiKeyId?.startsWith('hook_')
     if (!isTaken)
-      refuse('rate_limited', 'This API key has used up its requests per minute.', { retryAfterS: waitS })
+      refuse('rate_limited', `This ${isHook ? 'hook' : 'API key'} has used up its requests per minute.`, {
+        retryAfterS: waitS,
+      })
   }
 }
 
