@@ -69,9 +69,13 @@ export const receiveOver =
       if (before !== undefined) await before
       const url = publicUrl && publicUrl + request.target
       const delivery = { method: request.method, headers: request.headers, body, url }
-      const received = await receiver.receive(hook, delivery, () =>
-        rateLimit({ tenantId, apiKeyId: hookId, scopes: [] }, headers),
-      )
+      const received = await receiver.receive(hook, delivery, {
+        onVerified: () => rateLimit({ tenantId, apiKeyId: hookId, scopes: [] }, headers),
+        nextTurn: async (items) => {
+          await admission.nextTurn(place, items)
+          await shareLoop(tenantId)
+        },
+      })
       Object.assign(known, { outcome: outcomeOf(received) })
       if ('challenge' in received) return plain(received.challenge)
       return { ...json(200, jsonLine(received)), tenantId }

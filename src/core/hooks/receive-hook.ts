@@ -1,6 +1,7 @@
 import type { LoggedActivity } from '../activities/log-prospect-activity.ts'
 import type { NewActivity } from '../activities/new-log.ts'
 import { DomainFailure, refuse } from '../engine/failures.ts'
+import { inOrder } from '../engine/in-order.ts'
 import { asOutcome, type Outcome } from '../engine/outcome.ts'
 import { type RowLimits, rememberRows } from '../engine/remember-rows.ts'
 import { isoTime } from '../engine/times.ts'
@@ -23,6 +24,12 @@ export type Received =
   | { readonly ignored: 'prospect_erased' }
   /** What a vendor wants to see again before it begins. */
   | { readonly challenge: string }
+type Steps = {
+  /** Called once a delivery is verified, before anything is logged. May refuse. */
+  readonly onVerified?: () => void
+  /** Resolves when so many activities may be logged. */
+  readonly nextTurn?: (items: number) => Promise<void> | undefined
+}
 type Seen = { receivedMs?: number; refusedMs?: number; refusal?: string }
 /** What was last seen of a hook is saved at most this often. */
 const SEEN_MS = 10_000
@@ -65,11 +72,13 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
     }, SEEN_MS).unref()
   }
 
-  /** As one list: a delivery is stored as a whole or not at all, so that a retry doubles nothing. */
-  const logAll = async (activities: readonly NewActivity[]) => {
+  const logAll = async (activities: readonly NewActivity[], { nextTurn: beforeList }: Steps) => {
     const [only, another] = activities
-    if (another || !only) return useCases.logProspectActivities(activities)
-    return [await useCases.logProspectActivity(only).catch(asOutcome)]
+    if (only && !another) return [await useCases.logProspectActivity(only).catch(asOutcome)]
+    const weightOf = ({ payload, email = '' }: NewActivity) => payload.rawJson.length + email.length
+    const prepare = (activity: NewActivity) => activity
+    const run = useCases.logProspectActivities
+    return inOrder(activities, { prepare, weightOf, run, ...(beforeList && { beforeList }) })
   }
 
   return {
@@ -92,9 +101,9 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
 
     /**
      * Verifies a delivery and logs it. Another body under the same idempotency key is a replay, because vendors change counters
-     * between attempts. `onVerified` may refuse it. Refuses `invalid_signature`, `unavailable`.
+     * between attempts. Refuses `invalid_signature`, `unavailable`.
      */
-    receive: async (hook: ReadyHook, delivery: Delivery, onVerified = () => {}): Promise<Received> => {
+    receive: async (hook: ReadyHook, delivery: Delivery, steps: Steps = {}): Promise<Received> => {
       const now = clock()
       if (hook.isPing(delivery)) return { challenge: '' }
       const reason = hook.refusalOf(delivery, now)
@@ -102,10 +111,10 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
         markSeen(hook, { refusedMs: now, refusal: reason })
         return refuse('invalid_signature', reason)
       }
-      onVerified()
+      steps.onVerified?.()
       const challenge = hook.challengeIn(delivery)
       if (challenge !== null) return { challenge }
-      const results = (await logAll(hook.activitiesIn(delivery, now))).map(resultOf)
+      const results = (await logAll(hook.activitiesIn(delivery, now), steps)).map(resultOf)
       markSeen(hook, { receivedMs: now })
       const logged = results.flatMap((result) => result ?? [])
       const ignored = logged.length < results.length ? ({ ignored: 'prospect_erased' } as const) : {}
@@ -118,10 +127,10 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
 export type HookReceiver = ReturnType<typeof receiveHooks>
 
 /** Null for a person who was erased. */
-const resultOf = (outcome: Outcome<LoggedActivity>) => {
-  if (!(outcome instanceof DomainFailure))
+const resultOf = (outcome: Outcome<LoggedActivity> | Error) => {
+  if (!(outcome instanceof Error))
     return { prospectLogId: outcome.receipt.prospectLogId, replayed: outcome.replayed }
-  const { kind, facts } = outcome
+  const { kind, facts } = outcome instanceof DomainFailure ? outcome : { kind: null, facts: null }
   if (kind === 'prospect_erased') return null
   const prospectLogId = kind === 'idempotency_key_reused' ? facts.prospectLogId : undefined
   if (prospectLogId === undefined) throw outcome
