@@ -7,7 +7,16 @@ import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import type { Signal, Store } from '../../src/core/ports/store.ts'
 import { endSomeKey, watching as watchingAtOnce } from '../store-contract/signals.ts'
 import { until } from '../support/program.ts'
-import { addTenant, at, newId, someGroup, someKey, somePage, someProspect } from '../support/rows.ts'
+import {
+  addTenant,
+  at,
+  newId,
+  someGroup,
+  someHook,
+  someKey,
+  somePage,
+  someProspect,
+} from '../support/rows.ts'
 import { opened, overStores, POSTGRES_SETTINGS, type StoreKind } from '../support/stores.ts'
 
 overStores(async (t, kind) => {
@@ -28,6 +37,19 @@ overStores(async (t, kind) => {
     const signal = watcher.next('keys')
     await endSomeKey(store, tenantId)
     await t.resolves(signal)
+  })
+
+  t.test('a hook changed, and one removed, through one store reach another', async (t) => {
+    const { store, another } = await opened(t, kind)
+    const hook = someHook((await addTenant(store)).tenantId)
+    await store.hooks.add(hook)
+    const watcher = await watching(await another(), kind)
+    const changed = watcher.next('keys')
+    await store.hooks.change({ ...hook, status: 'disabled', updatedAt: at(1) }, hook.updatedAt)
+    await t.resolves(changed)
+    const removed = watcher.next('keys')
+    await store.hooks.remove(hook)
+    await t.resolves(removed)
   })
 
   t.test('pages created through one store wake another', async (t) => {
