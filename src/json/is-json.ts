@@ -12,8 +12,15 @@ const [COMMA, COLON] = [0x2c, 0x3a]
 
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
-/** Whether a text is JSON. It makes nothing of it: what `JSON.parse` makes of many small values takes long to collect. */
-export const isJson = (text: string): boolean => {
+/** Whether a text is JSON. */
+export const isJson = (text: string): boolean => jsonDepth(text) !== null
+
+/**
+ * How deep a text of JSON nests; null if it is none. It makes nothing of it: what `JSON.parse` makes of many small values
+ * takes long to collect.
+ */
+export const jsonDepth = (text: string): number | null => {
+  let depth = 0
   /** The ends of the objects and arrays that the position is in. */
   const open: number[] = []
   let end = 0
@@ -21,19 +28,20 @@ export const isJson = (text: string): boolean => {
   for (;;) {
     if (end === CLOSE_OBJECT) {
       at = skipBlanks(text, endOfText(text, at))
-      if (text.charCodeAt(at) !== COLON) return false
+      if (text.charCodeAt(at) !== COLON) return null
       at = skipBlanks(text, at + 1)
     }
     const char = text.charCodeAt(at)
     if (char === OPEN_OBJECT || char === OPEN_ARRAY) {
       open.push(end)
+      if (open.length > depth) depth = open.length
       end = char === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY
       at = skipBlanks(text, at + 1)
       if (text.charCodeAt(at) !== end) continue
     } else at = skipBlanks(text, char === QUOTE ? endOfText(text, at) : endOfScalar(text, at))
     for (; end !== 0 && text.charCodeAt(at) === end; at = skipBlanks(text, at + 1)) end = open.pop() ?? 0
-    if (end === 0) return at === text.length
-    if (text.charCodeAt(at) !== COMMA) return false
+    if (end === 0) return at === text.length ? depth : null
+    if (text.charCodeAt(at) !== COMMA) return null
     at = skipBlanks(text, at + 1)
   }
 }

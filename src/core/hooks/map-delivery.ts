@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
-import { findInJson, type PointerTree, pointerTree } from '../../json/find-in-json.ts'
-import { isJson } from '../../json/is-json.ts'
-import { elementsFrom, endOfValue, NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
+import { findInJson, pointerTree } from '../../json/find-in-json.ts'
+import { jsonDepth } from '../../json/is-json.ts'
+import { elementsFrom, NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
 import { fitsMember, type HookMap, MEMBER_LENGTH_MAX } from '../../shapes/hook-rules.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { ITEMS_MAX } from '../../shapes/prospect-log.ts'
 import { memoized, sha256 } from '../engine/keys.ts'
 import { orNull } from '../engine/outcome.ts'
-import { decodeUtf8, LONG_TEXT } from '../engine/parse-input.ts'
+import { decodeUtf8 } from '../engine/parse-input.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import { type Delivery, headerIn, timeOf } from './verify.ts'
 
@@ -40,14 +40,12 @@ const documentOf = (delivery: Delivery): Document => {
 const jsonDocument = (given: string): Document | null => {
   const begin = skipBlanks(given, 0)
   const isObject = given[begin] === '{'
-  if ((!isObject && given[begin] !== '[') || !isWellFormed(given)) return null
-  const { end, depth } = endOfValue(given, begin)
-  if (depth + (isObject ? 0 : 1) > NESTING_MAX) return null
-  const text = given.slice(begin, end)
+  if (!isObject && given[begin] !== '[') return null
+  const depth = jsonDepth(given)
+  if (depth === null || depth + (isObject ? 0 : 1) > NESTING_MAX) return null
+  const text = given.slice(begin, given.lastIndexOf(isObject ? '}' : ']') + 1)
   return { text, payload: { rawJson: isObject ? text : `{"items":${text}}` } }
 }
-const isWellFormed = (text: string): boolean =>
-  text.length > LONG_TEXT ? isJson(text) : orNull(() => JSON.parse(text)) !== null
 
 const written = (value: object): Document => {
   const text = JSON.stringify(value)
@@ -72,8 +70,9 @@ type Read = (place: string) => string | undefined
 
 /** What deliveries are made of by a map: one activity, or one for each element of the array that `each` leads to. */
 export const mapperOf = (map: HookMap, each: string | null) => {
-  const tree = pointerTree(Object.values(map).flatMap((places = []) => places.filter(isPointer)))
-  const eachTree = each === null ? null : pointerTree([each])
+  const pointers = Object.values(map).flatMap((places = []) => places.filter(isPointer))
+  const tree = pointerTree(pointers)
+  const wholeTree = each === null ? tree : pointerTree([...pointers, each])
   const find = (member: Member, read: Read, nowMs: number): string | undefined => {
     for (const place of map[member] ?? []) {
       const text = read(place)
@@ -85,18 +84,19 @@ export const mapperOf = (map: HookMap, each: string | null) => {
 
   return (delivery: Delivery, nowMs: number): MappedActivity[] => {
     const whole = documentOf(delivery)
-    const inBody = readerOf(whole, tree)
+    const found = findInJson(whole.text, wholeTree)
+    const inBody = readerOf(found)
     const ofWhole = (member: Member) => find(member, (place) => readWhole(place, delivery, inBody), nowMs)
-    const elements = eachTree && elementsIn(whole, eachTree)
+    const elements = each === null ? undefined : elementsIn(found.get(each))
     if (!elements) return [activityOf(whole, ofWhole)]
     // Once for all elements.
-    const found = memoized((member: Member) => ({ text: ofWhole(member) }))
+    const ofAll = memoized((member: Member) => ({ text: ofWhole(member) }))
     return elements.map((text, i) => {
       const element = elementOf(text)
-      const inElement = readerOf(element, tree)
+      const inElement = readerOf(findInJson(element.text, tree))
       return activityOf(element, (member) => {
         const own = find(member, inElement, nowMs)
-        const { text } = own === undefined ? found(member) : { text: own }
+        const { text } = own === undefined ? ofAll(member) : { text: own }
         return own === undefined && text && member === 'idempotencyKey' ? keyOf(text, i) : text
       })
     })
@@ -126,23 +126,21 @@ const elementOf = (text: string): Document =>
   jsonDocument(text) ?? written({ body: text.startsWith('"') ? JSON.parse(text) : text })
 
 /** Undefined unless there is an array of 1 to 1,000 elements. */
-const elementsIn = ({ text }: Document, eachTree: PointerTree): readonly string[] | undefined => {
-  const [array = ''] = findInJson(text, eachTree).values()
+const elementsIn = (array = ''): readonly string[] | undefined => {
   const { elements } = (array.startsWith('[') && elementsFrom(array, 0, ITEMS_MAX)) || { elements: [] }
   return elements.length > 0 && elements.length <= ITEMS_MAX ? elements : undefined
 }
 
 /** A longer text fits no member, however it is escaped. */
 const JSON_LENGTH_MAX = 6 * 2 * MEMBER_LENGTH_MAX + 2
-const readerOf = ({ text }: Document, tree: PointerTree): Read => {
-  const found = findInJson(text, tree)
-  return (place) => {
+const readerOf =
+  (found: ReadonlyMap<string, string>): Read =>
+  (place) => {
     const json = found.get(place) ?? ''
     if (json.length > JSON_LENGTH_MAX) return undefined
     if (json.startsWith('"')) return JSON.parse(json)
     return /^[-\d]/.test(json) ? json : undefined
   }
-}
 
 /** What a text is as a member of an activity; null if it does not fit, and so counts as missing. */
 const memberOf = (member: Member, text: string, nowMs: number): string | null => {
