@@ -181,15 +181,15 @@ t.test('a client generated from the document gets through every operation', asyn
   const vendor = await client.POST('/v0/hooks', { body: { source: 'form', verify } })
   const ofVendor = { path: { hook_id: vendor.data?.hookId ?? '' } }
   t.match((await client.GET('/v0/hooks')).data?.items, [{ hookId: ofVendor.path.hook_id }])
+  t.equal((await client.GET('/v0/hooks/{hook_id}', { params: ofVendor })).data?.lastRefusal, null)
+  const body = { headers: {}, body: '{"type":"form"}' }
+  const tried = await client.POST('/v0/hooks/{hook_id}/try', { params: ofVendor, body })
+  t.match(tried.data, { verified: true, activities: [{ payload: { type: 'form' } }] })
   const disabled = await client.PATCH('/v0/hooks/{hook_id}', {
     params: ofVendor,
     body: { status: 'disabled' },
   })
   t.equal(disabled.data?.status, 'disabled')
-  t.equal((await client.GET('/v0/hooks/{hook_id}', { params: ofVendor })).data?.lastRefusal, null)
-  const body = { headers: {}, body: '{"type":"form"}' }
-  const tried = await client.POST('/v0/hooks/{hook_id}/try', { params: ofVendor, body })
-  t.match(tried.data, { verified: true, activities: [{ payload: { type: 'form' } }] })
   t.equal((await client.DELETE('/v0/hooks/{hook_id}', { params: ofVendor })).response.status, 204)
 
   const gone = await client.DELETE('/v0/page_groups/{page_group_id}', { params: { path } })
