@@ -24,6 +24,10 @@ grant select, insert, delete, update (email, email_hash, name, updated_at, erase
 -- Logged activities cannot be changed, except that they lose email and name, and the hash made of them.
 grant select, insert, delete, update (email, name, request_hash) on prospect_logs to prospect_pages;
 
+grant select, insert, update (position, read_at) on counted_tenants to prospect_pages;
+-- The counts since the clock was set back are made again.
+grant select, insert, delete, update (count) on prospect_log_counts to prospect_pages;
+
 grant select, insert, update (email_hash, status, completed_at, logs_erased, pass, position, attempts, claimable_at)
   on erasures to prospect_pages;
 

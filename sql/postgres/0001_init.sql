@@ -102,6 +102,23 @@ create unique index prospect_logs_idempotency_key on prospect_logs (tenant_id, s
 -- comparing it would cost more than all else here, so statements name the tenant besides.
 create index prospect_logs_timeline on prospect_logs (timeline_key);
 
+-- How many logs arrived, by hour and by day, source and type: of tenants whose counts are read. Logs up to `position`, an id or
+-- the beginning of one, are counted. An empty source and type stand for the rest.
+create table counted_tenants (
+  tenant_id text collate "C" primary key,
+  position text collate "C" not null,
+  read_at timestamptz(3) not null
+);
+create table prospect_log_counts (
+  tenant_id text collate "C" not null,
+  unit text collate "C" not null check (unit in ('hour', 'day')),
+  at timestamptz(3) not null,
+  source text collate "C" not null,
+  type text collate "C" not null,
+  count bigint not null,
+  primary key (tenant_id, unit, at, source, type)
+);
+
 create table page_groups (
   tenant_id text collate "C" not null,
   page_group_id text collate "C" not null,

@@ -99,6 +99,23 @@ create unique index prospect_logs_idempotency_key on prospect_logs (tenant_id, s
 -- A prospect's timeline, newest first.
 create index prospect_logs_timeline on prospect_logs (timeline_key);
 
+-- How many logs arrived, by hour and by day, source and type: of tenants whose counts are read. Logs up to `position`, an id or
+-- the beginning of one, are counted. An empty source and type stand for the rest.
+create table counted_tenants (
+  tenant_id text primary key,
+  position text not null,
+  read_at text not null
+) strict, without rowid;
+create table prospect_log_counts (
+  tenant_id text not null,
+  unit text not null check (unit in ('hour', 'day')),
+  at text not null,
+  source text not null,
+  type text not null,
+  count integer not null,
+  primary key (tenant_id, unit, at, source, type)
+) strict, without rowid;
+
 create table page_groups (
   tenant_id text not null,
   page_group_id text not null,

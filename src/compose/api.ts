@@ -22,6 +22,8 @@ export type ApiSettings = Pick<
   Config,
   | 'requireIdentity'
   | 'prospectsRememberedMax'
+  | 'counts'
+  | 'statementMsMax'
   | 'rateLimitPerMinute'
   | 'failedAuthPerMinute'
   | 'requestsAtOnceMax'

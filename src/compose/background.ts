@@ -1,20 +1,26 @@
 import { type Background, workInBackground } from '../adapters/background-work.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { attended } from '../service/unattended.ts'
+import { type CounterOptions, counterJobs } from './counter.ts'
 import { type EraserOptions, eraserJobs } from './eraser.ts'
 import { type PublisherOptions, publisherJobs } from './publisher.ts'
 import { type WebhooksOptions, webhookJobs } from './webhooks.ts'
 
 /** What the work in the background needs. Omitted settings have the defaults of the service. */
-export type BackgroundOptions = PublisherOptions & EraserOptions & WebhooksOptions
+export type BackgroundOptions = PublisherOptions & EraserOptions & CounterOptions & WebhooksOptions
 
 /**
  * Completes from now on whatever is accepted over a store: publishes versions, completes erasures, deletes what has been
- * kept long enough, and sends webhooks. Several processes share the work.
+ * kept long enough, counts activities, and sends webhooks. Several processes share the work.
  */
 export const startBackground = (options: BackgroundOptions): Omit<Background, 'start'> => {
   const { store } = checkOptions('startBackground', options)
-  const jobs = [...publisherJobs(options), ...eraserJobs(options), ...webhookJobs(options)]
+  const jobs = [
+    ...publisherJobs(options),
+    ...eraserJobs(options),
+    ...counterJobs(options),
+    ...webhookJobs(options),
+  ]
   const background = workInBackground(options, jobs)
   attended.add(store.watch)
   background.start()

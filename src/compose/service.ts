@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { workInBackground } from '../adapters/background-work.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'
 import { createHttpServer } from '../adapters/http/node/server.ts'
 import { metricsRoute } from '../adapters/http/public-routes.ts'
@@ -17,6 +18,7 @@ import type { Clock } from '../core/ports/world.ts'
 import type { WebhookTools } from '../core/webhooks/webhook-endpoints.ts'
 import { webhookTools } from '../service/webhook-tools.ts'
 import { composeApi } from './api.ts'
+import { counterJobs } from './counter.ts'
 import { createEraser } from './eraser.ts'
 import { createPublisher } from './publisher.ts'
 import { observe, type Telemetry } from './telemetry.ts'
@@ -72,7 +74,8 @@ export const webhooksOf = (config: Config, clock: Clock): WebhookTools => {
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
 export const compose = (config: Config, runtime: Runtime) => {
   const { store, clock, newId } = runtime
-  const { requests, publishing, erasing, sending, measuredNamer, scrape, onMalformed } = observe(runtime)
+  const { requests, publishing, erasing, sending, counting, measuredNamer, scrape, onMalformed } =
+    observe(runtime)
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
   /** Looks no key and no hook up before the start: the store may not be migrated yet. */
   const started =
@@ -115,6 +118,8 @@ export const compose = (config: Config, runtime: Runtime) => {
   const publisher = createPublisher({ ...publishing, store, clock, newId, ...naming, pollMs })
   const { retentionDays, eventDaysKept, statementMsMax } = config
   const eraser = createEraser({ ...erasing, store, clock, retentionDays, eventDaysKept, statementMsMax })
+  const counted = counterJobs({ store, clock, counts: config.counts, statementMsMax })
+  const counter = workInBackground({ ...counting, store }, counted)
   const sender = createWebhooks({ ...sending, store, clock, newId, pollMs }, webhooks)
 
   return {
@@ -131,13 +136,14 @@ export const compose = (config: Config, runtime: Runtime) => {
       state = 'serving'
       publisher.start()
       eraser.start()
+      counter.start()
       sender.start()
     },
     /** Answers the requests in flight, commits queued writes, and leaves no version half done. */
     close: async (): Promise<void> => {
       state = 'stopping'
       await http.drain(config.drainMsMax)
-      await Promise.all([publisher.stop(), eraser.stop(), sender.stop()])
+      await Promise.all([publisher, eraser, counter, sender].map((worker) => worker.stop()))
       await store.close()
     },
   }

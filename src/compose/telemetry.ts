@@ -51,6 +51,7 @@ export const observe = ({ log, metrics, scrape, openTelemetry }: Telemetry & { r
     onPause: ({ servedAt, pausedAt: now }: Served) => log.warn({ servedAt, now }, PAUSED),
     ...background(log, 'Erasing'),
   },
+  counting: background(log, 'Counting activities'),
   sending: {
     onEndpoint: (({ tenantId, webhookEndpointId, url }, became, reason) => {
       const facts = { tenantId, webhookEndpointId, host: new URL(url).host, reason }
@@ -105,7 +106,7 @@ const BECAME = {
 /** Whatever the driver says: the database cannot answer. */
 const ONE_CAUSE = () => ''
 /** Work is tried again and again. While the database cannot answer, that is one line a minute. */
-const background = (log: Log, work: 'Publishing' | 'Erasing' | 'Sending webhooks', failed?: () => void) => {
+const background = (log: Log, work: string, failed?: () => void) => {
   let isWaiting = false
   const warn = onceAMinute((_count, why) => {
     isWaiting = true

@@ -31,7 +31,7 @@ const RULES: readonly Rule[] = [
   whole(/(Max|PerMinute)$/, 1, 1e11),
 ]
 const SERVICE =
-  'store! clock newId webhooks publicUrl background requireIdentity prospectsRememberedMax listsInFlightMax tenantListsMax'
+  'store! clock newId webhooks publicUrl background requireIdentity prospectsRememberedMax listsInFlightMax tenantListsMax counts statementMsMax'
 const PUBLISHER =
   'store! clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep'
 const ERASER = 'store! clock retentionDays eventDaysKept statementMsMax onPause onError onStep'
@@ -42,7 +42,7 @@ export const OPTIONS = {
   createApi: `${SERVICE} rateLimitPerMinute failedAuthPerMinute requestsAtOnceMax requestsWaitingMax bodyBytesHeldMax
     docs onAnswered onError`,
   createHandler: 'api! basePath bodyBytesMax batchBytesMax unsentBytesMax',
-  startBackground: `${PUBLISHER} ${ERASER} ${WEBHOOKS}`,
+  startBackground: `${PUBLISHER} ${ERASER} ${WEBHOOKS} counts`,
   createPublisher: PUBLISHER,
   createEraser: ERASER,
   createWebhooks: WEBHOOKS,

@@ -133,6 +133,7 @@ export const SETTINGS = {
     wholeOrNone(36_500),
     'days that activities are kept, unless their tenant has its own; none: for ever',
   ],
+  COUNTS: ['on', onOrOff, 'counts of activities for tenants that read them: on, off'],
   EVENTS: [
     'subscribed',
     oneOf(['subscribed', 'on']),

@@ -1,4 +1,5 @@
 import type * as v from 'valibot'
+import * as apiKeys from '../shapes/api-key.ts'
 import * as erasures from '../shapes/erasure.ts'
 import * as events from '../shapes/event.ts'
 import * as hooks from '../shapes/hook.ts'
@@ -7,6 +8,7 @@ import * as pages from '../shapes/page.ts'
 import * as groups from '../shapes/page-group.ts'
 import * as prospects from '../shapes/prospect.ts'
 import * as logs from '../shapes/prospect-log.ts'
+import * as counts from '../shapes/prospect-log-count.ts'
 import { SliceQuery } from '../shapes/slice.ts'
 import * as webhooks from '../shapes/webhook.ts'
 import type { Scope } from './ports/api-keys.ts'
@@ -15,7 +17,8 @@ import type { UseCases } from './use-cases.ts'
 type Shape = v.ObjectSchema<v.ObjectEntries, undefined>
 /** What an operation takes and returns, and who may call it. Its use case has the same name. */
 export type Operation = {
-  readonly scope: Scope
+  /** Null if any key will do. */
+  readonly scope: Scope | null
   /** What names the resource: over HTTP the ids in the path. */
   readonly ids?: v.ObjectEntries
   readonly query?: Shape
@@ -84,6 +87,12 @@ export const operations = {
   },
   /** Reads an activity with its payload. */
   getProspectLog: { scope: 'prospect_logs:read', ids: { prospectLogId: anyId }, answer: logs.ProspectLog },
+  /** Lists how many activities arrived in each hour or day. `startBackground` of `prospect-pages/publisher` counts them. */
+  listProspectLogCounts: {
+    scope: 'prospect_logs:read',
+    query: counts.ProspectLogCountQuery,
+    answer: counts.ProspectLogCounts,
+  },
   /** Erases a person, by prospect id or email. `startBackground` of `prospect-pages/publisher` completes it. */
   eraseProspect: { scope: 'prospects:erase', body: erasures.NewErasure, answer: erasures.Erasure },
   /** Lists the erasures of a tenant, newest first. */
@@ -215,6 +224,8 @@ export const operations = {
   deleteHook: { scope: 'hooks:write', ids: hook },
   /** Returns what would become of a delivery. Nothing is stored. */
   tryHook: { scope: 'hooks:write', ids: hook, body: hooks.HookTrial, answer: hooks.HookTrialResult },
+  /** Reads an API key, without the key itself. Over HTTP: that of the request. */
+  getApiKey: { scope: null, ids: { apiKeyId: anyId }, answer: apiKeys.ApiKey },
 } satisfies { readonly [Name in keyof UseCases]: Operation }
 
 type Operations = typeof operations

@@ -3,6 +3,7 @@ import { listTimelines } from './activities/list-timeline.ts'
 import { type LoggedActivity, logProspectActivities } from './activities/log-prospect-activity.ts'
 import type { LocatedActivity, NewActivity } from './activities/new-log.ts'
 import { type RememberedProspects, rememberProspects } from './activities/remember-prospects.ts'
+import { listProspectLogCounts } from './counts/list-prospect-log-counts.ts'
 import { type GatherObserver, gather } from './engine/gather.ts'
 import { LIST_LENGTH_MAX } from './engine/in-order.ts'
 import { createTurns } from './engine/write-in-turn.ts'
@@ -25,6 +26,7 @@ import { deletePageGroup, updatePageGroup } from './pages/update-page-group.ts'
 import type { Needs, Store } from './ports/store.ts'
 import { listProspects } from './prospects/list-prospects.ts'
 import { updateProspect } from './prospects/update-prospect.ts'
+import { getApiKey } from './tenants/get-api-key.ts'
 import {
   listDeliveries,
   replayDeliveries,
@@ -43,6 +45,10 @@ export type UseCaseSettings = {
   readonly requireIdentity: boolean
   /** Prospects that need no look-up; 0: none. */
   readonly prospectsRememberedMax: number
+  /** Whether activities are counted. */
+  readonly counts: boolean
+  /** The time limit of one statement in every process on the database. */
+  readonly statementMsMax: number
   /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax: number
   /** On Citus: each list has calls of one tenant; at most this many lists per tenant in flight. */
@@ -102,6 +108,7 @@ export const composeUseCases = (deps: Deps) => {
     updateProspect: updateProspect({ ...deps, remembered }),
     listTimeline: gather(listTimelines(deps), readSlices('listTimeline')),
     listProspectLogs: gather(listProspectLogs(deps), readSlices('listProspectLogs')),
+    listProspectLogCounts: listProspectLogCounts(deps),
     listPageGroups: gather(listPageGroups(deps), readSlices('listPageGroups')),
     createPageGroup: createPageGroup(deps),
     getPageGroup: getOpenPageGroup(readers.getPageGroup),
@@ -140,6 +147,7 @@ export const composeUseCases = (deps: Deps) => {
     updateHook: hooks.updateHook(deps),
     deleteHook: hooks.deleteHook(deps),
     tryHook: tryHook(deps),
+    getApiKey: getApiKey(deps),
   }
 }
 

@@ -12,6 +12,8 @@ export { listTimelines, type TimelineListing } from '../core/activities/list-tim
 export * from '../core/activities/log-prospect-activity.ts'
 export type { LocatedActivity, NewActivity } from '../core/activities/new-log.ts'
 export { type RememberedProspects, rememberProspects } from '../core/activities/remember-prospects.ts'
+export { countProspectLogs } from '../core/counts/count-prospect-logs.ts'
+export { listProspectLogCounts, type ProspectLogCounting } from '../core/counts/list-prospect-log-counts.ts'
 export { DomainFailure, type FailureFacts, type FailureKind, type Fault } from '../core/engine/failures.ts'
 export { type GatherObserver, type GatherOptions, gather } from '../core/engine/gather.ts'
 export type { Outcome } from '../core/engine/outcome.ts'
@@ -53,6 +55,7 @@ export * from '../core/pages/update-page.ts'
 export * from '../core/pages/update-page-group.ts'
 export type * from '../core/ports/activities.ts'
 export * from '../core/ports/api-keys.ts'
+export type * from '../core/ports/counts.ts'
 export type * from '../core/ports/erasures.ts'
 export type * from '../core/ports/events.ts'
 export type * from '../core/ports/hooks.ts'
@@ -69,6 +72,7 @@ export { getProspects } from '../core/prospects/get-prospect.ts'
 export { listProspects, type ProspectListing } from '../core/prospects/list-prospects.ts'
 export { type ProspectCorrection, updateProspect } from '../core/prospects/update-prospect.ts'
 export { createTenant } from '../core/tenants/create-tenant.ts'
+export { getApiKey } from '../core/tenants/get-api-key.ts'
 export { type Caller, identify, requireScope } from '../core/tenants/identify.ts'
 export {
   type IssuedApiKey,
@@ -87,6 +91,7 @@ export {
 } from '../core/webhooks/deliveries.ts'
 export * from '../core/webhooks/webhook-endpoints.ts'
 export * from '../service/create-service.ts'
+export { ApiKey } from '../shapes/api-key.ts'
 export { Erasure, ErasureSlice, NewErasure } from '../shapes/erasure.ts'
 export * from '../shapes/event.ts'
 export { Hook, HookChanges, HookSlice, HookTrial, HookTrialResult, NewHook } from '../shapes/hook.ts'
@@ -114,4 +119,9 @@ export {
   ProspectLogSlice,
   TimelineQuery,
 } from '../shapes/prospect-log.ts'
+export {
+  ProspectLogCount,
+  ProspectLogCountQuery,
+  ProspectLogCounts,
+} from '../shapes/prospect-log-count.ts'
 export * from '../shapes/webhook.ts'

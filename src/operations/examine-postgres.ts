@@ -58,6 +58,8 @@ const examine = async (sql: Sql, known: readonly Migration[], settings: Settings
           ('tenants', '{select}'), ('served', '{select, insert, update}'), ('erasures', '{select, insert, update}'),
           ('page_groups', '{select, insert, update}'), ('page_counts', '{select, insert, update}'),
           ('pages', '{select, insert, update, delete}'), ('page_versions', '{select, insert, update, delete}'),
+          ('counted_tenants', '{select, insert, update}'),
+          ('prospect_log_counts', '{select, insert, update, delete}'),
           ('events', '{select, insert, update, delete}'), ('event_counts', '{select, insert, update}'),
           ('webhook_endpoints', '{select, insert, update, delete}'),
           ('webhook_deliveries', '{select, insert, update, delete}')

@@ -16,6 +16,8 @@ export const TABLES: readonly Table[] = [
   table('hooks', 'tenant_id', 'hook_id'),
   table('prospects', 'tenant_id', 'prospect_id'),
   table('prospect_logs', 'tenant_id', 'prospect_log_id'),
+  table('counted_tenants', 'tenant_id'),
+  table('prospect_log_counts', 'tenant_id', 'unit', 'at', 'source', 'type'),
   table('page_groups', 'tenant_id', 'page_group_id'),
   table('page_counts', 'tenant_id', 'page_group_id'),
   table('pages', 'tenant_id', 'page_group_id', 'page_id'),

@@ -88,9 +88,13 @@ export const createService = (options: ServiceOptions): Service => {
   const { store, clock = Date.now, newId = createNewId() } = checkOptions('createService', options)
   const { prospectsRememberedMax = DEFAULTS.prospectsRememberedMax } = options
   const { requireIdentity = false, listsInFlightMax = 1, tenantListsMax } = options
+  const { counts = true, statementMsMax = DEFAULTS.statementMsMax } = options
   const deps = { store, clock, newId }
   const webhooks = webhookTools(options.webhooks, clock)
-  const settings = { requireIdentity, prospectsRememberedMax, listsInFlightMax, tenantListsMax }
+  const settings = {
+    ...{ requireIdentity, prospectsRememberedMax, listsInFlightMax, tenantListsMax },
+    ...{ counts, statementMsMax },
+  }
   const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
   const hooks = { secrets: webhooks.secrets, publicUrl: options.publicUrl ?? null }
   const composed = composeUseCases({ ...deps, ...settings, remembered, webhooks, hooks })

@@ -170,6 +170,7 @@ const CASES: Readonly<Record<string, Case>> = {
     `POST ${ENDPOINTS}/${endpoint}/replay`,
     { json: { since: '1970-01-01T00:00:00Z' } },
   ],
+  'the key of the request': () => ['GET /v0/api_keys/self'],
   'a hook': ({ hook }) => [`GET ${HOOKS}/${hook}`],
   'hooks after one': ({ hook }) => [`GET ${HOOKS}?${at('hooks', hook)}`],
   'a change of a hook': ({ hook }) => [`PATCH ${HOOKS}/${hook}`, { json: { source: 'mine' } }],
@@ -232,6 +233,7 @@ const openService = async (t: Test, kind: StoreKind) => {
       items: { eventId: string; sequence: number }[]
     }
     const last = items.at(-1)
+    await call('GET /v0/prospect_log_counts')
     // Received, though not stored: it is not signed.
     await call(`POST /hooks/${hookId}`, { body: '{}', key: null })
     const own: Named = {
@@ -357,6 +359,7 @@ overStores(async (t, kind) => {
     t.strictSame([...called].sort(), serving.sort())
     const tenantless = verbs.filter((verb) => 'noTenant' in verb && called.has(verb.name))
     t.strictSame(tenantless.map(({ name }) => name).sort(), [
+      'apiKeys.find',
       'apiKeys.findByHashes',
       'apiKeys.markUsed',
       'hooks.findByIds',

@@ -13,6 +13,8 @@ const DISTRIBUTED = [
   'prospects',
   'erasures',
   'prospect_logs',
+  'counted_tenants',
+  'prospect_log_counts',
   'events',
   'event_counts',
   'webhook_endpoints',

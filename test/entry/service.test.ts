@@ -450,6 +450,7 @@ const EVERY_OPTION: Record<
   retentionDays: true,
   eventDaysKept: true,
   statementMsMax: true,
+  counts: true,
   secretsKey: true,
   allowedHosts: true,
   allowedNetworks: true,

@@ -42,6 +42,7 @@ const allOf = async ({ store, kept }: Subject, { tenant, group, page, endpoint, 
       [endpoint, disabled].map((of) => store.webhooks.deliveries({ ...namesOf(of), status: null, ...SLICE })),
     ),
     keys: await store.apiKeys.list(tenantId),
+    counted: await store.counts.find(tenantId),
     hooks: await store.hooks.list([{ tenantId, ...SLICE }]),
     brands: await store.tenants.brands(tenantId),
   }

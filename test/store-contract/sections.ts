@@ -3,6 +3,7 @@ import { apiKeys } from './api-keys.ts'
 import { changesAtOnce } from './changes-at-once.ts'
 import { concurrency } from './concurrency.ts'
 import type { Section } from './contract.ts'
+import { counts } from './counts.ts'
 import { deliveries } from './deliveries.ts'
 import { erasures } from './erasures.ts'
 import { eventWrites } from './event-writes.ts'
@@ -32,6 +33,7 @@ export const sections: readonly Section[] = [
   rememberedProspects,
   prospects,
   prospectLogs,
+  counts,
   pageGroups,
   pages,
   pageChanges,

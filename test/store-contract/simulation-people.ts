@@ -1,6 +1,6 @@
 import type { Random } from './random.ts'
 import { AWKWARD_TEXTS, someHook, someKey } from './rows.ts'
-import { idOf } from './setting.ts'
+import { idOf, START_MS } from './setting.ts'
 import {
   callsInTurn,
   cursorFrom,
@@ -154,6 +154,7 @@ export const operate: MakeStep = (chance, seen) => {
         ...(retentionDays !== undefined && { retentionDays }),
       }),
       await store.tenants.list(afterTenantId, 2),
+      await store.tenants.find(tenantId),
       await store.tenants.brands(tenantId),
       await store.prospectLogs.listOldest({ tenantId, afterId, beforeId: '~', limit: 10 }),
       await store.versions.backlog(1e6),
@@ -186,6 +187,42 @@ export const useKeys: MakeStep = (chance, seen) => {
     learn: () => void seen.keys.push(key),
   }
 }
+
+export const useCounts: MakeStep = (chance, seen) => {
+  const tenantId = chance.oneOf(seen.tenants)
+  const [afterTenantId, max] = [chance.oneOf(['', ...seen.tenants]), chance.below(3) + 1]
+  const isRead = chance.onceIn(3)
+  const beforeId = seen.logs.at(-1 - chance.below(20))?.prospectLogId ?? '~'
+  const at = startOfHour(START_MS + chance.below(3) * HOUR_MS)
+  const texts = () => ({ source: chance.oneOf(AWKWARD_TEXTS), type: chance.oneOf(AWKWARD_TEXTS) })
+  const units = ['hour', 'day'] as const
+  const add = units.map((unit) => ({ unit, at, ...texts(), count: 1 + chance.below(9) }))
+  const filter = { source: chance.oneOf([null, add[0]?.source ?? '']), type: null }
+  const removeFrom = chance.onceIn(5) ? at : null
+  return {
+    name: 'use counts',
+    run: async ({ store: { counts }, now }) => {
+      if (isRead) await counts.markRead(tenantId, now())
+      const found = await counts.find(tenantId)
+      const { position: from = '', nextId = null } = found ?? {}
+      const tallied = await counts.tally({ tenantId, afterId: from, beforeId, max: 5 })
+      const change = { tenantId, from, to: nextId ?? from, removeFrom, add }
+      const all = { tenantId, unit: 'hour' as const, since: at, until: now(HOUR_MS), limit: 1e6 }
+      return [
+        found,
+        sorted(tallied),
+        await counts.record(change),
+        await counts.record({ ...change, from: 'elsewhere' }),
+        sorted(await counts.list({ ...all, ...filter })),
+        await counts.waiting({ afterTenantId, readSince: now(-60_000), beforeId, beyondId: '~', max }),
+      ]
+    },
+  }
+}
+const HOUR_MS = 3_600_000
+const sorted = (rows: readonly object[]) =>
+  rows.map((row) => JSON.stringify(Object.entries(row).sort())).sort()
+const startOfHour = (ms: number) => new Date(ms - (ms % HOUR_MS)).toISOString()
 
 export const useHooks: MakeStep = (chance, seen) => {
   const tenantId = chance.oneOf(seen.tenants)

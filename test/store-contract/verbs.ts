@@ -43,6 +43,8 @@ type Verb = {
     }
 )
 
+/** Where the counts of the tenant are. */
+const COUNTED = 'prospectlog_0'
 const SLICE = { beforeId: null, limit: 100 }
 const NOTHING = { rows: [], resume: null }
 const STATUSES: readonly PageGroupsWant['status'][] = [null, 'active', 'archived', 'deleted']
@@ -436,9 +438,9 @@ export const VERBS = {
       noTenant: 'the id comes from a key just found by its hash, never from a request',
     },
     find: {
-      serves: 'commands',
+      serves: 'callers',
       ask: ({ apiKeys }, _as, { key }) => apiKeys.find(key.apiKeyId),
-      noTenant: 'an operator may reach every key by its id',
+      noTenant: 'an operator may reach every key by its id; a caller names the key of the request',
     },
     list: {
       serves: 'commands',
@@ -508,6 +510,47 @@ export const VERBS = {
       toStrangers: undefined,
     },
   },
+  counts: {
+    markRead: {
+      serves: 'callers',
+      ask: ({ counts }, { tenantId }) => counts.markRead(tenantId, at(1)),
+      toStrangers: undefined,
+    },
+    find: {
+      serves: 'callers',
+      ask: ({ counts }, { tenantId }) => counts.find(tenantId),
+      toStrangers: null,
+    },
+    waiting: {
+      serves: 'publisher',
+      ask: ({ counts }) =>
+        counts.waiting({ afterTenantId: '', readSince: at(0), beforeId: '~', beyondId: '~', max: 8 }),
+      noTenant: 'it asks which tenants have logs to count',
+    },
+    tally: {
+      serves: 'publisher',
+      ask: ({ counts }, { tenantId }) => counts.tally({ tenantId, afterId: '', beforeId: '~', max: 100 }),
+      toStrangers: [],
+    },
+    record: {
+      serves: 'publisher',
+      ask: ({ counts }, { tenantId }) =>
+        counts.record({
+          ...{ tenantId, from: COUNTED, to: COUNTED, removeFrom: at(9) },
+          add: [{ unit: 'day', at: at(0), source: 'shop', type: 'ordered', count: 1 }],
+        }),
+      toStrangers: 'overtaken',
+    },
+    list: {
+      serves: 'callers',
+      ask: ({ counts }, { tenantId }) =>
+        counts.list({
+          ...{ tenantId, unit: 'hour', since: at(0), until: at(1) },
+          ...{ source: 'crm', type: null, limit: 9 },
+        }),
+      toStrangers: [],
+    },
+  },
   tenants: {
     add: {
       serves: 'commands',
@@ -518,6 +561,12 @@ export const VERBS = {
       serves: 'commands',
       ask: ({ tenants }, { tenantId }) => tenants.update(tenantId, { name: 'Theirs', retentionDays: 3 }),
       noTenant: 'it is the tenant that it names',
+    },
+    find: {
+      serves: 'callers',
+      ask: async ({ tenants }, { tenantId }, { tenant }) =>
+        (await tenants.find(tenantId))?.tenantId === tenant.tenantId,
+      toStrangers: false,
     },
     list: {
       serves: 'publisher',
@@ -556,6 +605,11 @@ export const fillTenant = async (store: Ports) => {
   })
   const key = someKey(tenant.tenantId, { name: newId('apikey') })
   await store.apiKeys.add(key)
+  await store.counts.markRead(tenant.tenantId, at(0))
+  await store.counts.record({
+    ...{ tenantId: tenant.tenantId, from: '', to: COUNTED, removeFrom: null },
+    add: [{ unit: 'hour', at: at(0), source: 'crm', type: 'webhook', count: 1 }],
+  })
   const hook = someHook(tenant.tenantId)
   await store.hooks.add(hook)
   const claimed = await store.versions.claim(someClaim({ until: at(1_000) }))

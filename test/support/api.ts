@@ -54,6 +54,7 @@ type Options = {
   readonly requestsAtOnceMax: number
   readonly bodyBytesHeldMax: number
   readonly requireIdentity: boolean
+  readonly counts: boolean
   readonly ready: () => Promise<void>
   readonly rawRoutes: readonly RawRoute[]
   readonly metrics: Metrics
@@ -74,6 +75,7 @@ export const openScene = async ({
   requestsAtOnceMax = 1_000,
   bodyBytesHeldMax = 1e9,
   requireIdentity = false,
+  counts = true,
   ready = async () => {},
   rawRoutes = [],
   metrics,
@@ -106,6 +108,8 @@ export const openScene = async ({
     webhooks: { secrets, checkUrl: createAddresses({}).checkUrl, send },
     hooks,
     listsInFlightMax: 1,
+    counts,
+    statementMsMax: 5_000,
     observerOf: metrics?.gathering,
   })
   const limits = { rowsMax: 100, msMax: 60_000 }

@@ -389,6 +389,41 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       },
     },
   },
+  listProspectLogCounts: {
+    description:
+      'Returns how many activities arrived in each hour or day, by source and type, up to about a minute ago. Counting begins with the first activity of the tenant when its counts are first read, and goes on while they are read at least once a month.',
+    done: 'The counts, oldest first.',
+    answers: {
+      hours: {
+        summary: 'Two hours with one source',
+        value: {
+          items: [
+            { at: '2026-11-21T06:00:00.000Z', source: 'crm', type: 'form_submitted', count: 12 },
+            { at: '2026-11-21T07:00:00.000Z', source: 'crm', type: 'form_submitted', count: 3 },
+          ],
+          countedUntil: '2026-11-21T07:47:09.561Z',
+        },
+      },
+    },
+  },
+  getApiKey: {
+    description: 'Returns what the API key of this request may do, and the tenant that it belongs to.',
+    done: 'The key, without its text.',
+    answers: {
+      own: {
+        summary: 'A key that never expires',
+        value: {
+          apiKeyId: id('apikey', 'k11'),
+          tenantId: TENANT_ID,
+          tenantName: 'Acme',
+          name: 'crm',
+          scopes: ['prospect_logs:write', 'prospect_logs:read'],
+          createdAt: CREATED_AT,
+          expiresAt: null,
+        },
+      },
+    },
+  },
   createPageGroup: {
     description: 'Creates a page group, by default in the first brand of the tenant.',
     done: 'The page group was stored. A retry with the same idempotency key returns the same answer.',
@@ -820,6 +855,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, { description: string; exa
 }
 
 export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
+  by: 'hour',
   cursor: CURSOR,
   limit: 50,
   status: 'active',
@@ -930,4 +966,6 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   updateHook: { detail: 'must be at most 168', pointer: '/overlapHours' },
   deleteHook: REPEATED,
   tryHook: { detail: 'is required', pointer: '/body' },
+  listProspectLogCounts: { detail: 'must be one of hour, day', parameter: 'by' },
+  getApiKey: REPEATED,
 }

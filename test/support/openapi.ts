@@ -5,6 +5,7 @@ import type * as v from 'valibot'
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import type { Route } from '../../src/adapters/http/route.ts'
 import { ROUTES } from '../../src/adapters/http/routes.ts'
+import { ApiKey } from '../../src/shapes/api-key.ts'
 import { Erasure, ErasureSlice, NewErasure } from '../../src/shapes/erasure.ts'
 import { Event, EventSlice } from '../../src/shapes/event.ts'
 import {
@@ -45,6 +46,7 @@ import {
   ProspectLogSlice,
   RefusedItem,
 } from '../../src/shapes/prospect-log.ts'
+import { ProspectLogCount, ProspectLogCounts } from '../../src/shapes/prospect-log-count.ts'
 import type { Documented } from '../../src/shapes/text.ts'
 import {
   DeliverySlice,
@@ -83,6 +85,8 @@ const SHAPES = {
   ProspectLogReceipt,
   ProspectLog,
   ProspectLogSlice,
+  ProspectLogCount,
+  ProspectLogCounts,
   Prospect,
   ProspectSlice,
   ProspectChanges,
@@ -135,6 +139,7 @@ const SHAPES = {
   HookChanges,
   HookTrial,
   HookTrialResult,
+  ApiKey,
 }
 
 const CONVERSION = {
@@ -304,7 +309,7 @@ const exampleFor = (name: string, { enum: values = [] }: { readonly enum?: reado
 
 /** The first whose pattern fits the path. */
 const TAGS: readonly (readonly [pattern: RegExp, name: string, description: string])[] = [
-  [/prospect_logs/, 'Activities', 'What prospects did.'],
+  [/prospect_log/, 'Activities', 'What prospects did.'],
   [/prospects|erasures/, 'Prospects', 'People who are not customers yet.'],
   [/page_groups(\/\{\w+\})?$/, 'Page groups', 'Families of pages.'],
   [/pages(\/\{page_id\})?(\/unpublish)?$/, 'Pages', 'The pages of a group.'],
@@ -312,6 +317,7 @@ const TAGS: readonly (readonly [pattern: RegExp, name: string, description: stri
   [/v0\/events/, 'Events', 'What happened, in order.'],
   [/webhook_endpoints(?!.*(deliveries|replay))/, 'Webhook endpoints', 'Where events are sent.'],
   [/v0\/hooks/, 'Hooks', 'Where vendors send their webhooks: each becomes an activity.'],
+  [/api_keys/, 'API keys', 'Who calls.'],
   [/webhook_endpoints/, 'Webhook deliveries', 'What was and will be sent to an endpoint.'],
 ]
 const tagOf = (path: string): string => {
@@ -325,7 +331,7 @@ const parameter = (name: string): Json => ({ $ref: `#/components/parameters/${na
 const operationOf = (route: Route): Json => ({
   operationId: route.operationId,
   summary: route.summary,
-  description: `${TEXTS[route.operationId].description}\n\nRequired scope: \`${route.scope}\`.`,
+  description: `${TEXTS[route.operationId].description}${route.scope === null ? '' : `\n\nRequired scope: \`${route.scope}\`.`}`,
   tags: [tagOf(route.path)],
   parameters: [
     ...pathParameters(route),

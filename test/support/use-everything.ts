@@ -38,6 +38,8 @@ export const useEverything = async (t: Test, env: Environment): Promise<void> =>
     email: 'ada.king@example.com',
     name: 'Ada',
   })
+  t.match((await call('GET', '/v0/api_keys/self')).body, { tenantId, tenantName: 'New', apiKeyId })
+  t.match((await call('GET', '/v0/prospect_log_counts?by=day')).body, { items: [] })
   const pages = `/v0/page_groups/${pageGroupId}/pages`
   const endpoints = '/v0/webhook_endpoints'
   const endpoint = await call('POST', endpoints, { url: 'https://example.invalid' })

@@ -1,9 +1,10 @@
+import type { UseCases } from '../../core/use-cases.ts'
 import { writeJson } from '../../json/write-json.ts'
 import type * as pages from '../../shapes/page.ts'
 import type * as logs from '../../shapes/prospect-log.ts'
 import { HOOK_ROWS } from './hook-routes.ts'
 import { logBatch } from './prospect-log-batch.ts'
-import { type Route, type Rows, routeOf } from './route.ts'
+import { type CheckedRequest, type Route, type Rows, routeOf } from './route.ts'
 import { WEBHOOK_ROWS } from './webhook-routes.ts'
 
 const GROUP = '/v0/page_groups/{page_group_id}'
@@ -56,6 +57,12 @@ const ROWS: Rows = {
     summary: 'List activities, newest first by when they arrived, or find one by its idempotency key',
   },
   getProspectLog: { method: 'GET', path: '/v0/prospect_logs/{prospect_log_id}', summary: 'Read an activity' },
+  listProspectLogCounts: {
+    method: 'GET',
+    path: '/v0/prospect_log_counts',
+    summary: 'Count activities by hour or day, source and type',
+    problems: ['not_found'],
+  },
   eraseProspect: {
     method: 'POST',
     path: '/v0/erasures',
@@ -116,6 +123,14 @@ const ROWS: Rows = {
   },
   ...WEBHOOK_ROWS,
   ...HOOK_ROWS,
+  getApiKey: {
+    method: 'GET',
+    path: '/v0/api_keys/self',
+    summary: 'Read the API key of this request',
+    run: async (useCases: UseCases, { tenantId, apiKeyId }: CheckedRequest<unknown, unknown>) => ({
+      body: await useCases.getApiKey({ tenantId, apiKeyId }),
+    }),
+  },
 }
 
 /** Every operation. */

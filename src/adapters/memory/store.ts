@@ -5,6 +5,7 @@ import type { Store } from '../../core/ports/store.ts'
 import type { NewTenant, Tenant } from '../../core/ports/tenants.ts'
 import { createListeners } from '../stores/listeners.ts'
 import { memoryActivities } from './activities.ts'
+import { memoryCounts } from './counts.ts'
 import { memoryErasures } from './erasures.ts'
 import { memoryEvents, memoryOutbox } from './events.ts'
 import { memoryHooks } from './hooks.ts'
@@ -38,6 +39,7 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     activities: memoryActivities(people),
     prospects: memoryProspects(people, onChange),
     prospectLogs: memoryProspectLogs(people),
+    counts: memoryCounts(people),
     erasures: memoryErasures(people, onChange),
     ...memoryPages(outbox, () => listeners.emit('versions')),
     events: memoryEvents(outbox),
@@ -61,6 +63,10 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
       update: async (tenantId, fields) => {
         const tenant = tenants.change(tenants.byId.at({ tenantId }), fields)
         return tenant && storedTenant(tenant)
+      },
+      find: async (tenantId) => {
+        const tenant = tenants.byId.at({ tenantId })
+        return tenant === undefined ? null : storedTenant(tenant)
       },
       list: async (afterId, limit) => [...tenants.byId.after({}, afterId)].slice(0, limit).map(storedTenant),
       brands: async (tenantId) => {

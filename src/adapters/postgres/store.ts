@@ -2,6 +2,7 @@ import type { Signal, Store } from '../../core/ports/store.ts'
 import { type Migration, refuseUnmigrated } from '../stores/migrations.ts'
 import { postgresActivities } from './activities.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
+import { postgresCounts } from './counts.ts'
 import { postgresErasures } from './erasures.ts'
 import { unavailableUnlessRejected } from './error-codes.ts'
 import { postgresEvents } from './events.ts'
@@ -70,6 +71,7 @@ export const portsOver = (
     activities: postgresActivities(query, isCluster, outbox),
     prospects: postgresProspects(query, onChange, isCluster, outbox),
     prospectLogs: postgresProspectLogs(query, isCluster),
+    counts: postgresCounts(query, isCluster),
     pageGroups: postgresPageGroups(query, outbox),
     pages: postgresPages(query, () => notify('versions'), isCluster, outbox),
     versions: postgresVersions(query, isCluster, outbox),

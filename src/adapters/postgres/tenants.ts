@@ -22,6 +22,11 @@ export const postgresTenants = (query: Query): Tenants => ({
     return tenant ?? null
   },
 
+  find: async (tenantId) => {
+    const [tenant] = await query()<Tenant>`select ${TENANT.names} from tenants where tenant_id = ${tenantId}`
+    return tenant ?? null
+  },
+
   list: (afterId, limit) =>
     query()<Tenant>`
       select ${TENANT.names} from tenants where tenant_id > ${afterId} order by tenant_id limit ${limit}`,

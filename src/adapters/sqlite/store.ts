@@ -2,6 +2,7 @@ import type { Signal, Store } from '../../core/ports/store.ts'
 import { createListeners } from '../stores/listeners.ts'
 import { checksumOf, type Migration, missingMigrations, refuseUnmigrated } from '../stores/migrations.ts'
 import { sqliteActivities } from './activities.ts'
+import { sqliteCounts } from './counts.ts'
 import { sqliteErasures } from './erasures.ts'
 import { sqliteEvents, sqliteOutbox } from './events.ts'
 import { sqliteHooks } from './hooks.ts'
@@ -58,6 +59,7 @@ export const sqliteStore = (
     activities: sqliteActivities(database, outbox),
     prospects: sqliteProspects(database, outbox, onChange),
     prospectLogs: sqliteProspectLogs(database),
+    counts: sqliteCounts(database),
     pageGroups: sqlitePageGroups(database, outbox),
     pages: sqlitePages(database, outbox, () => listeners.emit('versions')),
     versions: sqliteVersions(database, outbox),

@@ -12,6 +12,7 @@ const UPDATE = `
     retention_days = case when :isKept then retention_days else :retentionDays end
   where tenant_id = :tenantId returning ${TENANT}`
 const BRANDS = 'select brand_id from brands where tenant_id = :tenantId order by brand_id'
+const FIND = `select ${TENANT} from tenants where tenant_id = :tenantId`
 const LIST = `select ${TENANT} from tenants where tenant_id > :afterId order by tenant_id limit :limit`
 
 export const sqliteTenants = (database: Database): Tenants => ({
@@ -25,6 +26,8 @@ export const sqliteTenants = (database: Database): Tenants => ({
     const row = { tenantId, name, retentionDays: retentionDays ?? null, isKept: retentionDays === undefined }
     return database.write(() => database.get<Tenant>(UPDATE, row))
   },
+
+  find: async (tenantId) => database.get<Tenant>(FIND, { tenantId }),
 
   list: async (afterId, limit) => database.all<Tenant>(LIST, { afterId, limit }),
 

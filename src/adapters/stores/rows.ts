@@ -28,6 +28,8 @@ export const COLUMNS = {
   prospect_logs: columnsOf(`tenant_id, prospect_log_id, prospect_id, source, type, payload json, email, name,
     idempotency_key, request_hash, created_prospect boolean, occurred_at timestamptz, timeline_key bigint,
     created_at timestamptz`),
+  counted_tenants: columnsOf('tenant_id, position, read_at timestamptz'),
+  prospect_log_counts: columnsOf('tenant_id, unit, at timestamptz, source, type, count bigint'),
   page_groups: columnsOf(`tenant_id, page_group_id, brand_id, name, title, page_context, status, actions json,
     footer_links json, scripts json, header_action_id, revision int, idempotency_key, request_hash,
     created_at timestamptz, updated_at timestamptz, deleted_at timestamptz`),

@@ -9,4 +9,10 @@ export const idsSince = (prefix: IdPrefix, time: Timestamp): string => {
   for (let ms = Date.parse(time); text.length < 10; ms = Math.floor(ms / 32)) text = CROCKFORD[ms % 32] + text
   return `${prefix}_${text}`
 }
+/** The time in milliseconds at which an id was made. */
+export const timeOfId = (id: string): number => {
+  const time = id.slice(id.indexOf('_') + 1).slice(0, 10)
+  return [...time].reduce((ms, digit) => ms * 32 + CROCKFORD.indexOf(digit), 0)
+}
+export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000

@@ -1,5 +1,6 @@
 import type { Activities } from './activities.ts'
 import type { ApiKeys } from './api-keys.ts'
+import type { Counts } from './counts.ts'
 import type { Erasures } from './erasures.ts'
 import type { Events } from './events.ts'
 import type { Hooks } from './hooks.ts'
@@ -33,6 +34,7 @@ export type Store = {
   readonly activities: Activities
   readonly prospects: Prospects
   readonly prospectLogs: ProspectLogs
+  readonly counts: Counts
   readonly pageGroups: PageGroups
   readonly pages: Pages
   readonly versions: Versions

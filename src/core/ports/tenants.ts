@@ -20,6 +20,7 @@ export type Tenants = {
   add(tenant: NewTenant): Promise<void>
   /** Changes the fields given; null if the tenant is unknown. Its brands keep their names. */
   update(tenantId: string, fields: TenantChanges): Promise<Tenant | null>
+  find(tenantId: string): Promise<Tenant | null>
   /** At most `limit` tenants whose ids are greater than `afterId`, oldest first. */
   list(afterId: string, limit: number): Promise<readonly Tenant[]>
   /** The tenant's brands, oldest first; null if the tenant is unknown. */

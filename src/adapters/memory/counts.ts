@@ -1,0 +1,68 @@
+import { keyOf } from '../../core/engine/keys.ts'
+import type { CountedTenant, Counts, LogCount } from '../../core/ports/counts.ts'
+import type { People } from './people.ts'
+import { indexBy, tableOf } from './table.ts'
+
+type Counted = Omit<CountedTenant, 'nextId'> & { readonly tenantId: string }
+type Count = LogCount & { readonly tenantId: string }
+
+export const memoryCounts = ({ logs }: People): Counts => {
+  const tenants = tableOf({ byId: indexBy<Counted>([], ['tenantId']) })
+  const counts = tableOf({ byTime: indexBy<Count>(['tenantId', 'unit'], ['at', 'source', 'type']) })
+  const logsAfter = (tenantId: string, afterId: string, beforeId?: string, max?: number) =>
+    logs.byId.after({ tenantId }, afterId, beforeId, max)
+  return {
+    markRead: async (tenantId, readAt) => {
+      if (!tenants.change(tenants.byId.at({ tenantId }), { readAt }))
+        tenants.add({ tenantId, position: '', readAt })
+    },
+    find: async (tenantId) => {
+      const found = tenants.byId.at({ tenantId })
+      if (found === undefined) return null
+      const { position, readAt } = found
+      return {
+        position,
+        readAt,
+        nextId: logsAfter(tenantId, position, undefined, 1)[0]?.prospectLogId ?? null,
+      }
+    },
+    waiting: async ({ afterTenantId, readSince, beforeId, beyondId, max }) =>
+      tenants.byId
+        .after({}, afterTenantId)
+        .filter(({ tenantId, position, readAt }) => {
+          if (readAt < readSince) return false
+          return position > beyondId || logsAfter(tenantId, position, beforeId, 1).length > 0
+        })
+        .slice(0, max)
+        .map(({ tenantId }) => tenantId),
+    tally: async ({ tenantId, afterId, beforeId, max }) => {
+      const pairs = Map.groupBy(logsAfter(tenantId, afterId, beforeId, max), ({ source, type }) =>
+        keyOf(source, type),
+      )
+      return [...pairs.values()].map((its) => {
+        const { source = '', type = '', prospectLogId: lastId = '' } = its.at(-1) ?? {}
+        return { source, type, count: its.length, lastId }
+      })
+    },
+    record: async ({ tenantId, from, to, removeFrom, add }) => {
+      const found = tenants.byId.at({ tenantId })
+      if (found?.position !== from) return 'overtaken'
+      tenants.change(found, { position: to })
+      const its = removeFrom === null ? [] : counts.byTime.all()
+      for (const count of its)
+        if (count.tenantId === tenantId && count.at >= String(removeFrom)) counts.remove(count)
+      for (const count of add) {
+        const known = counts.byTime.at({ ...count, tenantId })
+        if (!counts.change(known, { count: count.count + (known?.count ?? 0) }))
+          counts.add({ ...count, tenantId })
+      }
+      return 'recorded'
+    },
+    list: async ({ tenantId, unit, since, until, source, type, limit }) =>
+      [...counts.byTime.backFrom({ tenantId, unit }, until, since)]
+        .reverse()
+        .filter((count) => (source ?? count.source) === count.source && (type ?? count.type) === count.type)
+        .slice(0, limit)
+        .map(({ unit, at, source, type, count }) => ({ unit, at, source, type, count })),
+  }
+}

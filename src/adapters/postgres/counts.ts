@@ -1,0 +1,80 @@
+import type { CountedTenant, Counts, LogCount } from '../../core/ports/counts.ts'
+import { COLUMNS } from '../stores/rows.ts'
+import { waitingOnCluster } from './claim-on-cluster.ts'
+import { nothing, type Query, sql } from './sql.ts'
+import { columns } from './statements.ts'
+
+const COUNT = columns('c', COLUMNS.prospect_log_counts)
+const ADDED = columns('a', 'unit, at timestamptz, source, type, count bigint')
+
+export const postgresCounts = (query: Query, isCluster: boolean): Counts => {
+  const isWaiting = ({ readSince, beforeId, beyondId }: Parameters<Counts['waiting']>[0]) => sql`
+    v.read_at >= ${readSince} and (v.position > ${beyondId} or exists (
+      select 1 from prospect_logs l
+      where l.tenant_id = v.tenant_id and l.prospect_log_id > v.position and l.prospect_log_id < ${beforeId}
+    ))`
+  const onCluster = waitingOnCluster(query, sql`counted_tenants v`, isWaiting)
+
+  return {
+    markRead: async (tenantId, readAt) => {
+      await query(tenantId)`
+        insert into counted_tenants as t (tenant_id, position, read_at) values (${tenantId}, '', ${readAt})
+        on conflict (tenant_id) do update set read_at = excluded.read_at`
+    },
+
+    find: async (tenantId) => {
+      const [row] = await query(tenantId)<CountedTenant>`
+        select t.position, t.read_at, (
+          select min(l.prospect_log_id) from prospect_logs l
+          where l.tenant_id = ${tenantId} and l.prospect_log_id > t.position
+        ) as next_id
+        from counted_tenants t where t.tenant_id = ${tenantId}`
+      return row ?? null
+    },
+
+    waiting: async (want) => {
+      const rows = isCluster
+        ? await onCluster.look(want)
+        : await query()<{ tenantId: string }>`
+            select v.tenant_id from counted_tenants v
+            where v.tenant_id > ${want.afterTenantId} and ${isWaiting(want)} order by v.tenant_id limit ${want.max}`
+      return rows.map(({ tenantId }) => tenantId)
+    },
+
+    tally: ({ tenantId, afterId, beforeId, max }) => query(tenantId)<LogCount & { readonly lastId: string }>`
+      select l.source, l.type, count(*)::int as count, max(l.prospect_log_id) as last_id
+      from (
+        select l.source, l.type, l.prospect_log_id from prospect_logs l
+        where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId} and l.prospect_log_id < ${beforeId}
+        order by l.prospect_log_id limit ${max}
+      ) l
+      group by l.source, l.type`,
+
+    record: async ({ tenantId, from, to, removeFrom, add }) => {
+      const ofTenant = isCluster ? sql`and c.tenant_id = ${tenantId}` : nothing
+      const rows = await query(tenantId)`
+        with moved as (
+          update counted_tenants t set position = ${to} where t.tenant_id = ${tenantId} and t.position = ${from}
+          returning t.tenant_id
+        ), removed as (
+          delete from prospect_log_counts c using moved
+          where c.tenant_id = moved.tenant_id and c.at >= ${removeFrom}::timestamptz ${ofTenant}
+        ), added as (
+          insert into prospect_log_counts as c (${COUNT.names})
+          select w.tenant_id, ${ADDED.selected} from moved w cross join ${ADDED.from(add)}
+          on conflict (tenant_id, unit, at, source, type) do update set count = c.count + excluded.count
+        )
+        select 1 from moved`
+      return rows.length > 0 ? 'recorded' : 'overtaken'
+    },
+
+    list: async ({ tenantId, unit, since, until, source, type, limit }) => {
+      const rows = await query(tenantId)<LogCount>`
+        select c.unit, c.at, c.source, c.type, c.count from prospect_log_counts c
+        where c.tenant_id = ${tenantId} and c.unit = ${unit} and c.at >= ${since} and c.at < ${until}
+          and c.source = coalesce(${source}, c.source) and c.type = coalesce(${type}, c.type)
+        order by c.at, c.source, c.type limit ${limit}`
+      return rows.map((row) => ({ ...row, count: Number(row.count) }))
+    },
+  }
+}

@@ -1,0 +1,52 @@
+import type { CountedTenant, Counts, LogCount } from '../../core/ports/counts.ts'
+import { COLUMNS } from '../stores/rows.ts'
+import { type Database, insertInto } from './open.ts'
+
+const MARK = `
+  insert into counted_tenants (tenant_id, position, read_at) values (:tenantId, '', :readAt)
+  on conflict (tenant_id) do update set read_at = excluded.read_at`
+const FIND = `
+  select position, read_at, (
+    select min(prospect_log_id) from prospect_logs where tenant_id = :tenantId and prospect_log_id > t.position
+  ) as next_id
+  from counted_tenants t where tenant_id = :tenantId`
+const WAITING = `
+  select tenant_id from counted_tenants t
+  where tenant_id > :afterTenantId and read_at >= :readSince and (position > :beyondId or exists (
+    select 1 from prospect_logs
+    where tenant_id = t.tenant_id and prospect_log_id > t.position and prospect_log_id < :beforeId
+  ))
+  order by tenant_id limit :max`
+const TALLY = `
+  select source, type, count(*) as count, max(prospect_log_id) as last_id
+  from (
+    select source, type, prospect_log_id from prospect_logs
+    where tenant_id = :tenantId and prospect_log_id > :afterId and prospect_log_id < :beforeId
+    order by prospect_log_id limit :max
+  )
+  group by source, type`
+const MOVE = 'update counted_tenants set position = :to where tenant_id = :tenantId and position = :from'
+const REMOVE = 'delete from prospect_log_counts where tenant_id = :tenantId and at >= :removeFrom'
+const ADD = `
+  ${insertInto('prospect_log_counts', COLUMNS.prospect_log_counts)}
+  on conflict (tenant_id, unit, at, source, type) do update set count = count + excluded.count`
+const LIST = `
+  select unit, at, source, type, count from prospect_log_counts
+  where tenant_id = :tenantId and unit = :unit and at >= :since and at < :until
+    and source = coalesce(:source, source) and type = coalesce(:type, type)
+  order by at, source, type limit :limit`
+
+export const sqliteCounts = (database: Database): Counts => ({
+  markRead: (tenantId, readAt) => database.write(() => void database.run(MARK, { tenantId, readAt })),
+  find: async (tenantId) => database.get<CountedTenant>(FIND, { tenantId }),
+  waiting: async (want) => database.all<{ tenantId: string }>(WAITING, want).map(({ tenantId }) => tenantId),
+  tally: async (want) => database.all<LogCount & { readonly lastId: string }>(TALLY, want),
+  record: ({ add, ...change }) =>
+    database.write(() => {
+      if (database.run(MOVE, change) === 0) return 'overtaken'
+      database.run(REMOVE, change)
+      for (const count of add) database.run(ADD, { ...count, ...change })
+      return 'recorded'
+    }),
+  list: async (want) => database.all<LogCount>(LIST, want),
+})

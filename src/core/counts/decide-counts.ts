@@ -1,0 +1,25 @@
+import { keyOf } from '../engine/keys.ts'
+import type { CountUnit, LogCount } from '../ports/counts.ts'
+
+/** How many pairs of source and type an hour or a day has. Others are counted as the rest. */
+export const PAIRS_MAX = 1_000
+
+/** What to add to the counts of an hour or a day that are known so far. */
+export const decideCounts = (
+  unit: CountUnit,
+  at: string,
+  known: readonly LogCount[],
+  tallied: readonly Pick<LogCount, 'source' | 'type' | 'count'>[],
+): LogCount[] => {
+  const pairOf = ({ source, type }: Pick<LogCount, 'source' | 'type'>) => keyOf(source, type)
+  const pairs = new Set(known.filter(({ source }) => source !== '').map(pairOf))
+  let rest = 0
+  const add: LogCount[] = []
+  for (const { source, type, count } of tallied) {
+    const pair = pairOf({ source, type })
+    if (!pairs.has(pair) && pairs.size === PAIRS_MAX) rest += count
+    else add.push({ unit, at, source, type, count })
+    if (pairs.size < PAIRS_MAX) pairs.add(pair)
+  }
+  return rest === 0 ? add : [...add, { unit, at, source: '', type: '', count: rest }]
+}

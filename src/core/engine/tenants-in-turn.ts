@@ -1,0 +1,36 @@
+import { callHook } from './outcome.ts'
+
+/** Tenants in progress at a time: the others have their turn soon. */
+const TENANTS_MAX = 8
+
+type Work = {
+  /** Tenants that wait: at most `max`, the first after this id. */
+  readonly waiting: (afterTenantId: string, max: number) => Promise<readonly string[]>
+  /** Returns whether it was of use. */
+  readonly work: (tenantId: string) => Promise<boolean>
+  /** Called for each tenant whose turn failed: its next one is in the next round. */
+  readonly onError: (error: unknown) => void
+}
+
+/** Work for tenants in turn. Each call takes one step, and returns whether there may be more to do. */
+export const tenantsInTurn = ({ waiting, work, onError }: Work) => {
+  let lastTenantId = ''
+  /** Whether this round was of use. */
+  let isUseful = false
+
+  const workFor = (tenantId: string): Promise<boolean> =>
+    work(tenantId).catch((error) => {
+      callHook(() => onError(error))
+      return false
+    })
+
+  return async (stop: AbortSignal): Promise<boolean> => {
+    if (stop.aborted) return false
+    if (lastTenantId === '') isUseful = false
+    const tenantIds = await waiting(lastTenantId, TENANTS_MAX)
+    lastTenantId = tenantIds[TENANTS_MAX - 1] ?? ''
+    const results = await Promise.all(tenantIds.map(workFor))
+    isUseful ||= results.includes(true)
+    return isUseful || lastTenantId !== ''
+  }
+}

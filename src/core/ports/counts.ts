@@ -1,0 +1,67 @@
+import type { Recorded, Timestamp } from './world.ts'
+
+/** What activities are counted by: whole hours and whole days, in UTC. */
+export type CountUnit = 'hour' | 'day'
+/** How many logs of a source and a type arrived in an hour or a day. Both are empty for the rest: see `PAIRS_MAX`. */
+export type LogCount = {
+  readonly unit: CountUnit
+  /** When it begins, in UTC. */
+  readonly at: Timestamp
+  readonly source: string
+  readonly type: string
+  readonly count: number
+}
+/** How far the logs of a tenant are counted. */
+export type CountedTenant = {
+  /** Logs up to here are counted: an id, or the beginning of one; empty before the first. */
+  readonly position: string
+  /** When the counts were last read, to the day. */
+  readonly readAt: Timestamp
+  /** The first log after the position. */
+  readonly nextId: string | null
+}
+/** The part of a store that counts logs, for tenants whose counts are read. */
+export type Counts = {
+  /** Begins to count for a tenant, or goes on. */
+  markRead(tenantId: string, readAt: Timestamp): Promise<void>
+  find(tenantId: string): Promise<CountedTenant | null>
+  /**
+   * Tenants whose counts were read since then and that have logs to count before one id, or are counted beyond the other:
+   * at most `max`, the first after this one.
+   */
+  waiting(want: {
+    readonly afterTenantId: string
+    readonly readSince: Timestamp
+    readonly beforeId: string
+    readonly beyondId: string
+    readonly max: number
+  }): Promise<readonly string[]>
+  /** Counts the first `max` logs after one id and before another by source and type. `lastId`: of the last one counted. */
+  tally(want: {
+    readonly tenantId: string
+    readonly afterId: string
+    readonly beforeId: string
+    readonly max: number
+  }): Promise<readonly (Pick<LogCount, 'source' | 'type' | 'count'> & { readonly lastId: string })[]>
+  /**
+   * Adds to the counts of a tenant, after removing those from `removeFrom` on, and moves its position; overtaken if that
+   * is no longer `from`.
+   */
+  record(change: {
+    readonly tenantId: string
+    readonly from: string
+    readonly to: string
+    readonly removeFrom: Timestamp | null
+    readonly add: readonly LogCount[]
+  }): Promise<Recorded>
+  /** Those from one time up to another, oldest first. */
+  list(want: {
+    readonly tenantId: string
+    readonly unit: CountUnit
+    readonly since: Timestamp
+    readonly until: Timestamp
+    readonly source: string | null
+    readonly type: string | null
+    readonly limit: number
+  }): Promise<readonly LogCount[]>
+}

@@ -1,0 +1,64 @@
+import t from 'tap'
+import { SCOPES } from '../../../src/core/ports/api-keys.ts'
+import { openScene } from '../../support/api.ts'
+
+const COUNTS = 'GET /v0/prospect_log_counts'
+
+t.test('200: a tenant that nothing arrived for', async (t) => {
+  const { call } = await openScene()
+  const { status, json } = await call(COUNTS)
+  t.equal(status, 200)
+  t.strictSame(json, { items: [], countedUntil: '2025-12-31T23:59:00.000Z' })
+})
+
+t.test('400: what is wrong is named', async (t) => {
+  const { call } = await openScene()
+  const wrong = {
+    'by=week': 'by',
+    'since=yesterday': 'since',
+    'until=2026-01-01': 'until',
+    'source=': 'source',
+    'cursor=x': 'cursor',
+  }
+  for (const [query, parameter] of Object.entries(wrong)) {
+    const { status, json } = await call(`${COUNTS}?${query}`)
+    t.match(
+      { status, json },
+      { status: 400, json: { code: 'invalid_request', errors: [{ parameter }] } },
+      query,
+    )
+  }
+})
+
+t.test('400: more than 10,000 counts are refused by name', async (t) => {
+  const { call, store, clock, owner } = await openScene()
+  const { tenantId } = owner
+  await store.counts.markRead(tenantId, new Date(clock()).toISOString())
+  const at = new Date(clock()).toISOString()
+  const count = (i: number) => ({ unit: 'hour' as const, at, source: `s${i}`, type: 't', count: 1 })
+  const add = Array.from({ length: 10_000 }, (_, i) => count(i))
+  await store.counts.record({ tenantId, from: '', to: 'a', removeFrom: null, add })
+  const most = await call(`${COUNTS}?until=${new Date(clock() + 1).toISOString()}`)
+  t.equal((most.json['items'] as object[]).length, 10_000)
+  await store.counts.record({ tenantId, from: 'a', to: 'b', removeFrom: null, add: [count(10_000)] })
+  const { status, json } = await call(`${COUNTS}?until=${new Date(clock() + 1).toISOString()}`)
+  t.match({ status, json }, { status: 400, json: { detail: /10000/, errors: [{ parameter: 'since' }] } })
+})
+
+t.test('404: activities are not counted', async (t) => {
+  const { call } = await openScene({ counts: false })
+  t.match(await call(COUNTS), { status: 404, json: { code: 'not_found', detail: /COUNTS/ } })
+})
+
+t.test('a key reads itself without any scope, and of nobody else', async (t) => {
+  const { call, keyWith, owner } = await openScene()
+  const self = 'GET /v0/api_keys/self'
+  const { status, json } = await call(self)
+  t.equal(status, 200)
+  t.match(json, { tenantId: owner.tenantId, scopes: SCOPES, expiresAt: null, tenantName: String })
+  t.notMatch(JSON.stringify(json), /pp_|hash/i)
+  const key = await keyWith('pages:read')
+  t.match(await call(self, { key }), { status: 200, json: { scopes: ['pages:read'] } })
+  t.match(await call(COUNTS, { key }), { status: 403, json: { requiredScope: 'prospect_logs:read' } })
+  t.match(await call(self, { key: 'pp_wrong' }), { status: 401 })
+})

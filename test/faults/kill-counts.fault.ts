@@ -1,0 +1,70 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { answerOf, caller, databaseKinds, seed, startProgram, until } from '../support/program.ts'
+import { randomBy } from '../support/random.ts'
+
+t.setTimeout(240_000)
+const ROUNDS = 10
+const LOGS = 40_000
+/** With the shortest time limit of a statement: 30 s for clocks that differ, 20 s for connections. */
+const SETTLE_MS = 51_000
+
+for (const kind of databaseKinds())
+  t.test(
+    `servers on ${kind.name} are killed while they count activities`,
+    { skip: kind.skip ?? false },
+    async (t) => {
+      t.teardown(kind.end)
+      const seedOfChance = Number(process.env['FAULTS_SEED'] ?? Date.now() % 1_000_000)
+      t.comment(`FAULTS_SEED=${seedOfChance}`)
+      const random = randomBy(seedOfChance)
+      const database = await kind.open(t)
+      const { apiKey, tenantId } = await seed(database.env)
+      const activity = (i: number) => ({
+        source: `s${i % 3}`,
+        type: `t${i % 5}`,
+        payload: {},
+        email: `p${i % 50}@x.com`,
+      })
+      const lines = Array.from({ length: LOGS }, (_, i) => `${JSON.stringify(activity(i))}\n`).join('')
+      const file = `${t.testdir({ 'logs.jsonl': lines })}/logs.jsonl`
+      await answerOf(['prospect-logs', 'import', '--tenant', tenantId, '--file', file], database.env)
+      await pause(SETTLE_MS)
+
+      const env = { ...database.env, STATEMENT_MS_MAX: '100' }
+      let server = await startProgram(t, env)
+      await server.ready()
+      const counts = async () => {
+        const read = await caller(server.url, apiKey)('GET', '/v0/prospect_log_counts')
+        return read.body.items as { source: string; type: string; count: number }[]
+      }
+      await counts()
+      let cut = 0
+      for (let round = 0; round < ROUNDS; round++) {
+        await server.kill()
+        const [found] = await database.rows<{ hours: number; days: number; logs: number }>(`
+          select (select coalesce(sum(count), 0) from prospect_log_counts where unit = 'hour') as hours,
+            (select coalesce(sum(count), 0) from prospect_log_counts where unit = 'day') as days,
+            (select count(*) from prospect_logs, counted_tenants where prospect_log_id <= position) as logs`)
+        const [hours, days, logs] = [Number(found?.hours), Number(found?.days), Number(found?.logs)]
+        t.strictSame([hours, days], [logs, logs], 'every log up to the position is counted, once')
+        if (logs > 0 && logs < LOGS) cut++
+        server = await startProgram(t, env)
+        await pause(random.below(200))
+      }
+      t.comment(`${cut} of ${ROUNDS} were killed between two steps`)
+      t.ok(cut > 0)
+      await server.ready()
+      await until(
+        'all are counted',
+        async () => (await counts()).reduce((sum, { count }) => sum + count, 0) === LOGS,
+      )
+      const all = (await counts()).map(({ source, type, count }) => `${source} ${type} ${count}`).sort()
+      const expected = Map.groupBy(
+        Array.from({ length: LOGS }, (_, i) => activity(i)),
+        ({ source, type }) => `${source} ${type}`,
+      )
+      t.strictSame(all, [...expected].map(([pair, its]) => `${pair} ${its.length}`).sort())
+      t.equal(await server.stop(), 0)
+    },
+  )

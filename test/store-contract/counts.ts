@@ -1,0 +1,189 @@
+import type { LogCount } from 'prospect-pages'
+import { equal, same } from './assertions.ts'
+import { section } from './contract.ts'
+import { AWKWARD_TEXTS, addTenant, at, idBefore, newId, someLog } from './rows.ts'
+
+const HOUR_MS = 3_600_000
+const one = (fields: Partial<LogCount> = {}): LogCount => ({
+  ...{ unit: 'hour', at: at(0), source: 'crm', type: 'webhook', count: 1 },
+  ...fields,
+})
+
+export const counts = section(
+  'counts',
+  ({ store }) => {
+    const { counts } = store
+    const counted = async () => {
+      const { tenantId } = await addTenant(store)
+      await counts.markRead(tenantId, at(0))
+      return tenantId
+    }
+    const logged = async (tenantId: string, fields: object = {}) => {
+      const log = someLog({ tenantId, prospectId: newId('prospect') }, fields)
+      await store.activities.recordLogs([log])
+      return log.prospectLogId
+    }
+    const add = (tenantId: string, from: string, to: string, ...add: LogCount[]) =>
+      counts.record({ tenantId, from, to, removeFrom: null, add })
+    const list = (tenantId: string, want: object = {}) =>
+      counts.list({
+        ...{
+          tenantId,
+          unit: 'hour',
+          since: at(0),
+          until: at(9 * HOUR_MS),
+          source: null,
+          type: null,
+          limit: 99,
+        },
+        ...want,
+      })
+    return { store, counts, counted, logged, add, list }
+  },
+  {
+    'a tenant is counted from its first log on, once its counts are read': async ({
+      store,
+      counts,
+      counted,
+      logged,
+    }) => {
+      const { tenantId } = await addTenant(store)
+      const first = await logged(tenantId)
+      equal(await counts.find(tenantId), null)
+      await counts.markRead(tenantId, at(5))
+      same(await counts.find(tenantId), { position: '', readAt: at(5), nextId: first })
+      await counts.markRead(tenantId, at(7))
+      same(await counts.find(tenantId), { position: '', readAt: at(7), nextId: first })
+      const idle = await counted()
+      same(await counts.find(idle), { position: '', readAt: at(0), nextId: null })
+    },
+
+    'logs between two ids are counted by source and type, the first ones': async ({
+      counts,
+      counted,
+      logged,
+    }) => {
+      const [tenantId, other] = [await counted(), await counted()]
+      const ids: string[] = []
+      for (const fields of [{}, {}, { type: 'ordered' }, {}, { source: 'shop' }])
+        ids.push(await logged(tenantId, fields))
+      await logged(other)
+      const tally = async (afterId = '', beforeId = '~', max = 99) => {
+        const found = await counts.tally({ tenantId, afterId, beforeId, max })
+        return found
+          .map(({ source, type, count, lastId }) => `${source} ${type} ${count} ${ids.indexOf(lastId)}`)
+          .sort()
+      }
+      same(await tally(), ['crm ordered 1 2', 'crm webhook 3 3', 'shop webhook 1 4'])
+      same(await tally(ids[0], ids[3]), ['crm ordered 1 2', 'crm webhook 1 1'])
+      same(await tally(ids[0], '~', 1), ['crm webhook 1 1'])
+      same(await tally(ids[4]), [])
+    },
+
+    'counts are added while the position is where it was, or not at all': async ({
+      counts,
+      counted,
+      add,
+      list,
+    }) => {
+      const tenantId = await counted()
+      equal(await add(tenantId, '', 'b', one({ count: 2 }), one({ unit: 'day', count: 2 })), 'recorded')
+      equal(await add(tenantId, 'b', 'c', one({ count: 3 }), one({ source: 'shop' })), 'recorded')
+      equal(await add(tenantId, 'b', 'd', one({ count: 100 })), 'overtaken')
+      same(await list(tenantId), [one({ count: 5 }), one({ source: 'shop' })])
+      equal((await counts.find(tenantId))?.position, 'c')
+      const writes = Array.from({ length: 8 }, (_, i) =>
+        add(tenantId, 'c', `d${i}`, one({ at: at(HOUR_MS) })),
+      )
+      const done = await Promise.all(writes)
+      equal(done.filter((outcome) => outcome === 'recorded').length, 1)
+      same(await list(tenantId, { since: at(HOUR_MS) }), [one({ at: at(HOUR_MS) })])
+      equal(await add(newId('tenant'), '', 'b', one()), 'overtaken')
+    },
+
+    'counts from a time on are removed with the same write': async ({ counts, counted, add, list }) => {
+      const [tenantId, other] = [await counted(), await counted()]
+      const later = one({ at: at(HOUR_MS) })
+      for (const id of [tenantId, other]) equal(await add(id, '', 'b', one(), later), 'recorded')
+      const remove = (from: string) =>
+        counts.record({ tenantId, from, to: 'a', removeFrom: at(HOUR_MS), add: [] })
+      equal(await remove('x'), 'overtaken')
+      same(await list(tenantId), [one(), later])
+      equal(await remove('b'), 'recorded')
+      same(await list(tenantId), [one()])
+      same(await list(other), [one(), later])
+      equal((await counts.find(tenantId))?.position, 'a')
+    },
+
+    'counts are listed oldest first, of one unit, a time, a source and a type': async ({
+      counted,
+      add,
+      list,
+    }) => {
+      const tenantId = await counted()
+      const rows = [0, 1, 2].flatMap((hour) => [
+        one({ at: at(hour * HOUR_MS) }),
+        one({ at: at(hour * HOUR_MS), source: 'shop', type: 'ordered' }),
+      ])
+      await add(tenantId, '', 'b', ...rows.toReversed(), one({ unit: 'day' }))
+      same(await list(tenantId), rows)
+      same(await list(tenantId, { limit: 3 }), rows.slice(0, 3))
+      same(await list(tenantId, { since: at(HOUR_MS), until: at(2 * HOUR_MS) }), rows.slice(2, 4))
+      same(await list(tenantId, { source: 'shop' }), [rows[1], rows[3], rows[5]])
+      same(await list(tenantId, { type: 'webhook' }), [rows[0], rows[2], rows[4]])
+      same(await list(tenantId, { source: 'shop', type: 'webhook' }), [])
+      same(await list(tenantId, { unit: 'day' }), [one({ unit: 'day' })])
+    },
+
+    'awkward texts are kept': async ({ counted, add, list }) => {
+      for (const text of AWKWARD_TEXTS) {
+        const tenantId = await counted()
+        await add(tenantId, '', 'b', one({ source: text, type: text }))
+        same(await list(tenantId), [one({ source: text, type: text })])
+      }
+    },
+
+    'tenants wait with logs to count, or if they are counted too far': async ({
+      counts,
+      counted,
+      logged,
+      add,
+      store,
+    }) => {
+      const before = idBefore('prospectlog', Date.parse(at(1e9)))
+      const [due, done, idle, ahead] = [await counted(), await counted(), await counted(), await counted()]
+      await logged((await addTenant(store)).tenantId)
+      await logged(due)
+      await add(done, '', await logged(done))
+      await add(ahead, '', 'prospectlog_y')
+      const waiting = async (want: object = {}) => {
+        const every = {
+          afterTenantId: '',
+          readSince: at(0),
+          beforeId: before,
+          beyondId: 'prospectlog_x',
+          max: 99,
+        }
+        const found = await counts.waiting({ ...every, ...want })
+        return [due, done, idle, ahead].filter((tenantId) => found.includes(tenantId))
+      }
+      same(await waiting(), [due, ahead])
+      same(await waiting({ beyondId: 'prospectlog_z' }), [due])
+      same(await waiting({ beforeId: 'prospectlog_0' }), [ahead])
+      same(await waiting({ afterTenantId: due }), [ahead])
+      same(await waiting({ readSince: at(1) }), [])
+      equal(
+        (
+          await counts.waiting({
+            afterTenantId: '',
+            readSince: at(0),
+            beforeId: before,
+            beyondId: '~',
+            max: 1,
+          })
+        ).length,
+        1,
+      )
+    },
+  },
+)
