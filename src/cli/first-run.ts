@@ -4,6 +4,7 @@ import { SCOPES } from '../core/ports/api-keys.ts'
 import { createTenant } from '../core/tenants/create-tenant.ts'
 import { issueApiKey } from '../core/tenants/issue-api-key.ts'
 import type { CommandDeps } from './command.ts'
+import { consoleLink } from './console.ts'
 import { inPairs, paint, withCommand } from './output.ts'
 import { nameOf } from './refusals.ts'
 
@@ -12,7 +13,7 @@ export const greeting = async (deps: CommandDeps, config: Config, url: string): 
   const isEmbedded = config.database.kind !== 'postgres'
   const isNew = await deps.store.apiKeys.isEmpty()
   const reference = config.docs ? ` The API reference is at ${url}/docs.` : ''
-  if (isNew && isEmbedded) return firstRun(deps, url, reference, nameOf(config.database))
+  if (isNew && isEmbedded) return firstRun(deps, config, url, reference)
   if (!isNew && !isEmbedded) return ''
   // On PostgreSQL the role that serves need not be allowed to read tenants.
   const [tenant, another] = isNew ? [] : await deps.store.tenants.list('', 2)
@@ -20,28 +21,35 @@ export const greeting = async (deps: CommandDeps, config: Config, url: string): 
   const first = another ? ['tenants list'] : tenant ? [] : ['tenants create --name Acme']
   const createKey = `keys create --tenant ${tenantId} --scope all`
   const commands = [...first, createKey].map((line) => withCommand(`  prospect-pages ${line}\n`))
+  const look = withCommand(`To open the console:\n  prospect-pages console --tenant ${tenantId} --write\n`)
   const tenants = another ? 'several tenants' : tenant ? 'one tenant' : 'no API key'
-  return `\nThis database has ${tenants}.${reference}\nTo create an API key:\n${commands.join('')}\n`
+  return `\nThis database has ${tenants}.${reference}\n${config.console && !isNew ? look : ''}To create an API key:\n${commands.join('')}\n`
 }
 
 /**
  * Fills a database without any key with a tenant, a page group and, last, a key, so that an interrupted run starts over.
  * Returns the text to print: the key, shown only once, and calls to paste.
  */
-const firstRun = async (deps: CommandDeps, url: string, reference: string, database: string) => {
+const firstRun = async (deps: CommandDeps, config: Config, url: string, reference: string) => {
   const { tenantId } = await createTenant(deps)({ name: 'First tenant' })
   const { pageGroup } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
   const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: SCOPES, lifeMs: null })
+  const look = `
+${paint('bold', 'Open this link to look at it in a browser. It contains the key:')}
+
+  ${consoleLink(url, apiKey)}
+`
   return `
 ${paint('bold', 'This database had no API key, so a tenant, a page group and a key were created.')}
 
 ${inPairs([
-  ['  database', database],
+  ['  database', nameOf(config.database)],
   ['  tenant', tenantId],
   ['  page group', pageGroup.pageGroupId],
   ['  key', apiKey],
 ])}
 The key is shown only once.${reference}
+${config.console ? look : ''}
 ${paint('bold', 'Paste these lines to log an activity, read it back, list page groups, create a page, list pages and read it:')}
 
 URL=${url}

@@ -85,7 +85,7 @@ const scopesOf = (given: Input['values'][string] = []): readonly Scope[] => {
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** `90d`, `24h` or `15m`, in milliseconds. */
-const durationOf = (texts: Texts, option: string): number | null => {
+export const durationOf = (texts: Texts, option: string): number | null => {
   const text = texts[option]
   if (text === undefined) return null
   const [, amount, unit] =

@@ -9,6 +9,7 @@ import type { Store } from '../core/ports/store.ts'
 import { openReadOnly } from '../operations/read-only.ts'
 import { apiCommand } from './api.ts'
 import { type Command, type Input, type Open, type Texts, WrongUse, wrongUse } from './command.ts'
+import { consoleCommand } from './console.ts'
 import { commandHelp, listOf, programHelp } from './help.ts'
 import { hookCommands } from './hooks.ts'
 import { keyCommands } from './keys.ts'
@@ -23,6 +24,7 @@ export const COMMANDS = [
   operationCommands,
   tenantCommands,
   keyCommands,
+  consoleCommand,
   apiCommand,
   hookCommands,
   prospectLogCommands,

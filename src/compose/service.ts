@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { workInBackground } from '../adapters/background-work.ts'
+import { consoleRoutes } from '../adapters/http/console/routes.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'
 import { createHttpServer } from '../adapters/http/node/server.ts'
 import { metricsRoute } from '../adapters/http/public-routes.ts'
@@ -109,7 +110,11 @@ export const compose = (config: Config, runtime: Runtime) => {
     listsInFlightMax: config.database.kind === 'postgres' ? 2 : 1,
     ...(config.databaseCluster && LISTS_ON_CLUSTER),
     ready: () => ready(null),
-    rawRoutes: [...(config.docs ? docsRoutes() : []), ...(scrape ? [metricsRoute(scrape)] : [])],
+    rawRoutes: [
+      ...(config.docs ? docsRoutes() : []),
+      ...(config.console ? consoleRoutes() : []),
+      ...(scrape ? [metricsRoute(scrape)] : []),
+    ],
   })
   const http = createHttpServer({ api, limits: config, newRequestId: randomUUID, onMalformed })
   const { namerPatienceMs, namerCallsMax, publisherPollMs: pollMs } = config

@@ -40,7 +40,7 @@ const WEBHOOKS = 'store! clock newId webhooks pollMs onEndpoint onError onStep'
 export const OPTIONS = {
   createService: SERVICE,
   createApi: `${SERVICE} rateLimitPerMinute failedAuthPerMinute requestsAtOnceMax requestsWaitingMax bodyBytesHeldMax
-    docs onAnswered onError`,
+    docs console onAnswered onError`,
   createHandler: 'api! basePath bodyBytesMax batchBytesMax unsentBytesMax',
   startBackground: `${PUBLISHER} ${ERASER} ${WEBHOOKS} counts`,
   createPublisher: PUBLISHER,

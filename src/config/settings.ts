@@ -188,6 +188,7 @@ export const SETTINGS = {
   STATEMENT_MS_MAX: ['5000', whole(100, 600_000), 'time limit of one statement'],
   PUBLISHER_POLL_MS: ['1000', whole(10, 600_000), 'how often the publisher polls for new versions'],
   DOCS: ['on', onOrOff, 'the API reference at /docs: on, off'],
+  CONSOLE: ['on', onOrOff, 'the console at /console/, a page for people: on, off'],
 } as const
 
 /** The names, defaults and help lines of all settings, for `--help`. */

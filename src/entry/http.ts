@@ -2,6 +2,7 @@
 import './needs-node.ts'
 import { randomUUID } from 'node:crypto'
 import type { Api } from '../adapters/http/api.ts'
+import { consoleRoutes } from '../adapters/http/console/routes.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'
 import type { MessageLimits } from '../adapters/http/node/handle-message.ts'
 import { createHandler as createHandlerOver, type Handler } from '../adapters/http/node/handler.ts'
@@ -26,6 +27,8 @@ export type ApiOptions = Optional<ApiSettings> &
   ServiceOptions & {
     /** Serve the interactive API reference at `/docs`. It loads the optional package `swagger-ui-dist`. */
     readonly docs?: boolean | undefined
+    /** Serve the console at `/console/`: a page that shows what a key may see, and calls this API alone. */
+    readonly console?: boolean | undefined
     /** Called for each request once it is answered: for logs. */
     readonly onAnswered?: ((answered: Answered) => void) | undefined
     /** Receives the cause of a 500 or a 503. By default it is printed to stderr. */
@@ -44,6 +47,7 @@ export const createApi = (options: ApiOptions): Api & { readonly close: () => vo
     clock = Date.now,
     newId = createNewId(),
     docs,
+    console: isConsole,
     listsInFlightMax = 1,
     tenantListsMax,
     webhooks,
@@ -60,7 +64,7 @@ export const createApi = (options: ApiOptions): Api & { readonly close: () => vo
     publicUrl: publicUrl ?? null,
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     ready: () => store.ready(),
-    rawRoutes: docs ? docsRoutes() : [],
+    rawRoutes: [...(docs ? docsRoutes() : []), ...(isConsole ? consoleRoutes() : [])],
     newRequestId: randomUUID,
   })
   return Object.assign(api, { close: store.watch(onSignal) })

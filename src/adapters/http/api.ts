@@ -53,10 +53,10 @@ export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
 export const createApi = (deps: Deps): Api => {
   const { useCases, identify, rateLimit, admission, tracing, rawRoutes = [] } = deps
-  const hasDocs = rawRoutes.some(({ path }) => path === '/docs')
+  const has = (path: string) => rawRoutes.some((route) => route.path === path)
   const match = createRouter<AnyRoute>([
     ...[...RECEIVING_ROUTES, ...ROUTES],
-    ...[...publicRoutes(deps.ready, hasDocs), ...rawRoutes],
+    ...[...publicRoutes(deps.ready, has), ...rawRoutes],
   ])
   const write = createWrite()
 

@@ -1,8 +1,9 @@
 import { refuse } from '../../core/engine/failures.ts'
 import { gather } from '../../core/engine/gather.ts'
-import { type Asset, assetOf } from './docs/assets.ts'
+import { type Asset, assetOf } from './assets.ts'
+import { html, pageFor } from './html.ts'
 import { PROBLEMS } from './problems.ts'
-import { type ApiRequest, type ApiResponse, JSON_HEADERS, json, jsonLine } from './requests.ts'
+import { type ApiRequest, type ApiResponse, headerOf, JSON_HEADERS, json, jsonLine } from './requests.ts'
 import type { Match } from './router.ts'
 
 /** A route that needs no key and answers anything. */
@@ -17,13 +18,21 @@ export const rawRoute = (path: string, raw: RawRoute['raw']): RawRoute => ({ met
 const probe = (path: string, raw: RawRoute['raw']): RawRoute => ({ ...rawRoute(path, raw), isProbe: true })
 
 /** `ready` refuses `unavailable` while the service cannot answer. */
-export const publicRoutes = (ready: () => Promise<void>, hasDocs: boolean): readonly RawRoute[] => {
+export const publicRoutes = (
+  ready: () => Promise<void>,
+  has: (path: string) => boolean,
+): readonly RawRoute[] => {
   let kept: { readonly base: string; readonly asset: Promise<Asset> } | undefined
   return [
-    rawRoute('/', async ({ basePath: base = '' }) => {
-      const docs = hasDocs ? `${base}/docs` : undefined
-      const links = { docs, openapi: `${base}/openapi.json`, health: `${base}/healthz` }
-      return json(200, jsonLine({ name: 'prospect-pages', ...links }))
+    rawRoute('/', async (request) => {
+      const { basePath: base = '' } = request
+      const links = {
+        console: has('/console/') ? `${base}/console/` : undefined,
+        docs: has('/docs') ? `${base}/docs` : undefined,
+        openapi: `${base}/openapi.json`,
+        health: `${base}/healthz`,
+      }
+      return forPeople(request, { name: 'prospect-pages', ...links }, () => welcome(links))
     }),
     probe('/healthz', async () => json(200, '{"status":"ok"}\n')),
     probe('/readyz', () => ready().then(() => json(200, '{"status":"ready"}\n'))),
@@ -33,7 +42,16 @@ export const publicRoutes = (ready: () => Promise<void>, hasDocs: boolean): read
       if (kept?.base !== base) kept = { base, asset: openapiUnder(base || '/') }
       return (await kept.asset)(request)
     }),
-    rawRoute('/problems/{code}', async ({ basePath }, { code }) => json(200, explanationOf(code, basePath))),
+    rawRoute('/problems/{code}', async (request, { code }) => {
+      const problem = explanationOf(code, request.basePath)
+      const { title, status, explanation } = problem
+      return forPeople(request, problem, () =>
+        pageFor(
+          title,
+          html`<p>${explanation}</p><p>Code <code>${problem.code}</code>, status ${String(status)}.</p>`,
+        ),
+      )
+    }),
   ]
 }
 
@@ -46,10 +64,32 @@ const openapiUnder = async (url: string): Promise<Asset> => {
   )
 }
 
-const explanationOf = (code = '', basePath = ''): string => {
+const explanationOf = (code = '', basePath = '') => {
   if (!Object.hasOwn(PROBLEMS, code)) return refuse('not_found', 'Unknown problem code.')
   const { status, title, explanation } = PROBLEMS[code as keyof typeof PROBLEMS]
-  return jsonLine({ type: `${basePath}/problems/${code}`, code, title, status, explanation })
+  return { type: `${basePath}/problems/${code}`, code, title, status, explanation }
+}
+
+/** A page for browsers, JSON for everybody else. */
+const forPeople = (request: ApiRequest, value: object, page: () => ApiResponse): ApiResponse => {
+  const isPage = /\btext\/html\b/.test(headerOf(request, 'accept') ?? '')
+  const response = isPage ? page() : json(200, jsonLine(value))
+  return { ...response, headers: { ...response.headers, vary: 'accept' } }
+}
+
+const LINKS = {
+  console: ['Console', 'what arrives, from whom, what is published, and what needs a hand'],
+  docs: ['API reference', 'every operation, to read and to try'],
+  openapi: ['openapi.json', 'the OpenAPI document, for programs'],
+  health: ['Health', 'whether the service runs'],
+} as const
+const welcome = (links: { readonly [Name in keyof typeof LINKS]: string | undefined }): ApiResponse => {
+  const rows = Object.entries(LINKS).map(([name, [title, text]]) => {
+    const href = links[name as keyof typeof LINKS]
+    return href === undefined ? html`` : html`<li><a href="${href}">${title}</a>: ${text}.</li>`
+  })
+  const about = 'This server records what prospects do, and manages pages and their published versions.'
+  return pageFor('prospect-pages', html`<p>${about}</p><ul>${rows}</ul>`)
 }
 
 /** Metrics in the text format of Prometheus. Needs no key: the network decides who may reach it. One scrape at a time. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { orNull } from '../../../core/engine/outcome.ts'
+import { type Asset, assetOf, loadedOnce } from '../assets.ts'
 import { type RawRoute, rawRoute } from '../public-routes.ts'
-import { type Asset, assetOf } from './assets.ts'
 import { CONTENT_SECURITY_POLICY, LOOK, PAGE, PLAIN_PAGE, START } from './page.ts'
 
 const HTML = {
@@ -32,17 +32,7 @@ export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawR
   ]
 }
 
-/** Requests that come while the file is loaded share it. */
-const routeOf = (path: string, load: () => Promise<Asset>): RawRoute => {
-  let loaded: Promise<Asset> | undefined
-  return rawRoute(path, async (request) => {
-    loaded ??= load().catch((error) => {
-      loaded = undefined
-      throw error
-    })
-    return (await loaded)(request)
-  })
-}
+const routeOf = (path: string, load: () => Promise<Asset>): RawRoute => rawRoute(path, loadedOnce(load))
 
 /** The links of the page are relative, so that it works under any prefix. They need the path without the slash. */
 const BESIDES = rawRoute('/docs/', async () => ({ status: 308, headers: { location: '../docs' }, body: '' }))

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { isKnown } from '../entity-tags.ts'
-import { type ApiRequest, type ApiResponse, type Headers, headerOf } from '../requests.ts'
+import { isKnown } from './entity-tags.ts'
+import { type ApiRequest, type ApiResponse, type Headers, headerOf } from './requests.ts'
 
 /** Returns a file that is kept in memory: 200, or 304 if the caller already has it. */
 export type Asset = (request: ApiRequest) => ApiResponse
@@ -22,5 +22,17 @@ export const assetOf = async (ownHeaders: Headers, content: string | Uint8Array)
     if (isKnown(request, etag)) return { status: 304, headers, body: '' }
     if (!isZipped) return { status: 200, headers, body: plain }
     return { status: 200, headers: { ...headers, 'content-encoding': 'gzip' }, body: zipped }
+  }
+}
+
+/** A file that is loaded when it is first asked for. Requests that come meanwhile share it. */
+export const loadedOnce = (load: () => Promise<Asset>): ((request: ApiRequest) => Promise<ApiResponse>) => {
+  let loaded: Promise<Asset> | undefined
+  return async (request) => {
+    loaded ??= load().catch((error) => {
+      loaded = undefined
+      throw error
+    })
+    return (await loaded)(request)
   }
 }

@@ -1,0 +1,70 @@
+import { readdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import * as modules from 'node:module'
+import { refuse } from '../../../core/engine/failures.ts'
+import { assetOf, loadedOnce } from '../assets.ts'
+import { type RawRoute, rawRoute } from '../public-routes.ts'
+
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
+  "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+/** By the ending of a file. */
+const HEADERS = {
+  html: {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': CONTENT_SECURITY_POLICY,
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+  },
+  css: { 'content-type': 'text/css; charset=utf-8' },
+  svg: { 'content-type': 'image/svg+xml' },
+  js: { 'content-type': 'text/javascript; charset=utf-8' },
+}
+
+/** Where the modules are: built beside this one, or in a checkout that is run as it is, as TypeScript. */
+const ROOT = new URL('../../../', import.meta.url)
+const ENDING = import.meta.url.slice(import.meta.url.lastIndexOf('.') + 1)
+
+/**
+ * The console: a page at `/console/` and the files that it loads, each read when it is first asked for. Its modules are at
+ * `app/`, and those of `json/` beside them, as their imports say.
+ */
+export const consoleRoutes = (): readonly RawRoute[] => [
+  rawRoute('/console', async () => ({ status: 308, headers: { location: 'console/' }, body: '' })),
+  rawRoute('/console/', fileOf('index.html', 'html')),
+  rawRoute('/console/console.css', fileOf('console.css', 'css')),
+  rawRoute('/console/icons.svg', fileOf('icons.svg', 'svg')),
+  modulesOf('/console/app', 'console'),
+  modulesOf('/console/json', 'json'),
+]
+
+const fileOf = (name: string, kind: keyof typeof HEADERS) =>
+  loadedOnce(async () => assetOf(HEADERS[kind], await readFile(new URL(`console/${name}`, ROOT))))
+
+/** `/console/app/main.js` is `console/main.js`. */
+const modulesOf = (path: string, folder: string): RawRoute => {
+  let known: ReadonlyMap<string, ReturnType<typeof loadedOnce>> | undefined
+  const listed = () => {
+    const names = readdirSync(new URL(`${folder}/`, ROOT)).filter((name) => name.endsWith(`.${ENDING}`))
+    return new Map(
+      names.map((name) => [
+        name.replace(/\.ts$/, '.js'),
+        loadedOnce(async () =>
+          assetOf(HEADERS.js, scriptOf(await readFile(new URL(`${folder}/${name}`, ROOT), 'utf8'))),
+        ),
+      ]),
+    )
+  }
+  return rawRoute(`${path}/{file}`, async (request, { file = '' }) => {
+    known ??= listed()
+    const module = known.get(file) ?? refuse('not_found', 'Unknown path.')
+    return module(request)
+  })
+}
+
+/** Only Node runs the checkout as it is. */
+const scriptOf = (text: string): string =>
+  ENDING === 'js'
+    ? text
+    : modules.stripTypeScriptTypes(text).replace(/((?:from |import\()'\.[^']*)\.ts'/g, "$1.js'")

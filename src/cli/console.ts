@@ -1,0 +1,42 @@
+import { readConfig } from '../config/config.ts'
+import { SCOPES } from '../core/ports/api-keys.ts'
+import { issueApiKey } from '../core/tenants/issue-api-key.ts'
+import { type Command, TENANT, valued, wrongUse } from './command.ts'
+import { durationOf } from './keys.ts'
+import { addressOf } from './role.ts'
+
+/** Opens the console with a key. A browser does not send what follows the `#`. */
+export const consoleLink = (url: string, apiKey: string): string => `${url}/console/#key=${apiKey}`
+
+const READ_SCOPES = SCOPES.filter((scope) => scope.endsWith(':read'))
+
+export const consoleCommand: Command = {
+  words: 'console',
+  help: 'issues a short-lived key, and shows a link that opens the console with it',
+  details: [
+    'Whoever has the link has the key. Without --write the key can only read, and sees no sources and no webhooks.',
+    'The address is PUBLIC_URL, else HOST and PORT.',
+  ],
+  options: {
+    tenant: TENANT,
+    write: { type: 'boolean', help: 'a key with every scope' },
+    for: valued('8h', 'lifetime of the key: days, hours or minutes', { default: '8h' }),
+  },
+  examples: {
+    'look at everything that a reader may see': 'prospect-pages console --tenant "$TENANT"',
+    'publish, connect and erase, for an hour': 'prospect-pages console --tenant "$TENANT" --write --for 1h',
+  },
+  format: { note: 'The link contains the key, and is shown only once.' },
+  run: async ({ values, texts }, open) => {
+    const config = readConfig(process.env)
+    const lifeMs = durationOf(texts, 'for')
+    if (lifeMs === 0) wrongUse('--for must be more than 0')
+    if (!config.console) wrongUse('CONSOLE is off: this server has no console')
+    const scopes = values['write'] === true ? SCOPES : READ_SCOPES
+    const { tenant: tenantId = '' } = texts
+    const key = await issueApiKey(await open())({ tenantId, name: 'console', scopes, lifeMs })
+    const { apiKeyId, expiresAt } = key
+    const url = config.publicUrl ?? addressOf(config, config.port).url
+    return { link: consoleLink(url, key.apiKey), apiKeyId, expiresAt }
+  },
+}

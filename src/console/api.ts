@@ -1,0 +1,136 @@
+import { elementsFrom, membersOf, skipBlanks } from '../json/raw-json.ts'
+import type { ApiKey } from '../shapes/api-key.ts'
+
+/** The key is kept in memory. The reader may keep it in the tab. */
+const KEPT_AS = 'prospect-pages key'
+let apiKey = sessionStorage.getItem(KEPT_AS) ?? ''
+let self: ApiKey | null = null
+export const session = {
+  get key(): string {
+    return apiKey
+  },
+  get self(): ApiKey | null {
+    return self
+  },
+  /** Refuses a key that the server does not know. */
+  open: async (key: string, isKept: boolean): Promise<void> => {
+    apiKey = key
+    self = (await call<ApiKey>('GET', '/api_keys/self')).value
+    if (isKept) sessionStorage.setItem(KEPT_AS, key)
+  },
+  close: (): void => {
+    apiKey = ''
+    self = null
+    sessionStorage.removeItem(KEPT_AS)
+  },
+  /** Called if the key is refused. */
+  onRefused: (_why: Problem): void => {},
+}
+export const can = (scope: string): boolean => session.self?.scopes.includes(scope) ?? false
+
+type Fault = { readonly detail: string; readonly pointer?: string; readonly parameter?: string }
+/** A refusal, in the words of the server. */
+export class Problem extends Error {
+  readonly status: number
+  readonly code: string
+  readonly requestId: string
+  readonly errors: readonly Fault[]
+  readonly facts: Readonly<Record<string, unknown>>
+  constructor(status: number, requestId: string, text: string) {
+    let facts: Record<string, unknown> = {}
+    try {
+      facts = JSON.parse(text)
+    } catch {}
+    super(String(facts['detail'] ?? `The server returned status ${status}.`))
+    this.status = status
+    this.code = String(facts['code'] ?? status)
+    this.requestId = String(facts['instance'] ?? requestId)
+    this.errors = (facts['errors'] ?? []) as readonly Fault[]
+    this.facts = facts
+  }
+}
+
+/** The address of the API: the page is at `console/` beside `v0/`, under any prefix. */
+export const baseUrl = (): string => new URL('..', location.href.replace(/#.*$/, '')).href.replace(/\/$/, '')
+
+export type Query = Readonly<Record<string, string | number | undefined>>
+type Options = {
+  readonly query?: Query | undefined
+  /** A value, or JSON as it is. */
+  readonly body?: object | string | undefined
+  /** The answer that is known: if it is still the same, there is no other. */
+  readonly etag?: string | null
+  /** What is to be changed: the ETag of it. */
+  readonly ifMatch?: string | null
+  readonly signal?: AbortSignal | undefined
+}
+/** The answer as a value and as its exact text. */
+export type Answer<T> = {
+  readonly status: number
+  readonly value: T
+  readonly text: string
+  readonly etag: string | null
+}
+
+const TIMEOUT_MS = 20_000
+
+/** Calls an operation of `/v0`. Throws a `Problem` if it is refused. */
+export const call = async <T>(method: string, path: string, options: Options = {}): Promise<Answer<T>> => {
+  const { query = {}, body, etag, ifMatch, signal } = options
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  const timeout = AbortSignal.timeout(TIMEOUT_MS)
+  const used = apiKey
+  const response = await fetch(`${baseUrl()}/v0${path}${search && `?${search}`}`, {
+    method,
+    headers: {
+      'x-api-key': used,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(etag && { 'if-none-match': etag }),
+      ...(ifMatch && { 'if-match': ifMatch }),
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...{ cache: 'no-store', credentials: 'omit', redirect: 'error' },
+    signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+  })
+  const text = await response.text()
+  if (!response.ok && response.status !== 304) {
+    const problem = new Problem(response.status, response.headers.get('x-request-id') ?? '', text)
+    if (problem.status === 401 && self !== null && used === apiKey) session.onRefused(problem)
+    throw problem
+  }
+  const value = text === '' ? undefined : JSON.parse(text)
+  return { status: response.status, value: value as T, text, etag: response.headers.get('etag') }
+}
+export const get = async <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> =>
+  (await call<T>('GET', path, { query, signal })).value
+/** A read that is repeated: null while the answer is the same as before. */
+export const repeated = <T>(path: string) => {
+  let known: { readonly search: string; readonly etag: string | null } | undefined
+  return async (query: Query, signal: AbortSignal): Promise<Answer<T> | null> => {
+    const search = JSON.stringify(query)
+    const etag = known?.search === search ? known.etag : null
+    const answer = await call<T>('GET', path, { query, etag, signal })
+    if (answer.status === 304) return null
+    known = { search, etag: answer.etag }
+    return answer
+  }
+}
+
+/** One slice of a list. */
+export type Slice<T> = {
+  readonly items: readonly T[]
+  readonly hasMore: boolean
+  readonly nextCursor?: string
+}
+/** The exact text of a member, such as a payload. */
+export const memberOf = (text: string, name: string): string =>
+  membersOf(text).members.get(name)?.rawJson ?? 'null'
+/** The exact texts of the items of a slice. */
+export const itemTexts = (text: string): readonly string[] => {
+  const items = memberOf(text, 'items')
+  return elementsFrom(items, skipBlanks(items, 0), 1_000)?.elements ?? []
+}
+/** `/page_groups/…/pages`, with what callers chose made safe. */
+export const path = (texts: TemplateStringsArray, ...ids: readonly string[]): string =>
+  texts.reduce((done, text, i) => done + encodeURIComponent(ids[i - 1] ?? '') + text)

@@ -1,0 +1,172 @@
+import { can, Problem, session } from './api.ts'
+import { button, type Child, h } from './dom.ts'
+
+const notices = () => document.getElementById('notices') as HTMLElement
+
+/** Says what happened, for a few seconds. */
+export const tell = (text: string): void => {
+  const notice = h('p.notice', {}, text)
+  notices().append(notice)
+  setTimeout(() => notice.remove(), 5_000)
+}
+/** An error with all that support would ask for. */
+const errorOf = (error: unknown): Child => {
+  const isAway = error instanceof TypeError || error instanceof DOMException
+  if (!(error instanceof Problem))
+    return h(
+      'span',
+      {},
+      isAway ? 'The server cannot be reached. What you typed is kept.' : (error as Error).message,
+    )
+  const { message, code, requestId, errors } = error
+  const details = errors.map(({ detail, pointer, parameter }) =>
+    h('li', {}, h('b', {}, (pointer?.slice(1) || parameter) ?? ''), ` ${detail}`),
+  )
+  return [
+    h('span', {}, message, details.length > 0 && h('ul', {}, details)),
+    h(
+      'small',
+      {},
+      `${code}, request ${requestId} `,
+      button('Copy', () => copy(`${code} ${requestId}: ${message}`), { class: 'link' }),
+    ),
+  ]
+}
+/** An error that stays until it is dismissed. The same one is shown once. */
+export const complain = (error: unknown): void => {
+  if ((error as Error)?.name === 'AbortError') return
+  const id = error instanceof Problem ? `${error.code} ${error.message}` : 'unreachable'
+  for (const shown of notices().children) if ((shown as HTMLElement).dataset['id'] === id) return
+  const notice: HTMLElement = h(
+    'div.notice.bad',
+    { role: 'alert', 'data-id': id },
+    errorOf(error),
+    button('Dismiss', () => notice.remove()),
+  )
+  notices().append(notice)
+}
+/** Runs what a control does, and says so if it fails. */
+export const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+  try {
+    await work()
+  } catch (error) {
+    complain(error)
+  }
+}
+
+export const copy = (text: string) =>
+  attempt(async () => {
+    if (navigator.clipboard) await navigator.clipboard.writeText(text)
+    else {
+      // Pages that come over plain HTTP from another machine have no clipboard.
+      const area = h('textarea', { value: text, 'aria-hidden': 'true' })
+      const place = document.querySelector('dialog[open]') ?? document.body
+      place.append(area)
+      area.select()
+      document.execCommand('copy')
+      area.remove()
+    }
+    tell('Copied.')
+  })
+/** An id, short; the whole of it is copied. */
+export const idOf = (id: string) => {
+  const short = id.length > 24 ? `${id.slice(0, id.indexOf('_') + 5)}…${id.slice(-5)}` : id
+  return button(short, () => copy(id), { class: 'id', title: id, 'aria-label': `Copy ${id}` })
+}
+/** A text to take elsewhere, such as a command or a secret. */
+export const toCopy = (name: string, text: string, shown = text) =>
+  h(
+    'div.copy',
+    {},
+    h('pre', { tabindex: 0, role: 'group', 'aria-label': name }, shown),
+    button('Copy', () => copy(text)),
+  )
+
+/** The fields of a form by name. */
+export type Values = Readonly<Record<string, string>>
+type DialogOptions = {
+  readonly title: string
+  readonly body: readonly Child[]
+  readonly action: string
+  readonly isDanger?: boolean
+  /** What is typed stays if it fails. Returns what to show instead of closing. */
+  readonly run: (values: Values) => Promise<Child | undefined>
+}
+/** A form in a dialog. Esc closes it and returns the focus. */
+export const ask = ({ title, body, action, isDanger = false, run }: DialogOptions): void => {
+  const before = document.activeElement as HTMLElement | null
+  const problem = h('div.bad', { role: 'alert' })
+  const submit = h('button', { class: isDanger ? 'danger' : 'primary' }, action)
+  const cancel = button('Cancel', () => dialog.close())
+  const content = h('div.fields', {}, ...body)
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    submit.disabled = true
+    problem.replaceChildren()
+    try {
+      const answer = await run(Object.fromEntries(new FormData(form)) as Values)
+      if (answer === undefined) return dialog.close()
+      content.replaceChildren(h('div', {}, answer))
+      submit.remove()
+      cancel.textContent = 'Close'
+      cancel.focus()
+    } catch (error) {
+      problem.append(h('div', {}, errorOf(error)))
+      problem.scrollIntoView()
+    } finally {
+      submit.disabled = false
+    }
+  }
+  const form: HTMLFormElement = h(
+    'form',
+    { onsubmit: send },
+    h('h2', { id: 'dialog-title' }, title),
+    content,
+    problem,
+    h('div.actions', {}, cancel, submit),
+  )
+  const dialog: HTMLDialogElement = h('dialog', { 'aria-labelledby': 'dialog-title' }, form)
+  dialog.addEventListener('close', () => {
+    dialog.remove()
+    before?.focus()
+  })
+  document.body.append(dialog)
+  dialog.showModal()
+  form.querySelector<HTMLElement>('input, select, textarea')?.focus()
+}
+type FieldOptions = Readonly<
+  Record<string, string | number | boolean | null | undefined | ((event: Event) => unknown)>
+>
+/** A labelled field with a hint. */
+export const field = (label: string, name: string, options: FieldOptions = {}, hint?: Child) =>
+  h('label', {}, label, h('input', { name, autocomplete: 'off', ...options }), hint && h('small', {}, hint))
+export const area = (label: string, name: string, options: FieldOptions = {}, hint?: Child) =>
+  h(
+    'label',
+    {},
+    label,
+    h('textarea', { name, rows: 4, spellcheck: 'false', ...options }),
+    hint && h('small', {}, hint),
+  )
+export const choice = (
+  label: string,
+  name: string,
+  options: Readonly<Record<string, string>>,
+  more: FieldOptions = {},
+) =>
+  h(
+    'label',
+    {},
+    label,
+    h(
+      'select',
+      { name, ...more },
+      Object.entries(options).map(([value, text]) => h('option', { value }, text)),
+    ),
+  )
+/** A button for what needs a scope: greyed out without it, and it says why. */
+export const gated = (scope: string, text: string, onclick: () => unknown, attributes: FieldOptions = {}) => {
+  if (can(scope)) return button(text, onclick, attributes)
+  const why = `Your key lacks the scope ${scope}. This opens a console that has it: prospect-pages console --tenant ${session.self?.tenantId} --write`
+  return button(text, () => tell(why), { ...attributes, 'aria-disabled': 'true', title: why })
+}

@@ -1,0 +1,125 @@
+import { endOfString, skipBlanks } from '../json/raw-json.ts'
+
+/** What an element may contain: nodes and text. Nothing else becomes part of the page, so no text becomes markup. */
+export type Child = Node | string | number | null | undefined | false | readonly Child[]
+type Value = string | number | boolean | null | undefined
+type Attributes = Readonly<Record<string, Value | ((event: Event) => unknown)>>
+
+const fill = <E extends Element>(element: E, attributes: Attributes, children: readonly Child[]): E => {
+  for (const child of children.flat(9) as unknown[])
+    if (child instanceof Node) element.append(child)
+    else if (child || child === 0) element.append(String(child))
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') element.addEventListener(name.slice(2), value)
+    else if (name === 'value') Object.assign(element, { value: value ?? '' })
+    else if (value !== undefined && value !== null && value !== false)
+      element.setAttribute(name, value === true ? '' : String(value))
+  }
+  return element
+}
+/** An element: `h('p.muted', { title }, 'text')`. Attributes that begin with `on` are listeners. */
+export const h = <Tag extends keyof HTMLElementTagNameMap>(
+  what: Tag | `${Tag}.${string}`,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[Tag] => {
+  const [tag = '', ...classes] = what.split('.')
+  const named = classes.length > 0 ? { class: classes.join(' '), ...attributes } : attributes
+  return fill(document.createElement(tag as Tag), named, children)
+}
+export const svg = (tag: string, attributes: Attributes = {}, ...children: readonly Child[]): SVGElement =>
+  fill(document.createElementNS('http://www.w3.org/2000/svg', tag) as SVGElement, attributes, children)
+export const icon = (name: string) =>
+  svg('svg', { class: 'icon', 'aria-hidden': 'true' }, svg('use', { href: `icons.svg#${name}` }))
+
+export const card = (...children: readonly Child[]) => h('section.card', {}, ...children)
+/** Names and values, such as those of one person. What has no value is left out. */
+export const facts = (pairs: Readonly<Record<string, Child>>) =>
+  h(
+    'dl.facts',
+    {},
+    Object.entries(pairs).map(([name, value]) => value && [h('dt', {}, name), h('dd', {}, value)]),
+  )
+/** A table; below 700 px its rows are cards. */
+export const table = (heads: readonly string[], rows: readonly Child[]) => {
+  const head = h(
+    'tr',
+    {},
+    heads.map((name) => h('th', { scope: 'col' }, name)),
+  )
+  return h('table', {}, h('thead', {}, head), h('tbody', {}, rows))
+}
+export const button = (text: Child, onclick: (event: Event) => unknown, attributes: Attributes = {}) =>
+  h('button', { type: 'button', onclick, ...attributes }, text)
+/** A name and an email as people know each other, never an id. */
+export const person = ({ name, email }: { readonly name: string | null; readonly email: string | null }) =>
+  name || email
+    ? [h('b', {}, h('bdi', {}, name || email)), name && email && h('small', {}, h('bdi', {}, email))]
+    : h('b.muted', {}, 'no name yet')
+
+const UNITS = [
+  [1_000, 's', 'second'],
+  [60_000, 'min', 'minute'],
+  [3_600_000, 'h', 'hour'],
+  [86_400_000, '', ''],
+] as const
+const DATE = { day: 'numeric', month: 'short', year: 'numeric' } as const
+const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit', timeZoneName: 'short' } as const
+const dateFormat = new Intl.DateTimeFormat('en-GB', DATE)
+const timeFormat = new Intl.DateTimeFormat('en-GB', { ...DATE, ...CLOCK })
+export const absolute = (time: string): string => timeFormat.format(new Date(time))
+/** `12 s`, or long `12 seconds ago`; a date once that is more than a day. */
+const relative = (time: string, isLong: boolean): string => {
+  const past = Date.now() - Date.parse(time)
+  const ms = Math.abs(past)
+  const next = UNITS.findIndex(([unitMs]) => ms < unitMs)
+  if (next === 0) return isLong ? 'just now' : 'now'
+  const [unitMs, short, word] = UNITS[next < 0 ? 3 : next - 1] ?? UNITS[3]
+  if (!word) return dateFormat.format(new Date(time))
+  const count = Math.floor(ms / unitMs)
+  const text = isLong ? `${count} ${word}${count === 1 ? '' : 's'}` : `${count} ${short}`
+  if (past < 0) return `in ${text}`
+  return isLong ? `${text} ago` : text
+}
+/** A time that goes on; the absolute one on hover, and while its row has the focus. */
+export const time = (at: string, isLong = false) =>
+  h('time', { datetime: at, title: absolute(at), 'data-long': isLong }, relative(at, isLong))
+export const refreshTimes = (): void => {
+  for (const element of document.querySelectorAll<HTMLTimeElement>('time')) {
+    const text = relative(element.dateTime, 'long' in element.dataset)
+    if (element.textContent !== text) element.textContent = text
+  }
+}
+
+/** What is not shown at once of a very long text. */
+const SHOWN_MAX = 100_000
+const LEVELS_MAX = 20
+/** JSON with line breaks: every other character stays as it was sent, so 12345678901234567890 stays as well. */
+export const pretty = (json: string): string => {
+  if (json.length > 2 * SHOWN_MAX) return json
+  let [text, level] = ['', 0]
+  const line = () => `\n${'  '.repeat(Math.min(level, LEVELS_MAX))}`
+  for (let at = skipBlanks(json, 0); at < json.length; at = skipBlanks(json, at)) {
+    const char = json.charAt(at)
+    const end = char === '"' ? endOfString(json, at) : at + 1
+    const next = json.charAt(skipBlanks(json, end))
+    const opens = char === '{' || char === '['
+    if (opens) level++
+    if (next === '}' || next === ']') level--
+    const isEmpty = opens && (next === '}' || next === ']')
+    const breaks = opens || char === ',' || next === '}' || next === ']'
+    text +=
+      json.slice(at, end) + (isEmpty || end === json.length ? '' : breaks ? line() : char === ':' ? ' ' : '')
+    at = end
+  }
+  return text
+}
+export const code = (text: string, name: string) => {
+  const pre = h('pre', { tabindex: 0, role: 'group', 'aria-label': name }, text.slice(0, SHOWN_MAX))
+  if (text.length <= SHOWN_MAX) return pre
+  const more = button(`Show all ${text.length.toLocaleString('en')} characters`, () => {
+    pre.textContent = text
+    more.remove()
+  })
+  return [pre, more]
+}

@@ -1,0 +1,127 @@
+import type { EventType, Event as FeedEvent } from '../shapes/event.ts'
+import { call, itemTexts, memberOf, path, type Slice } from './api.ts'
+import { attempt, choice, copy, idOf } from './dialog.ts'
+import { absolute, button, card, code, facts, h, pretty, table, time } from './dom.ts'
+import { liveMark, repeat } from './live.ts'
+import { addressOf, type Place, type View } from './place.ts'
+
+const POLL_MS = 2_000
+const ROWS_MAX = 2_000
+/** The compiler names a type that is missing here. */
+const TYPES: Readonly<Record<EventType, true>> = {
+  ...{
+    'prospect.created': true,
+    'prospect.updated': true,
+    'prospect.erased': true,
+    'prospect_log.created': true,
+  },
+  ...{ 'page_group.created': true, 'page_group.updated': true },
+  ...{ 'page.created': true, 'page.updated': true, 'page.deleted': true, 'page.unpublished': true },
+  ...{ 'page_version.ready': true, 'page_version.published': true, 'page_version.failed': true },
+  'webhook_endpoint.disabled': true,
+}
+type Read = { readonly event: FeedEvent; readonly text: string }
+
+/** The feed, from its end or from its beginning, by type; or one event. */
+export const eventsView: View = (place, signal) =>
+  place.id ? eventView(place.id, signal) : feedView(place, signal)
+
+const detailOf = ({ event, text }: Read) => {
+  const data = memberOf(text, 'data')
+  return h(
+    'div.detail',
+    {},
+    facts({
+      Type: event.type,
+      Happened: absolute(event.createdAt),
+      Sequence: h('span', {}, event.sequence),
+      Id: idOf(event.eventId),
+    }),
+    code(pretty(data), 'Data'),
+    h(
+      'div.actions',
+      {},
+      button('Copy data', () => copy(data)),
+    ),
+  )
+}
+const eventView = async (id: string, signal: AbortSignal) => {
+  const { value, text } = await call<FeedEvent>('GET', path`/events/${id}`, { signal })
+  return [
+    h('header', {}, h('a.crumbs', { href: addressOf(['events']) }, 'Events'), h('h1', {}, value.type)),
+    card(detailOf({ event: value, text })),
+  ]
+}
+
+const feedView = (place: Place, signal: AbortSignal) => {
+  const type = place.search.get('type') ?? ''
+  const isFromStart = place.search.get('from') === 'start'
+  const mark = liveMark()
+  const list = table(['When', 'Type', 'Number', 'What'], [])
+  list.classList.add('feed')
+  const body = list.tBodies[0] as HTMLTableSectionElement
+  const none = h(
+    'p.muted.empty',
+    {},
+    'New events appear here. They are recorded while there is an enabled webhook endpoint, or always with EVENTS=on.',
+  )
+  const more = button('Load more', () => attempt(next), { hidden: true, class: 'more' })
+  let cursor: string | undefined = isFromStart ? undefined : 'latest'
+  const rowOf = (read: Read): HTMLElement => {
+    const toggle = () => {
+      const isOpen = opener.getAttribute('aria-expanded') === 'true'
+      opener.setAttribute('aria-expanded', String(!isOpen))
+      if (isOpen) row.nextElementSibling?.remove()
+      else row.after(h('tr.opened', {}, h('td', { colspan: 4 }, detailOf(read))))
+    }
+    const opener: HTMLElement = button(read.event.type, toggle, {
+      class: 'open',
+      'aria-expanded': 'false',
+      'data-row': true,
+    })
+    const data = memberOf(read.text, 'data').slice(0, 160)
+    const row = h(
+      'tr',
+      {},
+      h('td.when', {}, time(read.event.createdAt)),
+      h('td', {}, opener),
+      h('td', {}, read.event.sequence),
+      h('td.start.mono', {}, h('bdi', {}, data)),
+    )
+    return row
+  }
+  const next = async (): Promise<void> => {
+    const query = { limit: 50, cursor, types: type }
+    const { value, text } = await call<Slice<FeedEvent>>('GET', '/events', { query, signal })
+    cursor = value.nextCursor
+    const texts = itemTexts(text)
+    const rows = value.items.map((event, i) => rowOf({ event, text: texts[i] ?? '{}' }))
+    // From the end on the newest is first; from the beginning on the feed is read in its order.
+    if (isFromStart) body.append(...rows)
+    else body.prepend(...rows.toReversed())
+    while (body.rows.length > ROWS_MAX)
+      (isFromStart ? body.firstElementChild : body.lastElementChild)?.remove()
+    none.hidden = body.rows.length > 0
+    more.hidden = !(isFromStart && value.hasMore)
+  }
+  const work = async (): Promise<void> => {
+    if (!isFromStart || more.hidden) await next()
+  }
+  const filtered = (name: string) => (event: Event) => {
+    const { value } = event.target as HTMLSelectElement
+    location.hash = addressOf(['events'], { ...Object.fromEntries(place.search), [name]: value })
+  }
+  const types = { '': 'all types', ...Object.fromEntries(Object.keys(TYPES).map((name) => [name, name])) }
+  const starts = { '': 'now on', start: 'the oldest kept' }
+  void repeat({ signal, ms: POLL_MS, work, onAway: (isAway) => mark.set(isAway ? 'away' : 'live') })
+  return [
+    h('header', {}, h('h1', {}, 'Events'), mark),
+    h(
+      'div.filters',
+      {},
+      choice('From', 'from', starts, { value: isFromStart ? 'start' : '', onchange: filtered('from') }),
+      choice('Type', 'type', types, { value: type, onchange: filtered('type') }),
+    ),
+    card(list, none, more),
+  ]
+}

@@ -1,0 +1,45 @@
+import { call, Problem } from './api.ts'
+
+const shown = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text
+}
+
+/** A resource as the reader sees it. Changes are refused if somebody else changed it meanwhile, and say what. */
+export const heldResource = <T extends object>(url: string) => {
+  let value: T
+  let etag: string | null = null
+  const take = (answer: { readonly value: T; readonly etag: string | null }): void => {
+    ;({ value, etag } = answer)
+  }
+  return {
+    get value(): T {
+      return value
+    },
+    /** Whether it is another than before. */
+    read: async (signal?: AbortSignal): Promise<boolean> => {
+      const answer = await call<T>('GET', url, { etag, signal })
+      if (answer.status === 304) return false
+      take(answer)
+      return true
+    },
+    change: async (method: string, path: string, body?: object): Promise<void> => {
+      try {
+        const answer = await call<T>(method, path, { body, ifMatch: etag })
+        if (answer.value !== undefined && method === 'PATCH') take(answer)
+        else if (answer.value !== undefined) take(await call<T>('GET', url))
+      } catch (error) {
+        if (!(error instanceof Problem) || error.status !== 412) throw error
+        const before = { ...value } as Readonly<Record<string, unknown>>
+        take(await call<T>('GET', url))
+        const differs = ([name, now]: [string, unknown]) =>
+          name !== 'updatedAt' && JSON.stringify(now) !== JSON.stringify(before[name])
+        const changes = Object.entries(value).filter(differs)
+        const list = changes.map(([name, now]) => `${name} is now ${shown(now)}`).join('; ')
+        throw new Error(
+          `Somebody else changed this meanwhile: ${list || 'something that is not shown here'}. Nothing of yours was saved. Do it again if you still want to.`,
+        )
+      }
+    },
+  }
+}

@@ -1,0 +1,226 @@
+import { writeJson } from '../json/write-json.ts'
+import type { Page } from '../shapes/page.ts'
+import type { PageGroup } from '../shapes/page-group.ts'
+import { call, get, path, type Slice } from './api.ts'
+import { area, ask, attempt, field, gated, tell } from './dialog.ts'
+import { button, card, facts, h, table, time } from './dom.ts'
+import { heldResource } from './held-resource.ts'
+import { pageView } from './page.ts'
+import { addressOf, type Place, type View } from './place.ts'
+
+const STATUSES = { '': 'Active and archived', active: 'Active', archived: 'Archived', deleted: 'Deleted' }
+
+/** Page groups, the pages of one, and one page with its versions. */
+export const pagesView: View = (place, signal) => {
+  if (place.id && place.subId) return pageView(place.id, place.subId, place, signal)
+  return place.id ? groupView(place.id, signal) : groupsView(place, signal)
+}
+
+const statusTag = (status: string) => h(status === 'active' ? 'span.tag.ok' : 'span.tag', {}, status)
+
+/** A table that loads slice by slice. */
+const sliced = async <T>(
+  heads: readonly string[],
+  load: (cursor: string | undefined) => Promise<Slice<T>>,
+  rowOf: (item: T) => HTMLElement,
+  none: string,
+) => {
+  const list = table(heads, [])
+  const more = button('Load older', () => attempt(next), { class: 'more' })
+  let cursor: string | undefined
+  const next = async (): Promise<void> => {
+    const slice = await load(cursor)
+    cursor = slice.nextCursor
+    list.tBodies[0]?.append(...slice.items.map(rowOf))
+    more.hidden = cursor === undefined
+  }
+  await next()
+  return card(list.tBodies[0]?.childElementCount ? list : h('p.muted.empty', {}, none), more)
+}
+
+const groupsView = async (place: Place, signal: AbortSignal) => {
+  const status = place.search.get('status') ?? ''
+  const load = (cursor: string | undefined) =>
+    get<Slice<PageGroup>>('/page_groups', { limit: 50, status, cursor }, signal)
+  const rowOf = (group: PageGroup) =>
+    h(
+      'tr',
+      {},
+      h(
+        'td',
+        {},
+        h(
+          'a',
+          { href: addressOf(['pages', group.pageGroupId]), 'data-row': true },
+          h('b', {}, h('bdi', {}, group.title)),
+          h('small', {}, h('bdi', {}, group.name)),
+        ),
+      ),
+      h('td', {}, statusTag(group.status)),
+      h('td', {}, `${group.pagesCount} ${group.pagesCount === 1 ? 'page' : 'pages'}`),
+      h('td.when', {}, time(group.updatedAt, true)),
+    )
+  const segments = Object.entries(STATUSES).map(([value, text]) =>
+    button(text, () => (location.hash = addressOf(['pages'], { status: value })), {
+      'aria-pressed': String(value === status),
+    }),
+  )
+  const list = await sliced(['Group', 'State', 'Pages', 'Changed'], load, rowOf, 'No page groups here.')
+  return [
+    h(
+      'header',
+      {},
+      h('h1', {}, 'Pages'),
+      h('div.actions', {}, gated('page_groups:write', 'New group', createGroup, { class: 'primary' })),
+    ),
+    h('p', {}, h('span.segments', { role: 'group', 'aria-label': 'State of the groups' }, segments)),
+    list,
+  ]
+}
+const groupFields = (group?: PageGroup) => [
+  field(
+    'Name',
+    'name',
+    { required: true, maxlength: 255, value: group?.name },
+    'For you and your colleagues.',
+  ),
+  field('Title', 'title', { required: true, maxlength: 255, value: group?.title }, 'What readers see.'),
+  area(
+    'Context',
+    'pageContext',
+    { value: group?.pageContext },
+    'What the pages of the group have in common.',
+  ),
+]
+const createGroup = (): void =>
+  ask({
+    title: 'New page group',
+    action: 'Create',
+    body: groupFields(),
+    run: async ({ name, title, pageContext }) => {
+      const body = { name, title, pageContext: pageContext || null }
+      const { value } = await call<PageGroup>('POST', '/page_groups', { body })
+      location.hash = addressOf(['pages', value.pageGroupId])
+      return undefined
+    },
+  })
+
+const groupView = async (groupId: string, signal: AbortSignal) => {
+  const url = path`/page_groups/${groupId}`
+  const group = heldResource<PageGroup>(url)
+  await group.read(signal)
+  const heading = h('div')
+  const buttons = h('div.actions')
+  const about = h('div')
+  const change = (body: object) => attempt(() => group.change('PATCH', url, body).finally(show))
+  const show = (): void => {
+    const { title, name, status, pageContext } = group.value
+    const isActive = status === 'active'
+    heading.replaceChildren(
+      h('h1', {}, h('bdi', {}, title)),
+      h('p.lead.muted', {}, h('bdi', {}, name), ' ', statusTag(status)),
+    )
+    about.replaceChildren(...(pageContext ? [card(facts({ Context: h('bdi', {}, pageContext) }))] : []))
+    buttons.replaceChildren(
+      gated('page_groups:write', 'Edit', edit),
+      gated('page_groups:write', isActive ? 'Archive' : 'Make active', () =>
+        change({ status: isActive ? 'archived' : 'active' }),
+      ),
+      gated('page_groups:write', 'Delete…', remove, { class: 'danger' }),
+      isActive ? gated('pages:write', 'New page', () => createPage(groupId), { class: 'primary' }) : '',
+    )
+  }
+  const edit = () =>
+    ask({
+      title: 'Edit the group',
+      action: 'Save',
+      body: groupFields(group.value),
+      run: async ({ name, title, pageContext }) => {
+        await group.change('PATCH', url, { name, title, pageContext: pageContext || null }).finally(show)
+        return undefined
+      },
+    })
+  const remove = () =>
+    ask({
+      title: `Delete ${group.value.title}`,
+      action: 'Delete',
+      isDanger: true,
+      body: [h('p', {}, `Its ${group.value.pagesCount} pages can no longer be read. This cannot be undone.`)],
+      run: async () => {
+        await group.change('DELETE', url).finally(show)
+        location.hash = addressOf(['pages'])
+        tell('The group was deleted.')
+        return undefined
+      },
+    })
+  show()
+  const load = (cursor: string | undefined) => get<Slice<Page>>(`${url}/pages`, { limit: 50, cursor }, signal)
+  const rowOf = (page: Page) =>
+    h(
+      'tr',
+      {},
+      h(
+        'td',
+        {},
+        h(
+          'a',
+          { href: addressOf(['pages', groupId, page.pageId]), 'data-row': true },
+          h('b', {}, h('bdi', {}, page.effectiveName)),
+        ),
+      ),
+      h('td.when', {}, 'changed ', time(page.updatedAt, true)),
+    )
+  return [
+    h('header', {}, h('a.crumbs', { href: addressOf(['pages']) }, 'Pages'), heading, buttons),
+    about,
+    await sliced(['Page', 'Changed'], load, rowOf, 'No pages yet.'),
+  ]
+}
+
+/** A field for JSON that says what is wrong with it while it is typed. */
+export const contentField = (value: string) => {
+  const verdict = h('small', { role: 'status' }, 'A JSON object, or empty for none.')
+  const check = (event: Event) => {
+    const wrong = wrongJson((event.target as HTMLTextAreaElement).value)
+    verdict.textContent = wrong ?? 'A JSON object, or empty for none.'
+    verdict.className = wrong ? 'bad' : ''
+  }
+  return area('Content', 'content', { value, oninput: check, rows: 10 }, verdict)
+}
+const wrongJson = (text: string): string | null => {
+  if (text.trim() === '') return null
+  try {
+    const value = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? null
+      : 'The content must be a JSON object: { … }.'
+  } catch (error) {
+    return `Not JSON yet: ${(error as Error).message}.`
+  }
+}
+/** The content that was typed, as it was typed; null for none. */
+export const typedContent = (text = ''): { readonly rawJson: string } | null => {
+  const wrong = wrongJson(text)
+  if (wrong !== null) throw new Error(wrong)
+  return text.trim() === '' ? null : { rawJson: text }
+}
+const createPage = (groupId: string): void =>
+  ask({
+    title: 'New page',
+    action: 'Create and publish',
+    body: [
+      area('What is it about?', 'supplementaryContext', {}, 'Beside the context of the group.'),
+      field('Name', 'customName', {}, 'Empty: a name is generated.'),
+      contentField(''),
+    ],
+    run: async ({ supplementaryContext, customName, content }) => {
+      const body = writeJson({
+        supplementaryContext: supplementaryContext || undefined,
+        customName: customName || undefined,
+        content: typedContent(content) ?? undefined,
+      })
+      const { value } = await call<{ pageId: string }>('POST', path`/page_groups/${groupId}/pages`, { body })
+      location.hash = addressOf(['pages', groupId, value.pageId])
+      return undefined
+    },
+  })

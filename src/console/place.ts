@@ -1,0 +1,27 @@
+import type { Child } from './dom.ts'
+
+/** Where the reader is: `#/people/prospect_…?source=crm`. */
+export type Place = {
+  readonly view: string
+  readonly id?: string | undefined
+  readonly subId?: string | undefined
+  readonly search: URLSearchParams
+}
+/** A view returns what it shows, and works until the signal. */
+export type View = (place: Place, signal: AbortSignal) => Child | Promise<Child>
+
+type Search = URLSearchParams | Readonly<Record<string, string>>
+export const addressOf = (parts: readonly string[], search: Search = {}): string => {
+  const given = [...new URLSearchParams(search)].filter(([, value]) => value !== '')
+  const query = new URLSearchParams(given).toString()
+  return `#/${parts.map(encodeURIComponent).join('/')}${query && `?${query}`}`
+}
+/** Remembers what is open without a new view. */
+export const replaceAddress = (parts: readonly string[], search: Search): void =>
+  history.replaceState(null, '', addressOf(parts, search))
+export const placeNow = (): Place => {
+  const [path = '', query] = location.hash.replace(/^#\/?/, '').split('?')
+  const isReadable = !/%(?![0-9a-f]{2})/i.test(path)
+  const [view = '', id, subId] = isReadable ? path.split('/').map(decodeURIComponent) : []
+  return { view: view || 'now', id, subId, search: new URLSearchParams(query) }
+}
