@@ -283,7 +283,7 @@ const deliveriesOf = (url: string, place: Place, signal: AbortSignal) => {
         ? [deliveredAt && time(deliveredAt, true)]
         : [
             lastError ?? (attempts === 0 ? 'not tried yet' : ''),
-            nextAttemptAt && [', next attempt ', time(nextAttemptAt, true)],
+            nextAttemptAt && [' Next attempt ', time(nextAttemptAt, true)],
           ]
     return h(
       'tr',

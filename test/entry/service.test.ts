@@ -433,6 +433,7 @@ const EVERY_OPTION: Record<
   requestsWaitingMax: true,
   bodyBytesHeldMax: true,
   docs: true,
+  console: true,
   onAnswered: true,
   onError: true,
   basePath: true,

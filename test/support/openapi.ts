@@ -189,8 +189,8 @@ const EVERY: readonly ProblemCode[] = [
 ]
 const WITH_BODY: readonly ProblemCode[] = ['invalid_json', 'payload_too_large', 'unsupported_media_type']
 
-const codesOf = ({ body, problems }: Route): ProblemCode[] => [
-  ...EVERY,
+const codesOf = ({ body, problems, scope }: Route): ProblemCode[] => [
+  ...EVERY.filter((code) => scope !== null || code !== 'insufficient_scope'),
   ...(body ? WITH_BODY : []),
   ...problems,
 ]

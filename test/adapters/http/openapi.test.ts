@@ -55,6 +55,7 @@ t.test('its operations are the routes, and those of the specification', async (t
     'delete /v0/page_groups/{page_group_id} deletePageGroup',
     'delete /v0/page_groups/{page_group_id}/pages/{page_id} deletePage',
     'delete /v0/webhook_endpoints/{webhook_endpoint_id} deleteWebhookEndpoint',
+    'get /v0/api_keys/self getApiKey',
     'get /v0/erasures listErasures',
     'get /v0/erasures/{erasure_id} getErasure',
     'get /v0/events listEvents',
@@ -67,6 +68,7 @@ t.test('its operations are the routes, and those of the specification', async (t
     'get /v0/page_groups/{page_group_id}/pages/{page_id} getPage',
     'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions listVersions',
     'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id} getVersion',
+    'get /v0/prospect_log_counts listProspectLogCounts',
     'get /v0/prospect_logs listProspectLogs',
     'get /v0/prospect_logs/{prospect_log_id} getProspectLog',
     'get /v0/prospects listProspects',
@@ -238,14 +240,15 @@ t.test('a page is created from a body that may be missing, and answered as proce
 
 type Response = { readonly $ref?: string; readonly content?: object }
 t.test('every operation documents the problems that it can give, each as a problem document', async (t) => {
-  const always = ['400', '401', '403', '429', '500', '503']
-  for (const { method, path, operationId, problems, body, status, item } of ROUTES) {
+  const always = ['400', '401', '429', '500', '503']
+  for (const { method, path, operationId, problems, body, status, item, scope } of ROUTES) {
     const operations = paths[path as keyof typeof paths] as Record<string, { responses: object }>
     const { responses = {} } = operations[method.toLowerCase()] ?? {}
     const ofBody = method === 'POST' && !/erasures|webhook|hooks/.test(path) ? [item ? '207' : '422'] : []
     for (const expected of [...always, ...(body ? ['413', '415', ...ofBody] : [])])
       t.ok(expected in responses, `${expected} of ${method} ${path}`)
     t.equal('304' in responses, method === 'GET')
+    t.equal('403' in responses, scope !== null)
     for (const [given, response] of Object.entries(responses as Record<string, Response>)) {
       const shared = openapi.components.responses as Record<string, Response>
       const { content } = shared[response.$ref?.split('/').at(-1) ?? ''] ?? response
@@ -257,7 +260,7 @@ t.test('every operation documents the problems that it can give, each as a probl
         `${given} of ${method} ${path}`,
       )
     }
-    t.ok(problems.length > 0 || item || operationId === 'listWebhookEndpoints')
+    t.ok(problems.length > 0 || item || ['listWebhookEndpoints', 'getApiKey'].includes(operationId))
   }
 })
 

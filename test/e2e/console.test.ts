@@ -1,0 +1,346 @@
+import { spawnSync } from 'node:child_process'
+import { globSync, readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { createApi, createHandler } from '../../src/entry/http.ts'
+import { createService, memoryStore, SCOPES } from '../../src/entry/index.ts'
+import { startBrowser } from '../support/browser.ts'
+import {
+  fits,
+  goTo,
+  namelessIn,
+  noConsole,
+  openConsole,
+  PHONE,
+  startConsole,
+  TABLET,
+  VIEWS,
+} from '../support/console.ts'
+import { newFolder, until } from '../support/program.ts'
+import { proxyKinds } from '../support/proxies.ts'
+
+const skip = noConsole
+const MARKUP = `<img src=x onerror="document.title='hacked'"><script>document.title='hacked'</script>`
+const RIGHT_TO_LEFT = '\u202Egpj.exe'
+const NUMBERS = '{"order":12345678901234567890, "e":1e400,"tiny":0.1000,"a\\u0062c":"\\ud800 '
+const HOSTILE = `${NUMBERS}${'</pre>'.repeat(3)}"}`
+
+t.test(
+  'hostile texts are shown as they are, in every view, in every size, and nobody is asked but this server',
+  { skip },
+  async (t) => {
+    const { server, browser, call, apiKey, pageGroupId } = await startConsole(t)
+    const name = `${MARKUP} ${RIGHT_TO_LEFT}`
+    const log = (more: object, payload = HOSTILE) => {
+      const members = JSON.stringify({
+        source: MARKUP.slice(0, 99),
+        type: RIGHT_TO_LEFT,
+        name: name.slice(0, 255),
+        ...more,
+      })
+      return call('POST', '/v0/prospect_logs', `${members.slice(0, -1)},"payload":${payload}}`)
+    }
+    const { body } = await log({ email: `${MARKUP}@example.com` })
+    await log({ idempotencyKey: MARKUP }, `{"long":"${'x'.repeat(900_000)}"}`)
+    await log({}, `{"deep":${'['.repeat(500)}${']'.repeat(500)}}`)
+    const group = `/v0/page_groups/${pageGroupId}`
+    await call('PATCH', group, { title: MARKUP, name: RIGHT_TO_LEFT, pageContext: MARKUP })
+    const created = await call(
+      'POST',
+      `${group}/pages`,
+      `{"customName":${JSON.stringify(name)},"content":${HOSTILE}}`,
+    )
+    await call('POST', `${group}/pages/${created.body.pageId}/versions`, { supplementaryContext: MARKUP })
+    const hook = await call('POST', '/v0/hooks', {
+      source: MARKUP.slice(0, 99),
+      description: MARKUP,
+      verify: { token: true },
+    })
+    const endpoint = await call('POST', '/v0/webhook_endpoints', {
+      url: `http://127.0.0.1:9/${MARKUP}`,
+      description: MARKUP,
+    })
+    await log({})
+    await call('POST', '/v0/erasures', { email: MARKUP })
+
+    const addresses = [
+      ...VIEWS,
+      `activity/${body.prospectLogId}`,
+      `people/${body.prospectId}`,
+      `pages/${pageGroupId}`,
+      `pages/${pageGroupId}/${created.body.pageId}`,
+      `sources/${hook.body.hookId}`,
+      `webhooks/${endpoint.body.webhookEndpointId}`,
+      'events?from=start',
+    ]
+    for (const [viewport, colorScheme] of [
+      [PHONE, 'dark'],
+      [TABLET, 'light'],
+      [undefined, 'dark'],
+    ] as const) {
+      const { page, wrong } = await openConsole(t, browser, server.url, {
+        key: apiKey,
+        colorScheme,
+        ...(viewport && { viewport }),
+      })
+      for (const address of addresses) {
+        await goTo(page, address)
+        await page.waitForLoadState('networkidle').catch(() => {})
+        const closed = page.locator('main [data-row][aria-expanded=false]')
+        for (let opened = 0; opened < 3 && (await closed.count()) > 0; opened++) await closed.first().click()
+        t.ok(await fits(page), `${address} at ${viewport?.width ?? 1_280}`)
+        t.strictSame(await namelessIn(page), [], `${address}: every control has a name`)
+      }
+      t.notMatch(await page.title(), 'hacked')
+      t.equal(await page.locator('main img, main script').count(), 0)
+      t.strictSame(wrong, [])
+    }
+
+    const { page } = await openConsole(t, browser, server.url, {
+      key: apiKey,
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    await goTo(page, `activity/${body.prospectLogId}`)
+    await page.getByRole('button', { name: 'Copy payload' }).click()
+    await page.getByText('Copied.').first().waitFor()
+    t.equal(await page.evaluate('navigator.clipboard.readText()'), HOSTILE, 'byte for byte')
+    const shown = (await page.locator('.detail pre').first().textContent()) ?? ''
+    t.equal(shown.replaceAll(/\s/g, ''), HOSTILE.replaceAll(/\s/g, ''))
+    await page.getByRole('button', { name: 'Copy as curl' }).click()
+    await until('the command is copied', async () =>
+      String(await page.evaluate('navigator.clipboard.readText()')).startsWith('curl'),
+    )
+    const command = String(await page.evaluate('navigator.clipboard.readText()'))
+    const { stdout } = spawnSync(
+      'bash',
+      ['-c', command.replace('"x-api-key: $KEY"', `'x-api-key: ${apiKey}'`)],
+      { encoding: 'utf8' },
+    )
+    const again = JSON.parse(stdout)
+    t.match((await call('GET', `/v0/prospect_logs/${again.prospectLogId}`)).text, `"payload":${HOSTILE}`)
+  },
+)
+
+t.test('the key is nowhere but in memory, unless the reader keeps it in the tab', { skip }, async (t) => {
+  const { server, browser, apiKey } = await startConsole(t)
+  const stores =
+    '[localStorage.length, sessionStorage.length, document.cookie.length, location.href.includes("pp_")]'
+  const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey })
+  t.strictSame(await page.evaluate(stores), [0, 0, 0, false])
+  await page.reload()
+  await page.getByLabel('API key').fill(apiKey)
+  await page.getByLabel('Keep it in this tab').check()
+  await page.getByRole('button', { name: 'Open the console' }).click()
+  await page.locator('.rail').waitFor()
+  t.strictSame(await page.evaluate(stores), [0, 1, 0, false])
+  await page.reload()
+  await page.locator('.rail').waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('API key').waitFor()
+  t.strictSame(await page.evaluate(stores), [0, 0, 0, false])
+  t.strictSame(wrong, [])
+  t.notMatch(server.stderr(), apiKey)
+})
+
+t.test('a key that may do less sees less, and each missing scope is named', { skip }, async (t) => {
+  const { server, browser, env, tenantId, pageGroupId, call } = await startConsole(t)
+  await call('POST', '/v0/prospect_logs', { source: 'crm', email: 'ada@example.com', payload: {} })
+  const store = createService({ store: await openedBeside(t, env), background: 'elsewhere' })
+  const keyWith = async (...scopes: string[]) =>
+    (await store.issueApiKey({ tenantId, scopes: scopes as never })).apiKey
+  const reads = SCOPES.filter((scope) => scope.endsWith(':read'))
+  const { page, wrong } = await openConsole(t, browser, server.url, { key: await keyWith(...reads) })
+  for (const [view, scope] of [
+    ['sources', 'hooks:write'],
+    ['webhooks', 'webhooks:write'],
+  ] as const) {
+    await goTo(page, view)
+    await page.getByText(`it lacks the scope ${scope}`).waitFor()
+  }
+  await goTo(page, `pages/${pageGroupId}`)
+  const greyed = page.getByRole('button', { name: 'New page' })
+  t.equal(await greyed.getAttribute('aria-disabled'), 'true')
+  await greyed.click({ force: true })
+  await page.getByText('Your key lacks the scope pages:write').waitFor()
+  await goTo(page, 'now')
+  await page.getByText('This key cannot see webhooks, sources, erasures.').waitFor()
+  t.strictSame(wrong, [])
+
+  for (const missing of reads) {
+    const { page, wrong } = await openConsole(t, browser, server.url, {
+      key: await keyWith(...reads.filter((scope) => scope !== missing), 'pages:write'),
+      refused: [403],
+    })
+    for (const view of VIEWS) await goTo(page, view)
+    t.strictSame(wrong, [], `without ${missing}`)
+  }
+})
+
+const openedBeside = async (
+  t: { teardown: (end: () => void) => void },
+  env: Readonly<Record<string, string>>,
+) => {
+  const { sqliteStore } = await import('../../src/entry/sqlite.ts')
+  const store = sqliteStore({ path: String(env['DATABASE_URL']).slice('sqlite:'.length) })
+  t.teardown(() => store.close())
+  return store
+}
+
+t.test(
+  'a revoked key asks for another and returns to the same place; a server that is away is waited for',
+  { skip },
+  async (t) => {
+    const { server, browser, env, tenantId, apiKey } = await startConsole(t)
+    const service = await openedBeside(t, env)
+    const beside = createService({ store: service, background: 'elsewhere' })
+    const first = await beside.issueApiKey({ tenantId, scopes: SCOPES, lifeMs: 300_000 })
+    const { page } = await openConsole(t, browser, server.url, { key: first.apiKey })
+    await page.getByText('Your key ends in 5 minutes').waitFor()
+    await goTo(page, 'activity?source=crm')
+    await service.apiKeys.end(first.apiKeyId, { revokedAt: new Date().toISOString() })
+    await page.getByText('Sign in again to return to where you were.').waitFor()
+    await page.getByLabel('API key').fill(apiKey)
+    await page.keyboard.press('Enter')
+    await page.locator('.rail').waitFor()
+    t.match(page.url(), /#\/activity\?source=crm$/)
+    t.equal(await page.getByLabel('Source').inputValue(), 'crm')
+    await server.stop()
+    await page.getByText('no connection, trying again').waitFor()
+  },
+)
+
+t.test('10,000 activities go through the tail, and the page does not grow', { skip }, async (t) => {
+  const { server, browser, call, apiKey } = await startConsole(t)
+  const { page, wrong } = await openConsole(t, browser, server.url)
+  await page.clock.install()
+  await page.getByLabel('API key').fill(apiKey)
+  await page.keyboard.press('Enter')
+  await goTo(page, 'activity')
+  const rows = () => page.locator('table.activities tbody tr').count()
+  let most = 0
+  for (let sent = 0; sent < 10_000; sent += 40) {
+    const items = Array.from({ length: 40 }, (_, i) => ({
+      source: 'crm',
+      email: `${sent + i}@example.com`,
+      payload: { n: sent + i },
+    }))
+    await call('POST', '/v0/prospect_logs/batch', { items })
+    const answered = page.waitForResponse((response) => response.url().includes('/v0/prospect_logs?'))
+    await page.clock.runFor(2_000)
+    await answered
+    if (sent % 1_000 === 0) most = Math.max(most, await rows())
+  }
+  await page.getByText('"n":9999').first().waitFor()
+  t.ok((await rows()) > 1_000 && (await rows()) <= 2_000, `${await rows()} rows`)
+  t.ok(most <= 2_000)
+  t.ok(Number(await page.evaluate('document.querySelectorAll("*").length')) < 40_000)
+  t.strictSame(wrong, [])
+})
+
+t.test('it works under a prefix of another server', { skip }, async (t) => {
+  const store = memoryStore()
+  const service = createService({ store, background: 'elsewhere' })
+  const { tenantId } = await service.createTenant({ name: 'Acme' })
+  const { apiKey } = await service.issueApiKey({ tenantId, scopes: SCOPES })
+  await service.logProspectActivity({
+    tenantId,
+    source: 'crm',
+    email: 'ada@example.com',
+    payload: { rawJson: '{}' },
+  })
+  const api = createApi({ store, console: true, background: 'elsewhere' })
+  const server = createServer(createHandler(api, { basePath: '/our/prospects' }))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const browser = await startBrowser()
+  t.teardown(async () => {
+    await browser.close()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/our/prospects`
+  t.match(await fetch(`${url}/console`, { redirect: 'manual' }), { status: 308 })
+  const { page, wrong } = await openConsole(t, browser, url, { key: apiKey })
+  await page.getByText('Last activity').waitFor()
+  for (const view of VIEWS) await goTo(page, view)
+  t.strictSame(wrong, [])
+})
+
+for (const kind of proxyKinds())
+  t.test(
+    `it works behind ${kind.name}, by its file of deploy/`,
+    { skip: skip || (kind.skip ?? false) },
+    async (t) => {
+      const { server, browser, call, apiKey } = await startConsole(t)
+      await call('POST', '/v0/prospect_logs', { source: 'crm', email: 'ada@example.com', payload: {} })
+      const { ask, accessLog } = await kind.start(t, Number(new URL(server.url).port))
+      const url = 'https://prospects.example.com'
+      const context = await browser.newContext()
+      // What the browser asks for goes through the proxy, which listens where a browser cannot.
+      await context.route(`${url}/**`, async (route) => {
+        const request = route.request()
+        const { 'accept-encoding': _, ...headers } = await request.allHeaders()
+        const { pathname, search } = new URL(request.url())
+        const {
+          status,
+          headers: answered,
+          text,
+        } = await ask(pathname + search, {
+          method: request.method(),
+          headers,
+          ...(request.postData() && { body: request.postData() ?? '' }),
+        })
+        await route.fulfill({ status, headers: answered as Record<string, string>, body: text })
+      })
+      const page = await context.newPage()
+      const wrong: string[] = []
+      page.on('pageerror', ({ message }) => wrong.push(message))
+      page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()))
+      await page.goto(`${url}/console/#key=${apiKey}`)
+      await page.getByText('Last activity').waitFor()
+      for (const view of VIEWS) await goTo(page, view)
+      t.strictSame(wrong, [])
+      t.notMatch(accessLog(), apiKey)
+      await context.close()
+    },
+  )
+
+t.test('as it is built, it is small, and is there with few requests', { skip }, async (t) => {
+  const folder = newFolder(t)
+  const built = spawnSync('npx', ['tsc', '-p', 'src/console', '--outDir', folder], { encoding: 'utf8' })
+  t.equal(built.status, 0, built.stdout)
+  const sent = (names: readonly string[]) =>
+    names.reduce((sum, name) => sum + gzipSync(readFileSync(name)).length, 0)
+  const scripts = globSync(`${folder}/{console,json}/*.js`)
+  t.ok(scripts.length > 15)
+  t.ok(sent(scripts) <= 60_000, `${sent(scripts)} bytes of scripts as they are sent`)
+  const css = 'src/console/console.css'
+  t.ok(statSync(css).size <= 15_000, `${statSync(css).size} bytes of style`)
+
+  const { server, browser, apiKey } = await startConsole(t)
+  const { page } = await openConsole(t, browser, server.url, { key: apiKey })
+  const before = await page.evaluate<string[]>(`performance.getEntriesByType('resource')
+    .filter(({ startTime }) => startTime < performance.getEntriesByName('first-contentful-paint')[0].startTime)
+    .map(({ name }) => new URL(name).pathname)`)
+  const files = new Set(before.filter((path) => path.startsWith('/console/')))
+  t.ok(files.size > 5 && files.size < 12, [...files].join(' '))
+})
+
+t.test(
+  'it is a client like any other: CONSOLE=off leaves nothing of it; browsers get pages, programs JSON',
+  async (t) => {
+    const { startProgram } = await import('../support/program.ts')
+    const server = await startProgram(t, { DATABASE_URL: 'memory:', CONSOLE: 'off' })
+    await server.ready()
+    t.equal((await fetch(`${server.url}/console/`)).status, 404)
+    t.notMatch(await (await fetch(server.url)).json(), { console: /./ })
+    const html = { headers: { accept: 'text/html,*/*;q=0.8' } }
+    const start = await fetch(server.url, html)
+    t.match(start.headers.get('content-type'), 'text/html')
+    t.match(await start.text(), /<a href="\/docs">API reference<\/a>/)
+    const problem = await (await fetch(`${server.url}/problems/email_taken`, html)).text()
+    t.match(problem, /<h1>Email taken<\/h1>/)
+    t.match(await (await fetch(`${server.url}/problems/email_taken`)).json(), { code: 'email_taken' })
+    t.notMatch(server.stdout(), 'console')
+  },
+)

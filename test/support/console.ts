@@ -1,0 +1,92 @@
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { startBrowser, whyNoBrowser } from './browser.ts'
+import { caller, embeddedDatabase, newFolder, seed, startProgram } from './program.ts'
+
+/** Why the console cannot be opened here, for a test to be skipped. */
+export const noConsole = whyNoBrowser() ?? false
+if (noConsole) process.stderr.write(`${noConsole}\n`)
+
+export const WIDE = { width: 1_280, height: 900 }
+export const TABLET = { width: 768, height: 900 }
+export const PHONE = { width: 320, height: 700 }
+export const VIEWS = ['now', 'activity', 'people', 'pages', 'sources', 'webhooks', 'events'] as const
+
+/** A server with one tenant, and a browser. */
+export const startConsole = async (t: Test, env: Readonly<Record<string, string>> = {}) => {
+  const database = embeddedDatabase(`${newFolder(t)}/test.db`)
+  const seeded = await seed(database.env)
+  const server = await startProgram(t, { ...database.env, WEBHOOKS_ALLOWED_HOSTS: '127.0.0.1', ...env })
+  await server.ready()
+  const browser = await startBrowser()
+  t.teardown(() => browser.close())
+  return { ...seeded, ...database, server, browser, call: caller(server.url, seeded.apiKey) }
+}
+
+type Opening = BrowserContextOptions & {
+  /** The key in the link; none: the form asks for it. */
+  readonly key?: string
+  /** Answers of the console that are expected to be refused, by status. */
+  readonly refused?: readonly number[]
+}
+/** The console in a window of its own, and everything that went wrong while it was open. */
+export const openConsole = async (t: Test, browser: Browser, url: string, opening: Opening = {}) => {
+  const { key, refused = [], ...options } = opening
+  const context = await browser.newContext({ viewport: WIDE, ...options })
+  t.teardown(() => context.close())
+  const page = await context.newPage()
+  page.setDefaultTimeout(20_000)
+  const wrong: string[] = []
+  const isExpected = (text: string) => refused.some((status) => text.includes(`status of ${status}`))
+  page.on('console', (message) => {
+    const isBad = ['error', 'warning'].includes(message.type())
+    if (isBad && !isExpected(message.text())) wrong.push(`console: ${message.text()}`)
+  })
+  page.on('pageerror', ({ message }) => wrong.push(`thrown: ${message}`))
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${url}/`)) wrong.push(`to another host: ${request.url()}`)
+  })
+  await page.goto(`${url}/console/${key === undefined ? '' : `#key=${key}`}`)
+  if (key !== undefined) await page.locator('.rail').waitFor()
+  return { page, wrong, context }
+}
+
+/** Goes to a view, and waits until it is shown. */
+export const goTo = async (page: Page, address: string): Promise<void> => {
+  const hash = JSON.stringify(`#/${address}`)
+  await page.evaluate(`if (location.hash !== ${hash}) {
+    document.querySelector('main .view')?.setAttribute('data-left', '')
+    location.hash = ${hash}
+  }`)
+  await page.locator('main .view:not([data-left])').waitFor()
+}
+
+/** Controls that somebody who does not see them cannot tell apart from others. */
+export const namelessIn = async (page: Page): Promise<string[]> => {
+  const snapshot = await page.locator('body').ariaSnapshot()
+  const controls = /^\s*- (button|link|textbox|combobox|checkbox|searchbox|spinbutton)(?! ")/
+  return snapshot.split('\n').filter((line) => controls.test(line))
+}
+/** Nothing reaches past the edge of the window, so that nobody has to scroll sideways. */
+export const fits = (page: Page) => page.evaluate('document.documentElement.scrollWidth <= innerWidth')
+
+/** Presses Tab until the focus is on something that matches. */
+export const tabTo = async (page: Page, what: string): Promise<void> => {
+  for (let pressed = 0; pressed < 120; pressed++) {
+    if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(what)})`)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`the tab key never reaches ${what}`)
+}
+/** The same for a control with this text. */
+export const tabToText = async (page: Page, text: string): Promise<void> => {
+  for (let pressed = 0; pressed < 120; pressed++) {
+    if ((await page.evaluate('document.activeElement.textContent.trim()')) === text) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`the tab key never reaches ${text}`)
+}
+export const press = async (page: Page, ...keys: readonly string[]): Promise<void> => {
+  for (const key of keys) await page.keyboard.press(key)
+}
+t.setTimeout(180_000)
