@@ -2,7 +2,7 @@ import type { Prospect } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { baseUrl, can, get, memberOf, path } from './api.ts'
 import { copy, idOf } from './dialog.ts'
-import { absolute, button, code, facts, h, person, pretty, table, time } from './dom.ts'
+import { absolute, below, button, code, expander, facts, h, person, pretty, table, time } from './dom.ts'
 import { followLogs, type LiveState, type liveMark, type Row } from './live.ts'
 import { addressOf } from './place.ts'
 
@@ -81,20 +81,15 @@ export const activityDetail = (row: Row, isInTimeline = false) => {
 const rowOf = (row: Row, onToggle: (row: Row, opened: HTMLElement | null) => void) => {
   const { log, text } = row
   const payload = memberOf(text, 'payload')
-  const toggle = () => {
-    const isOpen = opener.getAttribute('aria-expanded') === 'true'
-    opener.setAttribute('aria-expanded', String(!isOpen))
-    if (isOpen) element.nextElementSibling?.remove()
-    else element.after(h('tr.opened', {}, h('td', { colspan: 5 }, activityDetail(row))))
-    onToggle(row, isOpen ? null : element)
-  }
-  const opener: HTMLElement = button(whoDid(log), toggle, {
-    class: 'open',
-    'aria-expanded': 'false',
-    'data-row': true,
-  })
-  const onclick = (event: Event) => (event.target as Element).closest('button, a') === null && toggle()
-  const element: HTMLTableRowElement = h(
+  const opener = expander(
+    whoDid(log),
+    () => below(element, 5, activityDetail(row)),
+    () => {
+      onToggle(row, opener.getAttribute('aria-expanded') === 'true' ? element : null)
+    },
+  )
+  const onclick = (event: Event) => (event.target as Element).closest('button, a') === null && opener.click()
+  const element = h(
     'tr',
     { onclick },
     h('td.when', {}, time(log.createdAt)),

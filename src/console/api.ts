@@ -23,6 +23,8 @@ export const session = {
     self = null
     sessionStorage.removeItem(KEPT_AS)
   },
+  /** What opens a console with every scope. */
+  command: () => `prospect-pages console --tenant ${self?.tenantId ?? 'T'} --write`,
   /** Called if the key is refused. */
   onRefused: (_why: Problem): void => {},
 }

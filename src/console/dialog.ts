@@ -134,6 +134,9 @@ export const ask = ({ title, body, action, isDanger = false, run }: DialogOption
   dialog.showModal()
   form.querySelector<HTMLElement>('input, select, textarea')?.focus()
 }
+/** Asks before something is deleted for good. */
+export const askToDelete = (name: string, text: string, run: DialogOptions['run']): void =>
+  ask({ title: `Delete ${name}`, action: 'Delete', isDanger: true, body: [h('p', {}, text)], run })
 type FieldOptions = Readonly<
   Record<string, string | number | boolean | null | undefined | ((event: Event) => unknown)>
 >
@@ -167,6 +170,6 @@ export const choice = (
 /** A button for what needs a scope: greyed out without it, and it says why. */
 export const gated = (scope: string, text: string, onclick: () => unknown, attributes: FieldOptions = {}) => {
   if (can(scope)) return button(text, onclick, attributes)
-  const why = `Your key lacks the scope ${scope}. This opens a console that has it: prospect-pages console --tenant ${session.self?.tenantId} --write`
+  const why = `Your key lacks the scope ${scope}. This opens a console that has it: ${session.command()}`
   return button(text, () => tell(why), { ...attributes, 'aria-disabled': 'true', title: why })
 }

@@ -51,6 +51,51 @@ export const table = (heads: readonly string[], rows: readonly Child[]) => {
 }
 export const button = (text: Child, onclick: (event: Event) => unknown, attributes: Attributes = {}) =>
   h('button', { type: 'button', onclick, ...attributes }, text)
+/**
+ * A button that opens something in place and closes it again. `show` puts it there.
+ * `data-row`: the keys j and k lead from one to the next.
+ */
+export const expander = (
+  text: Child,
+  show: () => HTMLElement | Promise<HTMLElement>,
+  onToggle = () => {},
+) => {
+  let shown: HTMLElement | undefined
+  const toggle = async (): Promise<void> => {
+    const isOpen = opener.getAttribute('aria-expanded') === 'true'
+    opener.setAttribute('aria-expanded', String(!isOpen))
+    if (isOpen) shown?.remove()
+    else shown = await show()
+    onToggle()
+  }
+  const attributes = { class: 'open', 'aria-expanded': 'false', 'data-row': true }
+  const opener: HTMLButtonElement = button(text, toggle, attributes)
+  return opener
+}
+/** Puts a detail below a row. */
+export const below = (row: HTMLElement, columns: number, detail: Child): HTMLElement => {
+  const opened = h('tr.opened', {}, h('td', { colspan: columns }, detail))
+  row.after(opened)
+  return opened
+}
+/** A few choices, one of them chosen. */
+export const segments = (
+  label: string,
+  options: Readonly<Record<string, string>>,
+  chosen: string,
+  choose: (value: string) => unknown,
+) => {
+  const press = (value: string): void => {
+    for (const one of group.children)
+      one.setAttribute('aria-pressed', String(one.getAttribute('data-value') === value))
+    choose(value)
+  }
+  const buttons = Object.entries(options).map(([value, text]) =>
+    button(text, () => press(value), { 'data-value': value, 'aria-pressed': String(value === chosen) }),
+  )
+  const group: HTMLElement = h('div.segments', { role: 'group', 'aria-label': label }, buttons)
+  return group
+}
 /** A name and an email as people know each other, never an id. */
 export const person = ({ name, email }: { readonly name: string | null; readonly email: string | null }) =>
   name || email

@@ -1,7 +1,7 @@
 import type { EventType, Event as FeedEvent } from '../shapes/event.ts'
 import { call, itemTexts, memberOf, path, type Slice } from './api.ts'
 import { attempt, choice, copy, idOf } from './dialog.ts'
-import { absolute, button, card, code, facts, h, pretty, table, time } from './dom.ts'
+import { absolute, below, button, card, code, expander, facts, h, pretty, table, time } from './dom.ts'
 import { liveMark, repeat } from './live.ts'
 import { addressOf, type Place, type View } from './place.ts'
 
@@ -68,17 +68,7 @@ const feedView = (place: Place, signal: AbortSignal) => {
   const more = button('Load more', () => attempt(next), { hidden: true, class: 'more' })
   let cursor: string | undefined = isFromStart ? undefined : 'latest'
   const rowOf = (read: Read): HTMLElement => {
-    const toggle = () => {
-      const isOpen = opener.getAttribute('aria-expanded') === 'true'
-      opener.setAttribute('aria-expanded', String(!isOpen))
-      if (isOpen) row.nextElementSibling?.remove()
-      else row.after(h('tr.opened', {}, h('td', { colspan: 4 }, detailOf(read))))
-    }
-    const opener: HTMLElement = button(read.event.type, toggle, {
-      class: 'open',
-      'aria-expanded': 'false',
-      'data-row': true,
-    })
+    const opener = expander(read.event.type, () => below(row, 4, detailOf(read)))
     const data = memberOf(read.text, 'data').slice(0, 160)
     const row = h(
       'tr',

@@ -1,6 +1,6 @@
 import { can, Problem, session } from './api.ts'
 import { attempt, complain } from './dialog.ts'
-import { button, type Child, h, icon, refreshTimes } from './dom.ts'
+import { button, h, icon, refreshTimes } from './dom.ts'
 import { addressOf, placeNow, type View } from './place.ts'
 
 // The key of the link leaves the address before anything else.
@@ -63,7 +63,9 @@ const show = async (): Promise<void> => {
   document.body.classList.remove('menu-open')
   document.title = `${title} · ${session.self?.tenantName ?? 'prospect-pages'}`
   try {
-    const content = can(scope) ? await (await load())(place, signal) : lacking(title, scope)
+    const content = can(scope)
+      ? await (await load())(place, signal)
+      : (await import('./lacking.ts')).lacking(title, scope)
     if (signal.aborted) return
     main.replaceChildren(h('div.view', {}, content))
     const isMoved = lastPlace !== '' && lastPlace !== [place.view, place.id, place.subId].join()
@@ -81,90 +83,6 @@ const show = async (): Promise<void> => {
     if (!(error instanceof Problem)) complain(error)
   }
 }
-const lacking = (title: string, scope: string): Child => [
-  h('header', {}, h('h1', {}, title)),
-  h(
-    'section.card',
-    {},
-    h('p', {}, 'Your key cannot see this: it lacks the scope ', h('code', {}, scope), '.'),
-    h('p.muted', {}, 'Whoever runs the server opens a console that can:'),
-    h('pre', {}, commandFor()),
-  ),
-]
-const commandFor = () => `prospect-pages console --tenant ${session.self?.tenantId ?? 'T'} --write`
-
-/** Keys of the keyboard, and what they do. */
-const KEYS: Readonly<Record<string, string>> = {
-  '/': 'search or filter',
-  'j k': 'next and previous row',
-  Enter: 'open a row',
-  Esc: 'close it',
-  'g, then n a p g s w e': 'now, activity, people, pages, sources, webhooks, events',
-  '?': 'this list',
-}
-const GO: Readonly<Record<string, string>> = {
-  n: 'now',
-  a: 'activity',
-  p: 'people',
-  g: 'pages',
-  s: 'sources',
-  w: 'webhooks',
-  e: 'events',
-}
-let goesMs = 0
-const onKey = (event: KeyboardEvent): void => {
-  const { key, target } = event
-  if (
-    session.self === null ||
-    event.ctrlKey ||
-    event.metaKey ||
-    event.altKey ||
-    document.querySelector('dialog[open]')
-  )
-    return
-  const isTyping = (target as Element).matches('input, textarea, select')
-  if (key === 'Escape') {
-    const opened = [...main.querySelectorAll<HTMLElement>('[aria-expanded=true]')].at(-1)
-    if (isTyping) (target as HTMLElement).blur()
-    opened?.click()
-    opened?.focus()
-    return
-  }
-  if (isTyping) return
-  const rows = [...main.querySelectorAll<HTMLElement>('[data-row]')]
-  const view = Date.now() - goesMs < 1_500 ? GO[key] : undefined
-  goesMs = key === 'g' && view === undefined ? Date.now() : 0
-  if (view !== undefined) location.hash = addressOf([view])
-  else if (key === '/') main.querySelector<HTMLElement>('input')?.focus()
-  else if (key === '?') help()
-  else if (key === 'j' || key === 'k') {
-    const at = rows.indexOf(document.activeElement as HTMLElement)
-    rows[key === 'j' ? Math.min(at + 1, rows.length - 1) : Math.max(at - 1, 0)]?.focus()
-  } else return
-  event.preventDefault()
-}
-const help = (): void => {
-  const before = document.activeElement as HTMLElement | null
-  const list = h(
-    'dl.facts',
-    {},
-    Object.entries(KEYS).map(([key, text]) => [h('dt', {}, h('kbd', {}, key)), h('dd', {}, text)]),
-  )
-  const dialog: HTMLDialogElement = h(
-    'dialog',
-    { 'aria-label': 'Keys' },
-    h('h2', {}, 'Keys'),
-    list,
-    button('Close', () => dialog.close()),
-  )
-  dialog.addEventListener('close', () => {
-    dialog.remove()
-    before?.focus()
-  })
-  document.body.append(dialog)
-  dialog.showModal()
-}
-
 const skip = (event: Event): void => {
   event.preventDefault()
   main.focus()
@@ -194,7 +112,7 @@ const shell = (): void => {
         'div',
         {},
         button('Sign out', signOut, { class: 'link' }),
-        button('Shortcuts', help, { class: 'link' }),
+        button('Shortcuts', async () => (await import('./keyboard.ts')).help(), { class: 'link' }),
       ),
     ),
   )
@@ -225,7 +143,7 @@ const watchExpiry = (): void => {
         {},
         `Your key ends in ${minutes} minutes. Keep a new one ready:`,
         h('br'),
-        h('code', {}, commandFor()),
+        h('code', {}, session.command()),
       ),
     )
 }
@@ -237,50 +155,12 @@ const signOut = (): void => {
   signIn()
 }
 /** Asks for a key, and returns to the same place. */
-const signIn = (why = ''): void => {
+const signIn = async (why = ''): Promise<void> => {
   ending.abort()
-  const problem = h('p.bad', { role: 'alert' }, why)
-  const key = h('input', {
-    name: 'key',
-    type: 'password',
-    autocomplete: 'off',
-    required: true,
-    spellcheck: 'false',
-    placeholder: 'pp_…',
-  })
-  const keep = h('input', { name: 'keep', type: 'checkbox' })
-  const enter = (event: Event) => {
-    event.preventDefault()
-    void open(key.value.trim(), keep.checked).catch((error) => {
-      session.close()
-      problem.textContent = error instanceof Problem ? error.message : 'The server cannot be reached.'
-      key.select()
-    })
-  }
-  const form = h(
-    'form',
-    { onsubmit: enter },
-    h('h1', {}, 'prospect-pages'),
-    h('p.muted', {}, 'What arrives, from whom, what is published, and what needs a hand.'),
-    h('label', {}, 'API key', key),
-    h('label.check', {}, keep, 'Keep it in this tab until I close it'),
-    problem,
-    h('button.primary', {}, 'Open the console'),
-    h(
-      'details',
-      {},
-      h('summary', {}, 'I have no key'),
-      h(
-        'p',
-        {},
-        'On the machine of the server, run one of these. The second prints a link that opens the console.',
-      ),
-      h('pre', {}, 'prospect-pages tenants list\nprospect-pages console --tenant T --write'),
-    ),
-  )
-  app.replaceChildren(h('main.sign-in', {}, form))
+  const { signInForm } = await import('./sign-in.ts')
+  app.replaceChildren(signInForm(why, open))
   document.title = 'Sign in · prospect-pages'
-  key.focus()
+  app.querySelector('input')?.focus()
 }
 const open = async (key: string, isKept: boolean): Promise<void> => {
   await session.open(key, isKept)
@@ -288,6 +168,8 @@ const open = async (key: string, isKept: boolean): Promise<void> => {
   lastPlace = ''
   shell()
   await show()
+  // A listener that is added again is still one.
+  addEventListener('keydown', (await import('./keyboard.ts')).onKey)
 }
 
 session.onRefused = ({ message }) => {
@@ -295,7 +177,6 @@ session.onRefused = ({ message }) => {
   signIn(`${message} Sign in again to return to where you were.`)
 }
 addEventListener('hashchange', () => session.self && show())
-addEventListener('keydown', onKey)
 addEventListener('unhandledrejection', ({ reason }) => complain(reason))
 setInterval(() => document.hidden || refreshTimes(), 1_000)
 setInterval(watchExpiry, 20_000)

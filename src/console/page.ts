@@ -1,13 +1,13 @@
-import { writeJson } from '../json/write-json.ts'
 import type { PageWithVersion, Version, VersionWithContent } from '../shapes/page.ts'
-import { call, get, memberOf, path, type Slice } from './api.ts'
-import { area, ask, attempt, copy, field, gated, idOf, tell } from './dialog.ts'
+import { call, get, path, type Slice } from './api.ts'
+import { ask, askToDelete, attempt, field, gated, idOf, tell } from './dialog.ts'
 import { sideBySide } from './diff.ts'
-import { absolute, button, card, code, facts, h, pretty, table, time } from './dom.ts'
+import { absolute, below, button, card, expander, facts, h, table, time } from './dom.ts'
 import { heldResource } from './held-resource.ts'
 import { repeat } from './live.ts'
-import { contentField, typedContent } from './pages.ts'
+import { createVersion } from './new-version.ts'
 import { addressOf, type Place, replaceAddress } from './place.ts'
+import { detailOf, textOf } from './version-detail.ts'
 
 const POLL_MS = 2_000
 
@@ -52,18 +52,8 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     const other = current && current.versionId !== versionId ? current.versionId : versions[i + 1]?.versionId
     const isOlder = current !== null && versionNumber < (current?.versionNumber ?? 0)
     const isPublishable = current?.versionId !== versionId && (status === 'ready' || status === 'published')
-    const toggle = () =>
-      attempt(async () => {
-        const isOpen = opener.getAttribute('aria-expanded') === 'true'
-        opener.setAttribute('aria-expanded', String(!isOpen))
-        if (isOpen) row.nextElementSibling?.remove()
-        else row.after(h('tr.opened', {}, h('td', { colspan: 5 }, detailOf(await read(versionId)))))
-      })
-    const opener: HTMLElement = button(`Version ${versionNumber}`, toggle, {
-      class: 'open',
-      'aria-expanded': 'false',
-      'data-row': true,
-    })
+    const show = async () => below(row, 5, detailOf(await read(versionId)))
+    const opener = expander(`Version ${versionNumber}`, show)
     const row: HTMLElement = h(
       'tr',
       {},
@@ -129,7 +119,12 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
         ? gated('pages:write', 'Unpublish', () => attempt(() => change('POST', '/unpublish')))
         : '',
       gated('pages:write', 'Delete…', remove, { class: 'danger' }),
-      gated('pages:write', 'New version', () => attempt(createVersion), { class: 'primary' }),
+      gated(
+        'pages:write',
+        'New version',
+        () => attempt(() => createVersion(url, versions[0]?.versionId, refresh)),
+        { class: 'primary' },
+      ),
     )
     const failed = latestVersion.failureReason && h('span.bad', {}, latestVersion.failureReason)
     about.replaceChildren(
@@ -147,6 +142,10 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     list.dataset['state'] = state
     more.hidden = cursor === undefined
   }
+  const refresh = async (): Promise<void> => {
+    await Promise.all([page.read(), loadVersions()])
+    show()
+  }
   const rename = () =>
     ask({
       title: 'Rename the page',
@@ -154,54 +153,17 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
       body: [field('Name', 'customName', { value: page.value.customName }, 'Empty: the generated name.')],
       run: async ({ customName }) => {
         await change('PATCH', '', { customName: customName || null })
-        return undefined
       },
     })
   const remove = () =>
-    ask({
-      title: `Delete ${page.value.effectiveName}`,
-      action: 'Delete',
-      isDanger: true,
-      body: [h('p', {}, 'The page and all of its versions are deleted. This cannot be undone.')],
-      run: async () => {
+    askToDelete(
+      page.value.effectiveName,
+      'The page and all of its versions are deleted. This cannot be undone.',
+      async () => {
         await page.change('DELETE', url).finally(show)
         location.hash = addressOf(['pages', groupId])
-        return undefined
       },
-    })
-  const createVersion = async (): Promise<void> => {
-    const newest = versions[0] && (await read(versions[0].versionId))
-    const exact = newest ? memberOf(newest.text, 'content') : 'null'
-    const before = exact === 'null' ? '' : pretty(exact)
-    ask({
-      title: 'New version',
-      action: 'Create',
-      body: [
-        area('What is it about?', 'supplementaryContext', { value: newest?.value.supplementaryContext }),
-        contentField(before),
-        h(
-          'label.check',
-          {},
-          h('input', { type: 'checkbox', name: 'publish', checked: true }),
-          'Publish it once it is ready',
-        ),
-      ],
-      run: async ({ supplementaryContext, content, publish: isPublished }) => {
-        // What was not touched stays as it is, byte for byte.
-        const changed = content === before ? {} : { content: typedContent(content) }
-        const body = writeJson({
-          supplementaryContext: supplementaryContext || null,
-          publish: isPublished === 'on',
-          ...changed,
-        })
-        await call('POST', `${url}/versions`, { body })
-        await Promise.all([page.read(), loadVersions()])
-        show()
-        return undefined
-      },
-    })
-  }
-
+    )
   await loadVersions()
   show()
   const [left, right] = (place.search.get('compare') ?? '').split(',')
@@ -225,38 +187,4 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     card(list, more),
     comparison,
   ]
-}
-
-type Read = { readonly value: VersionWithContent; readonly text: string }
-const contentOf = ({ text }: Read) => memberOf(text, 'content')
-/** All that is immutable of a version, as lines. */
-const textOf = (read: Read): string =>
-  [
-    `name: ${read.value.computedName}`,
-    `about: ${read.value.supplementaryContext ?? ''}`,
-    pretty(contentOf(read)),
-  ].join('\n')
-const detailOf = (read: Read) => {
-  const { versionId, supplementaryContext, failureReason, publishedAt } = read.value
-  const content = contentOf(read)
-  return h(
-    'div.detail',
-    {},
-    facts({
-      About: supplementaryContext && h('bdi', {}, supplementaryContext),
-      Failed: failureReason && h('span.bad', {}, failureReason),
-      Published: publishedAt && h('span', {}, absolute(publishedAt)),
-      Id: idOf(versionId),
-    }),
-    content === 'null'
-      ? h('p.muted', {}, 'It has no content.')
-      : [
-          code(pretty(content), 'Content'),
-          h(
-            'div.actions',
-            {},
-            button('Copy content', () => copy(content)),
-          ),
-        ],
-  )
 }

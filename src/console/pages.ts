@@ -2,8 +2,9 @@ import { writeJson } from '../json/write-json.ts'
 import type { Page } from '../shapes/page.ts'
 import type { PageGroup } from '../shapes/page-group.ts'
 import { call, get, path, type Slice } from './api.ts'
-import { area, ask, attempt, field, gated, tell } from './dialog.ts'
-import { button, card, facts, h, table, time } from './dom.ts'
+import { contentField, typedContent } from './content-field.ts'
+import { area, ask, askToDelete, attempt, field, gated, tell } from './dialog.ts'
+import { button, card, facts, h, segments, table, time } from './dom.ts'
 import { heldResource } from './held-resource.ts'
 import { pageView } from './page.ts'
 import { addressOf, type Place, type View } from './place.ts'
@@ -60,11 +61,7 @@ const groupsView = async (place: Place, signal: AbortSignal) => {
       h('td', {}, `${group.pagesCount} ${group.pagesCount === 1 ? 'page' : 'pages'}`),
       h('td.when', {}, time(group.updatedAt, true)),
     )
-  const segments = Object.entries(STATUSES).map(([value, text]) =>
-    button(text, () => (location.hash = addressOf(['pages'], { status: value })), {
-      'aria-pressed': String(value === status),
-    }),
-  )
+  const choose = (value: string) => (location.hash = addressOf(['pages'], { status: value }))
   const list = await sliced(['Group', 'State', 'Pages', 'Changed'], load, rowOf, 'No page groups here.')
   return [
     h(
@@ -73,7 +70,7 @@ const groupsView = async (place: Place, signal: AbortSignal) => {
       h('h1', {}, 'Pages'),
       h('div.actions', {}, gated('page_groups:write', 'New group', createGroup, { class: 'primary' })),
     ),
-    h('p', {}, h('span.segments', { role: 'group', 'aria-label': 'State of the groups' }, segments)),
+    h('p', {}, segments('State of the groups', STATUSES, status, choose)),
     list,
   ]
 }
@@ -101,7 +98,6 @@ const createGroup = (): void =>
       const body = { name, title, pageContext: pageContext || null }
       const { value } = await call<PageGroup>('POST', '/page_groups', { body })
       location.hash = addressOf(['pages', value.pageGroupId])
-      return undefined
     },
   })
 
@@ -137,22 +133,18 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
       body: groupFields(group.value),
       run: async ({ name, title, pageContext }) => {
         await group.change('PATCH', url, { name, title, pageContext: pageContext || null }).finally(show)
-        return undefined
       },
     })
   const remove = () =>
-    ask({
-      title: `Delete ${group.value.title}`,
-      action: 'Delete',
-      isDanger: true,
-      body: [h('p', {}, `Its ${group.value.pagesCount} pages can no longer be read. This cannot be undone.`)],
-      run: async () => {
+    askToDelete(
+      group.value.title,
+      `Its ${group.value.pagesCount} pages can no longer be read. This cannot be undone.`,
+      async () => {
         await group.change('DELETE', url).finally(show)
         location.hash = addressOf(['pages'])
         tell('The group was deleted.')
-        return undefined
       },
-    })
+    )
   show()
   const load = (cursor: string | undefined) => get<Slice<Page>>(`${url}/pages`, { limit: 50, cursor }, signal)
   const rowOf = (page: Page) =>
@@ -177,33 +169,6 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
   ]
 }
 
-/** A field for JSON that says what is wrong with it while it is typed. */
-export const contentField = (value: string) => {
-  const verdict = h('small', { role: 'status' }, 'A JSON object, or empty for none.')
-  const check = (event: Event) => {
-    const wrong = wrongJson((event.target as HTMLTextAreaElement).value)
-    verdict.textContent = wrong ?? 'A JSON object, or empty for none.'
-    verdict.className = wrong ? 'bad' : ''
-  }
-  return area('Content', 'content', { value, oninput: check, rows: 10 }, verdict)
-}
-const wrongJson = (text: string): string | null => {
-  if (text.trim() === '') return null
-  try {
-    const value = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? null
-      : 'The content must be a JSON object: { … }.'
-  } catch (error) {
-    return `Not JSON yet: ${(error as Error).message}.`
-  }
-}
-/** The content that was typed, as it was typed; null for none. */
-export const typedContent = (text = ''): { readonly rawJson: string } | null => {
-  const wrong = wrongJson(text)
-  if (wrong !== null) throw new Error(wrong)
-  return text.trim() === '' ? null : { rawJson: text }
-}
 const createPage = (groupId: string): void =>
   ask({
     title: 'New page',
@@ -221,6 +186,5 @@ const createPage = (groupId: string): void =>
       })
       const { value } = await call<{ pageId: string }>('POST', path`/page_groups/${groupId}/pages`, { body })
       location.hash = addressOf(['pages', groupId, value.pageId])
-      return undefined
     },
   })

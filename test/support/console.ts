@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { startBrowser, whyNoBrowser } from './browser.ts'
-import { caller, embeddedDatabase, newFolder, seed, startProgram } from './program.ts'
+import { caller, embeddedDatabase, newFolder, seed, startProgram, until } from './program.ts'
 
 /** Why the console cannot be opened here, for a test to be skipped. */
 export const noConsole = whyNoBrowser() ?? false
@@ -47,7 +47,12 @@ export const openConsole = async (t: Test, browser: Browser, url: string, openin
     if (!request.url().startsWith(`${url}/`)) wrong.push(`to another host: ${request.url()}`)
   })
   await page.goto(`${url}/console/${key === undefined ? '' : `#key=${key}`}`)
-  if (key !== undefined) await page.locator('.rail').waitFor()
+  if (key !== undefined) {
+    await page.locator('main .view').waitFor()
+    // What listens to the keys comes last.
+    const names = `performance.getEntriesByType('resource').map(({ name }) => name).join()`
+    await until('the keys work', async () => String(await page.evaluate(names)).includes('/keyboard.js'))
+  }
   return { page, wrong, context }
 }
 

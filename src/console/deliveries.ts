@@ -1,0 +1,101 @@
+import type { WebhookDelivery } from '../shapes/webhook.ts'
+import { call, get, path, type Query, repeated, type Slice } from './api.ts'
+import { attempt, gated, tell } from './dialog.ts'
+import { button, card, h, segments, table, time } from './dom.ts'
+import { addressOf, type Place, replaceAddress } from './place.ts'
+
+const STATUSES = { '': 'all', pending: 'pending', delivered: 'delivered', failed: 'failed' }
+
+/** The deliveries of an endpoint by status: each can be sent again. */
+export const deliveriesOf = (url: string, place: Place, signal: AbortSignal) => {
+  let status = place.search.get('status') ?? ''
+  let cursor: string | undefined
+  const list = h('div')
+  const more = button('Load older', () => attempt(loadOlder), { hidden: true, class: 'more' })
+  let poll = repeated<Slice<WebhookDelivery>>(`${url}/deliveries`)
+  const retry = ({ eventId }: WebhookDelivery) =>
+    attempt(async () => {
+      await call('POST', `${url}${path`/deliveries/${eventId}/retry`}`)
+      tell('It is sent again now.')
+      await refresh()
+    })
+  const rowOf = (delivery: WebhookDelivery) => {
+    const {
+      eventId,
+      type,
+      status,
+      attempts,
+      nextAttemptAt,
+      lastStatusCode,
+      lastError,
+      deliveredAt,
+      createdAt,
+    } = delivery
+    const tag = h(
+      status === 'failed' ? 'span.tag.bad' : status === 'delivered' ? 'span.tag.ok' : 'span.tag.warning',
+      {},
+      status,
+    )
+    const outcome =
+      status === 'delivered'
+        ? [deliveredAt && time(deliveredAt, true)]
+        : [
+            lastError ?? (attempts === 0 ? 'not tried yet' : ''),
+            nextAttemptAt && [' Next attempt ', time(nextAttemptAt, true)],
+          ]
+    return h(
+      'tr',
+      {},
+      h('td.when', {}, time(createdAt)),
+      h('td', {}, h('a', { href: addressOf(['events', eventId]), 'data-row': true }, type)),
+      h('td', {}, tag),
+      h(
+        'td',
+        {},
+        `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`,
+        lastStatusCode && `, last ${lastStatusCode}`,
+      ),
+      h('td', {}, h('bdi', {}, outcome)),
+      h(
+        'td.end',
+        {},
+        status !== 'delivered' &&
+          gated('webhooks:write', 'Send again', () => retry(delivery), { class: 'link' }),
+      ),
+    )
+  }
+  const refresh = async (): Promise<void> => {
+    const query: Query = { limit: 50, status }
+    const answer = await poll(query, signal)
+    if (answer === null) return
+    cursor = answer.value.nextCursor
+    more.hidden = cursor === undefined
+    const { items } = answer.value
+    const none = h('p.muted.empty', {}, 'No deliveries here.')
+    list.replaceChildren(
+      items.length > 0
+        ? table(['When', 'Event', 'State', 'Attempts', 'Outcome', ''], items.map(rowOf))
+        : none,
+    )
+  }
+  const loadOlder = async (): Promise<void> => {
+    const slice = await get<Slice<WebhookDelivery>>(
+      `${url}/deliveries`,
+      { limit: 50, status, cursor },
+      signal,
+    )
+    cursor = slice.nextCursor
+    more.hidden = cursor === undefined
+    list.querySelector('tbody')?.append(...slice.items.map(rowOf))
+  }
+  const choose = (chosen: string) => {
+    status = chosen
+    poll = repeated(`${url}/deliveries`)
+    replaceAddress(['webhooks', place.id ?? ''], { status })
+    void attempt(refresh)
+  }
+  return {
+    element: card(h('p', {}, segments('State of the deliveries', STATUSES, status, choose)), list, more),
+    refresh,
+  }
+}

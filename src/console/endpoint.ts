@@ -1,0 +1,145 @@
+import type { WebhookEndpoint, WebhookEndpointWithSecret, WebhookTest } from '../shapes/webhook.ts'
+import { call, get, path, repeated } from './api.ts'
+import { shortUrl } from './attention.ts'
+import { deliveriesOf } from './deliveries.ts'
+import { ask, askToDelete, attempt, field, gated, idOf, tell } from './dialog.ts'
+import { card, facts, h, time } from './dom.ts'
+import { liveMark, repeat } from './live.ts'
+import { addressOf, type Place } from './place.ts'
+import { chosenIn, endpointFields, healthOf, secretShown } from './webhooks.ts'
+
+const POLL_MS = 2_000
+
+/** One endpoint: its health and its deliveries. */
+export const endpointView = async (id: string, place: Place, signal: AbortSignal) => {
+  const url = path`/webhook_endpoints/${id}`
+  let endpoint = await get<WebhookEndpoint>(url, {}, signal)
+  const mark = liveMark()
+  const heading = h('div')
+  const about = h('div')
+  const buttons = h('div.actions')
+  const tested = h('div', { role: 'status' })
+  const change = async (body: object): Promise<void> => {
+    endpoint = (await call<WebhookEndpoint>('PATCH', url, { body })).value
+    show()
+  }
+  const show = (): void => {
+    const { url, description, types, status, disabledReason, failures, failingSince } = endpoint
+    const isEnabled = status === 'enabled'
+    heading.replaceChildren(
+      h('h1', {}, h('bdi', {}, shortUrl(url))),
+      h('p.lead.muted', {}, description && h('bdi', {}, description), ' ', healthOf(endpoint)),
+    )
+    const failing = failures > 0 && [
+      `${failures} ${failures === 1 ? 'attempt' : 'attempts'} in a row, first `,
+      failingSince && time(failingSince, true),
+    ]
+    about.replaceChildren(
+      facts({
+        URL: h('bdi', {}, url),
+        Events: types?.join(', ') ?? 'all',
+        Failing: failing,
+        Disabled: disabledReason && h('span.bad', {}, disabledReason),
+        Id: idOf(id),
+      }),
+    )
+    buttons.replaceChildren(
+      gated('webhooks:write', 'Send a test', () => attempt(test)),
+      gated('webhooks:write', 'Edit', edit),
+      gated('webhooks:write', isEnabled ? 'Disable' : 'Enable', () =>
+        attempt(() => change({ status: isEnabled ? 'disabled' : 'enabled' })),
+      ),
+      gated('webhooks:write', 'Replay…', replay),
+      gated('webhooks:write', 'Rotate secret…', rotate),
+      gated('webhooks:write', 'Delete…', remove, { class: 'danger' }),
+    )
+  }
+  const test = async (): Promise<void> => {
+    tested.replaceChildren('Sending…')
+    const { value } = await call<WebhookTest>('POST', `${url}/test`)
+    const { delivered, statusCode, durationMs, error } = value
+    const text = delivered
+      ? `Delivered: status ${statusCode} after ${durationMs} ms.`
+      : `Not delivered after ${durationMs} ms: ${error ?? ''}`
+    tested.replaceChildren(h(delivered ? 'p.ok' : 'p.bad', {}, text))
+  }
+  const edit = () =>
+    ask({
+      title: 'Edit the endpoint',
+      action: 'Save',
+      body: endpointFields(endpoint),
+      run: async (values) => {
+        await change(chosenIn(values))
+      },
+    })
+  const replay = () =>
+    ask({
+      title: 'Send events again',
+      action: 'Replay',
+      body: [
+        field('Everything since', 'since', { type: 'datetime-local', required: true }),
+        h('label.check', {}, h('input', { type: 'checkbox', name: 'all' }), 'Even what was delivered before'),
+      ],
+      run: async ({ since = '', all }) => {
+        let start: object = { since: new Date(since).toISOString() }
+        let [count, next]: [number, string | null] = [0, null]
+        do {
+          const { value } = await call<{ deliveries: number; nextCursor: string | null }>(
+            'POST',
+            `${url}/replay`,
+            { body: { ...start, onlyUndelivered: all !== 'on' } },
+          )
+          count += value.deliveries
+          next = value.nextCursor
+          start = { cursor: next }
+        } while (next !== null)
+        tell(`${count} deliveries are pending because of it.`)
+      },
+    })
+  const rotate = () =>
+    ask({
+      title: 'A new signing secret',
+      action: 'Rotate',
+      body: [
+        field('For how many hours does the old one sign too?', 'overlapHours', {
+          type: 'number',
+          min: 0,
+          max: 168,
+          value: 24,
+          required: true,
+        }),
+      ],
+      run: async ({ overlapHours }) => {
+        const body = { overlapHours: Number(overlapHours) }
+        return secretShown(
+          (await call<WebhookEndpointWithSecret>('POST', `${url}/rotate_secret`, { body })).value.secret,
+        )
+      },
+    })
+  const remove = () =>
+    askToDelete(
+      shortUrl(endpoint.url),
+      'It gets nothing from now on, and what waits for it is dropped. Events stay in the feed.',
+      async () => {
+        await call('DELETE', url)
+        location.hash = addressOf(['webhooks'])
+      },
+    )
+
+  const deliveries = deliveriesOf(url, place, signal)
+  const poll = repeated<WebhookEndpoint>(url)
+  const work = async (): Promise<void> => {
+    const answer = await poll({}, signal)
+    if (answer) endpoint = answer.value
+    if (answer) show()
+    await deliveries.refresh()
+  }
+  show()
+  void repeat({ signal, ms: POLL_MS, work, onAway: (isAway) => mark.set(isAway ? 'away' : 'live') })
+  return [
+    h('header', {}, h('a.crumbs', { href: addressOf(['webhooks']) }, 'Webhooks'), heading, mark),
+    card(about, buttons, tested),
+    h('h2.label', {}, 'Deliveries, newest first'),
+    deliveries.element,
+  ]
+}

@@ -1,0 +1,84 @@
+import type { Erasure } from '../shapes/erasure.ts'
+import type { Prospect } from '../shapes/prospect.ts'
+import { forgetPeople } from './activity-table.ts'
+import { call, can, get, type Slice } from './api.ts'
+import { ask, complain, field, idOf } from './dialog.ts'
+import { absolute, card, facts, h, time } from './dom.ts'
+import { repeat } from './live.ts'
+import { addressOf } from './place.ts'
+
+const POLL_MS = 2_000
+
+/** Erases a person, after a confirmation. */
+export const erase = ({ prospectId, email, name }: Prospect): void => {
+  const word = email ?? prospectId
+  ask({
+    title: `Erase ${name ?? email ?? 'this person'}`,
+    action: 'Erase for good',
+    isDanger: true,
+    body: [
+      h('p', {}, 'Name, email and all activities of this person are deleted. This cannot be undone.'),
+      field(
+        'How many days are activities with this email refused, so that nothing brings the person back?',
+        'blockDays',
+        { type: 'number', value: 30, min: 0, max: 3_650, required: true },
+      ),
+      field(`To confirm, type ${word}`, 'word', { required: true }),
+    ],
+    run: async (values) => {
+      if (values['word'] !== word) throw new Error(`Type ${word} to confirm.`)
+      await call('POST', '/erasures', { body: { prospectId, blockDays: Number(values['blockDays']) } })
+      forgetPeople()
+      location.hash = addressOf(['people', prospectId], { erased: 'now' })
+    },
+  })
+}
+
+/** Of an erased person: how far the erasure is. */
+export const erasedView = async (id: string, signal: AbortSignal) => {
+  const state = h('div')
+  const find = async (): Promise<void> => {
+    const { items } = await get<Slice<Erasure>>('/erasures', { limit: 100 }, signal)
+    const erasure = items.find(({ prospectId }) => prospectId === id)
+    if (!erasure) return
+    const { status, requestedAt, completedAt, logsErased, waitingFor, erasureId } = erasure
+    const tag = h(status === 'completed' ? 'span.tag.ok' : 'span.tag.warning', {}, status)
+    const waits =
+      waitingFor === 'second_pass'
+        ? 'for a second search, after about 90 seconds'
+        : waitingFor && 'for the file to be rewritten'
+    state.replaceChildren(
+      facts({
+        State: tag,
+        Requested: time(requestedAt, true),
+        Completed: completedAt && time(completedAt, true),
+        Waits: waits,
+        'Activities erased': h('span', {}, logsErased),
+        'Refused until': refusedUntil(erasure),
+        Id: idOf(erasureId),
+      }),
+    )
+  }
+  if (can('prospects:erase')) void repeat({ signal, ms: POLL_MS, work: () => find().catch(complain) })
+  return [
+    h(
+      'header',
+      {},
+      h('a.crumbs', { href: addressOf(['people']) }, 'People'),
+      h('h1', {}, 'This person was erased'),
+    ),
+    card(
+      h(
+        'p',
+        {},
+        'Nothing is shown of them any more. What is left of their activities is being deleted, or was.',
+      ),
+      state,
+      idOf(id),
+    ),
+  ]
+}
+
+/** Until when new activities of the person are refused; null if they are not. */
+export const refusedUntil = ({ blockedUntil }: Erasure): string | null =>
+  blockedUntil !== null && Date.parse(blockedUntil) > Date.now() ? absolute(blockedUntil) : null

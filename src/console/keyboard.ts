@@ -1,0 +1,77 @@
+import { session } from './api.ts'
+import { button, h } from './dom.ts'
+import { addressOf } from './place.ts'
+
+const mainNow = () => document.getElementById('main') as HTMLElement
+
+/** Keys of the keyboard, and what they do. */
+const KEYS: Readonly<Record<string, string>> = {
+  '/': 'search or filter',
+  'j k': 'next and previous row',
+  Enter: 'open a row',
+  Esc: 'close it',
+  'g, then n a p g s w e': 'now, activity, people, pages, sources, webhooks, events',
+  '?': 'this list',
+}
+const GO: Readonly<Record<string, string>> = {
+  n: 'now',
+  a: 'activity',
+  p: 'people',
+  g: 'pages',
+  s: 'sources',
+  w: 'webhooks',
+  e: 'events',
+}
+let goesMs = 0
+export const onKey = (event: KeyboardEvent): void => {
+  const { key, target } = event
+  if (
+    session.self === null ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    document.querySelector('dialog[open]')
+  )
+    return
+  const isTyping = (target as Element).matches('input, textarea, select')
+  if (key === 'Escape') {
+    const opened = [...mainNow().querySelectorAll<HTMLElement>('[aria-expanded=true]')].at(-1)
+    if (isTyping) (target as HTMLElement).blur()
+    opened?.click()
+    opened?.focus()
+    return
+  }
+  if (isTyping) return
+  const rows = [...mainNow().querySelectorAll<HTMLElement>('[data-row]')]
+  const view = Date.now() - goesMs < 1_500 ? GO[key] : undefined
+  goesMs = key === 'g' && view === undefined ? Date.now() : 0
+  if (view !== undefined) location.hash = addressOf([view])
+  else if (key === '/') mainNow().querySelector<HTMLElement>('input')?.focus()
+  else if (key === '?') help()
+  else if (key === 'j' || key === 'k') {
+    const at = rows.indexOf(document.activeElement as HTMLElement)
+    rows[key === 'j' ? Math.min(at + 1, rows.length - 1) : Math.max(at - 1, 0)]?.focus()
+  } else return
+  event.preventDefault()
+}
+export const help = (): void => {
+  const before = document.activeElement as HTMLElement | null
+  const list = h(
+    'dl.facts',
+    {},
+    Object.entries(KEYS).map(([key, text]) => [h('dt', {}, h('kbd', {}, key)), h('dd', {}, text)]),
+  )
+  const dialog: HTMLDialogElement = h(
+    'dialog',
+    { 'aria-label': 'Keys' },
+    h('h2', {}, 'Keys'),
+    list,
+    button('Close', () => dialog.close()),
+  )
+  dialog.addEventListener('close', () => {
+    dialog.remove()
+    before?.focus()
+  })
+  document.body.append(dialog)
+  dialog.showModal()
+}

@@ -1,0 +1,14 @@
+import { session } from './api.ts'
+import { type Child, h } from './dom.ts'
+
+/** What a view shows to a key that may not see it. */
+export const lacking = (title: string, scope: string): Child => [
+  h('header', {}, h('h1', {}, title)),
+  h(
+    'section.card',
+    {},
+    h('p', {}, 'Your key cannot see this: it lacks the scope ', h('code', {}, scope), '.'),
+    h('p.muted', {}, 'Whoever runs the server opens a console that can:'),
+    h('pre', {}, session.command()),
+  ),
+]

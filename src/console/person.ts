@@ -1,0 +1,173 @@
+import type { Prospect } from '../shapes/prospect.ts'
+import type { ProspectLog } from '../shapes/prospect-log.ts'
+import { activityDetail, forgetPeople } from './activity-table.ts'
+import {
+  type Answer,
+  call,
+  can,
+  get,
+  itemTexts,
+  memberOf,
+  Problem,
+  path,
+  type Query,
+  repeated,
+  type Slice,
+} from './api.ts'
+import { ask, attempt, field, gated, idOf, tell } from './dialog.ts'
+import { absolute, button, card, expander, facts, h, time } from './dom.ts'
+import { erase, erasedView } from './erasing.ts'
+import { liveMark, type Row, repeat, rowsOf } from './live.ts'
+import { addressOf } from './place.ts'
+
+const POLL_MS = 2_000
+const START_LENGTH = 120
+
+/** A person: who it is, what they did, and what can be done about it. */
+export const personView = async (id: string, signal: AbortSignal) => {
+  const url = path`/prospects/${id}`
+  let prospect: Prospect
+  try {
+    prospect = await get<Prospect>(url, {}, signal)
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'prospect_erased') return erasedView(id, signal)
+    throw error
+  }
+  const mark = liveMark()
+  const about = h('div')
+  const heading = h('div')
+  const showPerson = (): void => {
+    const { name, email, createdAt, updatedAt } = prospect
+    heading.replaceChildren(
+      h('h1', {}, h('bdi', {}, name ?? email ?? 'No name yet')),
+      name && email ? h('p.lead.muted', {}, h('bdi', {}, email)) : '',
+    )
+    const changed = updatedAt === createdAt ? null : time(updatedAt, true)
+    about.replaceChildren(
+      facts({
+        Email: email && h('bdi', {}, email),
+        Name: name && h('bdi', {}, name),
+        Since: h('span', {}, absolute(createdAt)),
+        Changed: changed,
+        Id: idOf(id),
+      }),
+    )
+  }
+  showPerson()
+  const correct = () =>
+    ask({
+      title: 'Correct this person',
+      action: 'Save',
+      body: [
+        field(
+          'Email',
+          'email',
+          { value: prospect.email },
+          'Activities with this email belong to this person. Empty: no email.',
+        ),
+        field('Name', 'name', { value: prospect.name, maxlength: 255 }),
+      ],
+      run: async ({ email = '', name = '' }) => {
+        const changes = { email: email || null, name: name || null }
+        prospect = (await call<Prospect>('PATCH', url, { body: changes })).value
+        forgetPeople()
+        showPerson()
+      },
+    })
+  const timeline = timelineOf(id, signal, mark)
+  const buttons = h(
+    'div.actions',
+    {},
+    gated('prospects:write', 'Correct', correct),
+    gated('prospect_logs:read', 'Download everything', () => attempt(() => download(prospect, signal))),
+    gated('prospects:erase', 'Erase…', () => erase(prospect), { class: 'danger' }),
+  )
+  return [
+    h('header', {}, h('a.crumbs', { href: addressOf(['people']) }, 'People'), heading, mark),
+    h(
+      'div.two',
+      {},
+      card(about, buttons),
+      can('prospect_logs:read') ? timeline : card(h('p.muted', {}, 'Your key cannot read activities.')),
+    ),
+  ]
+}
+
+/** A person's activities, newest first, live until one is opened. */
+const timelineOf = (id: string, signal: AbortSignal, mark: ReturnType<typeof liveMark>) => {
+  const url = path`/prospects/${id}/prospect_logs`
+  const list = h('ol.timeline')
+  const seen = new Map<string, HTMLElement>()
+  let cursor: string | undefined
+  const more = button('Load older', () => attempt(loadOlder), { hidden: true, class: 'more' })
+  const itemOf = (row: Row): HTMLElement => {
+    const { log, text } = row
+    const start = h('bdi.start.mono', {}, memberOf(text, 'payload').slice(0, START_LENGTH))
+    const line = [
+      h('b', {}, h('bdi', {}, log.type)),
+      h('span.muted', {}, ' from ', h('bdi', {}, log.source), ' · ', time(log.occurredAt, true)),
+      start,
+    ]
+    const show = () => {
+      const detail = activityDetail(row, true)
+      item.append(detail)
+      return detail
+    }
+    const item: HTMLElement = h(
+      'li',
+      {},
+      expander(line, show, () => mark.set(list.querySelector('.detail') ? 'held' : 'live')),
+    )
+    return item
+  }
+  const poll = repeated<Slice<ProspectLog>>(url)
+  const work = async (): Promise<void> => {
+    if (list.querySelector('.detail')) return
+    const answer = await poll({ limit: 20 }, signal)
+    if (answer === null) return
+    if (seen.size === 0) cursor = answer.value.nextCursor
+    more.hidden = cursor === undefined
+    const fresh = rowsOf(answer).filter(({ log }) => !seen.has(log.prospectLogId))
+    const items = fresh.map((row) => [row.log.prospectLogId, itemOf(row)] as const)
+    list.prepend(...items.map(([, item]) => item))
+    for (const [logId, item] of items) seen.set(logId, item)
+  }
+  const loadOlder = async (): Promise<void> => {
+    const answer = await call<Slice<ProspectLog>>('GET', url, { query: { limit: 100, cursor }, signal })
+    cursor = answer.value.nextCursor
+    more.hidden = cursor === undefined
+    list.append(
+      ...rowsOf(answer)
+        .filter(({ log }) => !seen.has(log.prospectLogId))
+        .map(itemOf),
+    )
+  }
+  void repeat({
+    signal,
+    ms: POLL_MS,
+    work,
+    onAway: (isAway) => mark.set(isAway ? 'away' : list.querySelector('.detail') ? 'held' : 'live'),
+  })
+  return card(list, more)
+}
+
+/** Everything about a person as JSON lines: the answer to a request for access. */
+const download = async (prospect: Prospect, signal: AbortSignal): Promise<void> => {
+  const url = path`/prospects/${prospect.prospectId}`
+  const parts: string[] = [(await call('GET', url, { signal })).text]
+  let cursor: string | undefined
+  let count = 0
+  do {
+    const query: Query = { limit: 100, cursor }
+    const answer: Answer<Slice<ProspectLog>> = await call('GET', `${url}/prospect_logs`, { query, signal })
+    const texts = itemTexts(answer.text)
+    parts.push(...texts.map((text) => `${text}\n`))
+    count += texts.length
+    cursor = answer.value.nextCursor
+  } while (cursor)
+  parts.push(`${JSON.stringify({ done: true, logs: count })}\n`)
+  const href = URL.createObjectURL(new Blob(parts, { type: 'application/x-ndjson' }))
+  h('a', { href, download: `${prospect.prospectId}.jsonl` }).click()
+  setTimeout(() => URL.revokeObjectURL(href), 60_000)
+  tell(`Downloaded: one person, ${count} activities.`)
+}

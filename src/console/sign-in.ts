@@ -1,0 +1,49 @@
+import { Problem, session } from './api.ts'
+import { h } from './dom.ts'
+
+/** Asks for a key, and returns to the same place. */
+export const signInForm = (
+  why: string,
+  open: (key: string, isKept: boolean) => Promise<void>,
+): HTMLElement => {
+  const problem = h('p.bad', { role: 'alert' }, why)
+  const key = h('input', {
+    name: 'key',
+    type: 'password',
+    autocomplete: 'off',
+    required: true,
+    spellcheck: 'false',
+    placeholder: 'pp_…',
+  })
+  const keep = h('input', { name: 'keep', type: 'checkbox' })
+  const enter = (event: Event) => {
+    event.preventDefault()
+    void open(key.value.trim(), keep.checked).catch((error) => {
+      session.close()
+      problem.textContent = error instanceof Problem ? error.message : 'The server cannot be reached.'
+      key.select()
+    })
+  }
+  const form = h(
+    'form',
+    { onsubmit: enter },
+    h('h1', {}, 'prospect-pages'),
+    h('p.muted', {}, 'What arrives, from whom, what is published, and what needs a hand.'),
+    h('label', {}, 'API key', key),
+    h('label.check', {}, keep, 'Keep it in this tab until I close it'),
+    problem,
+    h('button.primary', {}, 'Open the console'),
+    h(
+      'details',
+      {},
+      h('summary', {}, 'I have no key'),
+      h(
+        'p',
+        {},
+        'On the machine of the server, run one of these. The second prints a link that opens the console.',
+      ),
+      h('pre', {}, 'prospect-pages tenants list\nprospect-pages console --tenant T --write'),
+    ),
+  )
+  return h('main.sign-in', {}, form)
+}

@@ -1,0 +1,38 @@
+import type { VersionWithContent } from '../shapes/page.ts'
+import { memberOf } from './api.ts'
+import { copy, idOf } from './dialog.ts'
+import { absolute, button, code, facts, h, pretty } from './dom.ts'
+
+type Read = { readonly value: VersionWithContent; readonly text: string }
+const contentOf = ({ text }: Read) => memberOf(text, 'content')
+/** All that is immutable of a version, as lines. */
+export const textOf = (read: Read): string =>
+  [
+    `name: ${read.value.computedName}`,
+    `about: ${read.value.supplementaryContext ?? ''}`,
+    pretty(contentOf(read)),
+  ].join('\n')
+export const detailOf = (read: Read) => {
+  const { versionId, supplementaryContext, failureReason, publishedAt } = read.value
+  const content = contentOf(read)
+  return h(
+    'div.detail',
+    {},
+    facts({
+      About: supplementaryContext && h('bdi', {}, supplementaryContext),
+      Failed: failureReason && h('span.bad', {}, failureReason),
+      Published: publishedAt && h('span', {}, absolute(publishedAt)),
+      Id: idOf(versionId),
+    }),
+    content === 'null'
+      ? h('p.muted', {}, 'It has no content.')
+      : [
+          code(pretty(content), 'Content'),
+          h(
+            'div.actions',
+            {},
+            button('Copy content', () => copy(content)),
+          ),
+        ],
+  )
+}

@@ -1,0 +1,259 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { goTo, noConsole, openConsole, press, startConsole, tabTo, tabToText } from '../support/console.ts'
+import { until } from '../support/program.ts'
+
+const skip = noConsole
+
+t.test('whole journeys by keyboard alone', { skip }, async (t) => {
+  const { server, browser, call, apiKey } = await startConsole(t)
+  const open = async () => {
+    const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey, refused: [410, 409] })
+    return { page, wrong, seen: (text: string | RegExp) => page.getByText(text).first().waitFor() }
+  }
+  const log = (email: string, more: object = {}) =>
+    call('POST', '/v0/prospect_logs', {
+      source: 'crm',
+      type: 'form_submitted',
+      email,
+      payload: { form: 'contact' },
+      ...more,
+    })
+  /** Goes to a view by its letter. */
+  const go = async (page: Page, letter: string) => {
+    await page.evaluate(`document.querySelector('main .view')?.setAttribute('data-left', '')`)
+    await press(page, 'g', letter)
+    await page.locator('main .view:not([data-left])').waitFor()
+  }
+  const type = async (page: Page, field: string, text: string) => {
+    await tabTo(page, `[name="${field}"]`)
+    await press(page, 'Control+a')
+    await page.keyboard.type(text)
+  }
+  const pressOn = async (page: Page, text: string) => {
+    await tabToText(page, text)
+    await press(page, 'Enter')
+  }
+
+  t.test('from nothing: an activity arrives, is opened, and the person is known', async (t) => {
+    const { page, wrong, seen } = await open()
+    await seen('Nothing has arrived yet')
+    await pressOn(page, 'Send this activity from here')
+    await seen('Last activity')
+    await go(page, 'a')
+    await page.locator('tr [data-row]').waitFor()
+    await press(page, 'j', 'Enter')
+    await seen('"contact"')
+    t.match(page.url(), /#\/activity\/prospectlog_/)
+    await log('grace@example.com')
+    await seen('1 new activity')
+    t.equal(
+      await page.locator('table.activities > tbody > tr').count(),
+      2,
+      'one row and its detail: it is held',
+    )
+    await press(page, 'Escape')
+    t.ok(await page.evaluate('document.activeElement.matches("[data-row]")'), 'the focus is back')
+    await seen('grace@example.com')
+    await press(page, '?')
+    await seen('next and previous row')
+    await press(page, 'Escape')
+    await go(page, 'n')
+    await seen('by grace@example.com')
+    t.strictSame(wrong, [])
+  })
+
+  t.test('a person is found, corrected and erased', async (t) => {
+    await log('alan@example.com', { name: 'Alan' })
+    const { page, wrong, seen } = await open()
+    await go(page, 'p')
+    await page.locator('[name=q]').waitFor()
+    await press(page, '/')
+    await page.keyboard.type(' ALAN@example.com ')
+    await press(page, 'Enter')
+    const found = page.locator('main tbody a[data-row]')
+    await until('one is found', async () => (await found.count()) === 1)
+    await press(page, 'Escape', 'j', 'Enter')
+    await seen('Correct')
+    await pressOn(page, 'Correct')
+    await type(page, 'name', 'Alan Turing')
+    await press(page, 'Enter')
+    await page.getByRole('heading', { name: 'Alan Turing' }).waitFor()
+    const downloading = page.waitForEvent('download')
+    await pressOn(page, 'Download everything')
+    const chunks: Buffer[] = []
+    for await (const chunk of await (await downloading).createReadStream()) chunks.push(chunk as Buffer)
+    const lines = Buffer.concat(chunks)
+      .toString()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    t.match(lines, [{ name: 'Alan Turing' }, { payload: { form: 'contact' } }, { done: true, logs: 1 }])
+    await pressOn(page, 'Erase…')
+    await type(page, 'word', 'somebody@example.com')
+    await press(page, 'Enter')
+    await seen('Type alan@example.com to confirm.')
+    await type(page, 'word', 'alan@example.com')
+    await press(page, 'Enter')
+    await seen('This person was erased')
+    t.equal((await log('alan@example.com')).status, 410)
+    await go(page, 'p')
+    await pressOn(page, 'Accept this person again')
+    await seen('not refused')
+    t.strictSame(wrong, [])
+  })
+
+  t.test(
+    'a page is created, gets a version, is compared and rolled back; another one changed it meanwhile',
+    async (t) => {
+      const { page, wrong, seen } = await open()
+      await go(page, 'g')
+      await pressOn(page, 'New group')
+      await type(page, 'name', 'spring')
+      await type(page, 'title', 'Spring sale')
+      await press(page, 'Enter')
+      await page.getByRole('heading', { name: 'Spring sale' }).waitFor()
+      await pressOn(page, 'New page')
+      await type(page, 'customName', 'Tulips')
+      await type(page, 'content', '{"price":')
+      await seen(/Not JSON yet/)
+      await type(page, 'content', '{"price":14.90,"sku":12345678901234567890}')
+      await pressOn(page, 'Create and publish')
+      await seen('Readers get version 1')
+      await pressOn(page, 'New version')
+      await page.locator('dialog [name=content]').waitFor()
+      await type(page, 'content', '{"price":11.90,"sku":12345678901234567890}')
+      await pressOn(page, 'Create')
+      await seen('Readers get version 2')
+      await pressOn(page, 'Compare')
+      await seen('Version 1 beside version 2')
+      t.match((await page.locator('.diff del').allTextContents()).join(), /14\.90/)
+      t.match((await page.locator('.diff ins').allTextContents()).join(), /11\.90/)
+      await pressOn(page, 'Roll back')
+      await seen('Readers get version 1')
+      const [, group, id] = /pages\/(\w+)\/(\w+)/.exec(page.url()) ?? []
+      const published = await call('GET', `/v0/page_groups/${group}/pages/${id}`)
+      t.match(published.text, '"content":{"price":14.90,"sku":12345678901234567890}')
+
+      await pressOn(page, 'Rename')
+      await type(page, 'customName', 'Tulips for all')
+      // Somebody else is faster than the page looks again.
+      await page.route(
+        '**/v0/page_groups/**',
+        async (route) => {
+          if (route.request().method() === 'PATCH')
+            await call('PATCH', `/v0/page_groups/${group}/pages/${id}`, { customName: 'Bulbs' })
+          await route.continue()
+        },
+        { times: 1 },
+      )
+      await press(page, 'Enter')
+      await seen(/Somebody else changed this meanwhile: .*customName is now Bulbs/)
+      t.equal(
+        await page.locator('dialog [name=customName]').inputValue(),
+        'Tulips for all',
+        'what was typed stays',
+      )
+      await press(page, 'Escape')
+      await pressOn(page, 'Unpublish')
+      await seen('Readers get nothing yet')
+      await pressOn(page, 'Delete…')
+      await pressOn(page, 'Delete')
+      await seen('No pages yet.')
+      t.strictSame(
+        wrong.filter((line) => !line.includes('status of 412')),
+        [],
+      )
+    },
+  )
+
+  t.test('a hook is connected, and its first delivery is seen', async (t) => {
+    const { page, wrong, seen } = await open()
+    await go(page, 's')
+    await pressOn(page, 'Connect a source')
+    await type(page, 'source', 'contact form')
+    await press(page, 'Enter')
+    const address = await page.locator('dialog .copy pre').textContent()
+    await press(page, 'Escape')
+    await seen('Waiting for the first delivery.')
+    t.equal(
+      (
+        await fetch(`${address}`, {
+          method: 'POST',
+          body: new URLSearchParams({ email: 'ada@example.com', phone: '1' }),
+        })
+      ).status,
+      200,
+    )
+    await seen('Last delivery')
+    await seen('"ada@example.com"')
+    await type(page, 'idempotencyKey', '/nothing /phone')
+    await page.locator('output', { hasText: '"1"' }).waitFor()
+    await pressOn(page, 'Save the mapping')
+    await seen('Saved.')
+    t.equal((await fetch(`${address}x`, { method: 'POST', body: '{}' })).status, 404)
+    t.strictSame(wrong, [])
+  })
+
+  t.test('why a webhook fails is found, and its delivery is sent again', async (t) => {
+    let status = 500
+    const receiver = createServer((request, response) => {
+      request.resume()
+      response.writeHead(status).end()
+    })
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => receiver.close())
+    const { page, wrong, seen } = await open()
+    await go(page, 'w')
+    await pressOn(page, 'New endpoint')
+    await type(page, 'url', `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/crm`)
+    await type(page, 'types', 'prospect_log.created')
+    await press(page, 'Enter')
+    t.match(await page.locator('dialog .copy pre').textContent(), /^whsec_/)
+    await press(page, 'Escape')
+    await log('ada@example.com')
+    await seen('failing')
+    await go(page, 'n')
+    await seen('Open endpoint')
+    await pressOn(page, 'Open endpoint')
+    await seen(/\b500\b/)
+    status = 204
+    await pressOn(page, 'Send again')
+    await page.locator('tbody .tag.ok', { hasText: 'delivered' }).waitFor()
+    await pressOn(page, 'Send a test')
+    await seen(/Delivered: status 204/)
+    await press(page, 'Escape')
+    await go(page, 'e')
+    await log('ada@example.com')
+    await page.locator('[data-row]', { hasText: 'prospect_log.created' }).first().waitFor()
+    await press(page, 'j', 'Enter')
+    await seen('Copy data')
+    t.strictSame(wrong, [])
+  })
+
+  t.test('nothing is asked while nobody looks or while it is paused', async (t) => {
+    const { page, wrong } = await open()
+    await page.clock.install({ time: new Date() })
+    await goTo(page, 'activity')
+    let asked = 0
+    page.on('request', () => asked++)
+    await page.clock.runFor(2_000)
+    await until('it asks', () => asked > 0)
+    await pressOn(page, 'Pause')
+    await page.waitForTimeout(100)
+    asked = 0
+    await page.clock.runFor(20_000)
+    t.equal(asked, 0, 'paused')
+    await pressOn(page, 'Resume')
+    await page.evaluate(`Object.defineProperty(document, 'hidden', { value: true, configurable: true })`)
+    await page.clock.runFor(4_000)
+    asked = 0
+    await page.clock.runFor(20_000)
+    t.equal(asked, 0, 'hidden')
+    await page.evaluate(`delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))`)
+    await until('it asks again', () => asked > 0)
+    t.strictSame(wrong, [])
+  })
+})
