@@ -2,11 +2,26 @@ import type { Prospect } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { baseUrl, can, get, memberOf, path } from './api.ts'
 import { copy, idOf } from './dialog.ts'
-import { absolute, below, button, code, expander, facts, h, person, pretty, table, time } from './dom.ts'
-import { followLogs, type LiveState, type liveMark, type Row } from './live.ts'
+import {
+  absolute,
+  below,
+  button,
+  code,
+  counted,
+  expander,
+  facts,
+  h,
+  person,
+  pretty,
+  table,
+  time,
+} from './dom.ts'
+import { followLogs, type LiveState, type liveMark, type Row, SLICE_LENGTH } from './live.ts'
 import { addressOf } from './place.ts'
 
-export const ROWS_MAX = 2_000
+export const ROWS_MAX = 1_000
+/** Who has scrolled so far reads on. */
+const SCROLLED_PX = 120
 /** Of a payload in a row. */
 const START_LENGTH = 160
 /** People of whom an activity has neither name nor email, by id. At most two are asked for at a time. */
@@ -116,9 +131,14 @@ export const activityTable = ({ signal, query, mark, max, isPaused, onNewest, on
   const rows = new Map<string, ReturnType<typeof rowOf>>()
   const body = h('tbody')
   const fresh = button('', () => tail.show(), { class: 'fresh', hidden: true })
+  let isScrolled = false
+  const onScroll = () => {
+    isScrolled = max === ROWS_MAX && scrollY > SCROLLED_PX
+  }
+  document.addEventListener('scroll', onScroll, { signal, passive: true })
   const state = (): LiveState => {
     if (isPaused?.()) return 'paused'
-    return opened.size > 0 || (max === ROWS_MAX && scrollY > 120) ? 'held' : 'live'
+    return opened.size > 0 || isScrolled ? 'held' : 'live'
   }
   const remove = (id: string): void => {
     const element = rows.get(id)
@@ -126,7 +146,6 @@ export const activityTable = ({ signal, query, mark, max, isPaused, onNewest, on
     element?.remove()
     opened.delete(id)
     rows.delete(id)
-    tail.forget(id)
   }
   const toggled = ({ log }: Row, element: HTMLElement | null): void => {
     if (element) opened.add(log.prospectLogId)
@@ -156,24 +175,25 @@ export const activityTable = ({ signal, query, mark, max, isPaused, onNewest, on
   }
   const onWaiting = (count: number, isMore: boolean): void => {
     fresh.hidden = count === 0
-    fresh.textContent = `${count}${isMore ? ' or more' : ''} new ${count === 1 ? 'activity' : 'activities'}`
+    const number = isMore ? `${count} or more` : count
+    fresh.textContent = counted(count, 'new activity', 'new activities').replace(`${count}`, `${number}`)
     mark.set(state())
   }
-  const tail = followLogs({ signal, query, state, onState: mark.set, onRows, onWaiting })
-  const heads = ['When', 'Who', 'Source', 'Type', 'Payload']
-  const element = table(heads, [])
+  const tail = followLogs({
+    ...{ signal, query, state, onRows, onWaiting, onState: mark.set, shown: () => rows },
+    ...{ limit: Math.min(max, SLICE_LENGTH), onGone: (ids) => ids.forEach(remove) },
+  })
+  const element = table(['When', 'Who', 'Source', 'Type', 'Payload'], [])
   element.tBodies[0]?.replaceWith(body)
   element.classList.add('activities')
   return {
     element,
     fresh,
+    first: tail.first,
     size: () => rows.size,
     oldest: () => [...rows.keys()].sort()[0],
     /** Older ones, at the end. */
-    append: (older: readonly Row[]) => {
-      insert(older)
-      for (const { log } of older) tail.add(log.prospectLogId)
-    },
+    append: insert,
     open: (id: string) => rows.get(id)?.opener.click(),
     has: (id: string) => rows.has(id),
   }

@@ -15,7 +15,7 @@ const localTime = (time: string | null): string => {
 }
 
 /** The tail of all activities, with filters. An opened one is in the address. */
-export const activityView: View = (place: Place, signal: AbortSignal) => {
+export const activityView: View = async (place: Place, signal: AbortSignal) => {
   const { id = '', search } = place
   const chosen = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? ''])) as Record<
     (typeof FILTERS)[number],
@@ -85,7 +85,14 @@ export const activityView: View = (place: Place, signal: AbortSignal) => {
       'label',
       {},
       label,
-      h('input', { name, type: isTime ? 'datetime-local' : 'search', value, onchange, maxlength: 100 }),
+      h('input', {
+        name,
+        type: isTime ? 'datetime-local' : 'search',
+        value,
+        onchange,
+        maxlength: 100,
+        ...(isTime ? {} : { list: `${name}s`, placeholder: 'exact' }),
+      }),
     )
   }
   const pauser = button('Pause', () => {
@@ -100,11 +107,24 @@ export const activityView: View = (place: Place, signal: AbortSignal) => {
       const { value, text } = await call<ProspectLog>('GET', path`/prospect_logs/${id}`, { signal })
       if (!rows.has(id)) alone.replaceChildren(card(activityDetail({ log: value, text })))
     })
+  await rows.first
+  const known = (name: string, column: number) => {
+    const texts = [...rows.element.querySelectorAll(`td:nth-child(${column})`)].map(
+      (cell) => cell.textContent,
+    )
+    return h(
+      'datalist',
+      { id: name },
+      [...new Set(texts)].map((value) => h('option', { value })),
+    )
+  }
   return [
     h('header', {}, h('h1', {}, 'Activity'), mark),
     h('div.filters', {}, FILTERS.map(filter), pauser),
     alone,
     rows.fresh,
+    known('sources', 3),
+    known('types', 4),
     card(rows.element, none, more),
   ]
 }

@@ -16,8 +16,13 @@ export const session = {
   open: async (key: string, isKept: boolean): Promise<void> => {
     apiKey = key
     self = (await call<ApiKey>('GET', '/api_keys/self')).value
-    if (isKept) sessionStorage.setItem(KEPT_AS, key)
+    if (isKept) session.keep()
   },
+  get isKept(): boolean {
+    return sessionStorage.getItem(KEPT_AS) !== null
+  },
+  /** Keeps the key in this tab, even if the page is loaded again. */
+  keep: (): void => sessionStorage.setItem(KEPT_AS, apiKey),
   close: (): void => {
     apiKey = ''
     self = null
@@ -37,8 +42,10 @@ export class Problem extends Error {
   readonly code: string
   readonly requestId: string
   readonly errors: readonly Fault[]
+  /** How long to wait, if the server says so. */
+  readonly retryAfterMs: number
   readonly facts: Readonly<Record<string, unknown>>
-  constructor(status: number, requestId: string, text: string) {
+  constructor(status: number, headers: Headers, text: string) {
     let facts: Record<string, unknown> = {}
     try {
       facts = JSON.parse(text)
@@ -46,9 +53,10 @@ export class Problem extends Error {
     super(String(facts['detail'] ?? `The server returned status ${status}.`))
     this.status = status
     this.code = String(facts['code'] ?? status)
-    this.requestId = String(facts['instance'] ?? requestId)
+    this.requestId = String(facts['instance'] ?? headers.get('x-request-id') ?? '')
     this.errors = (facts['errors'] ?? []) as readonly Fault[]
     this.facts = facts
+    this.retryAfterMs = Number(headers.get('retry-after') ?? 0) * 1_000
   }
 }
 
@@ -97,7 +105,7 @@ export const call = async <T>(method: string, path: string, options: Options = {
   })
   const text = await response.text()
   if (!response.ok && response.status !== 304) {
-    const problem = new Problem(response.status, response.headers.get('x-request-id') ?? '', text)
+    const problem = new Problem(response.status, response.headers, text)
     if (problem.status === 401 && self !== null && used === apiKey) session.onRefused(problem)
     throw problem
   }

@@ -4,7 +4,7 @@ import type { PageSlice, PageWithVersion } from '../shapes/page.ts'
 import type { PageGroupSlice } from '../shapes/page-group.ts'
 import type { WebhookDelivery, WebhookEndpoint } from '../shapes/webhook.ts'
 import { can, get, path, type Slice } from './api.ts'
-import { type Child, h, time } from './dom.ts'
+import { type Child, counted, h, time } from './dom.ts'
 import { addressOf } from './place.ts'
 
 const DAY_MS = 86_400_000
@@ -24,6 +24,15 @@ type Item = {
 }
 
 const bold = (text: string) => h('b', {}, h('bdi', {}, text))
+/** What went wrong last: the newest deliveries may not have been tried yet. */
+export const lastErrorOf = async (url: string, signal: AbortSignal): Promise<string> => {
+  const { items } = await get<Slice<WebhookDelivery>>(
+    `${url}/deliveries`,
+    { status: 'pending', limit: 100 },
+    signal,
+  )
+  return items.find(({ lastError }) => lastError !== null)?.lastError ?? ''
+}
 /** A URL without what nobody needs to recognise it. */
 export const shortUrl = (url: string): string => url.replace(/^https?:\/\//, '').slice(0, 60)
 export const isRecent = (hook: Hook): boolean =>
@@ -55,6 +64,7 @@ const webhooks = async (signal: AbortSignal): Promise<Item[]> => {
             name,
             failures === 1 ? ' failed ' : ` failed ${failures} times in a row, first `,
             time(failingSince, true),
+            `: ${await lastErrorOf(path`/webhook_endpoints/${id}`, signal)}`,
           ],
         },
       ]
@@ -139,11 +149,11 @@ const erasures = async (signal: AbortSignal): Promise<Item[]> => {
   return items
     .filter(({ status }) => status === 'processing')
     .map(({ requestedAt, prospectId, logsErased }) => ({
-      ...{ mark: 'erasing', isBad: false, view: 'people' },
+      ...{ mark: 'erasing', isBad: false, view: '' },
       text: [
         'A person is being erased, since ',
         time(requestedAt, true),
-        `: ${logsErased} activities so far`,
+        `: ${counted(logsErased, 'activity', 'activities')} so far`,
       ],
       href: addressOf(['people', prospectId ?? '']),
       open: 'Open person',

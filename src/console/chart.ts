@@ -15,7 +15,11 @@ const SPANS = {
 type Span = keyof typeof SPANS
 type Drawn = { readonly by: 'hour' | 'day'; readonly bars: number }
 const COLOURS = 5
-const [WIDTH, HEIGHT, LEFT, BOTTOM] = [960, 170, 40, 22]
+const [HEIGHT, LEFT, BOTTOM] = [170, 44, 22]
+/** Beside the chart: the edges of the view and of its card. */
+const EDGES = 112
+const widthNow = (): number =>
+  Math.max(Math.min((document.getElementById('main')?.clientWidth ?? 0) - EDGES, 950), 240)
 
 type Bar = { readonly at: number; readonly parts: readonly number[]; readonly sum: number }
 /** The counts as stacked bars: the five largest sources, and the rest. */
@@ -62,8 +66,7 @@ const labelOf = (ms: number, by: 'hour' | 'day'): string => {
 const drawn = (counts: ProspectLogCounts, span: Drawn) => {
   const { by } = span
   const { sources, hasRest, bars } = stacked(counts, span)
-  const narrow = matchMedia('(max-width: 700px)').matches
-  const width = narrow ? 420 : WIDTH
+  const width = widthNow()
   const top = roundUp(Math.max(...bars.map(({ sum }) => sum), 4) / 4) * 4
   const tall = HEIGHT - BOTTOM - 8
   const yOf = (count: number) => HEIGHT - BOTTOM - (count / top) * tall
@@ -87,7 +90,7 @@ const drawn = (counts: ProspectLogCounts, span: Drawn) => {
       return svg('rect', box, svg('title', {}, `${labelOf(at, by)}: ${sum}`))
     })
   })
-  const every = Math.ceil((narrow ? 90 : 110) / step)
+  const every = Math.ceil(90 / step)
   const isMarked = (at: number, i: number) =>
     by === 'day' ? i % every === 0 : new Date(at).getHours() % Math.max(6, every > 12 ? 24 : 6) === 0
   const labels = bars.map(({ at }, i) =>
@@ -129,6 +132,8 @@ export const chartCard = (place: Place, signal: AbortSignal) => {
   if (!(chosen in SPANS)) chosen = '48h'
   /** Days, if there is too much to count by hours. */
   let drawnSpan: Drawn = SPANS[chosen]
+  let draw = () => {}
+  addEventListener('resize', () => draw(), { signal })
   const load = repeated<ProspectLogCounts>('/prospect_log_counts')
   const show = async (): Promise<void> => {
     const span = drawnSpan
@@ -143,9 +148,12 @@ export const chartCard = (place: Place, signal: AbortSignal) => {
     if (drawnSpan !== span) return show()
     if (answer === null) return
     const { value } = answer
-    const picture = drawn(value, span)
-    legend.replaceChildren(...picture.legend)
-    body.replaceChildren(...picture.body)
+    draw = () => {
+      const picture = drawn(value, span)
+      legend.replaceChildren(...picture.legend)
+      body.replaceChildren(...picture.body)
+    }
+    draw()
     const isLate = Date.now() - Date.parse(value.countedUntil) > 10 * 60_000
     const until = isLate
       ? [' until ', time(value.countedUntil, true), ', still counting']
@@ -178,7 +186,7 @@ export const chartCard = (place: Place, signal: AbortSignal) => {
   }
   const spans = Object.fromEntries(Object.entries(SPANS).map(([span, { text }]) => [span, text]))
   const choices = segments('Time shown', spans, chosen, (span) => choose(span as Span))
-  void repeat({
+  const first = repeat({
     signal,
     ms: COUNTS_MS,
     work: () =>
@@ -186,5 +194,5 @@ export const chartCard = (place: Place, signal: AbortSignal) => {
         error instanceof Problem && error.status < 500 ? off(error) : Promise.reject(error),
       ),
   })
-  return card(h('div.chart-head', {}, legend, choices), body, note)
+  return { element: card(h('div.chart-head', {}, legend, choices), body, note), first }
 }

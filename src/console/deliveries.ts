@@ -1,13 +1,18 @@
-import type { WebhookDelivery } from '../shapes/webhook.ts'
+import type { WebhookDelivery, WebhookEndpoint } from '../shapes/webhook.ts'
 import { call, get, path, type Query, repeated, type Slice } from './api.ts'
 import { attempt, gated, tell } from './dialog.ts'
-import { button, card, h, segments, table, time } from './dom.ts'
+import { button, card, counted, h, refill, segments, table, time } from './dom.ts'
 import { addressOf, type Place, replaceAddress } from './place.ts'
 
 const STATUSES = { '': 'all', pending: 'pending', delivered: 'delivered', failed: 'failed' }
 
 /** The deliveries of an endpoint by status: each can be sent again. */
-export const deliveriesOf = (url: string, place: Place, signal: AbortSignal) => {
+export const deliveriesOf = (
+  url: string,
+  place: Place,
+  signal: AbortSignal,
+  endpointNow: () => WebhookEndpoint,
+) => {
   let status = place.search.get('status') ?? ''
   let cursor: string | undefined
   const list = h('div')
@@ -16,6 +21,8 @@ export const deliveriesOf = (url: string, place: Place, signal: AbortSignal) => 
   const retry = ({ eventId }: WebhookDelivery) =>
     attempt(async () => {
       await call('POST', `${url}${path`/deliveries/${eventId}/retry`}`)
+      // An endpoint that keeps failing rests between attempts: this ends its rest.
+      if (endpointNow().failures > 0) await call('PATCH', url, { body: { status: 'enabled' } })
       tell('It is sent again now.')
       await refresh()
     })
@@ -36,12 +43,14 @@ export const deliveriesOf = (url: string, place: Place, signal: AbortSignal) => 
       {},
       status,
     )
+    const isDue = nextAttemptAt !== null && Date.parse(nextAttemptAt) <= Date.now()
     const outcome =
       status === 'delivered'
         ? [deliveredAt && time(deliveredAt, true)]
         : [
-            lastError ?? (attempts === 0 ? 'not tried yet' : ''),
-            nextAttemptAt && [' Next attempt ', time(nextAttemptAt, true)],
+            attempts > 0 && lastError,
+            ' ',
+            isDue ? 'Waits for its turn.' : nextAttemptAt && ['Next attempt ', time(nextAttemptAt, true)],
           ]
     return h(
       'tr',
@@ -52,8 +61,8 @@ export const deliveriesOf = (url: string, place: Place, signal: AbortSignal) => 
       h(
         'td',
         {},
-        `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`,
-        lastStatusCode && `, last ${lastStatusCode}`,
+        attempts > 0 ? counted(attempts, 'attempt') : 'none yet',
+        attempts > 0 && lastStatusCode && `, last ${lastStatusCode}`,
       ),
       h('td', {}, h('bdi', {}, outcome)),
       h(
@@ -72,7 +81,8 @@ export const deliveriesOf = (url: string, place: Place, signal: AbortSignal) => 
     more.hidden = cursor === undefined
     const { items } = answer.value
     const none = h('p.muted.empty', {}, 'No deliveries here.')
-    list.replaceChildren(
+    refill(
+      list,
       items.length > 0
         ? table(['When', 'Event', 'State', 'Attempts', 'Outcome', ''], items.map(rowOf))
         : none,

@@ -1,11 +1,23 @@
 import { can, Problem, session } from './api.ts'
 import { button, type Child, h } from './dom.ts'
+import { addressOf } from './place.ts'
 
-const notices = () => document.getElementById('notices') as HTMLElement
+/** Where notices are: within the open dialog, if there is one, because nothing beside it can be reached. */
+const notices = (): HTMLElement => {
+  const place = document.getElementById('notices') as HTMLElement
+  const parent = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
+  if (place.parentElement !== parent) parent.append(place)
+  return place
+}
+/** What went wrong before is no longer news. */
+export const forgive = (): void => {
+  for (const notice of notices().querySelectorAll('.bad')) notice.remove()
+}
 
 /** Says what happened, for a few seconds. */
 export const tell = (text: string): void => {
   const notice = h('p.notice', {}, text)
+  forgive()
   notices().append(notice)
   setTimeout(() => notice.remove(), 5_000)
 }
@@ -13,17 +25,16 @@ export const tell = (text: string): void => {
 const errorOf = (error: unknown): Child => {
   const isAway = error instanceof TypeError || error instanceof DOMException
   if (!(error instanceof Problem))
-    return h(
-      'span',
-      {},
-      isAway ? 'The server cannot be reached. What you typed is kept.' : (error as Error).message,
-    )
-  const { message, code, requestId, errors } = error
+    return h('span', {}, isAway ? 'The server cannot be reached.' : (error as Error).message)
+  const { message, code, requestId, errors, facts } = error
+  const fieldOf = (pointer = '') => /[a-z]\w*(?=(\/\d+)?$)/i.exec(pointer)?.[0]
   const details = errors.map(({ detail, pointer, parameter }) =>
-    h('li', {}, h('b', {}, (pointer?.slice(1) || parameter) ?? ''), ` ${detail}`),
+    h('li', {}, h('b', {}, fieldOf(pointer) ?? parameter), ` ${detail}`),
   )
+  const other = facts['prospectId']
   return [
-    h('span', {}, message, details.length > 0 && h('ul', {}, details)),
+    details.length > 0 ? h('ul', {}, details) : h('span', {}, message),
+    typeof other === 'string' && [' ', h('a', { href: addressOf(['people', other]) }, 'Open that person')],
     h(
       'small',
       {},
@@ -35,7 +46,7 @@ const errorOf = (error: unknown): Child => {
 /** An error that stays until it is dismissed. The same one is shown once. */
 export const complain = (error: unknown): void => {
   if ((error as Error)?.name === 'AbortError') return
-  const id = error instanceof Problem ? `${error.code} ${error.message}` : 'unreachable'
+  const id = error instanceof Problem ? `${error.code} ${error.message}` : String((error as Error)?.message)
   for (const shown of notices().children) if ((shown as HTMLElement).dataset['id'] === id) return
   const notice: HTMLElement = h(
     'div.notice.bad',
@@ -83,29 +94,53 @@ export const toCopy = (name: string, text: string, shown = text) =>
   )
 
 /** The fields of a form by name. */
-export type Values = Readonly<Record<string, string>>
+type Values = Readonly<Record<string, string>>
 type DialogOptions = {
   readonly title: string
   readonly body: readonly Child[]
   readonly action: string
   readonly isDanger?: boolean
+  /** The title once it is done and there is something to show. */
+  readonly done?: string
   /** What is typed stays if it fails. Returns what to show instead of closing. */
   readonly run: (values: Values) => Promise<Child | undefined>
 }
-/** A form in a dialog. Esc closes it and returns the focus. */
-export const ask = ({ title, body, action, isDanger = false, run }: DialogOptions): void => {
+/** What was ticked several times under one name is separated by spaces. */
+const valuesIn = (form: HTMLFormElement): Values => {
+  const data = new FormData(form)
+  return Object.fromEntries([...new Set(data.keys())].map((name) => [name, data.getAll(name).join(' ')]))
+}
+/** Opens a dialog. Once it is closed the focus is where it was, or on what is there now. */
+export const openDialog = (dialog: HTMLDialogElement): void => {
   const before = document.activeElement as HTMLElement | null
+  dialog.addEventListener('close', () => {
+    document.body.append(document.getElementById('notices') as HTMLElement)
+    dialog.remove()
+    const main = document.getElementById('main')
+    const alike = [...(main?.querySelectorAll('button') ?? [])].find(
+      ({ textContent }) => textContent === before?.textContent,
+    )
+    const next = before?.isConnected ? before : (alike ?? main)
+    next?.focus({ preventScroll: true })
+  })
+  document.body.append(dialog)
+  dialog.showModal()
+}
+/** A form in a dialog. Esc closes it and returns the focus. */
+export const ask = ({ title, body, action, isDanger = false, done = title, run }: DialogOptions): void => {
   const problem = h('div.bad', { role: 'alert' })
   const submit = h('button', { class: isDanger ? 'danger' : 'primary' }, action)
   const cancel = button('Cancel', () => dialog.close())
   const content = h('div.fields', {}, ...body)
+  const heading = h('h2', { id: 'dialog-title' }, title)
   const send = async (event: Event): Promise<void> => {
     event.preventDefault()
     submit.disabled = true
     problem.replaceChildren()
     try {
-      const answer = await run(Object.fromEntries(new FormData(form)) as Values)
+      const answer = await run(valuesIn(form))
       if (answer === undefined) return dialog.close()
+      heading.textContent = done
       content.replaceChildren(h('div', {}, answer))
       submit.remove()
       cancel.textContent = 'Close'
@@ -120,18 +155,13 @@ export const ask = ({ title, body, action, isDanger = false, run }: DialogOption
   const form: HTMLFormElement = h(
     'form',
     { onsubmit: send },
-    h('h2', { id: 'dialog-title' }, title),
+    heading,
     content,
     problem,
     h('div.actions', {}, cancel, submit),
   )
   const dialog: HTMLDialogElement = h('dialog', { 'aria-labelledby': 'dialog-title' }, form)
-  dialog.addEventListener('close', () => {
-    dialog.remove()
-    before?.focus()
-  })
-  document.body.append(dialog)
-  dialog.showModal()
+  openDialog(dialog)
   form.querySelector<HTMLElement>('input, select, textarea')?.focus()
 }
 /** Asks before something is deleted for good. */

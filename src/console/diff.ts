@@ -3,7 +3,7 @@ import { h } from './dom.ts'
 const LINES_MAX = 1_500
 
 /** Which lines two texts share, in order: of each text, whether a line is in the other one too. */
-export const sharedLines = (a: readonly string[], b: readonly string[]): readonly [boolean[], boolean[]] => {
+const sharedLines = (a: readonly string[], b: readonly string[]): readonly [boolean[], boolean[]] => {
   const shared: [boolean[], boolean[]] = [a.map(() => false), b.map(() => false)]
   let start = 0
   while (start < Math.min(a.length, b.length) && a[start] === b[start]) start++

@@ -51,6 +51,26 @@ export const table = (heads: readonly string[], rows: readonly Child[]) => {
 }
 export const button = (text: Child, onclick: (event: Event) => unknown, attributes: Attributes = {}) =>
   h('button', { type: 'button', onclick, ...attributes }, text)
+/** `1 activity`, `2 activities`. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`
+const nameOf = (element: Element): string => element.getAttribute('aria-label') ?? element.textContent
+/** Puts new content in place of the old. The focus stays on the control of the same name. */
+export const refill = (place: HTMLElement, ...children: readonly Child[]): void => {
+  const { activeElement } = document
+  const focused =
+    activeElement && activeElement !== place && place.contains(activeElement) ? activeElement : null
+  const alike = () =>
+    [...place.querySelectorAll<HTMLElement>(focused?.tagName ?? 'none')].filter(
+      (element) => nameOf(element) === nameOf(focused as Element),
+    )
+  const index = focused ? alike().indexOf(focused as HTMLElement) : -1
+  place.replaceChildren()
+  fill(place, {}, children)
+  if (focused === null) return
+  const found = alike()
+  ;(found[index] ?? found[0] ?? place.closest<HTMLElement>('main'))?.focus({ preventScroll: true })
+}
 /**
  * A button that opens something in place and closes it again. `show` puts it there.
  * `data-row`: the keys j and k lead from one to the next.

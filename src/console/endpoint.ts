@@ -1,9 +1,9 @@
 import type { WebhookEndpoint, WebhookEndpointWithSecret, WebhookTest } from '../shapes/webhook.ts'
 import { call, get, path, repeated } from './api.ts'
-import { shortUrl } from './attention.ts'
+import { lastErrorOf, shortUrl } from './attention.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { ask, askToDelete, attempt, field, gated, idOf, tell } from './dialog.ts'
-import { card, facts, h, time } from './dom.ts'
+import { card, counted, facts, h, refill, time } from './dom.ts'
 import { liveMark, repeat } from './live.ts'
 import { addressOf, type Place } from './place.ts'
 import { chosenIn, endpointFields, healthOf, secretShown } from './webhooks.ts'
@@ -14,6 +14,7 @@ const POLL_MS = 2_000
 export const endpointView = async (id: string, place: Place, signal: AbortSignal) => {
   const url = path`/webhook_endpoints/${id}`
   let endpoint = await get<WebhookEndpoint>(url, {}, signal)
+  let lastError = ''
   const mark = liveMark()
   const heading = h('div')
   const about = h('div')
@@ -26,15 +27,19 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   const show = (): void => {
     const { url, description, types, status, disabledReason, failures, failingSince } = endpoint
     const isEnabled = status === 'enabled'
-    heading.replaceChildren(
+    refill(
+      heading,
       h('h1', {}, h('bdi', {}, shortUrl(url))),
       h('p.lead.muted', {}, description && h('bdi', {}, description), ' ', healthOf(endpoint)),
     )
     const failing = failures > 0 && [
-      `${failures} ${failures === 1 ? 'attempt' : 'attempts'} in a row, first `,
+      `${counted(failures, 'attempt')} in a row, first `,
       failingSince && time(failingSince, true),
+      h('span.bad', {}, lastError && `: ${lastError}`),
+      h('small', {}, 'While it keeps failing it is tried once a minute. “Send again” tries at once.'),
     ]
-    about.replaceChildren(
+    refill(
+      about,
       facts({
         URL: h('bdi', {}, url),
         Events: types?.join(', ') ?? 'all',
@@ -43,9 +48,10 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
         Id: idOf(id),
       }),
     )
-    buttons.replaceChildren(
+    refill(
+      buttons,
       gated('webhooks:write', 'Send a test', () => attempt(test)),
-      gated('webhooks:write', 'Edit', edit),
+      gated('webhooks:write', 'Edit…', edit),
       gated('webhooks:write', isEnabled ? 'Disable' : 'Enable', () =>
         attempt(() => change({ status: isEnabled ? 'disabled' : 'enabled' })),
       ),
@@ -78,7 +84,12 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
       action: 'Replay',
       body: [
         field('Everything since', 'since', { type: 'datetime-local', required: true }),
-        h('label.check', {}, h('input', { type: 'checkbox', name: 'all' }), 'Even what was delivered before'),
+        h(
+          'label.check',
+          {},
+          h('input', { type: 'checkbox', name: 'all' }),
+          'Even what was delivered before; else only what was not',
+        ),
       ],
       run: async ({ since = '', all }) => {
         let start: object = { since: new Date(since).toISOString() }
@@ -93,7 +104,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
           next = value.nextCursor
           start = { cursor: next }
         } while (next !== null)
-        tell(`${count} deliveries are pending because of it.`)
+        tell(`${counted(count, 'event')} will be sent again.`)
       },
     })
   const rotate = () =>
@@ -126,16 +137,17 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
       },
     )
 
-  const deliveries = deliveriesOf(url, place, signal)
+  const deliveries = deliveriesOf(url, place, signal, () => endpoint)
   const poll = repeated<WebhookEndpoint>(url)
   const work = async (): Promise<void> => {
     const answer = await poll({}, signal)
     if (answer) endpoint = answer.value
+    if (answer && endpoint.failures > 0) lastError = await lastErrorOf(url, signal)
     if (answer) show()
     await deliveries.refresh()
   }
   show()
-  void repeat({ signal, ms: POLL_MS, work, onAway: (isAway) => mark.set(isAway ? 'away' : 'live') })
+  void repeat({ signal, ms: POLL_MS, work, onState: mark.set })
   return [
     h('header', {}, h('a.crumbs', { href: addressOf(['webhooks']) }, 'Webhooks'), heading, mark),
     card(about, buttons, tested),

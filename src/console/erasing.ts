@@ -2,8 +2,8 @@ import type { Erasure } from '../shapes/erasure.ts'
 import type { Prospect } from '../shapes/prospect.ts'
 import { forgetPeople } from './activity-table.ts'
 import { call, can, get, type Slice } from './api.ts'
-import { ask, complain, field, idOf } from './dialog.ts'
-import { absolute, card, facts, h, time } from './dom.ts'
+import { ask, field, idOf } from './dialog.ts'
+import { absolute, card, facts, h, refill, time } from './dom.ts'
 import { repeat } from './live.ts'
 import { addressOf } from './place.ts'
 
@@ -47,7 +47,8 @@ export const erasedView = async (id: string, signal: AbortSignal) => {
       waitingFor === 'second_pass'
         ? 'for a second search, after about 90 seconds'
         : waitingFor && 'for the file to be rewritten'
-    state.replaceChildren(
+    refill(
+      state,
       facts({
         State: tag,
         Requested: time(requestedAt, true),
@@ -55,11 +56,12 @@ export const erasedView = async (id: string, signal: AbortSignal) => {
         Waits: waits,
         'Activities erased': h('span', {}, logsErased),
         'Refused until': refusedUntil(erasure),
-        Id: idOf(erasureId),
+        Person: idOf(id),
+        Erasure: idOf(erasureId),
       }),
     )
   }
-  if (can('prospects:erase')) void repeat({ signal, ms: POLL_MS, work: () => find().catch(complain) })
+  if (can('prospects:erase')) await repeat({ signal, ms: POLL_MS, work: find })
   return [
     h(
       'header',
@@ -67,15 +69,7 @@ export const erasedView = async (id: string, signal: AbortSignal) => {
       h('a.crumbs', { href: addressOf(['people']) }, 'People'),
       h('h1', {}, 'This person was erased'),
     ),
-    card(
-      h(
-        'p',
-        {},
-        'Nothing is shown of them any more. What is left of their activities is being deleted, or was.',
-      ),
-      state,
-      idOf(id),
-    ),
+    card(h('p', {}, 'Name, email and activities of this person are no longer shown anywhere.'), state),
   ]
 }
 

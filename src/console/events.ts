@@ -1,25 +1,13 @@
-import type { EventType, Event as FeedEvent } from '../shapes/event.ts'
+import type { Event as FeedEvent } from '../shapes/event.ts'
 import { call, itemTexts, memberOf, path, type Slice } from './api.ts'
 import { attempt, choice, copy, idOf } from './dialog.ts'
 import { absolute, below, button, card, code, expander, facts, h, pretty, table, time } from './dom.ts'
+import { EVENT_TYPES } from './event-types.ts'
 import { liveMark, repeat } from './live.ts'
 import { addressOf, type Place, type View } from './place.ts'
 
 const POLL_MS = 2_000
 const ROWS_MAX = 2_000
-/** The compiler names a type that is missing here. */
-const TYPES: Readonly<Record<EventType, true>> = {
-  ...{
-    'prospect.created': true,
-    'prospect.updated': true,
-    'prospect.erased': true,
-    'prospect_log.created': true,
-  },
-  ...{ 'page_group.created': true, 'page_group.updated': true },
-  ...{ 'page.created': true, 'page.updated': true, 'page.deleted': true, 'page.unpublished': true },
-  ...{ 'page_version.ready': true, 'page_version.published': true, 'page_version.failed': true },
-  'webhook_endpoint.disabled': true,
-}
 type Read = { readonly event: FeedEvent; readonly text: string }
 
 /** The feed, from its end or from its beginning, by type; or one event. */
@@ -53,11 +41,11 @@ const eventView = async (id: string, signal: AbortSignal) => {
   ]
 }
 
-const feedView = (place: Place, signal: AbortSignal) => {
+const feedView = async (place: Place, signal: AbortSignal) => {
   const type = place.search.get('type') ?? ''
   const isFromStart = place.search.get('from') === 'start'
   const mark = liveMark()
-  const list = table(['When', 'Type', 'Number', 'What'], [])
+  const list = table(['When', 'Type', 'Sequence', 'What'], [])
   list.classList.add('feed')
   const body = list.tBodies[0] as HTMLTableSectionElement
   const none = h(
@@ -101,9 +89,10 @@ const feedView = (place: Place, signal: AbortSignal) => {
     const { value } = event.target as HTMLSelectElement
     location.hash = addressOf(['events'], { ...Object.fromEntries(place.search), [name]: value })
   }
-  const types = { '': 'all types', ...Object.fromEntries(Object.keys(TYPES).map((name) => [name, name])) }
+  const types = { '': 'all types', ...Object.fromEntries(EVENT_TYPES.map((name) => [name, name])) }
   const starts = { '': 'now on', start: 'the oldest kept' }
-  void repeat({ signal, ms: POLL_MS, work, onAway: (isAway) => mark.set(isAway ? 'away' : 'live') })
+  const first = repeat({ signal, ms: POLL_MS, work, onState: mark.set })
+  await first
   return [
     h('header', {}, h('h1', {}, 'Events'), mark),
     h(

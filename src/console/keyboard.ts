@@ -1,4 +1,5 @@
 import { session } from './api.ts'
+import { openDialog } from './dialog.ts'
 import { button, h } from './dom.ts'
 import { addressOf } from './place.ts'
 
@@ -10,7 +11,6 @@ const KEYS: Readonly<Record<string, string>> = {
   'j k': 'next and previous row',
   Enter: 'open a row',
   Esc: 'close it',
-  'g, then n a p g s w e': 'now, activity, people, pages, sources, webhooks, events',
   '?': 'this list',
 }
 const GO: Readonly<Record<string, string>> = {
@@ -36,7 +36,13 @@ export const onKey = (event: KeyboardEvent): void => {
   const isTyping = (target as Element).matches('input, textarea, select')
   if (key === 'Escape') {
     const opened = [...mainNow().querySelectorAll<HTMLElement>('[aria-expanded=true]')].at(-1)
-    if (isTyping) (target as HTMLElement).blur()
+    document.body.classList.remove('menu-open')
+    if (isTyping) {
+      // A search field would lose what is in it.
+      event.preventDefault()
+      ;(target as HTMLElement).blur()
+      return
+    }
     opened?.click()
     opened?.focus()
     return
@@ -55,23 +61,19 @@ export const onKey = (event: KeyboardEvent): void => {
   event.preventDefault()
 }
 export const help = (): void => {
-  const before = document.activeElement as HTMLElement | null
   const list = h(
     'dl.facts',
     {},
-    Object.entries(KEYS).map(([key, text]) => [h('dt', {}, h('kbd', {}, key)), h('dd', {}, text)]),
+    [...Object.entries(KEYS), ...Object.entries(GO).map(([key, view]) => [`g ${key}`, view] as const)].map(
+      ([key, text]) => [h('dt', {}, h('kbd', {}, key)), h('dd', {}, text)],
+    ),
   )
   const dialog: HTMLDialogElement = h(
     'dialog',
-    { 'aria-label': 'Keys' },
-    h('h2', {}, 'Keys'),
+    { 'aria-label': 'Shortcuts' },
+    h('h2', {}, 'Shortcuts'),
     list,
     button('Close', () => dialog.close()),
   )
-  dialog.addEventListener('close', () => {
-    dialog.remove()
-    before?.focus()
-  })
-  document.body.append(dialog)
-  dialog.showModal()
+  openDialog(dialog)
 }

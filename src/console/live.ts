@@ -1,7 +1,9 @@
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { itemTexts, Problem, type Query, repeated, type Slice } from './api.ts'
 import { complain } from './dialog.ts'
-import { h } from './dom.ts'
+import { counted, h } from './dom.ts'
+
+const HIDDEN_MS = 3_600_000
 
 /** Until then, or until the page is seen again, or the view has ended. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
@@ -22,6 +24,8 @@ const STATES = {
   held: 'held while you read',
   paused: 'paused',
   away: 'no connection, trying again',
+  limited: 'too many requests, waiting',
+  stopped: 'stopped',
 } as const
 export type LiveState = keyof typeof STATES
 /** Whether what is shown is up to date. */
@@ -39,24 +43,39 @@ type Repeat = {
   readonly signal: AbortSignal
   readonly ms: number
   readonly work: () => Promise<unknown>
-  readonly onAway?: ((isAway: boolean) => void) | undefined
+  readonly onState?: ((state: LiveState) => void) | undefined
 }
-/** Works until the view has ended, but not while nobody sees the page. A server that is away is tried again. */
-export const repeat = async ({ signal, ms, work, onAway = () => {} }: Repeat): Promise<void> => {
-  while (!signal.aborted) {
-    if (!document.hidden)
+/**
+ * Works until the view has ended, but not while nobody sees the page. A server that is away or busy is tried again; what
+ * is gone shows its view anew, which says so. Resolves after the first time.
+ */
+export const repeat = ({ signal, ms, work, onState = () => {} }: Repeat): Promise<void> =>
+  new Promise((resolve) => {
+    const once = async (): Promise<number | null> => {
       try {
         await work()
-        onAway(false)
+        onState('live')
+        return ms
       } catch (error) {
-        if (signal.aborted) return
-        const isRefused = error instanceof Problem && error.status < 500
-        if (isRefused) return void (error.status === 401 || complain(error))
-        onAway(true)
+        if (signal.aborted) return null
+        const { status, retryAfterMs } = error instanceof Problem ? error : { status: 503, retryAfterMs: ms }
+        onState(status >= 500 ? 'away' : status === 429 ? 'limited' : 'stopped')
+        if (status >= 500 || status === 429) return Math.max(ms, retryAfterMs)
+        if (status === 404 || status === 410) dispatchEvent(new Event('hashchange'))
+        else if (status !== 401) complain(error)
+        return null
       }
-    await pause(document.hidden ? 3_600_000 : ms, signal)
-  }
-}
+    }
+    const run = async (): Promise<void> => {
+      while (!signal.aborted) {
+        const pauseMs = document.hidden ? HIDDEN_MS : await once()
+        resolve()
+        if (pauseMs === null) return
+        await pause(pauseMs, signal)
+      }
+    }
+    void run()
+  })
 
 /** An activity, and its exact text. */
 export type Row = { readonly log: ProspectLog; readonly text: string }
@@ -79,27 +98,33 @@ export const rowsOf = ({
 type Tail = {
   readonly signal: AbortSignal
   readonly query: Query
+  readonly limit: number
   /** Whether new rows are to wait. */
   readonly state: () => LiveState
   readonly onState: (state: LiveState) => void
   /** New rows, newest first. `isGap`: others are missing between them and those that are shown. */
   readonly onRows: (rows: readonly Row[], isGap: boolean) => void
+  /** Shown rows that are no longer there: of somebody who was erased. */
+  readonly onGone: (ids: readonly string[]) => void
   /** How many rows wait, and whether there are more than were counted. */
   readonly onWaiting: (count: number, isMore: boolean) => void
+  /** The ids of the rows that are shown. */
+  readonly shown: () => ReadonlyMap<string, unknown>
 }
-/** The newest activities as they arrive. Returns what shows those that wait. */
-export const followLogs = ({ signal, query, state, onState, onRows, onWaiting }: Tail) => {
+/** The newest activities as they arrive. `show` shows those that wait; `first` resolves once the first are there. */
+export const followLogs = (tail: Tail) => {
+  const { signal, query, limit, state, onState, onRows, onGone, onWaiting, shown } = tail
   const poll = repeated<Slice<ProspectLog>>('/prospect_logs')
-  const shown = new Set<string>()
   let waiting: readonly Row[] = []
   let isGap = false
+  let isFirst = true
   let [announcedMs, arrived] = [0, 0]
 
   const announce = (count: number): void => {
     arrived += count
     const region = document.getElementById('arrivals')
     if (region === null || arrived === 0 || Date.now() - announcedMs < ANNOUNCED_MS) return
-    region.textContent = `${arrived} new ${arrived === 1 ? 'activity' : 'activities'}`
+    region.textContent = `${counted(arrived, 'new activity', 'new activities')}`
     arrived = 0
     announcedMs = Date.now()
   }
@@ -107,25 +132,30 @@ export const followLogs = ({ signal, query, state, onState, onRows, onWaiting }:
     const rows = waiting
     waiting = []
     onWaiting(0, false)
-    if (isGap) shown.clear()
-    for (const { log } of rows) shown.add(log.prospectLogId)
     onRows(rows, isGap)
   }
-  let isFirst = true
   const work = async (): Promise<void> => {
     if (state() === 'paused') return
-    const answer = await poll({ ...query, limit: SLICE_LENGTH }, signal)
+    const answer = await poll({ ...query, limit }, signal)
     if (answer !== null) {
       const rows = rowsOf(answer)
+      const ids = new Set(rows.map(({ log }) => log.prospectLogId))
+      const oldest = answer.value.hasMore ? (rows.at(-1)?.log.prospectLogId ?? '') : ''
+      onGone([...shown().keys()].filter((id) => id >= oldest && !ids.has(id)))
       const known = new Set(waiting.map(({ log }) => log.prospectLogId))
-      waiting = rows.filter(({ log }) => !shown.has(log.prospectLogId))
-      isGap = shown.size > 0 && waiting.length === rows.length && rows.length > 0
+      waiting = rows.filter(({ log }) => !shown().has(log.prospectLogId))
+      isGap = shown().size > 0 && waiting.length === rows.length && answer.value.hasMore
       if (!isFirst) announce(waiting.filter(({ log }) => !known.has(log.prospectLogId)).length)
     }
     if (isFirst || (waiting.length > 0 && state() === 'live')) show()
     else onWaiting(waiting.length, isGap)
     isFirst = false
   }
-  void repeat({ signal, ms: POLL_MS, work, onAway: (isAway) => onState(isAway ? 'away' : state()) })
-  return { show, forget: (id: string) => shown.delete(id), add: (id: string) => shown.add(id) }
+  const first = repeat({
+    signal,
+    ms: POLL_MS,
+    work,
+    onState: (now) => onState(now === 'live' ? state() : now),
+  })
+  return { show, first }
 }

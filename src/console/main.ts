@@ -1,11 +1,15 @@
 import { can, Problem, session } from './api.ts'
-import { attempt, complain } from './dialog.ts'
+import { attempt, complain, forgive } from './dialog.ts'
 import { button, h, icon, refreshTimes } from './dom.ts'
 import { addressOf, placeNow, type View } from './place.ts'
 
-// The key of the link leaves the address before anything else.
-const given = /^#key=(pp_[0-9A-Za-z]+)/.exec(location.hash)?.[1]
-if (given) history.replaceState(null, '', location.pathname + location.search)
+/** The key of a link. It leaves the address before anything else. */
+const keyOfLink = (): string | undefined => {
+  const given = /^#key=(pp_[0-9A-Za-z]+)/.exec(location.hash)?.[1]
+  if (given) history.replaceState(null, '', location.pathname + location.search)
+  return given
+}
+const given = keyOfLink()
 
 type Entry = { readonly title: string; readonly scope: string; readonly load: () => Promise<View> }
 const VIEWS: Readonly<Record<string, Entry>> = {
@@ -42,6 +46,7 @@ const VIEWS: Readonly<Record<string, Entry>> = {
   },
 }
 const EXPIRY_MS = 10 * 60_000
+const AWAY_MS = 3_000
 const app = document.getElementById('app') as HTMLElement
 const main = h('main', { id: 'main', tabindex: -1 })
 
@@ -70,17 +75,20 @@ const show = async (): Promise<void> => {
     main.replaceChildren(h('div.view', {}, content))
     const isMoved = lastPlace !== '' && lastPlace !== [place.view, place.id, place.subId].join()
     if (isMoved) {
+      forgive()
       scrollTo(0, 0)
       main.focus({ preventScroll: true })
     } else if (focused) main.querySelector<HTMLElement>(`[name="${focused}"]`)?.focus()
     lastPlace = [place.view, place.id, place.subId].join()
   } catch (error) {
     if (signal.aborted) return
-    const why = error instanceof Problem ? error.message : 'The server cannot be reached.'
-    main.replaceChildren(
-      h('div.view', {}, h('header', {}, h('h1', {}, title)), h('p', {}, why), button('Try again', show)),
-    )
-    if (!(error instanceof Problem)) complain(error)
+    const isGone = error instanceof Problem && [404, 410].includes(error.status)
+    const why = error instanceof Problem ? error.message : 'The server cannot be reached. Trying again.'
+    const next = isGone
+      ? h('a.button', { href: addressOf([name]) }, `Back to ${title}`)
+      : button('Try again', show)
+    main.replaceChildren(h('div.view', {}, h('header', {}, h('h1', {}, title)), h('p', {}, why), next))
+    if (!(error instanceof Problem)) setTimeout(() => signal.aborted || show(), AWAY_MS)
   }
 }
 const skip = (event: Event): void => {
@@ -96,13 +104,27 @@ const shell = (): void => {
   })
   const isReader = scopes.every((scope) => scope.endsWith(':read'))
   const expires = h('span', { id: 'expires' })
+  const toggle = () => {
+    const isOpen = document.body.classList.toggle('menu-open')
+    menu.setAttribute('aria-expanded', String(isOpen))
+  }
+  const menu: HTMLElement = button([icon('menu'), h('span', {}, 'Menu')], toggle, {
+    class: 'menu',
+    'aria-expanded': 'false',
+  })
+  const keepKey = () => {
+    session.keep()
+    keep.remove()
+  }
+  const keep: HTMLElement = button('Keep the key in this tab', keepKey, {
+    class: 'link',
+    hidden: session.isKept,
+  })
   const rail = h(
     'div.rail',
     {},
     h('div.brand', {}, h('b', {}, h('bdi', {}, self?.tenantName)), h('small', {}, 'prospect-pages')),
-    button([icon('menu'), h('span', {}, 'Menu')], () => document.body.classList.toggle('menu-open'), {
-      class: 'menu',
-    }),
+    menu,
     h('nav', { 'aria-label': 'Views' }, links),
     h(
       'div.key',
@@ -112,6 +134,7 @@ const shell = (): void => {
         'div',
         {},
         button('Sign out', signOut, { class: 'link' }),
+        keep,
         button('Shortcuts', async () => (await import('./keyboard.ts')).help(), { class: 'link' }),
       ),
     ),
@@ -176,18 +199,22 @@ session.onRefused = ({ message }) => {
   session.close()
   signIn(`${message} Sign in again to return to where you were.`)
 }
-addEventListener('hashchange', () => session.self && show())
+addEventListener('hashchange', () => {
+  const pasted = keyOfLink()
+  if (pasted) enter(pasted)
+  else if (session.self) void show()
+})
 addEventListener('unhandledrejection', ({ reason }) => complain(reason))
 setInterval(() => document.hidden || refreshTimes(), 1_000)
 setInterval(watchExpiry, 20_000)
 
-const first = given ?? session.key
-if (first === '') signIn()
-else
+const enter = (key: string): void =>
   void attempt(() =>
-    open(first, false).catch((error) => {
+    open(key, false).catch((error) => {
       if (!(error instanceof Problem)) throw error
       session.close()
-      signIn(error.message)
+      void signIn(error.message)
     }),
   )
+if (given || session.key) enter(given ?? session.key)
+else void signIn()

@@ -1,7 +1,7 @@
 import { activityTable } from './activity-table.ts'
 import { baseUrl, call, can, session } from './api.ts'
 import { attempt, tell, toCopy } from './dialog.ts'
-import { button, card, h, time } from './dom.ts'
+import { button, card, h, refill, time } from './dom.ts'
 import { liveMark, type Row, repeat } from './live.ts'
 import { addressOf, type View } from './place.ts'
 
@@ -20,7 +20,7 @@ const firstSteps = () => {
   }
   const shown = curlWith(`${session.key.slice(0, 7)}…`)
   return card(
-    h('h2', {}, 'Nothing has arrived yet'),
+    h('h2', {}, 'Send a first activity'),
     can('prospect_logs:write')
       ? [
           h(
@@ -44,31 +44,31 @@ const firstSteps = () => {
   )
 }
 
-/** How the service is doing, in one sentence, one chart and ten rows. */
-export const nowView: View = (place, signal) => {
+/** How the service is doing, in one sentence, one chart and ten rows. It is shown once all of it is there. */
+export const nowView: View = async (place, signal) => {
   const mark = liveMark()
   const sentence = h('h1', {}, 'Nothing has arrived yet')
   const by = h('p.lead.muted')
   const empty = h('div', { hidden: true }, firstSteps())
   const newest = h('section', {}, h('h2.label', {}, 'Newest'))
-  const chart = h('div.chart-place')
-  let hasChart = false
+  const chart = h('div')
+  let hasChart: Promise<void> | undefined
+  const addChart = async (): Promise<void> => {
+    const { chartCard } = await import('./chart.ts')
+    const { element, first } = chartCard(place, signal)
+    await first
+    chart.append(element)
+  }
   const onNewest = (row: Row | null): void => {
     const isEmpty = rows.size() === 0
     empty.hidden = !isEmpty
     newest.hidden = isEmpty
     if (row === null) return
-    if (!hasChart) void import('./chart.ts').then(({ chartCard }) => chart.append(chartCard(place, signal)))
-    hasChart = true
+    hasChart ??= addChart()
     const { createdAt, source, name, email } = row.log
-    sentence.replaceChildren('Last activity ', time(createdAt, true))
     const who = name ?? email
-    by.replaceChildren(
-      'from ',
-      h('b', {}, h('bdi', {}, source)),
-      who ? ', by ' : '',
-      who ? h('b', {}, h('bdi', {}, who)) : '',
-    )
+    refill(sentence, 'Last activity ', time(createdAt, true))
+    refill(by, 'from ', h('b', {}, h('bdi', {}, source)), who && [', by ', h('b', {}, h('bdi', {}, who))])
   }
   const rows = activityTable({ signal, query: {}, mark, max: NEWEST, onNewest })
   newest.append(
@@ -76,11 +76,8 @@ export const nowView: View = (place, signal) => {
     card(rows.element, h('a.more', { href: addressOf(['activity']) }, 'All activity')),
   )
   const attention = h('section', { 'aria-live': 'polite' })
-  void repeat({
-    signal,
-    ms: ATTENTION_MS,
-    work: async () =>
-      attention.replaceChildren(...(await (await import('./attention.ts')).attentionIn(signal))),
-  })
+  const { attentionIn } = await import('./attention.ts')
+  const work = async () => refill(attention, await attentionIn(signal))
+  await Promise.all([repeat({ signal, ms: ATTENTION_MS, work }), rows.first.then(() => hasChart)])
   return [h('header', {}, h('div', {}, sentence, by), mark), empty, chart, attention, newest]
 }

@@ -1,8 +1,9 @@
 import type { PageWithVersion, Version, VersionWithContent } from '../shapes/page.ts'
-import { call, get, path, type Slice } from './api.ts'
+import type { PageGroup } from '../shapes/page-group.ts'
+import { baseUrl, call, get, path, type Slice } from './api.ts'
 import { ask, askToDelete, attempt, field, gated, idOf, tell } from './dialog.ts'
 import { sideBySide } from './diff.ts'
-import { absolute, below, button, card, expander, facts, h, table, time } from './dom.ts'
+import { absolute, below, button, card, expander, facts, h, refill, table, time } from './dom.ts'
 import { heldResource } from './held-resource.ts'
 import { repeat } from './live.ts'
 import { createVersion } from './new-version.ts'
@@ -15,7 +16,8 @@ const POLL_MS = 2_000
 export const pageView = async (groupId: string, pageId: string, place: Place, signal: AbortSignal) => {
   const url = path`/page_groups/${groupId}/pages/${pageId}`
   const page = heldResource<PageWithVersion>(url)
-  const group = await get<{ title: string }>(path`/page_groups/${groupId}`, {}, signal)
+  const group = await get<Pick<PageGroup, 'title' | 'status'>>(path`/page_groups/${groupId}`, {}, signal)
+  const isActive = group.status === 'active'
   await page.read(signal)
   const heading = h('div')
   const buttons = h('div.actions')
@@ -51,7 +53,8 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     const current = page.value.publishedVersion
     const other = current && current.versionId !== versionId ? current.versionId : versions[i + 1]?.versionId
     const isOlder = current !== null && versionNumber < (current?.versionNumber ?? 0)
-    const isPublishable = current?.versionId !== versionId && (status === 'ready' || status === 'published')
+    const isPublishable =
+      isActive && current?.versionId !== versionId && (status === 'ready' || status === 'published')
     const show = async () => below(row, 5, detailOf(await read(versionId)))
     const opener = expander(`Version ${versionNumber}`, show)
     const row: HTMLElement = h(
@@ -86,10 +89,12 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const compare = (left: string, right: string) =>
     attempt(async () => {
       const both = await Promise.all([read(left), read(right)])
+      both.sort((a, b) => a.value.versionNumber - b.value.versionNumber)
       const names = both.map(({ value }) => `Version ${value.versionNumber}`) as [string, string]
       const [a = '', b = ''] = both.map(textOf)
-      comparison.replaceChildren(
-        h('h2.label', {}, `${names[0]} beside version ${both[1].value.versionNumber}`),
+      refill(
+        comparison,
+        h('h2.label', {}, `${names[0]} and version ${both[1].value.versionNumber}, side by side`),
         card(sideBySide(a, b, names)),
       )
       replaceAddress(['pages', groupId, pageId], { compare: `${left},${right}` })
@@ -99,10 +104,11 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const show = (): void => {
     const { effectiveName, customName, computedName, supplementaryContext, publishedVersion, latestVersion } =
       page.value
+    const { versionNumber, status, failureReason } = latestVersion
+    const isNewer = versionNumber > (publishedVersion?.versionNumber ?? 0)
+    const states = { processing: 'being processed', failed: 'failed', ready: 'ready', published: 'not shown' }
     const latest =
-      latestVersion.versionId !== publishedVersion?.versionId
-        ? `, version ${latestVersion.versionNumber} is ${latestVersion.status}`
-        : ''
+      isNewer && `; version ${versionNumber} is ${publishedVersion ? 'newer and ' : ''}${states[status]}`
     const readers = publishedVersion
       ? [
           'Readers get ',
@@ -111,37 +117,46 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
           h('span', {}, absolute(publishedVersion.publishedAt)),
           latest,
         ]
-      : ['Readers get nothing yet', latest]
-    heading.replaceChildren(h('h1', {}, h('bdi', {}, effectiveName)), h('p.lead.muted', {}, readers))
-    buttons.replaceChildren(
-      gated('pages:write', 'Rename', rename),
-      publishedVersion
-        ? gated('pages:write', 'Unpublish', () => attempt(() => change('POST', '/unpublish')))
-        : '',
+      : [status === 'published' ? 'Unpublished: readers get nothing' : 'Readers get nothing yet', latest]
+    const note =
+      !isActive && h('p.warning', {}, 'The group is archived: no new versions, and nothing is published.')
+    refill(heading, h('h1', {}, h('bdi', {}, effectiveName)), h('p.lead.muted', {}, readers, '.'), note)
+    refill(
+      buttons,
+      gated('pages:write', 'Rename…', rename),
+      publishedVersion && gated('pages:write', 'Unpublish', unpublish),
       gated('pages:write', 'Delete…', remove, { class: 'danger' }),
-      gated(
-        'pages:write',
-        'New version',
-        () => attempt(() => createVersion(url, versions[0]?.versionId, refresh)),
-        { class: 'primary' },
-      ),
+      isActive &&
+        gated(
+          'pages:write',
+          'New version',
+          () => attempt(() => createVersion(url, versions[0]?.versionId, refresh)),
+          { class: 'primary' },
+        ),
     )
-    const failed = latestVersion.failureReason && h('span.bad', {}, latestVersion.failureReason)
-    about.replaceChildren(
+    const failed = failureReason && h('span.bad', {}, failureReason)
+    refill(
+      about,
       facts({
         About: supplementaryContext && h('bdi', {}, supplementaryContext),
         'Given name': customName && h('bdi', {}, customName),
         'Generated name': customName && h('bdi', {}, computedName),
         'Newest version failed': failed,
         Id: idOf(pageId),
+        'For readers': h('code', {}, `GET ${baseUrl()}/v0${url}`),
       }),
     )
     // What is open stays open: the rows change only if the versions do.
     const state = JSON.stringify([versions, publishedVersion?.versionId])
-    if (list.dataset['state'] !== state) list.tBodies[0]?.replaceChildren(...versions.map(rowOf))
+    if (list.dataset['state'] !== state) refill(list.tBodies[0] as HTMLElement, versions.map(rowOf))
     list.dataset['state'] = state
     more.hidden = cursor === undefined
   }
+  const unpublish = () =>
+    attempt(async () => {
+      await change('POST', '/unpublish')
+      tell('Readers get nothing now. Publish a version to change that.')
+    })
   const refresh = async (): Promise<void> => {
     await Promise.all([page.read(), loadVersions()])
     show()

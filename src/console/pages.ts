@@ -3,8 +3,8 @@ import type { Page } from '../shapes/page.ts'
 import type { PageGroup } from '../shapes/page-group.ts'
 import { call, get, path, type Slice } from './api.ts'
 import { contentField, typedContent } from './content-field.ts'
-import { area, ask, askToDelete, attempt, field, gated, tell } from './dialog.ts'
-import { button, card, facts, h, segments, table, time } from './dom.ts'
+import { area, ask, askToDelete, attempt, field, gated, idOf, tell } from './dialog.ts'
+import { button, card, counted, facts, h, refill, segments, table, time } from './dom.ts'
 import { heldResource } from './held-resource.ts'
 import { pageView } from './page.ts'
 import { addressOf, type Place, type View } from './place.ts'
@@ -51,14 +51,14 @@ const groupsView = async (place: Place, signal: AbortSignal) => {
         'td',
         {},
         h(
-          'a',
-          { href: addressOf(['pages', group.pageGroupId]), 'data-row': true },
+          group.status === 'deleted' ? 'span' : 'a',
+          { href: addressOf(['pages', group.pageGroupId]), 'data-row': group.status !== 'deleted' },
           h('b', {}, h('bdi', {}, group.title)),
           h('small', {}, h('bdi', {}, group.name)),
         ),
       ),
       h('td', {}, statusTag(group.status)),
-      h('td', {}, `${group.pagesCount} ${group.pagesCount === 1 ? 'page' : 'pages'}`),
+      h('td', {}, counted(group.pagesCount, 'page')),
       h('td.when', {}, time(group.updatedAt, true)),
     )
   const choose = (value: string) => (location.hash = addressOf(['pages'], { status: value }))
@@ -112,18 +112,20 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
   const show = (): void => {
     const { title, name, status, pageContext } = group.value
     const isActive = status === 'active'
-    heading.replaceChildren(
+    refill(
+      heading,
       h('h1', {}, h('bdi', {}, title)),
       h('p.lead.muted', {}, h('bdi', {}, name), ' ', statusTag(status)),
     )
-    about.replaceChildren(...(pageContext ? [card(facts({ Context: h('bdi', {}, pageContext) }))] : []))
-    buttons.replaceChildren(
-      gated('page_groups:write', 'Edit', edit),
+    refill(about, card(facts({ Context: pageContext && h('bdi', {}, pageContext), Id: idOf(groupId) })))
+    refill(
+      buttons,
+      gated('page_groups:write', 'Edit…', edit),
       gated('page_groups:write', isActive ? 'Archive' : 'Make active', () =>
         change({ status: isActive ? 'archived' : 'active' }),
       ),
       gated('page_groups:write', 'Delete…', remove, { class: 'danger' }),
-      isActive ? gated('pages:write', 'New page', () => createPage(groupId), { class: 'primary' }) : '',
+      isActive && gated('pages:write', 'New page', () => createPage(groupId), { class: 'primary' }),
     )
   }
   const edit = () =>
@@ -138,7 +140,7 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
   const remove = () =>
     askToDelete(
       group.value.title,
-      `Its ${group.value.pagesCount} pages can no longer be read. This cannot be undone.`,
+      `Its pages can no longer be read: ${counted(group.value.pagesCount, 'page')}. This cannot be undone.`,
       async () => {
         await group.change('DELETE', url).finally(show)
         location.hash = addressOf(['pages'])
@@ -160,7 +162,7 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
           h('b', {}, h('bdi', {}, page.effectiveName)),
         ),
       ),
-      h('td.when', {}, 'changed ', time(page.updatedAt, true)),
+      h('td.when', {}, time(page.updatedAt, true)),
     )
   return [
     h('header', {}, h('a.crumbs', { href: addressOf(['pages']) }, 'Pages'), heading, buttons),

@@ -2,7 +2,7 @@ import type { Erasure } from '../shapes/erasure.ts'
 import type { Prospect } from '../shapes/prospect.ts'
 import { call, can, get, path, type Slice } from './api.ts'
 import { attempt, idOf } from './dialog.ts'
-import { button, card, h, person, table, time } from './dom.ts'
+import { button, card, counted, h, person, table, time } from './dom.ts'
 import { refusedUntil } from './erasing.ts'
 import { personView } from './person.ts'
 import { addressOf, type Place, type View } from './place.ts'
@@ -38,7 +38,9 @@ const listView = async (place: Place, signal: AbortSignal) => {
   const list = table(['Who', 'Known since', 'Id'], [])
   list.tBodies[0]?.replaceWith(rows)
   const nobody = wanted
-    ? 'Nobody has exactly this email. An erased person cannot be found.'
+    ? wanted.includes('@')
+      ? 'Nobody has exactly this email.'
+      : 'Nobody has exactly this email. People are found by email or id, not by name.'
     : 'Nobody is known yet: people come with their first activity.'
   const found = rows.childElementCount > 0 ? list : h('p.muted.empty', {}, nobody)
   return [
@@ -78,7 +80,7 @@ const erasures = async (signal: AbortSignal) => {
       {},
       h('td', {}, h(status === 'completed' ? 'span.tag.ok' : 'span.tag.warning', {}, status)),
       h('td.when', {}, time(requestedAt, true)),
-      h('td', {}, `${logsErased} activities`),
+      h('td', {}, counted(logsErased, 'activity', 'activities')),
       h(
         'td',
         {},

@@ -15,9 +15,9 @@ import {
   type Slice,
 } from './api.ts'
 import { ask, attempt, field, gated, idOf, tell } from './dialog.ts'
-import { absolute, button, card, expander, facts, h, time } from './dom.ts'
+import { absolute, button, card, counted, expander, facts, h, refill, time } from './dom.ts'
 import { erase, erasedView } from './erasing.ts'
-import { liveMark, type Row, repeat, rowsOf } from './live.ts'
+import { type LiveState, liveMark, type Row, repeat, rowsOf } from './live.ts'
 import { addressOf } from './place.ts'
 
 const POLL_MS = 2_000
@@ -38,12 +38,14 @@ export const personView = async (id: string, signal: AbortSignal) => {
   const heading = h('div')
   const showPerson = (): void => {
     const { name, email, createdAt, updatedAt } = prospect
-    heading.replaceChildren(
+    refill(
+      heading,
       h('h1', {}, h('bdi', {}, name ?? email ?? 'No name yet')),
       name && email ? h('p.lead.muted', {}, h('bdi', {}, email)) : '',
     )
     const changed = updatedAt === createdAt ? null : time(updatedAt, true)
-    about.replaceChildren(
+    refill(
+      about,
       facts({
         Email: email && h('bdi', {}, email),
         Name: name && h('bdi', {}, name),
@@ -68,17 +70,22 @@ export const personView = async (id: string, signal: AbortSignal) => {
         field('Name', 'name', { value: prospect.name, maxlength: 255 }),
       ],
       run: async ({ email = '', name = '' }) => {
+        if (email && email !== prospect.email && !/^\S+@\S+$/.test(email.trim()))
+          throw new Error('This is not an email address.')
         const changes = { email: email || null, name: name || null }
         prospect = (await call<Prospect>('PATCH', url, { body: changes })).value
         forgetPeople()
         showPerson()
       },
     })
-  const timeline = timelineOf(id, signal, mark)
+  const timeline = timelineOf(id, signal, mark, (found) => {
+    prospect = found
+    showPerson()
+  })
   const buttons = h(
     'div.actions',
     {},
-    gated('prospects:write', 'Correct', correct),
+    gated('prospects:write', 'Correct…', correct),
     gated('prospect_logs:read', 'Download everything', () => attempt(() => download(prospect, signal))),
     gated('prospects:erase', 'Erase…', () => erase(prospect), { class: 'danger' }),
   )
@@ -94,12 +101,19 @@ export const personView = async (id: string, signal: AbortSignal) => {
 }
 
 /** A person's activities, newest first, live until one is opened. */
-const timelineOf = (id: string, signal: AbortSignal, mark: ReturnType<typeof liveMark>) => {
+const timelineOf = (
+  id: string,
+  signal: AbortSignal,
+  mark: ReturnType<typeof liveMark>,
+  onPerson: (prospect: Prospect) => void,
+) => {
   const url = path`/prospects/${id}/prospect_logs`
   const list = h('ol.timeline')
-  const seen = new Map<string, HTMLElement>()
   let cursor: string | undefined
+  let isLonger = false
   const more = button('Load older', () => attempt(loadOlder), { hidden: true, class: 'more' })
+  /** The first slice follows what happens until one is opened, or older ones are loaded. */
+  const state = (): LiveState => (isLonger || list.querySelector('.detail') ? 'held' : 'live')
   const itemOf = (row: Row): HTMLElement => {
     const { log, text } = row
     const start = h('bdi.start.mono', {}, memberOf(text, 'payload').slice(0, START_LENGTH))
@@ -116,38 +130,33 @@ const timelineOf = (id: string, signal: AbortSignal, mark: ReturnType<typeof liv
     const item: HTMLElement = h(
       'li',
       {},
-      expander(line, show, () => mark.set(list.querySelector('.detail') ? 'held' : 'live')),
+      expander(line, show, () => mark.set(state())),
     )
     return item
   }
   const poll = repeated<Slice<ProspectLog>>(url)
+  const pollPerson = repeated<Prospect>(path`/prospects/${id}`)
   const work = async (): Promise<void> => {
-    if (list.querySelector('.detail')) return
+    const found = await pollPerson({}, signal)
+    if (found) onPerson(found.value)
+    if (!can('prospect_logs:read') || state() === 'held') return
     const answer = await poll({ limit: 20 }, signal)
     if (answer === null) return
-    if (seen.size === 0) cursor = answer.value.nextCursor
+    take(answer.value.nextCursor)
+    refill(list, rowsOf(answer).map(itemOf))
+  }
+  const take = (nextCursor: string | undefined): void => {
+    cursor = nextCursor
     more.hidden = cursor === undefined
-    const fresh = rowsOf(answer).filter(({ log }) => !seen.has(log.prospectLogId))
-    const items = fresh.map((row) => [row.log.prospectLogId, itemOf(row)] as const)
-    list.prepend(...items.map(([, item]) => item))
-    for (const [logId, item] of items) seen.set(logId, item)
   }
   const loadOlder = async (): Promise<void> => {
     const answer = await call<Slice<ProspectLog>>('GET', url, { query: { limit: 100, cursor }, signal })
-    cursor = answer.value.nextCursor
-    more.hidden = cursor === undefined
-    list.append(
-      ...rowsOf(answer)
-        .filter(({ log }) => !seen.has(log.prospectLogId))
-        .map(itemOf),
-    )
+    isLonger = true
+    take(answer.value.nextCursor)
+    list.append(...rowsOf(answer).map(itemOf))
+    mark.set(state())
   }
-  void repeat({
-    signal,
-    ms: POLL_MS,
-    work,
-    onAway: (isAway) => mark.set(isAway ? 'away' : list.querySelector('.detail') ? 'held' : 'live'),
-  })
+  void repeat({ signal, ms: POLL_MS, work, onState: (now) => mark.set(now === 'live' ? state() : now) })
   return card(list, more)
 }
 
@@ -169,5 +178,5 @@ const download = async (prospect: Prospect, signal: AbortSignal): Promise<void> 
   const href = URL.createObjectURL(new Blob(parts, { type: 'application/x-ndjson' }))
   h('a', { href, download: `${prospect.prospectId}.jsonl` }).click()
   setTimeout(() => URL.revokeObjectURL(href), 60_000)
-  tell(`Downloaded: one person, ${count} activities.`)
+  tell(`Downloaded: one person, ${counted(count, 'activity', 'activities')}.`)
 }

@@ -30,7 +30,7 @@ export const signInForm = (
     h('h1', {}, 'prospect-pages'),
     h('p.muted', {}, 'What arrives, from whom, what is published, and what needs a hand.'),
     h('label', {}, 'API key', key),
-    h('label.check', {}, keep, 'Keep it in this tab until I close it'),
+    h('label.check', {}, keep, 'Keep the key in this tab until I close it'),
     problem,
     h('button.primary', {}, 'Open the console'),
     h(

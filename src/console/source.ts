@@ -3,7 +3,7 @@ import type { Hook } from '../shapes/hook.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { call, can, get, itemTexts, memberOf, path, repeated, type Slice } from './api.ts'
 import { ask, askToDelete, attempt, field, gated, idOf, tell, toCopy } from './dialog.ts'
-import { card, code, facts, h, pretty, table, time } from './dom.ts'
+import { card, code, facts, h, pretty, refill, table, time } from './dom.ts'
 import { addressIn, kindOf, stateOf } from './hook-state.ts'
 import { liveMark, repeat } from './live.ts'
 import { addressOf } from './place.ts'
@@ -30,7 +30,8 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
   const show = (): void => {
     const { source, description, status, lastReceivedAt, lastRefusal, verify } = hook
     const isEnabled = status === 'enabled'
-    heading.replaceChildren(
+    refill(
+      heading,
       h('h1', {}, h('bdi', {}, source)),
       h('p.lead.muted', {}, kindOf(hook), ' ', stateOf(hook)),
     )
@@ -39,7 +40,8 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
       ': ',
       h('span.warning', {}, lastRefusal.reason),
     ]
-    about.replaceChildren(
+    refill(
+      about,
       verify.token || verify.preset === 'mailchimp'
         ? h('p.muted', {}, 'Its address was shown when it was created. A new one replaces it.')
         : toCopy('Address', addressIn(hook)),
@@ -50,7 +52,8 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
         Id: idOf(hookId),
       }),
     )
-    buttons.replaceChildren(
+    refill(
+      buttons,
       gated('hooks:write', isEnabled ? 'Disable' : 'Enable', () =>
         attempt(() => change({ status: isEnabled ? 'disabled' : 'enabled' })),
       ),
@@ -90,14 +93,24 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
   const pollLogs = repeated<Slice<ProspectLog>>('/prospect_logs')
   const work = async (): Promise<void> => {
     const answer = await poll({}, signal)
-    if (answer) hook = answer.value
+    if (answer) {
+      const { lastReceivedAt: seen } = hook
+      const { lastReceivedAt: now } = answer.value
+      // What the server says may be ten seconds old.
+      hook = { ...answer.value, lastReceivedAt: (seen ?? '') > (now ?? '') ? seen : now }
+    }
     if (answer) show()
     const logs = can('prospect_logs:read') ? await pollLogs({ source: hook.source, limit: 1 }, signal) : null
     if (logs === null) return
     const [log] = logs.value.items
     const payload = memberOf(itemTexts(logs.text)[0] ?? '{}', 'payload')
     mapping.tryOn(log ? payload : null)
-    last.replaceChildren(
+    if (log && log.createdAt > (hook.lastReceivedAt ?? '')) {
+      hook = { ...hook, lastReceivedAt: log.createdAt }
+      show()
+    }
+    refill(
+      last,
       log
         ? h(
             'div',
@@ -118,7 +131,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
     )
   }
   show()
-  void repeat({ signal, ms: POLL_MS, work, onAway: (isAway) => mark.set(isAway ? 'away' : 'live') })
+  void repeat({ signal, ms: POLL_MS, work, onState: mark.set })
   return [
     h('header', {}, h('a.crumbs', { href: addressOf(['sources']) }, 'Sources'), heading, mark),
     card(about, buttons),
@@ -136,7 +149,12 @@ const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise<Hook>)
   /** Empty at the whole body, which is never a member. */
   const tryMember = (member: Member): string => {
     const places = placesIn(member)
-    if (places.length === 0) return member === 'type' ? 'webhook' : 'left out'
+    const fallback = member === 'type' ? 'webhook' : 'left out'
+    const wrong = places.find(
+      (place) => !/^(\/|header:.)/.test(place) && (member !== 'idempotencyKey' || place !== 'sha256'),
+    )
+    if (wrong) return `${wrong} is no place: begin with / or header:`
+    if (places.length === 0) return fallback
     if (payload === null) return 'tried once something has arrived'
     const text = payload
     for (const place of places) {
@@ -147,7 +165,7 @@ const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise<Hook>)
       const value = findInJson(text, pointerTree([place])).get(place)
       if (value !== undefined && /^("(?!")|-?\d)/.test(value)) return value
     }
-    return 'nothing there: left out'
+    return `nothing there: ${fallback}`
   }
   const tryAll = (): void => {
     for (const [member, { found }] of inputs) found.textContent = tryMember(member)

@@ -2,7 +2,7 @@ import type { Hook } from '../shapes/hook.ts'
 import { call, repeated, type Slice } from './api.ts'
 import { isRecent } from './attention.ts'
 import { ask, choice, field, gated, toCopy } from './dialog.ts'
-import { card, h, table, time } from './dom.ts'
+import { card, h, refill, table, time } from './dom.ts'
 import { addressIn, kindOf, stateOf, VENDORS } from './hook-state.ts'
 import { repeat } from './live.ts'
 import { addressOf, type View } from './place.ts'
@@ -14,7 +14,7 @@ const POLL_MS = 2_000
 export const sourcesView: View = (place, signal) =>
   place.id ? sourceView(place.id, signal) : listView(signal)
 
-const listView = (signal: AbortSignal) => {
+const listView = async (signal: AbortSignal) => {
   const list = h('div')
   const poll = repeated<Slice<Hook>>('/hooks')
   const work = async (): Promise<void> => {
@@ -48,11 +48,9 @@ const listView = (signal: AbortSignal) => {
       {},
       'Connect a vendor, a form or a script: it gets an address to post to, and every delivery becomes an activity.',
     )
-    list.replaceChildren(
-      rows.length > 0 ? table(['Source', 'State', 'Last received', 'Last refusal'], rows) : none,
-    )
+    refill(list, rows.length > 0 ? table(['Source', 'State', 'Last received', 'Last refusal'], rows) : none)
   }
-  void repeat({ signal, ms: POLL_MS, work })
+  await repeat({ signal, ms: POLL_MS, work })
   return [
     h(
       'header',
@@ -78,13 +76,15 @@ const connect = (): void => {
     'Name of this source',
     'source',
     { required: true, maxlength: 100 },
-    'Its activities have it as their source.',
+    'Its activities get this name as their source.',
   )
   const vary = () => {
     const vendor = form.querySelector('select')?.value ?? ''
     const isByToken = vendor === 'token' || vendor === 'mailchimp'
     secret.hidden = isByToken
     header.hidden = prefix.hidden = vendor !== 'hmac'
+    for (const label of [secret, header])
+      label.querySelector('input')?.toggleAttribute('required', !label.hidden)
     const name = source.querySelector('input')
     if (name && !name.dataset['typed']) name.value = vendor === 'token' || vendor === 'hmac' ? '' : vendor
   }
@@ -103,6 +103,7 @@ const connect = (): void => {
   vary()
   ask({
     title: 'Connect a source',
+    done: 'The address of this source',
     action: 'Create the address',
     body: [form],
     run: async ({ vendor, source, secret, header, prefix }) => {
@@ -116,10 +117,21 @@ const connect = (): void => {
       const { value } = await call<Hook>('POST', '/hooks', { body: { source, verify, map } })
       location.hash = addressOf(['sources', value.hookId])
       return [
-        h('p', {}, 'Paste this address into the form of the vendor:'),
+        h(
+          'p',
+          {},
+          'Let the sender post to this address: paste it where the vendor asks for the URL of a webhook.',
+        ),
         toCopy('Address', addressIn(value)),
         (value.verify.token || vendor === 'mailchimp') &&
           h('p.warning', {}, 'It contains a secret, and is shown only now.'),
+        vendor === 'token' && [
+          h('p', {}, 'To try it, paste this into a terminal. A form posts its fields the same way.'),
+          toCopy(
+            'A first delivery',
+            `curl -s '${addressIn(value)}' -H 'content-type: application/json' -d '{"email":"ada@example.com","name":"Ada Lovelace"}'`,
+          ),
+        ],
         h('p.muted', {}, 'Close this, and see the first delivery arrive.'),
       ]
     },

@@ -3,8 +3,9 @@ import type { WebhookEndpoint, WebhookEndpointWithSecret } from '../shapes/webho
 import { call, repeated } from './api.ts'
 import { shortUrl } from './attention.ts'
 import { ask, field, gated, toCopy } from './dialog.ts'
-import { card, h, table, time } from './dom.ts'
+import { card, h, refill, table, time } from './dom.ts'
 import { endpointView } from './endpoint.ts'
+import { EVENT_TYPES } from './event-types.ts'
 import { repeat } from './live.ts'
 import { addressOf, type View } from './place.ts'
 
@@ -20,7 +21,7 @@ export const healthOf = ({ status, failures, disabledReason }: WebhookEndpoint) 
   return failures > 0 ? h('span.tag.bad', {}, 'failing') : h('span.tag.ok', {}, 'enabled')
 }
 
-const listView = (signal: AbortSignal) => {
+const listView = async (signal: AbortSignal) => {
   const list = h('div')
   const poll = repeated<List>('/webhook_endpoints')
   const work = async (): Promise<void> => {
@@ -57,9 +58,9 @@ const listView = (signal: AbortSignal) => {
       {},
       'An endpoint is an address of yours that is told what happens: each event is sent, signed, and tried again until it arrives.',
     )
-    list.replaceChildren(rows.length > 0 ? table(['Endpoint', 'State', 'Failures', 'Events'], rows) : none)
+    refill(list, rows.length > 0 ? table(['Endpoint', 'State', 'Failures', 'Events'], rows) : none)
   }
-  void repeat({ signal, ms: POLL_MS, work })
+  await repeat({ signal, ms: POLL_MS, work })
   return [
     h(
       'header',
@@ -77,16 +78,28 @@ export const secretShown = (secret: string) => [
 ]
 export const endpointFields = (endpoint?: WebhookEndpoint) => [
   field('URL', 'url', { type: 'url', required: true, placeholder: 'https://', value: endpoint?.url }),
-  field(
-    'Event types',
-    'types',
-    { value: endpoint?.types?.join(' '), placeholder: 'prospect_log.created page_version.published' },
-    'Separated by spaces; empty: all.',
+  h(
+    'fieldset',
+    {},
+    h('legend', {}, 'Events; none ticked: all'),
+    EVENT_TYPES.map((type) =>
+      h(
+        'label.check',
+        {},
+        h('input', {
+          type: 'checkbox',
+          name: 'types',
+          value: type,
+          checked: endpoint?.types?.includes(type),
+        }),
+        type,
+      ),
+    ),
   ),
   field('Note', 'description', { maxlength: 255, value: endpoint?.description }),
 ]
 export const chosenIn = ({ url, types = '', description }: Readonly<Record<string, string>>) => {
-  const names = types.split(/[\s,]+/).filter(Boolean) as EventType[]
+  const names = types.split(' ').filter(Boolean) as EventType[]
   return { url, types: names.length > 0 ? names : null, description: description || null }
 }
 const create = (): void =>

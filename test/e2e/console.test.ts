@@ -17,6 +17,7 @@ import {
   startConsole,
   TABLET,
   VIEWS,
+  WIDE,
 } from '../support/console.ts'
 import { newFolder, until } from '../support/program.ts'
 import { proxyKinds } from '../support/proxies.ts'
@@ -75,28 +76,27 @@ t.test(
       `webhooks/${endpoint.body.webhookEndpointId}`,
       'events?from=start',
     ]
-    for (const [viewport, colorScheme] of [
-      [PHONE, 'dark'],
-      [TABLET, 'light'],
-      [undefined, 'dark'],
-    ] as const) {
-      const { page, wrong } = await openConsole(t, browser, server.url, {
-        key: apiKey,
-        colorScheme,
-        ...(viewport && { viewport }),
-      })
+    const sizes = [
+      { viewport: PHONE, colorScheme: 'dark' },
+      { viewport: TABLET, colorScheme: 'light' },
+      { viewport: WIDE, colorScheme: 'dark' },
+    ] as const
+    const visit = async (size: (typeof sizes)[number]) => {
+      const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey, ...size })
+      const at = `at ${size.viewport.width}`
       for (const address of addresses) {
         await goTo(page, address)
         await page.waitForLoadState('networkidle').catch(() => {})
         const closed = page.locator('main [data-row][aria-expanded=false]')
         for (let opened = 0; opened < 3 && (await closed.count()) > 0; opened++) await closed.first().click()
-        t.ok(await fits(page), `${address} at ${viewport?.width ?? 1_280}`)
-        t.strictSame(await namelessIn(page), [], `${address}: every control has a name`)
+        t.ok(await fits(page), `${address} ${at}`)
+        t.strictSame(await namelessIn(page), [], `${address} ${at}: every control has a name`)
       }
       t.notMatch(await page.title(), 'hacked')
       t.equal(await page.locator('main img, main script').count(), 0)
       t.strictSame(wrong, [])
     }
+    await Promise.all(sizes.map(visit))
 
     const { page } = await openConsole(t, browser, server.url, {
       key: apiKey,
@@ -168,14 +168,14 @@ t.test('a key that may do less sees less, and each missing scope is named', { sk
   await page.getByText('This key cannot see webhooks, sources, erasures.').waitFor()
   t.strictSame(wrong, [])
 
-  for (const missing of reads) {
-    const { page, wrong } = await openConsole(t, browser, server.url, {
-      key: await keyWith(...reads.filter((scope) => scope !== missing), 'pages:write'),
-      refused: [403],
-    })
+  const visitWithout = async (missing: string) => {
+    const scopes = [...reads.filter((scope) => scope !== missing), 'pages:write']
+    const opening = { key: await keyWith(...scopes), refused: [403] }
+    const { page, wrong } = await openConsole(t, browser, server.url, opening)
     for (const view of VIEWS) await goTo(page, view)
     t.strictSame(wrong, [], `without ${missing}`)
   }
+  await Promise.all(reads.map(visitWithout))
 })
 
 const openedBeside = async (

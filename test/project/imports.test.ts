@@ -36,6 +36,9 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
 const mayImport = (file: string, from: string): boolean => {
   if (from.startsWith('node:') || !/\.(ts|json)$/.test(from))
     return (PACKAGES[from] ?? (from.startsWith('node:') ? /./ : /^$/)).test(file)
+  // The console runs in a browser: it shares only how exact JSON is read.
+  if (/^console\//.test(file) || /^console\//.test(from))
+    return /^console\//.test(file) && /^(console|json)\//.test(from)
   const rank = (path: string) => ORDER.findIndex((folder) => folder.test(path))
   if (rank(file) > rank(from)) return false
   const [, own] = ADAPTER.exec(file) ?? []
