@@ -10,6 +10,9 @@ export const consoleLink = (url: string, apiKey: string): string => `${url}/cons
 
 const READ_SCOPES = SCOPES.filter((scope) => scope.endsWith(':read'))
 
+/** An address that a browser on this machine reaches: a server may listen on all of them. */
+const nearHost = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host)
+
 export const consoleCommand: Command = {
   words: 'console',
   help: 'issues a short-lived key, and shows a link that opens the console with it',
@@ -36,7 +39,7 @@ export const consoleCommand: Command = {
     const { tenant: tenantId = '' } = texts
     const key = await issueApiKey(await open())({ tenantId, name: 'console', scopes, lifeMs })
     const { apiKeyId, expiresAt } = key
-    const url = config.publicUrl ?? addressOf(config, config.port).url
+    const url = config.publicUrl ?? addressOf({ ...config, host: nearHost(config.host) }, config.port).url
     return { link: consoleLink(url, key.apiKey), apiKeyId, expiresAt }
   },
 }

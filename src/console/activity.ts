@@ -1,21 +1,22 @@
 import type { ProspectLog } from '../shapes/prospect-log.ts'
-import { activityDetail, activityTable, ROWS_MAX } from './activity-table.ts'
+import { activityDetail } from './activity-detail.ts'
+import { activityTable, ROWS_MAX } from './activity-table.ts'
 import { call, get, path, type Slice } from './api.ts'
-import { attempt } from './dialog.ts'
-import { button, card, h } from './dom.ts'
-import { liveMark, rowsOf, SLICE_LENGTH } from './live.ts'
+import { loadMore } from './dialog.ts'
+import { button, card, counted, h, refill } from './dom.ts'
+import { liveMark, type Restart, rowsOf } from './live.ts'
 import { addressOf, type Place, replaceAddress, type View } from './place.ts'
 
 const FILTERS = ['source', 'type', 'since', 'until'] as const
 /** A time as the browser lets people enter it, in their zone. */
 const localTime = (time: string | null): string => {
-  if (!time) return ''
-  const date = new Date(time)
+  const date = new Date(time ?? '')
+  if (Number.isNaN(date.getTime())) return ''
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
 /** The tail of all activities, with filters. An opened one is in the address. */
-export const activityView: View = async (place: Place, signal: AbortSignal) => {
+export const view: View = async (place: Place, signal: AbortSignal) => {
   const { id = '', search } = place
   const chosen = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? ''])) as Record<
     (typeof FILTERS)[number],
@@ -23,54 +24,52 @@ export const activityView: View = async (place: Place, signal: AbortSignal) => {
   >
   const mark = liveMark()
   let isPaused = false
-  let older: { cursor?: string | undefined } | null = null
-  const none = h(
-    'p.muted.empty',
-    { hidden: true },
-    FILTERS.some((name) => chosen[name]) ? 'No activity fits these filters.' : 'Nothing has arrived yet.',
-  )
-  const more = button('Load older', () => attempt(loadOlder), { hidden: true, class: 'more' })
-  const onNewest = (): void => {
-    none.hidden = rows.size() > 0
-    more.hidden = older === null ? rows.size() < SLICE_LENGTH : older.cursor === undefined
-    more.textContent =
-      rows.size() < ROWS_MAX
-        ? 'Load older'
-        : `${ROWS_MAX.toLocaleString('en')} are shown: continue from the oldest`
-    if (id && rows.has(id) && !isOpened) rows.open(id)
-    isOpened = true
-  }
+  const alone = h('div')
   let isOpened = false
-  const onOpened = (opened: string | null) =>
-    replaceAddress(['activity', ...(opened ? [opened] : [])], search)
-  const rows = activityTable({
-    signal,
-    query: chosen,
-    mark,
-    max: ROWS_MAX,
-    isPaused: () => isPaused,
-    onNewest,
-    onOpened,
-  })
-  const loadOlder = async (): Promise<void> => {
+  const fits = FILTERS.some((name) => chosen[name]) ? 'fits these filters' : 'has arrived yet'
+  const none = h('p.muted.empty', { hidden: true })
+  const older = loadMore(async (cursor) => {
     const oldest = rows.oldest()
     if (rows.size() >= ROWS_MAX && oldest !== undefined) {
       const { createdAt } = await get<ProspectLog>(path`/prospect_logs/${oldest}`)
       const until = new Date(Date.parse(createdAt) + 1).toISOString()
       location.hash = addressOf(['activity'], { ...chosen, until })
-      return
+      return cursor
     }
-    // The first slice again, and those behind it: what is shown already is left out.
-    do {
-      const query = { ...chosen, limit: 100, cursor: older?.cursor }
-      const answer = await call<Slice<ProspectLog>>('GET', '/prospect_logs', { query, signal })
-      const before = rows.size()
-      rows.append(rowsOf(answer))
-      older = { cursor: answer.value.nextCursor }
-      if (rows.size() > before) break
-    } while (older.cursor)
-    onNewest()
+    const query = { ...chosen, limit: 100, cursor }
+    const answer = await call<Slice<ProspectLog>>('GET', '/prospect_logs', { query, signal })
+    rows.append(rowsOf(answer))
+    showNone(answer.value.hasMore)
+    return answer.value.nextCursor
+  })
+  const showNone = (hasMore: boolean): void => {
+    none.hidden = rows.size() > 0
+    none.textContent = hasMore ? `None of the newest ${fits}. Older ones may.` : `No activity ${fits}.`
+    const isFull = rows.size() >= ROWS_MAX
+    older.element.textContent = isFull
+      ? `${counted(ROWS_MAX, 'row')} are shown: continue from the oldest`
+      : 'Load older'
   }
+  const onNewest = (_: unknown, restart: Restart | null): void => {
+    if (restart) older.follow(restart.nextCursor)
+    showNone(restart?.nextCursor !== undefined)
+    if (id && rows.has(id) && !isOpened) {
+      alone.replaceChildren()
+      rows.open(id)
+    }
+    isOpened = true
+  }
+  const onOpened = (opened: string | null) =>
+    replaceAddress(['activity', ...(opened ? [opened] : [])], search)
+  const options = {
+    signal,
+    query: chosen,
+    mark,
+    max: ROWS_MAX,
+    isHeldByScroll: true,
+    isPaused: () => isPaused,
+  }
+  const rows = activityTable({ ...options, onNewest, onOpened })
   const filter = (name: (typeof FILTERS)[number]) => {
     const isTime = name === 'since' || name === 'until'
     const value = isTime ? localTime(chosen[name]) : chosen[name]
@@ -100,14 +99,9 @@ export const activityView: View = async (place: Place, signal: AbortSignal) => {
     pauser.textContent = isPaused ? 'Resume' : 'Pause'
     mark.set(isPaused ? 'paused' : 'live')
   })
-  const alone = h('div')
-  // An activity that is not among the newest is shown by itself.
-  if (id)
-    void attempt(async () => {
-      const { value, text } = await call<ProspectLog>('GET', path`/prospect_logs/${id}`, { signal })
-      if (!rows.has(id)) alone.replaceChildren(card(activityDetail({ log: value, text })))
-    })
   await rows.first
+  // An activity that is not among the newest is shown by itself.
+  if (id && !rows.has(id)) refill(alone, card(await activityDetail(id, signal)))
   const known = (name: string, column: number) => {
     const texts = [...rows.element.querySelectorAll(`td:nth-child(${column})`)].map(
       (cell) => cell.textContent,
@@ -125,6 +119,6 @@ export const activityView: View = async (place: Place, signal: AbortSignal) => {
     rows.fresh,
     known('sources', 3),
     known('types', 4),
-    card(rows.element, none, more),
+    card(rows.element, none, older.element),
   ]
 }

@@ -14,6 +14,7 @@ export const session = {
   },
   /** Refuses a key that the server does not know. */
   open: async (key: string, isKept: boolean): Promise<void> => {
+    if (!/^[\x21-\x7e]+$/.test(key)) throw new Error('This is no API key: it begins with pp_.')
     apiKey = key
     self = (await call<ApiKey>('GET', '/api_keys/self')).value
     if (isKept) session.keep()
@@ -31,7 +32,7 @@ export const session = {
   /** What opens a console with every scope. */
   command: () => `prospect-pages console --tenant ${self?.tenantId ?? 'T'} --write`,
   /** Called if the key is refused. */
-  onRefused: (_why: Problem): void => {},
+  onRefused: (_why: Problem): unknown => null,
 }
 export const can = (scope: string): boolean => session.self?.scopes.includes(scope) ?? false
 
@@ -83,6 +84,13 @@ export type Answer<T> = {
 }
 
 const TIMEOUT_MS = 20_000
+/** Nothing came back. */
+export class Unreachable extends Error {}
+const reach = (url: string, init: RequestInit): Promise<Response> =>
+  fetch(url, init).catch((cause) => {
+    if (init.signal?.aborted && cause?.name === 'AbortError') throw cause
+    throw new Unreachable('The server cannot be reached.', { cause })
+  })
 
 /** Calls an operation of `/v0`. Throws a `Problem` if it is refused. */
 export const call = async <T>(method: string, path: string, options: Options = {}): Promise<Answer<T>> => {
@@ -91,7 +99,7 @@ export const call = async <T>(method: string, path: string, options: Options = {
   const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
   const timeout = AbortSignal.timeout(TIMEOUT_MS)
   const used = apiKey
-  const response = await fetch(`${baseUrl()}/v0${path}${search && `?${search}`}`, {
+  const response = await reach(`${baseUrl()}/v0${path}${search && `?${search}`}`, {
     method,
     headers: {
       'x-api-key': used,
@@ -141,6 +149,6 @@ export const itemTexts = (text: string): readonly string[] => {
   const items = memberOf(text, 'items')
   return elementsFrom(items, skipBlanks(items, 0), 1_000)?.elements ?? []
 }
-/** `/page_groups/…/pages`, with what callers chose made safe. */
+/** `/page_groups/…/pages`, with what callers chose made safe: no id consists of dots. */
 export const path = (texts: TemplateStringsArray, ...ids: readonly string[]): string =>
-  texts.reduce((done, text, i) => done + encodeURIComponent(ids[i - 1] ?? '') + text)
+  texts.reduce((done, text, i) => done + encodeURIComponent(ids[i - 1] ?? '').replace(/^\.+$/, '-') + text)

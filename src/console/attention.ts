@@ -12,6 +12,8 @@ const DAY_MS = 86_400_000
 const GROUPS_MAX = 5
 const PAGES_MAX = 4
 const SLOW_MS = 60_000
+/** When versions were first seen processing here. */
+const processing = new Map<string, number>()
 
 /** Something that needs a hand. */
 type Item = {
@@ -117,30 +119,30 @@ const pages = async (signal: AbortSignal): Promise<Item[]> => {
     const reads = items.map(({ pageId }) =>
       get<PageWithVersion>(path`/page_groups/${pageGroupId}/pages/${pageId}`, {}, signal),
     )
-    return (await Promise.all(reads)).flatMap(
-      ({ pageId, effectiveName, latestVersion, createdAt }): Item[] => {
-        const { status, failureReason } = latestVersion
-        const to = { href: addressOf(['pages', pageGroupId, pageId]), open: 'Open page', view: 'pages' }
-        if (status === 'failed')
-          return [
-            {
-              ...to,
-              mark: 'failed',
-              isBad: true,
-              text: ['A version of ', bold(effectiveName), ` failed: ${failureReason}`],
-            },
-          ]
-        if (status !== 'processing' || Date.now() - Date.parse(createdAt) < SLOW_MS) return []
+    return (await Promise.all(reads)).flatMap(({ pageId, effectiveName, latestVersion }): Item[] => {
+      const { versionId, status, failureReason } = latestVersion
+      const to = { href: addressOf(['pages', pageGroupId, pageId]), open: 'Open page', view: 'pages' }
+      if (status === 'failed')
         return [
           {
             ...to,
-            mark: 'slow',
-            isBad: false,
-            text: ['A version of ', bold(effectiveName), ' is still being processed'],
+            mark: 'failed',
+            isBad: true,
+            text: ['A version of ', bold(effectiveName), ` failed: ${failureReason}`],
           },
         ]
-      },
-    )
+      const since = processing.get(versionId) ?? Date.now()
+      if (status === 'processing') processing.set(versionId, since)
+      if (status !== 'processing' || Date.now() - since < SLOW_MS) return []
+      return [
+        {
+          ...to,
+          mark: 'slow',
+          isBad: false,
+          text: ['A version of ', bold(effectiveName), ' is still being processed'],
+        },
+      ]
+    })
   })
   return (await Promise.all(found)).flat()
 }
@@ -160,22 +162,24 @@ const erasures = async (signal: AbortSignal): Promise<Item[]> => {
     }))
 }
 const CHECKS = [
-  ['webhooks:write', 'webhooks', webhooks],
-  ['hooks:write', 'sources', sources],
-  ['pages:read', 'pages', pages],
-  ['prospects:erase', 'erasures', erasures],
+  { scopes: ['webhooks:write'], name: 'webhooks', check: webhooks },
+  { scopes: ['hooks:write'], name: 'sources', check: sources },
+  { scopes: ['page_groups:read', 'pages:read'], name: 'pages', check: pages },
+  { scopes: ['prospects:erase'], name: 'erasures', check: erasures },
 ] as const
 
 /** Everything that needs attention, as far as the key may see it. */
 export const attentionIn = async (signal: AbortSignal): Promise<readonly Node[]> => {
-  const seen = CHECKS.filter(([scope]) => can(scope))
-  const items = (await Promise.all(seen.map(([, , check]) => check(signal)))).flat()
+  const seen = CHECKS.filter(({ scopes }) => scopes.every(can))
+  const results = await Promise.allSettled(seen.map(({ check }) => check(signal)))
+  const items = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+  const failed = seen.filter((_, i) => results[i]?.status === 'rejected').map(({ name }) => name)
   for (const link of document.querySelectorAll<HTMLElement>('nav a[data-view]')) {
     const count = items.filter(({ view }) => view === link.dataset['view']).length
     link.querySelector('.badge')?.remove()
     if (count > 0) link.append(h('span.badge', { 'aria-label': `${count} need attention` }, count))
   }
-  const unseen = CHECKS.filter(([scope]) => !can(scope)).map(([, name]) => name)
+  const unseen = CHECKS.filter((check) => !seen.includes(check)).map(({ name }) => name)
   if (items.length === 0 && unseen.length === CHECKS.length) return []
   const rows = items.map(({ mark, isBad, text, href, open }) =>
     h(
@@ -186,10 +190,15 @@ export const attentionIn = async (signal: AbortSignal): Promise<readonly Node[]>
       h('a', { href }, open),
     ),
   )
-  const calm = items.length === 0 && h('p.calm', {}, 'Nothing needs attention.')
-  const partly = unseen.length > 0 && h('p.muted.note', {}, `This key cannot see ${unseen.join(', ')}.`)
+  const isCalm = items.length === 0 && failed.length === 0
+  const calm = isCalm && h('p.calm', {}, 'Nothing needs attention.')
+  const partly = [
+    unseen.length > 0 && `This key cannot see ${unseen.join(', ')}. `,
+    failed.length > 0 && `Not known just now: ${failed.join(', ')}.`,
+  ].filter(Boolean)
+  const note = partly.length > 0 && h('p.muted.note', {}, partly)
   return [
     h('h2.label', {}, 'Needs attention'),
-    h('div.card', {}, calm, rows.length > 0 && h('ul.attention', {}, rows), partly),
+    h('div.card', {}, calm, rows.length > 0 && h('ul.attention', {}, rows), note),
   ]
 }

@@ -6,13 +6,14 @@ import { type Place, replaceAddress } from './place.ts'
 
 const COUNTS_MS = 15_000
 const HOUR_MS = 3_600_000
+const IS_NARROW = matchMedia('(max-width: 700px)').matches
+type Span = '48h' | '7d' | '30d'
 /** Bars at a time, by what the reader chose; a phone shows a day instead of two. */
-const SPANS = {
-  '48h': { by: 'hour', bars: matchMedia('(max-width: 700px)').matches ? 24 : 48, text: '48 hours' },
+const SPANS: Readonly<Record<Span, Drawn & { readonly text: string }>> = {
+  '48h': IS_NARROW ? { by: 'hour', bars: 24, text: '24 hours' } : { by: 'hour', bars: 48, text: '48 hours' },
   '7d': { by: 'hour', bars: 7 * 24, text: '7 days' },
   '30d': { by: 'day', bars: 30, text: '30 days' },
-} as const
-type Span = keyof typeof SPANS
+}
 type Drawn = { readonly by: 'hour' | 'day'; readonly bars: number }
 const COLOURS = 5
 const [HEIGHT, LEFT, BOTTOM] = [170, 44, 22]
@@ -129,7 +130,7 @@ export const chartCard = (place: Place, signal: AbortSignal) => {
   const body = h('div.chart-body')
   const note = h('p.muted.note')
   let chosen = (place.search.get('span') ?? '48h') as Span
-  if (!(chosen in SPANS)) chosen = '48h'
+  if (!Object.hasOwn(SPANS, chosen)) chosen = '48h'
   /** Days, if there is too much to count by hours. */
   let drawnSpan: Drawn = SPANS[chosen]
   let draw = () => {}
@@ -142,7 +143,7 @@ export const chartCard = (place: Place, signal: AbortSignal) => {
     const answer = await load({ by: span.by, since }, signal).catch((error) => {
       const isTooMuch = error instanceof Problem && error.code === 'invalid_request' && span.by === 'hour'
       if (!isTooMuch) throw error
-      drawnSpan = { by: 'day', bars: Math.ceil(span.bars / 24) }
+      if (drawnSpan === span) drawnSpan = { by: 'day', bars: Math.ceil(span.bars / 24) }
       return null
     })
     if (drawnSpan !== span) return show()
@@ -177,7 +178,7 @@ export const chartCard = (place: Place, signal: AbortSignal) => {
         ? 'Activities are not counted on this server: COUNTS is off.'
         : 'The chart is not available: '
     note.replaceChildren(why, error instanceof Problem && error.code !== 'not_found' ? error.message : '')
-    choices.hidden = true
+    choices.hidden = error instanceof Problem && error.code === 'not_found'
   }
   const choose = (span: Span) => {
     drawnSpan = SPANS[span]

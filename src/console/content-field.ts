@@ -1,5 +1,5 @@
-import { area } from './dialog.ts'
 import { h } from './dom.ts'
+import { area } from './fields.ts'
 
 /** A field for JSON that says what is wrong with it while it is typed. */
 export const contentField = (value: string) => {

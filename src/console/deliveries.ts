@@ -1,7 +1,7 @@
 import type { WebhookDelivery, WebhookEndpoint } from '../shapes/webhook.ts'
 import { call, get, path, type Query, repeated, type Slice } from './api.ts'
-import { attempt, gated, tell } from './dialog.ts'
-import { button, card, counted, h, refill, segments, table, time } from './dom.ts'
+import { attempt, gated, loadMore, tell } from './dialog.ts'
+import { card, counted, h, refill, segments, table, time } from './dom.ts'
 import { addressOf, type Place, replaceAddress } from './place.ts'
 
 const STATUSES = { '': 'all', pending: 'pending', delivered: 'delivered', failed: 'failed' }
@@ -14,9 +14,15 @@ export const deliveriesOf = (
   endpointNow: () => WebhookEndpoint,
 ) => {
   let status = place.search.get('status') ?? ''
-  let cursor: string | undefined
+  let isLonger = false
   const list = h('div')
-  const more = button('Load older', () => attempt(loadOlder), { hidden: true, class: 'more' })
+  const older = loadMore(async (cursor) => {
+    const query = { limit: 50, status, cursor }
+    const slice = await get<Slice<WebhookDelivery>>(`${url}/deliveries`, query, signal)
+    isLonger = true
+    list.querySelector('tbody')?.append(...slice.items.map(rowOf))
+    return slice.nextCursor
+  })
   let poll = repeated<Slice<WebhookDelivery>>(`${url}/deliveries`)
   const retry = ({ eventId }: WebhookDelivery) =>
     attempt(async () => {
@@ -24,7 +30,7 @@ export const deliveriesOf = (
       // An endpoint that keeps failing rests between attempts: this ends its rest.
       if (endpointNow().failures > 0) await call('PATCH', url, { body: { status: 'enabled' } })
       tell('It is sent again now.')
-      await refresh()
+      await anew()
     })
   const rowOf = (delivery: WebhookDelivery) => {
     const {
@@ -73,12 +79,13 @@ export const deliveriesOf = (
       ),
     )
   }
+  /** The newest ones; those that were loaded besides stay until the list is asked for anew. */
   const refresh = async (): Promise<void> => {
+    if (isLonger) return
     const query: Query = { limit: 50, status }
     const answer = await poll(query, signal)
     if (answer === null) return
-    cursor = answer.value.nextCursor
-    more.hidden = cursor === undefined
+    older.follow(answer.value.nextCursor)
     const { items } = answer.value
     const none = h('p.muted.empty', {}, 'No deliveries here.')
     refill(
@@ -88,24 +95,22 @@ export const deliveriesOf = (
         : none,
     )
   }
-  const loadOlder = async (): Promise<void> => {
-    const slice = await get<Slice<WebhookDelivery>>(
-      `${url}/deliveries`,
-      { limit: 50, status, cursor },
-      signal,
-    )
-    cursor = slice.nextCursor
-    more.hidden = cursor === undefined
-    list.querySelector('tbody')?.append(...slice.items.map(rowOf))
+  const anew = async (): Promise<void> => {
+    isLonger = false
+    poll = repeated(`${url}/deliveries`)
+    await refresh()
   }
   const choose = (chosen: string) => {
     status = chosen
-    poll = repeated(`${url}/deliveries`)
     replaceAddress(['webhooks', place.id ?? ''], { status })
-    void attempt(refresh)
+    void attempt(anew)
   }
   return {
-    element: card(h('p', {}, segments('State of the deliveries', STATUSES, status, choose)), list, more),
+    element: card(
+      h('p', {}, segments('State of the deliveries', STATUSES, status, choose)),
+      list,
+      older.element,
+    ),
     refresh,
   }
 }

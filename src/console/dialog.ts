@@ -1,5 +1,5 @@
 import { can, Problem, session } from './api.ts'
-import { button, type Child, h } from './dom.ts'
+import { type Attributes, button, type Child, h } from './dom.ts'
 import { addressOf } from './place.ts'
 
 /** Where notices are: within the open dialog, if there is one, because nothing beside it can be reached. */
@@ -23,9 +23,7 @@ export const tell = (text: string): void => {
 }
 /** An error with all that support would ask for. */
 const errorOf = (error: unknown): Child => {
-  const isAway = error instanceof TypeError || error instanceof DOMException
-  if (!(error instanceof Problem))
-    return h('span', {}, isAway ? 'The server cannot be reached.' : (error as Error).message)
+  if (!(error instanceof Problem)) return h('span', {}, (error as Error).message)
   const { message, code, requestId, errors, facts } = error
   const fieldOf = (pointer = '') => /[a-z]\w*(?=(\/\d+)?$)/i.exec(pointer)?.[0]
   const details = errors.map(({ detail, pointer, parameter }) =>
@@ -63,6 +61,22 @@ export const attempt = async (work: () => Promise<unknown>): Promise<void> => {
   } catch (error) {
     complain(error)
   }
+}
+
+/** A button that loads the next slice of a list, one at a time. `follow` says where it goes on, if it does. */
+export const loadMore = (load: (cursor: string) => Promise<string | undefined>, text = 'Load older') => {
+  let next: string | undefined
+  const run = async (): Promise<void> => {
+    element.disabled = true
+    await attempt(async () => follow(await load(next ?? '')))
+    element.disabled = false
+  }
+  const follow = (cursor: string | undefined): void => {
+    next = cursor
+    element.hidden = cursor === undefined
+  }
+  const element: HTMLButtonElement = button(text, run, { class: 'more', hidden: true })
+  return { element, follow }
 }
 
 export const copy = (text: string) =>
@@ -146,6 +160,7 @@ export const ask = ({ title, body, action, isDanger = false, done = title, run }
       cancel.textContent = 'Close'
       cancel.focus()
     } catch (error) {
+      if (!dialog.open) return complain(error)
       problem.append(h('div', {}, errorOf(error)))
       problem.scrollIntoView()
     } finally {
@@ -167,38 +182,8 @@ export const ask = ({ title, body, action, isDanger = false, done = title, run }
 /** Asks before something is deleted for good. */
 export const askToDelete = (name: string, text: string, run: DialogOptions['run']): void =>
   ask({ title: `Delete ${name}`, action: 'Delete', isDanger: true, body: [h('p', {}, text)], run })
-type FieldOptions = Readonly<
-  Record<string, string | number | boolean | null | undefined | ((event: Event) => unknown)>
->
-/** A labelled field with a hint. */
-export const field = (label: string, name: string, options: FieldOptions = {}, hint?: Child) =>
-  h('label', {}, label, h('input', { name, autocomplete: 'off', ...options }), hint && h('small', {}, hint))
-export const area = (label: string, name: string, options: FieldOptions = {}, hint?: Child) =>
-  h(
-    'label',
-    {},
-    label,
-    h('textarea', { name, rows: 4, spellcheck: 'false', ...options }),
-    hint && h('small', {}, hint),
-  )
-export const choice = (
-  label: string,
-  name: string,
-  options: Readonly<Record<string, string>>,
-  more: FieldOptions = {},
-) =>
-  h(
-    'label',
-    {},
-    label,
-    h(
-      'select',
-      { name, ...more },
-      Object.entries(options).map(([value, text]) => h('option', { value }, text)),
-    ),
-  )
 /** A button for what needs a scope: greyed out without it, and it says why. */
-export const gated = (scope: string, text: string, onclick: () => unknown, attributes: FieldOptions = {}) => {
+export const gated = (scope: string, text: string, onclick: () => unknown, attributes: Attributes = {}) => {
   if (can(scope)) return button(text, onclick, attributes)
   const why = `Your key lacks the scope ${scope}. This opens a console that has it: ${session.command()}`
   return button(text, () => tell(why), { ...attributes, 'aria-disabled': 'true', title: why })

@@ -27,6 +27,17 @@ const sharedLines = (a: readonly string[], b: readonly string[]): readonly [bool
   return shared
 }
 
+/** Lines that follow each other and are alike in this, as one text. */
+const runs = (lines: readonly string[], shared: readonly boolean[]) => {
+  const all: { text: string; isShared: boolean }[] = []
+  for (const [i, line] of lines.entries()) {
+    const isShared = shared[i] ?? false
+    const last = all.at(-1)
+    if (last?.isShared === isShared) last.text += `${line}\n`
+    else all.push({ text: `${line}\n`, isShared })
+  }
+  return all
+}
 /** Two texts side by side, the lines that differ marked. */
 export const sideBySide = (left: string, right: string, names: readonly [string, string]) => {
   const lines = [left.split('\n'), right.split('\n')] as const
@@ -35,8 +46,8 @@ export const sideBySide = (left: string, right: string, names: readonly [string,
     h(
       'pre',
       { tabindex: 0, role: 'group', 'aria-label': names[side] },
-      lines[side].map((line, i) =>
-        shared[side][i] ? `${line}\n` : h(side === 0 ? 'del' : 'ins', {}, `${line}\n`),
+      runs(lines[side], shared[side]).map(({ text, isShared }) =>
+        isShared ? text : h(side === 0 ? 'del' : 'ins', {}, text),
       ),
     ),
   )

@@ -3,7 +3,7 @@ import { endOfString, skipBlanks } from '../json/raw-json.ts'
 /** What an element may contain: nodes and text. Nothing else becomes part of the page, so no text becomes markup. */
 export type Child = Node | string | number | null | undefined | false | readonly Child[]
 type Value = string | number | boolean | null | undefined
-type Attributes = Readonly<Record<string, Value | ((event: Event) => unknown)>>
+export type Attributes = Readonly<Record<string, Value | ((event: Event) => unknown)>>
 
 const fill = <E extends Element>(element: E, attributes: Attributes, children: readonly Child[]): E => {
   for (const child of children.flat(9) as unknown[])
@@ -81,12 +81,18 @@ export const expander = (
   onToggle = () => {},
 ) => {
   let shown: HTMLElement | undefined
+  let isBusy = false
   const toggle = async (): Promise<void> => {
-    const isOpen = opener.getAttribute('aria-expanded') === 'true'
-    opener.setAttribute('aria-expanded', String(!isOpen))
-    if (isOpen) shown?.remove()
-    else shown = await show()
-    onToggle()
+    if (isBusy) return
+    isBusy = true
+    try {
+      shown?.remove()
+      shown = shown ? undefined : await show()
+    } finally {
+      isBusy = false
+      opener.setAttribute('aria-expanded', String(shown !== undefined))
+      onToggle()
+    }
   }
   const attributes = { class: 'open', 'aria-expanded': 'false', 'data-row': true }
   const opener: HTMLButtonElement = button(text, toggle, attributes)

@@ -2,8 +2,9 @@ import type { WebhookEndpoint, WebhookEndpointWithSecret, WebhookTest } from '..
 import { call, get, path, repeated } from './api.ts'
 import { lastErrorOf, shortUrl } from './attention.ts'
 import { deliveriesOf } from './deliveries.ts'
-import { ask, askToDelete, attempt, field, gated, idOf, tell } from './dialog.ts'
+import { ask, askToDelete, attempt, gated, idOf, tell } from './dialog.ts'
 import { card, counted, facts, h, refill, time } from './dom.ts'
+import { field } from './fields.ts'
 import { liveMark, repeat } from './live.ts'
 import { addressOf, type Place } from './place.ts'
 import { chosenIn, endpointFields, healthOf, secretShown } from './webhooks.ts'
@@ -62,7 +63,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   }
   const test = async (): Promise<void> => {
     tested.replaceChildren('Sending…')
-    const { value } = await call<WebhookTest>('POST', `${url}/test`)
+    const { value } = await call<WebhookTest>('POST', `${url}/test`).finally(() => tested.replaceChildren())
     const { delivered, statusCode, durationMs, error } = value
     const text = delivered
       ? `Delivered: status ${statusCode} after ${durationMs} ms.`

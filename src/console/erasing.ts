@@ -2,8 +2,9 @@ import type { Erasure } from '../shapes/erasure.ts'
 import type { Prospect } from '../shapes/prospect.ts'
 import { forgetPeople } from './activity-table.ts'
 import { call, can, get, type Slice } from './api.ts'
-import { ask, field, idOf } from './dialog.ts'
+import { ask, idOf } from './dialog.ts'
 import { absolute, card, facts, h, refill, time } from './dom.ts'
+import { field } from './fields.ts'
 import { repeat } from './live.ts'
 import { addressOf } from './place.ts'
 
@@ -37,10 +38,13 @@ export const erase = ({ prospectId, email, name }: Prospect): void => {
 /** Of an erased person: how far the erasure is. */
 export const erasedView = async (id: string, signal: AbortSignal) => {
   const state = h('div')
+  let isCompleted = false
   const find = async (): Promise<void> => {
+    if (isCompleted) return
     const { items } = await get<Slice<Erasure>>('/erasures', { limit: 100 }, signal)
     const erasure = items.find(({ prospectId }) => prospectId === id)
     if (!erasure) return
+    isCompleted = erasure.status === 'completed'
     const { status, requestedAt, completedAt, logsErased, waitingFor, erasureId } = erasure
     const tag = h(status === 'completed' ? 'span.tag.ok' : 'span.tag.warning', {}, status)
     const waits =

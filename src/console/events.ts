@@ -1,8 +1,9 @@
 import type { Event as FeedEvent } from '../shapes/event.ts'
 import { call, itemTexts, memberOf, path, type Slice } from './api.ts'
-import { attempt, choice, copy, idOf } from './dialog.ts'
+import { copy, idOf, loadMore } from './dialog.ts'
 import { absolute, below, button, card, code, expander, facts, h, pretty, table, time } from './dom.ts'
 import { EVENT_TYPES } from './event-types.ts'
+import { choice } from './fields.ts'
 import { liveMark, repeat } from './live.ts'
 import { addressOf, type Place, type View } from './place.ts'
 
@@ -11,7 +12,7 @@ const ROWS_MAX = 2_000
 type Read = { readonly event: FeedEvent; readonly text: string }
 
 /** The feed, from its end or from its beginning, by type; or one event. */
-export const eventsView: View = (place, signal) =>
+export const view: View = (place, signal) =>
   place.id ? eventView(place.id, signal) : feedView(place, signal)
 
 const detailOf = ({ event, text }: Read) => {
@@ -53,8 +54,8 @@ const feedView = async (place: Place, signal: AbortSignal) => {
     {},
     'New events appear here. They are recorded while there is an enabled webhook endpoint, or always with EVENTS=on.',
   )
-  const more = button('Load more', () => attempt(next), { hidden: true, class: 'more' })
   let cursor: string | undefined = isFromStart ? undefined : 'latest'
+  const more = loadMore(async () => next(), 'Load more')
   const rowOf = (read: Read): HTMLElement => {
     const opener = expander(read.event.type, () => below(row, 4, detailOf(read)))
     const data = memberOf(read.text, 'data').slice(0, 160)
@@ -68,7 +69,7 @@ const feedView = async (place: Place, signal: AbortSignal) => {
     )
     return row
   }
-  const next = async (): Promise<void> => {
+  const next = async (): Promise<string | undefined> => {
     const query = { limit: 50, cursor, types: type }
     const { value, text } = await call<Slice<FeedEvent>>('GET', '/events', { query, signal })
     cursor = value.nextCursor
@@ -80,10 +81,10 @@ const feedView = async (place: Place, signal: AbortSignal) => {
     while (body.rows.length > ROWS_MAX)
       (isFromStart ? body.firstElementChild : body.lastElementChild)?.remove()
     none.hidden = body.rows.length > 0
-    more.hidden = !(isFromStart && value.hasMore)
+    return isFromStart && value.hasMore ? cursor : undefined
   }
   const work = async (): Promise<void> => {
-    if (!isFromStart || more.hidden) await next()
+    if (more.element.hidden) more.follow(await next())
   }
   const filtered = (name: string) => (event: Event) => {
     const { value } = event.target as HTMLSelectElement
@@ -101,6 +102,6 @@ const feedView = async (place: Place, signal: AbortSignal) => {
       choice('From', 'from', starts, { value: isFromStart ? 'start' : '', onchange: filtered('from') }),
       choice('Type', 'type', types, { value: type, onchange: filtered('type') }),
     ),
-    card(list, none, more),
+    card(list, none, more.element),
   ]
 }

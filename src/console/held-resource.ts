@@ -23,22 +23,26 @@ export const heldResource = <T extends object>(url: string) => {
       take(answer)
       return true
     },
-    change: async (method: string, path: string, body?: object): Promise<void> => {
-      try {
-        const answer = await call<T>(method, path, { body, ifMatch: etag })
-        if (answer.value !== undefined && method === 'PATCH') take(answer)
-        else if (answer.value !== undefined) take(await call<T>('GET', url))
-      } catch (error) {
-        if (!(error instanceof Problem) || error.status !== 412) throw error
-        const before = { ...value } as Readonly<Record<string, unknown>>
-        take(await call<T>('GET', url))
-        const differs = ([name, now]: [string, unknown]) =>
-          name !== 'updatedAt' && JSON.stringify(now) !== JSON.stringify(before[name])
-        const changes = Object.entries(value).filter(differs)
-        const list = changes.map(([name, now]) => `${name} is now ${shown(now)}`).join('; ')
-        throw new Error(
-          `Somebody else changed this meanwhile: ${list || 'something that is not shown here'}. Nothing of yours was saved. Do it again if you still want to.`,
-        )
+    /** What changes it as it is seen now, however often it is read meanwhile: take it when a dialog opens. */
+    hold: () => {
+      let seen = { value, etag }
+      return async (method: string, path: string, body?: object): Promise<void> => {
+        try {
+          const answer = await call<T>(method, path, { body, ifMatch: seen.etag })
+          if (answer.value !== undefined) take(method === 'PATCH' ? answer : await call<T>('GET', url))
+        } catch (error) {
+          if (!(error instanceof Problem) || error.status !== 412) throw error
+          const before = { ...seen.value } as Readonly<Record<string, unknown>>
+          take(await call<T>('GET', url))
+          seen = { value, etag }
+          const differs = ([name, now]: [string, unknown]) =>
+            name !== 'updatedAt' && JSON.stringify(now) !== JSON.stringify(before[name])
+          const changes = Object.entries(value).filter(differs)
+          const list = changes.map(([name, now]) => `${name} is now ${shown(now)}`).join('; ')
+          throw new Error(
+            `Somebody else changed this meanwhile: ${list || 'something that is not shown here'}. Nothing of yours was saved. Do it again if you still want to.`,
+          )
+        }
       }
     },
   }

@@ -1,5 +1,5 @@
 import type { ProspectLog } from '../shapes/prospect-log.ts'
-import { itemTexts, Problem, type Query, repeated, type Slice } from './api.ts'
+import { type Answer, call, itemTexts, memberOf, Problem, type Query, repeated, type Slice } from './api.ts'
 import { complain } from './dialog.ts'
 import { counted, h } from './dom.ts'
 
@@ -15,8 +15,10 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
       resolve()
     }
     const timer = setTimeout(end, ms)
-    signal.addEventListener('abort', end, ended)
-    document.addEventListener('visibilitychange', () => document.hidden || end(), ended)
+    signal.addEventListener('abort', end, { signal: ended.signal })
+    document.addEventListener('visibilitychange', () => document.hidden || end(), {
+      signal: ended.signal,
+    })
   })
 
 const STATES = {
@@ -77,23 +79,27 @@ export const repeat = ({ signal, ms, work, onState = () => {} }: Repeat): Promis
     void run()
   })
 
-/** An activity, and its exact text. */
-export type Row = { readonly log: ProspectLog; readonly text: string }
+/** An activity as a row shows it: without its payload, which may be long, but with the start of it. */
+export type Row = { readonly log: Omit<ProspectLog, 'payload'>; readonly start: string }
+const START_LENGTH = 160
 const POLL_MS = 2_000
 export const SLICE_LENGTH = 50
 /** Announced to those who do not see them, at most so often. */
 const ANNOUNCED_MS = 5_000
 
-export const rowsOf = ({
-  value,
-  text,
-}: {
-  readonly value: Slice<ProspectLog>
-  readonly text: string
-}): Row[] => {
+type LogSlice = Pick<Answer<Slice<ProspectLog>>, 'value' | 'text'>
+export const rowsOf = ({ value, text }: LogSlice): Row[] => {
   const texts = itemTexts(text)
-  return value.items.map((log, i) => ({ log, text: texts[i] ?? '{}' }))
+  return value.items.map(({ payload: _, ...log }, i) => {
+    const start = memberOf(texts[i] ?? '{}', 'payload').slice(0, START_LENGTH)
+    // A part of a text keeps all of it in memory, unless it is written anew.
+    return { log, start: new TextDecoder().decode(new TextEncoder().encode(start)) }
+  })
 }
+
+export type Restart = { readonly nextCursor: string | undefined }
+/** Slices that are read until what is shown is reached again: they may be short. */
+const SLICES_MAX = 5
 
 type Tail = {
   readonly signal: AbortSignal
@@ -102,8 +108,11 @@ type Tail = {
   /** Whether new rows are to wait. */
   readonly state: () => LiveState
   readonly onState: (state: LiveState) => void
-  /** New rows, newest first. `isGap`: others are missing between them and those that are shown. */
-  readonly onRows: (rows: readonly Row[], isGap: boolean) => void
+  /**
+   * New rows, newest first. `restart`: those that are shown end here, because nothing is, or because others are missing in
+   * between; with the cursor to what follows, if there is more.
+   */
+  readonly onRows: (rows: readonly Row[], restart: Restart | null) => void
   /** Shown rows that are no longer there: of somebody who was erased. */
   readonly onGone: (ids: readonly string[]) => void
   /** How many rows wait, and whether there are more than were counted. */
@@ -116,7 +125,7 @@ export const followLogs = (tail: Tail) => {
   const { signal, query, limit, state, onState, onRows, onGone, onWaiting, shown } = tail
   const poll = repeated<Slice<ProspectLog>>('/prospect_logs')
   let waiting: readonly Row[] = []
-  let isGap = false
+  let restart: Restart | null = null
   let isFirst = true
   let [announcedMs, arrived] = [0, 0]
 
@@ -132,23 +141,33 @@ export const followLogs = (tail: Tail) => {
     const rows = waiting
     waiting = []
     onWaiting(0, false)
-    onRows(rows, isGap)
+    onRows(rows, restart)
   }
   const work = async (): Promise<void> => {
     if (state() === 'paused') return
     const answer = await poll({ ...query, limit }, signal)
     if (answer !== null) {
       const rows = rowsOf(answer)
+      let { nextCursor } = answer.value
+      const isConnected = () => rows.some(({ log }) => shown().has(log.prospectLogId))
+      for (let read = 1; read < SLICES_MAX && shown().size > 0 && nextCursor && !isConnected(); read++) {
+        const more: LogSlice = await call('GET', '/prospect_logs', {
+          query: { ...query, limit, cursor: nextCursor },
+          signal,
+        })
+        rows.push(...rowsOf(more))
+        nextCursor = more.value.nextCursor
+      }
       const ids = new Set(rows.map(({ log }) => log.prospectLogId))
-      const oldest = answer.value.hasMore ? (rows.at(-1)?.log.prospectLogId ?? '') : ''
-      onGone([...shown().keys()].filter((id) => id >= oldest && !ids.has(id)))
+      const oldest = nextCursor ? (rows.at(-1)?.log.prospectLogId ?? '') : ''
+      if (rows.length > 0) onGone([...shown().keys()].filter((id) => id >= oldest && !ids.has(id)))
       const known = new Set(waiting.map(({ log }) => log.prospectLogId))
       waiting = rows.filter(({ log }) => !shown().has(log.prospectLogId))
-      isGap = shown().size > 0 && waiting.length === rows.length && answer.value.hasMore
+      restart = isConnected() ? null : { nextCursor }
       if (!isFirst) announce(waiting.filter(({ log }) => !known.has(log.prospectLogId)).length)
     }
     if (isFirst || (waiting.length > 0 && state() === 'live')) show()
-    else onWaiting(waiting.length, isGap)
+    else onWaiting(waiting.length, restart !== null && shown().size > 0)
     isFirst = false
   }
   const first = repeat({

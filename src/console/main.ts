@@ -1,52 +1,29 @@
 import { can, Problem, session } from './api.ts'
-import { attempt, complain, forgive } from './dialog.ts'
+import { complain, forgive, openDialog } from './dialog.ts'
 import { button, h, icon, refreshTimes } from './dom.ts'
 import { addressOf, placeNow, type View } from './place.ts'
 
 /** The key of a link. It leaves the address before anything else. */
 const keyOfLink = (): string | undefined => {
-  const given = /^#key=(pp_[0-9A-Za-z]+)/.exec(location.hash)?.[1]
-  if (given) history.replaceState(null, '', location.pathname + location.search)
+  const given = /^#key=(.*)$/.exec(location.hash)?.[1]
+  if (given !== undefined) history.replaceState(null, '', location.pathname + location.search)
   return given
 }
 const given = keyOfLink()
 
-type Entry = { readonly title: string; readonly scope: string; readonly load: () => Promise<View> }
+type Entry = { readonly title: string; readonly scope: string; readonly load: () => Promise<{ view: View }> }
 const VIEWS: Readonly<Record<string, Entry>> = {
-  now: { title: 'Now', scope: 'prospect_logs:read', load: async () => (await import('./now.ts')).nowView },
-  activity: {
-    title: 'Activity',
-    scope: 'prospect_logs:read',
-    load: async () => (await import('./activity.ts')).activityView,
-  },
-  people: {
-    title: 'People',
-    scope: 'prospects:read',
-    load: async () => (await import('./people.ts')).peopleView,
-  },
-  pages: {
-    title: 'Pages',
-    scope: 'page_groups:read',
-    load: async () => (await import('./pages.ts')).pagesView,
-  },
-  sources: {
-    title: 'Sources',
-    scope: 'hooks:write',
-    load: async () => (await import('./sources.ts')).sourcesView,
-  },
-  webhooks: {
-    title: 'Webhooks',
-    scope: 'webhooks:write',
-    load: async () => (await import('./webhooks.ts')).webhooksView,
-  },
-  events: {
-    title: 'Events',
-    scope: 'events:read',
-    load: async () => (await import('./events.ts')).eventsView,
-  },
+  now: { title: 'Now', scope: 'prospect_logs:read', load: () => import('./now.ts') },
+  activity: { title: 'Activity', scope: 'prospect_logs:read', load: () => import('./activity.ts') },
+  people: { title: 'People', scope: 'prospects:read', load: () => import('./people.ts') },
+  pages: { title: 'Pages', scope: 'page_groups:read', load: () => import('./pages.ts') },
+  sources: { title: 'Sources', scope: 'hooks:write', load: () => import('./sources.ts') },
+  webhooks: { title: 'Webhooks', scope: 'webhooks:write', load: () => import('./webhooks.ts') },
+  events: { title: 'Events', scope: 'events:read', load: () => import('./events.ts') },
 }
-const EXPIRY_MS = 10 * 60_000
 const AWAY_MS = 3_000
+const EXPIRY_MS = 20_000
+let watchExpiry = () => {}
 const app = document.getElementById('app') as HTMLElement
 const main = h('main', { id: 'main', tabindex: -1 })
 
@@ -58,7 +35,7 @@ const show = async (): Promise<void> => {
   ending = new AbortController()
   const { signal } = ending
   const place = placeNow()
-  const name = place.view in VIEWS ? place.view : 'now'
+  const name = Object.hasOwn(VIEWS, place.view) ? place.view : 'now'
   const { title, scope, load } = VIEWS[name] as Entry
   const focused = document.activeElement?.closest('main') ? document.activeElement.getAttribute('name') : null
   for (const link of document.querySelectorAll('nav a[data-view]')) {
@@ -69,7 +46,7 @@ const show = async (): Promise<void> => {
   document.title = `${title} · ${session.self?.tenantName ?? 'prospect-pages'}`
   try {
     const content = can(scope)
-      ? await (await load())(place, signal)
+      ? await (await load()).view(place, signal)
       : (await import('./lacking.ts')).lacking(title, scope)
     if (signal.aborted) return
     main.replaceChildren(h('div.view', {}, content))
@@ -145,32 +122,7 @@ const shell = (): void => {
     main,
     h('div.unseen', { id: 'arrivals', role: 'status' }),
   )
-  watchExpiry()
 }
-/** Announces the end of the key ten minutes before. */
-let isAnnounced = false
-const watchExpiry = (): void => {
-  const { self } = session
-  const element = document.getElementById('expires')
-  if (!self?.expiresAt || element === null) return
-  const minutes = Math.max(Math.ceil((Date.parse(self.expiresAt) - Date.now()) / 60_000), 0)
-  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60]
-  element.textContent = hours > 48 ? '' : `, ends in ${hours > 0 ? `${hours} h ` : ''}${rest} min`
-  if (isAnnounced || minutes * 60_000 > EXPIRY_MS) return
-  isAnnounced = true
-  document
-    .getElementById('notices')
-    ?.append(
-      h(
-        'p.notice.warning',
-        {},
-        `Your key ends in ${minutes} minutes. Keep a new one ready:`,
-        h('br'),
-        h('code', {}, session.command()),
-      ),
-    )
-}
-
 const signOut = (): void => {
   session.close()
   ending.abort()
@@ -180,6 +132,7 @@ const signOut = (): void => {
 /** Asks for a key, and returns to the same place. */
 const signIn = async (why = ''): Promise<void> => {
   ending.abort()
+  main.replaceChildren()
   const { signInForm } = await import('./sign-in.ts')
   app.replaceChildren(signInForm(why, open))
   document.title = 'Sign in · prospect-pages'
@@ -187,34 +140,54 @@ const signIn = async (why = ''): Promise<void> => {
 }
 const open = async (key: string, isKept: boolean): Promise<void> => {
   await session.open(key, isKept)
-  isAnnounced = false
   lastPlace = ''
   shell()
   await show()
   // A listener that is added again is still one.
   addEventListener('keydown', (await import('./keyboard.ts')).onKey)
+  watchExpiry = (await import('./expiry.ts')).watchExpiry
+  watchExpiry()
 }
 
-session.onRefused = ({ message }) => {
+session.onRefused = async ({ message }) => {
   session.close()
-  signIn(`${message} Sign in again to return to where you were.`)
+  const why = `${message} Sign in again to return to where you were.`
+  if (document.querySelector('dialog[open]') === null) return signIn(why)
+  // What is typed in the open dialog stays.
+  const { signInForm } = await import('./sign-in.ts')
+  const form = signInForm(why, async (key, isKept) => {
+    await session.open(key, isKept)
+    dialog.close()
+    void show()
+  })
+  const dialog = h('dialog', { 'aria-label': 'Sign in' }, form)
+  openDialog(dialog)
 }
 addEventListener('hashchange', () => {
   const pasted = keyOfLink()
-  if (pasted) enter(pasted)
+  if (pasted) void enter(pasted)
   else if (session.self) void show()
 })
-addEventListener('unhandledrejection', ({ reason }) => complain(reason))
+addEventListener('unhandledrejection', (event) => {
+  event.preventDefault()
+  complain(event.reason)
+})
 setInterval(() => document.hidden || refreshTimes(), 1_000)
-setInterval(watchExpiry, 20_000)
+setInterval(() => watchExpiry(), EXPIRY_MS)
 
-const enter = (key: string): void =>
-  void attempt(() =>
-    open(key, false).catch((error) => {
-      if (!(error instanceof Problem)) throw error
+const enter = async (key: string): Promise<void> => {
+  try {
+    await open(key, false)
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401) {
       session.close()
-      void signIn(error.message)
-    }),
-  )
-if (given || session.key) enter(given ?? session.key)
+      return signIn(error.message)
+    }
+    // The key is kept: the server may be back in a moment.
+    const again = h('p', {}, `${(error as Error).message} Trying again.`)
+    app.replaceChildren(h('main.sign-in', {}, h('h1', {}, 'prospect-pages'), again))
+    setTimeout(enter, AWAY_MS, key)
+  }
+}
+if (given || session.key) void enter(given ?? session.key)
 else void signIn()

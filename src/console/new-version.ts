@@ -2,8 +2,9 @@ import { writeJson } from '../json/write-json.ts'
 import type { VersionWithContent } from '../shapes/page.ts'
 import { call, memberOf, path } from './api.ts'
 import { contentField, typedContent } from './content-field.ts'
-import { area, ask } from './dialog.ts'
+import { ask } from './dialog.ts'
 import { h, pretty } from './dom.ts'
+import { area } from './fields.ts'
 
 /** Asks for a version, beginning with what the newest one has. */
 export const createVersion = async (url: string, newestId: string | undefined, done: () => Promise<void>) => {

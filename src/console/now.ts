@@ -45,7 +45,7 @@ const firstSteps = () => {
 }
 
 /** How the service is doing, in one sentence, one chart and ten rows. It is shown once all of it is there. */
-export const nowView: View = async (place, signal) => {
+export const view: View = async (place, signal) => {
   const mark = liveMark()
   const sentence = h('h1', {}, 'Nothing has arrived yet')
   const by = h('p.lead.muted')
@@ -76,8 +76,9 @@ export const nowView: View = async (place, signal) => {
     card(rows.element, h('a.more', { href: addressOf(['activity']) }, 'All activity')),
   )
   const attention = h('section', { 'aria-live': 'polite' })
+  await rows.first
   const { attentionIn } = await import('./attention.ts')
   const work = async () => refill(attention, await attentionIn(signal))
-  await Promise.all([repeat({ signal, ms: ATTENTION_MS, work }), rows.first.then(() => hasChart)])
+  await Promise.all([repeat({ signal, ms: ATTENTION_MS, work }), hasChart])
   return [h('header', {}, h('div', {}, sentence, by), mark), empty, chart, attention, newest]
 }

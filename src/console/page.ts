@@ -1,9 +1,10 @@
 import type { PageWithVersion, Version, VersionWithContent } from '../shapes/page.ts'
 import type { PageGroup } from '../shapes/page-group.ts'
 import { baseUrl, call, get, path, type Slice } from './api.ts'
-import { ask, askToDelete, attempt, field, gated, idOf, tell } from './dialog.ts'
+import { ask, askToDelete, attempt, gated, idOf, loadMore, tell } from './dialog.ts'
 import { sideBySide } from './diff.ts'
 import { absolute, below, button, card, expander, facts, h, refill, table, time } from './dom.ts'
+import { field } from './fields.ts'
 import { heldResource } from './held-resource.ts'
 import { repeat } from './live.ts'
 import { createVersion } from './new-version.ts'
@@ -25,17 +26,26 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const list = table(['Version', 'State', 'Name', 'Created', ''], [])
   const comparison = h('section')
   let versions: readonly Version[] = []
-  let cursor: string | undefined
-  const more = button('Load older', () => attempt(loadOlder), { hidden: true, class: 'more' })
+  let isLonger = false
+  const older = loadMore(async (cursor) => {
+    const slice = await get<Slice<Version>>(`${url}/versions`, { limit: 50, cursor }, signal)
+    versions = [...versions, ...slice.items]
+    isLonger = true
+    show()
+    return slice.nextCursor
+  })
 
   /** The exact text of a version. */
   const read = (versionId: string) =>
     call<VersionWithContent>('GET', `${url}${path`/versions/${versionId}`}`, { signal })
-  const change = (method: string, where: string, body?: object) =>
-    page.change(method, `${url}${where}`, body).finally(show)
+  const hold = () => {
+    const change = page.hold()
+    return (method: string, where: string, body?: object) =>
+      change(method, `${url}${where}`, body).finally(show)
+  }
   const publish = ({ versionId, versionNumber }: Version) =>
     attempt(async () => {
-      await change('POST', path`/versions/${versionId}/publish`)
+      await hold()('POST', path`/versions/${versionId}/publish`)
       tell(`Readers get version ${versionNumber} now.`)
     })
 
@@ -78,13 +88,8 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const loadVersions = async (): Promise<void> => {
     const slice = await get<Slice<Version>>(`${url}/versions`, { limit: 50 }, signal)
     versions = slice.items
-    cursor = slice.nextCursor
-  }
-  const loadOlder = async (): Promise<void> => {
-    const slice = await get<Slice<Version>>(`${url}/versions`, { limit: 50, cursor }, signal)
-    versions = [...versions, ...slice.items]
-    cursor = slice.nextCursor
-    show()
+    isLonger = false
+    older.follow(slice.nextCursor)
   }
   const compare = (left: string, right: string) =>
     attempt(async () => {
@@ -150,18 +155,18 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     const state = JSON.stringify([versions, publishedVersion?.versionId])
     if (list.dataset['state'] !== state) refill(list.tBodies[0] as HTMLElement, versions.map(rowOf))
     list.dataset['state'] = state
-    more.hidden = cursor === undefined
   }
   const unpublish = () =>
     attempt(async () => {
-      await change('POST', '/unpublish')
+      await hold()('POST', '/unpublish')
       tell('Readers get nothing now. Publish a version to change that.')
     })
   const refresh = async (): Promise<void> => {
     await Promise.all([page.read(), loadVersions()])
     show()
   }
-  const rename = () =>
+  const rename = () => {
+    const change = hold()
     ask({
       title: 'Rename the page',
       action: 'Rename',
@@ -170,15 +175,19 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
         await change('PATCH', '', { customName: customName || null })
       },
     })
-  const remove = () =>
+  }
+  const remove = () => {
+    const change = hold()
     askToDelete(
       page.value.effectiveName,
       'The page and all of its versions are deleted. This cannot be undone.',
       async () => {
-        await page.change('DELETE', url).finally(show)
+        await change('DELETE', '')
         location.hash = addressOf(['pages', groupId])
       },
     )
+  }
+
   await loadVersions()
   show()
   const [left, right] = (place.search.get('compare') ?? '').split(',')
@@ -186,7 +195,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const work = async (): Promise<void> => {
     const isProcessing = versions.some(({ status }) => status === 'processing')
     if (!(await page.read(signal)) && !isProcessing) return
-    if (versions.length <= 50) await loadVersions()
+    if (!isLonger) await loadVersions()
     show()
   }
   void repeat({ signal, ms: POLL_MS, work })
@@ -199,7 +208,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
       buttons,
     ),
     card(about),
-    card(list, more),
+    card(list, older.element),
     comparison,
   ]
 }

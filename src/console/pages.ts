@@ -1,10 +1,11 @@
 import { writeJson } from '../json/write-json.ts'
 import type { Page } from '../shapes/page.ts'
 import type { PageGroup } from '../shapes/page-group.ts'
-import { call, get, path, type Slice } from './api.ts'
+import { call, can, get, path, type Slice } from './api.ts'
 import { contentField, typedContent } from './content-field.ts'
-import { area, ask, askToDelete, attempt, field, gated, idOf, tell } from './dialog.ts'
-import { button, card, counted, facts, h, refill, segments, table, time } from './dom.ts'
+import { ask, askToDelete, attempt, gated, idOf, loadMore, tell } from './dialog.ts'
+import { card, counted, facts, h, refill, segments, table, time } from './dom.ts'
+import { area, field } from './fields.ts'
 import { heldResource } from './held-resource.ts'
 import { pageView } from './page.ts'
 import { addressOf, type Place, type View } from './place.ts'
@@ -12,7 +13,7 @@ import { addressOf, type Place, type View } from './place.ts'
 const STATUSES = { '': 'Active and archived', active: 'Active', archived: 'Archived', deleted: 'Deleted' }
 
 /** Page groups, the pages of one, and one page with its versions. */
-export const pagesView: View = (place, signal) => {
+export const view: View = (place, signal) => {
   if (place.id && place.subId) return pageView(place.id, place.subId, place, signal)
   return place.id ? groupView(place.id, signal) : groupsView(place, signal)
 }
@@ -27,16 +28,14 @@ const sliced = async <T>(
   none: string,
 ) => {
   const list = table(heads, [])
-  const more = button('Load older', () => attempt(next), { class: 'more' })
-  let cursor: string | undefined
-  const next = async (): Promise<void> => {
+  const next = async (cursor?: string): Promise<string | undefined> => {
     const slice = await load(cursor)
-    cursor = slice.nextCursor
     list.tBodies[0]?.append(...slice.items.map(rowOf))
-    more.hidden = cursor === undefined
+    return slice.nextCursor
   }
-  await next()
-  return card(list.tBodies[0]?.childElementCount ? list : h('p.muted.empty', {}, none), more)
+  const more = loadMore(next)
+  more.follow(await next())
+  return card(list.tBodies[0]?.childElementCount ? list : h('p.muted.empty', {}, none), more.element)
 }
 
 const groupsView = async (place: Place, signal: AbortSignal) => {
@@ -108,7 +107,7 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
   const heading = h('div')
   const buttons = h('div.actions')
   const about = h('div')
-  const change = (body: object) => attempt(() => group.change('PATCH', url, body).finally(show))
+  const change = (body: object) => attempt(() => group.hold()('PATCH', url, body).finally(show))
   const show = (): void => {
     const { title, name, status, pageContext } = group.value
     const isActive = status === 'active'
@@ -128,25 +127,31 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
       isActive && gated('pages:write', 'New page', () => createPage(groupId), { class: 'primary' }),
     )
   }
-  const edit = () =>
+  const edit = () => {
+    const [change, before] = [group.hold(), group.value]
     ask({
       title: 'Edit the group',
       action: 'Save',
-      body: groupFields(group.value),
+      body: groupFields(before),
       run: async ({ name, title, pageContext }) => {
-        await group.change('PATCH', url, { name, title, pageContext: pageContext || null }).finally(show)
+        const given = Object.entries({ name, title, pageContext: pageContext || null })
+        const changed = given.filter(([member, value]) => before[member as 'name'] !== value)
+        await change('PATCH', url, Object.fromEntries(changed)).finally(show)
       },
     })
-  const remove = () =>
+  }
+  const remove = () => {
+    const change = group.hold()
     askToDelete(
       group.value.title,
       `Its pages can no longer be read: ${counted(group.value.pagesCount, 'page')}. This cannot be undone.`,
       async () => {
-        await group.change('DELETE', url).finally(show)
+        await change('DELETE', url).finally(show)
         location.hash = addressOf(['pages'])
         tell('The group was deleted.')
       },
     )
+  }
   show()
   const load = (cursor: string | undefined) => get<Slice<Page>>(`${url}/pages`, { limit: 50, cursor }, signal)
   const rowOf = (page: Page) =>
@@ -167,7 +172,9 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
   return [
     h('header', {}, h('a.crumbs', { href: addressOf(['pages']) }, 'Pages'), heading, buttons),
     about,
-    await sliced(['Page', 'Changed'], load, rowOf, 'No pages yet.'),
+    can('pages:read')
+      ? await sliced(['Page', 'Changed'], load, rowOf, 'No pages yet.')
+      : card(h('p.muted', {}, 'Your key cannot see the pages: it lacks the scope pages:read.')),
   ]
 }
 

@@ -1,14 +1,14 @@
 import type { Erasure } from '../shapes/erasure.ts'
 import type { Prospect } from '../shapes/prospect.ts'
 import { call, can, get, path, type Slice } from './api.ts'
-import { attempt, idOf } from './dialog.ts'
+import { attempt, idOf, loadMore } from './dialog.ts'
 import { button, card, counted, h, person, table, time } from './dom.ts'
 import { refusedUntil } from './erasing.ts'
 import { personView } from './person.ts'
 import { addressOf, type Place, type View } from './place.ts'
 
 /** People: found by exact email or id, and the newest. */
-export const peopleView: View = (place, signal) =>
+export const view: View = (place, signal) =>
   place.id ? personView(place.id, signal) : listView(place, signal)
 
 const listView = async (place: Place, signal: AbortSignal) => {
@@ -26,15 +26,13 @@ const listView = async (place: Place, signal: AbortSignal) => {
     'aria-label': 'Exact email or id',
   })
   const rows = h('tbody')
-  const more = button('Load older', () => attempt(load), { class: 'more' })
-  let cursor: string | undefined
-  const load = async (): Promise<void> => {
+  const load = async (cursor?: string): Promise<string | undefined> => {
     const slice = await get<Slice<Prospect>>('/prospects', { email: wanted, limit: 50, cursor }, signal)
-    cursor = slice.nextCursor
     rows.append(...slice.items.map(personRow))
-    more.hidden = cursor === undefined
+    return slice.nextCursor
   }
-  await load()
+  const more = loadMore(load)
+  more.follow(await load())
   const list = table(['Who', 'Known since', 'Id'], [])
   list.tBodies[0]?.replaceWith(rows)
   const nobody = wanted
@@ -46,7 +44,7 @@ const listView = async (place: Place, signal: AbortSignal) => {
   return [
     h('header', {}, h('h1', {}, 'People')),
     h('form.search', { onsubmit: search, role: 'search' }, query, h('button', {}, 'Find')),
-    card(found, more),
+    card(found, more.element),
     can('prospects:erase') && (await erasures(signal)),
   ]
 }

@@ -1,27 +1,27 @@
 import type { Prospect } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
-import { activityDetail, forgetPeople } from './activity-table.ts'
+import { activityDetail } from './activity-detail.ts'
+import { forgetPeople } from './activity-table.ts'
 import {
   type Answer,
   call,
   can,
   get,
   itemTexts,
-  memberOf,
   Problem,
   path,
   type Query,
   repeated,
   type Slice,
 } from './api.ts'
-import { ask, attempt, field, gated, idOf, tell } from './dialog.ts'
-import { absolute, button, card, counted, expander, facts, h, refill, time } from './dom.ts'
+import { ask, attempt, gated, idOf, loadMore, tell } from './dialog.ts'
+import { absolute, card, counted, expander, facts, h, refill, time } from './dom.ts'
 import { erase, erasedView } from './erasing.ts'
+import { field } from './fields.ts'
 import { type LiveState, liveMark, type Row, repeat, rowsOf } from './live.ts'
 import { addressOf } from './place.ts'
 
 const POLL_MS = 2_000
-const START_LENGTH = 120
 
 /** A person: who it is, what they did, and what can be done about it. */
 export const personView = async (id: string, signal: AbortSignal) => {
@@ -86,7 +86,7 @@ export const personView = async (id: string, signal: AbortSignal) => {
     'div.actions',
     {},
     gated('prospects:write', 'Correct…', correct),
-    gated('prospect_logs:read', 'Download everything', () => attempt(() => download(prospect, signal))),
+    gated('prospect_logs:read', 'Download everything', () => attempt(() => download(prospect))),
     gated('prospects:erase', 'Erase…', () => erase(prospect), { class: 'danger' }),
   )
   return [
@@ -109,21 +109,26 @@ const timelineOf = (
 ) => {
   const url = path`/prospects/${id}/prospect_logs`
   const list = h('ol.timeline')
-  let cursor: string | undefined
   let isLonger = false
-  const more = button('Load older', () => attempt(loadOlder), { hidden: true, class: 'more' })
+  const older = loadMore(async (cursor) => {
+    const answer = await call<Slice<ProspectLog>>('GET', url, { query: { limit: 100, cursor }, signal })
+    isLonger = true
+    list.append(...rowsOf(answer).map(itemOf))
+    mark.set(state())
+    return answer.value.nextCursor
+  })
   /** The first slice follows what happens until one is opened, or older ones are loaded. */
   const state = (): LiveState => (isLonger || list.querySelector('.detail') ? 'held' : 'live')
   const itemOf = (row: Row): HTMLElement => {
-    const { log, text } = row
-    const start = h('bdi.start.mono', {}, memberOf(text, 'payload').slice(0, START_LENGTH))
+    const { log } = row
+    const start = h('bdi.start.mono', {}, row.start)
     const line = [
       h('b', {}, h('bdi', {}, log.type)),
       h('span.muted', {}, ' from ', h('bdi', {}, log.source), ' · ', time(log.occurredAt, true)),
       start,
     ]
-    const show = () => {
-      const detail = activityDetail(row, true)
+    const show = async () => {
+      const detail = await activityDetail(log.prospectLogId, signal, true)
       item.append(detail)
       return detail
     }
@@ -142,33 +147,22 @@ const timelineOf = (
     if (!can('prospect_logs:read') || state() === 'held') return
     const answer = await poll({ limit: 20 }, signal)
     if (answer === null) return
-    take(answer.value.nextCursor)
+    older.follow(answer.value.nextCursor)
     refill(list, rowsOf(answer).map(itemOf))
   }
-  const take = (nextCursor: string | undefined): void => {
-    cursor = nextCursor
-    more.hidden = cursor === undefined
-  }
-  const loadOlder = async (): Promise<void> => {
-    const answer = await call<Slice<ProspectLog>>('GET', url, { query: { limit: 100, cursor }, signal })
-    isLonger = true
-    take(answer.value.nextCursor)
-    list.append(...rowsOf(answer).map(itemOf))
-    mark.set(state())
-  }
   void repeat({ signal, ms: POLL_MS, work, onState: (now) => mark.set(now === 'live' ? state() : now) })
-  return card(list, more)
+  return card(list, older.element)
 }
 
 /** Everything about a person as JSON lines: the answer to a request for access. */
-const download = async (prospect: Prospect, signal: AbortSignal): Promise<void> => {
+const download = async (prospect: Prospect): Promise<void> => {
   const url = path`/prospects/${prospect.prospectId}`
-  const parts: string[] = [(await call('GET', url, { signal })).text]
+  const parts: string[] = [(await call('GET', url)).text]
   let cursor: string | undefined
   let count = 0
   do {
     const query: Query = { limit: 100, cursor }
-    const answer: Answer<Slice<ProspectLog>> = await call('GET', `${url}/prospect_logs`, { query, signal })
+    const answer: Answer<Slice<ProspectLog>> = await call('GET', `${url}/prospect_logs`, { query })
     const texts = itemTexts(answer.text)
     parts.push(...texts.map((text) => `${text}\n`))
     count += texts.length

@@ -19,9 +19,15 @@ export const addressOf = (parts: readonly string[], search: Search = {}): string
 /** Remembers what is open without a new view. */
 export const replaceAddress = (parts: readonly string[], search: Search): void =>
   history.replaceState(null, '', addressOf(parts, search))
+const decoded = (part: string): string => {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
 export const placeNow = (): Place => {
   const [path = '', query] = location.hash.replace(/^#\/?/, '').split('?')
-  const isReadable = !/%(?![0-9a-f]{2})/i.test(path)
-  const [view = '', id, subId] = isReadable ? path.split('/').map(decodeURIComponent) : []
+  const [view = '', id, subId] = path.split('/').map(decoded)
   return { view: view || 'now', id, subId, search: new URLSearchParams(query) }
 }

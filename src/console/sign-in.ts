@@ -1,4 +1,4 @@
-import { Problem, session } from './api.ts'
+import { session } from './api.ts'
 import { h } from './dom.ts'
 
 /** Asks for a key, and returns to the same place. */
@@ -20,7 +20,7 @@ export const signInForm = (
     event.preventDefault()
     void open(key.value.trim(), keep.checked).catch((error) => {
       session.close()
-      problem.textContent = error instanceof Problem ? error.message : 'The server cannot be reached.'
+      problem.textContent = (error as Error).message
       key.select()
     })
   }

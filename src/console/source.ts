@@ -1,16 +1,15 @@
-import { findInJson, pointerTree } from '../json/find-in-json.ts'
 import type { Hook } from '../shapes/hook.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { call, can, get, itemTexts, memberOf, path, repeated, type Slice } from './api.ts'
-import { ask, askToDelete, attempt, field, gated, idOf, tell, toCopy } from './dialog.ts'
-import { card, code, facts, h, pretty, refill, table, time } from './dom.ts'
+import { ask, askToDelete, attempt, gated, idOf, toCopy } from './dialog.ts'
+import { card, code, facts, h, pretty, refill, time } from './dom.ts'
+import { field } from './fields.ts'
 import { addressIn, kindOf, stateOf } from './hook-state.ts'
 import { liveMark, repeat } from './live.ts'
+import { mappingOf } from './mapping.ts'
 import { addressOf } from './place.ts'
 
 const POLL_MS = 2_000
-const MEMBERS = ['type', 'email', 'name', 'occurredAt', 'idempotencyKey'] as const
-type Member = (typeof MEMBERS)[number]
 
 /** One hook: its address, whether it receives, what arrived last, and what becomes of it. */
 export const sourceView = async (hookId: string, signal: AbortSignal) => {
@@ -115,7 +114,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
         ? h(
             'div',
             {},
-            h('h2', {}, 'Last delivery, ', time(log.createdAt, true)),
+            h('h2', {}, 'Last activity of this source, ', time(log.createdAt, true)),
             code(pretty(payload), 'Payload'),
             h(
               'div.actions',
@@ -138,74 +137,4 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
     card(last),
     mapping.element,
   ]
-}
-
-/** Where the members of an activity are found: tried on the last delivery while it is edited. */
-const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise<Hook>) => {
-  let payload: string | null = null
-  const inputs = new Map<Member, { readonly input: HTMLInputElement; readonly found: HTMLElement }>()
-  const placesIn = (member: Member): string[] =>
-    inputs.get(member)?.input.value.split(/\s+/).filter(Boolean) ?? []
-  /** Empty at the whole body, which is never a member. */
-  const tryMember = (member: Member): string => {
-    const places = placesIn(member)
-    const fallback = member === 'type' ? 'webhook' : 'left out'
-    const wrong = places.find(
-      (place) => !/^(\/|header:.)/.test(place) && (member !== 'idempotencyKey' || place !== 'sha256'),
-    )
-    if (wrong) return `${wrong} is no place: begin with / or header:`
-    if (places.length === 0) return fallback
-    if (payload === null) return 'tried once something has arrived'
-    const text = payload
-    for (const place of places) {
-      if (!place.startsWith('/'))
-        return place === 'sha256'
-          ? 'the hash of the body'
-          : `from the ${place.replace(':', ' ')}, which is not kept`
-      const value = findInJson(text, pointerTree([place])).get(place)
-      if (value !== undefined && /^("(?!")|-?\d)/.test(value)) return value
-    }
-    return `nothing there: ${fallback}`
-  }
-  const tryAll = (): void => {
-    for (const [member, { found }] of inputs) found.textContent = tryMember(member)
-  }
-  const rows = MEMBERS.map((member) => {
-    const value = (hookNow().map[member] ?? []).join(' ')
-    const input = h('input', {
-      name: member,
-      value,
-      oninput: tryAll,
-      'aria-label': `Places of ${member}`,
-      spellcheck: 'false',
-    })
-    const found = h('output.mono', {}, '')
-    inputs.set(member, { input, found })
-    return h('tr', {}, h('td', {}, member), h('td', {}, input), h('td', {}, h('bdi', {}, found)))
-  })
-  const save = () =>
-    attempt(async () => {
-      await change({ map: Object.fromEntries(MEMBERS.map((member) => [member, placesIn(member)])) })
-      tell('Saved. It counts from the next delivery on.')
-    })
-  tryAll()
-  const hint =
-    'JSON Pointers such as /data/email, or header:name, separated by spaces. The first that leads to a text or a number wins.'
-  const element = h(
-    'section',
-    {},
-    h('h2.label', {}, 'Mapping'),
-    card(
-      h('p.muted', {}, hint),
-      table(['Member', 'Places', 'In the last delivery'], rows),
-      h('div.actions', {}, gated('hooks:write', 'Save the mapping', save)),
-    ),
-  )
-  return {
-    element,
-    tryOn: (text: string | null): void => {
-      payload = text
-      tryAll()
-    },
-  }
 }

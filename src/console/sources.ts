@@ -1,8 +1,9 @@
 import type { Hook } from '../shapes/hook.ts'
 import { call, repeated, type Slice } from './api.ts'
 import { isRecent } from './attention.ts'
-import { ask, choice, field, gated, toCopy } from './dialog.ts'
+import { ask, gated, toCopy } from './dialog.ts'
 import { card, h, refill, table, time } from './dom.ts'
+import { choice, field } from './fields.ts'
 import { addressIn, kindOf, stateOf, VENDORS } from './hook-state.ts'
 import { repeat } from './live.ts'
 import { addressOf, type View } from './place.ts'
@@ -11,8 +12,7 @@ import { sourceView } from './source.ts'
 const POLL_MS = 2_000
 
 /** Hooks: where vendors post to. */
-export const sourcesView: View = (place, signal) =>
-  place.id ? sourceView(place.id, signal) : listView(signal)
+export const view: View = (place, signal) => (place.id ? sourceView(place.id, signal) : listView(signal))
 
 const listView = async (signal: AbortSignal) => {
   const list = h('div')

@@ -2,10 +2,11 @@ import type { EventType } from '../shapes/event.ts'
 import type { WebhookEndpoint, WebhookEndpointWithSecret } from '../shapes/webhook.ts'
 import { call, repeated } from './api.ts'
 import { shortUrl } from './attention.ts'
-import { ask, field, gated, toCopy } from './dialog.ts'
+import { ask, gated, toCopy } from './dialog.ts'
 import { card, h, refill, table, time } from './dom.ts'
 import { endpointView } from './endpoint.ts'
 import { EVENT_TYPES } from './event-types.ts'
+import { field } from './fields.ts'
 import { repeat } from './live.ts'
 import { addressOf, type View } from './place.ts'
 
@@ -13,7 +14,7 @@ const POLL_MS = 2_000
 type List = { readonly items: readonly WebhookEndpoint[] }
 
 /** Endpoints: where events are sent to, whether they arrive, and what to do if not. */
-export const webhooksView: View = (place, signal) =>
+export const view: View = (place, signal) =>
   place.id ? endpointView(place.id, place, signal) : listView(signal)
 
 export const healthOf = ({ status, failures, disabledReason }: WebhookEndpoint) => {

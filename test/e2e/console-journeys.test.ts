@@ -46,7 +46,7 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     await page.locator('tr [data-row]').waitFor()
     await press(page, 'j', 'Enter')
     await seen('"contact"')
-    t.match(page.url(), /#\/activity\/prospectlog_/)
+    await until('it is in the address', () => /#\/activity\/prospectlog_/.test(page.url()))
     await log('grace@example.com')
     await seen('1 new activity')
     t.equal(
@@ -139,16 +139,9 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
 
       await pressOn(page, 'Rename…')
       await type(page, 'customName', 'Tulips for all')
-      // Somebody else is faster than the page looks again.
-      await page.route(
-        '**/v0/page_groups/**',
-        async (route) => {
-          if (route.request().method() === 'PATCH')
-            await call('PATCH', `/v0/page_groups/${group}/pages/${id}`, { customName: 'Bulbs' })
-          await route.continue()
-        },
-        { times: 1 },
-      )
+      // Somebody else changes it while the dialog is open, and the page behind it shows that.
+      await call('PATCH', `/v0/page_groups/${group}/pages/${id}`, { customName: 'Bulbs' })
+      await page.locator('h1', { hasText: 'Bulbs' }).waitFor()
       await press(page, 'Enter')
       await seen(/Somebody else changed this meanwhile: .*customName is now Bulbs/)
       t.equal(
@@ -175,7 +168,7 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     await pressOn(page, 'Connect a source')
     await type(page, 'source', 'contact form')
     await press(page, 'Enter')
-    const address = await page.locator('dialog .copy pre').textContent()
+    const address = await page.getByRole('group', { name: 'Address' }).textContent()
     await press(page, 'Escape')
     await seen('Waiting for the first delivery.')
     t.equal(
@@ -187,9 +180,11 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
       ).status,
       200,
     )
-    await seen('Last delivery')
+    await seen('Last activity of this source')
     await seen('"ada@example.com"')
-    await type(page, 'idempotencyKey', '/nothing /phone')
+    await type(page, 'idempotencyKey', '/nothing')
+    await press(page, 'Enter')
+    await page.keyboard.type('/phone')
     await page.locator('output', { hasText: '"1"' }).waitFor()
     await pressOn(page, 'Save the mapping')
     await seen('Saved.')
@@ -230,6 +225,48 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     await page.locator('[data-row]', { hasText: 'prospect_log.created' }).first().waitFor()
     await press(page, 'j', 'Enter')
     await seen('Copy data')
+    t.strictSame(wrong, [])
+  })
+
+  t.test(
+    'activities too long for one slice are not lost; a limited key waits; a pasted link opens',
+    async (t) => {
+      const { page, seen } = await open()
+      for (let n = 0; n < 3; n++) await log('small@example.com')
+      await goTo(page, 'activity?type=long')
+      await seen('No activity fits these filters.')
+      for (let n = 0; n < 3; n++)
+        await log('long@example.com', { type: 'long', payload: { text: 'x'.repeat(700_000), n } })
+      const rows = page.locator('table.activities > tbody > tr')
+      await until('all are shown', async () => (await rows.count()) === 3)
+      await log('long@example.com', { type: 'long', payload: { text: 'x'.repeat(700_000) } })
+      await until('and the next', async () => (await rows.count()) === 4)
+
+      const limited = { status: 429, headers: { 'retry-after': '1' }, body: '{"code":"rate_limited"}' }
+      await page.route('**/v0/prospect_logs?**', (route) => route.fulfill(limited), { times: 1 })
+      await seen('too many requests, waiting')
+      await page.locator('.live', { hasText: /^live$/ }).waitFor()
+
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByLabel('API key').waitFor()
+      await page.evaluate(`location.hash = '#key=${apiKey}'`)
+      await page.locator('.rail').waitFor()
+      t.notMatch(page.url(), 'pp_')
+    },
+  )
+
+  t.test('a double click on a version opens and closes it, and takes no other away', async (t) => {
+    const { body } = await call('POST', '/v0/page_groups', { name: 'a', title: 'A' })
+    const pages = `/v0/page_groups/${body.pageGroupId}/pages`
+    const { pageId } = (await call('POST', pages, {})).body
+    for (let n = 0; n < 2; n++) await call('POST', `${pages}/${pageId}/versions`, {})
+    const { page, wrong } = await open()
+    await goTo(page, `pages/${body.pageGroupId}/${pageId}`)
+    const openers = page.locator('main tbody [data-row]')
+    await until('three versions', async () => (await openers.count()) === 3)
+    await openers.first().dblclick()
+    await page.locator('.detail').waitFor()
+    t.equal(await openers.count(), 3)
     t.strictSame(wrong, [])
   })
 

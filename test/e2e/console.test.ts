@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { globSync, readFileSync, statSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
@@ -88,7 +88,11 @@ t.test(
         await goTo(page, address)
         await page.waitForLoadState('networkidle').catch(() => {})
         const closed = page.locator('main [data-row][aria-expanded=false]')
-        for (let opened = 0; opened < 3 && (await closed.count()) > 0; opened++) await closed.first().click()
+        for (let opened = 0; opened < 3 && (await closed.count()) > 0; opened++) {
+          const before = await closed.count()
+          await closed.first().click()
+          await until('it is open', async () => (await closed.count()) < before)
+        }
         t.ok(await fits(page), `${address} ${at}`)
         t.strictSame(await namelessIn(page), [], `${address} ${at}: every control has a name`)
       }
@@ -120,6 +124,15 @@ t.test(
     )
     const again = JSON.parse(stdout)
     t.match((await call('GET', `/v0/prospect_logs/${again.prospectLogId}`)).text, `"payload":${HOSTILE}`)
+
+    // In a terminal each of these would take a character away, the quotation mark among them.
+    const { body: erasing } = await log({ name: 'a\u007f' }, `{"a":"${'\u007f'.repeat(9)}; touch x #"}`)
+    await goTo(page, `activity/${erasing.prospectLogId}`)
+    await page.getByRole('button', { name: 'Copy as curl' }).click()
+    const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
+    await until('the next command is copied', async () => (await copied()).includes('touch x'))
+    t.notMatch(await copied(), /[\x7f-\x9f]/)
+    t.match(await copied(), `{"a":"${'\\u007f'.repeat(9)}; touch x #"}`)
   },
 )
 
@@ -131,7 +144,7 @@ t.test('the key is nowhere but in memory, unless the reader keeps it in the tab'
   t.strictSame(await page.evaluate(stores), [0, 0, 0, false])
   await page.reload()
   await page.getByLabel('API key').fill(apiKey)
-  await page.getByLabel('Keep it in this tab').check()
+  await page.getByLabel('Keep the key in this tab').check()
   await page.getByRole('button', { name: 'Open the console' }).click()
   await page.locator('.rail').waitFor()
   t.strictSame(await page.evaluate(stores), [0, 1, 0, false])
@@ -233,9 +246,9 @@ t.test('10,000 activities go through the tail, and the page does not grow', { sk
     if (sent % 1_000 === 0) most = Math.max(most, await rows())
   }
   await page.getByText('"n":9999').first().waitFor()
-  t.ok((await rows()) > 1_000 && (await rows()) <= 2_000, `${await rows()} rows`)
-  t.ok(most <= 2_000)
-  t.ok(Number(await page.evaluate('document.querySelectorAll("*").length')) < 40_000)
+  t.ok((await rows()) > 500 && (await rows()) <= 1_000, `${await rows()} rows`)
+  t.ok(most <= 1_000)
+  t.ok(Number(await page.evaluate('document.querySelectorAll("*").length')) < 20_000)
   t.strictSame(wrong, [])
 })
 
@@ -314,8 +327,7 @@ t.test('as it is built, it is small, and is there with few requests', { skip }, 
   const scripts = globSync(`${folder}/{console,json}/*.js`)
   t.ok(scripts.length > 15)
   t.ok(sent(scripts) <= 60_000, `${sent(scripts)} bytes of scripts as they are sent`)
-  const css = 'src/console/console.css'
-  t.ok(statSync(css).size <= 15_000, `${statSync(css).size} bytes of style`)
+  t.ok(sent(['src/console/console.css']) <= 14_000)
 
   const { server, browser, apiKey } = await startConsole(t)
   const { page } = await openConsole(t, browser, server.url, { key: apiKey })

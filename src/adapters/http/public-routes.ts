@@ -72,7 +72,7 @@ const explanationOf = (code = '', basePath = '') => {
 
 /** A page for browsers, JSON for everybody else. */
 const forPeople = (request: ApiRequest, value: object, page: () => ApiResponse): ApiResponse => {
-  const isPage = /\btext\/html\b/.test(headerOf(request, 'accept') ?? '')
+  const isPage = /\btext\/html\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(headerOf(request, 'accept') ?? '')
   const response = isPage ? page() : json(200, jsonLine(value))
   return { ...response, headers: { ...response.headers, vary: 'accept' } }
 }

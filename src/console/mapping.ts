@@ -1,0 +1,106 @@
+import { findInJson, pointerTree } from '../json/find-in-json.ts'
+import type { Hook } from '../shapes/hook.ts'
+import { memberOf } from './api.ts'
+import { attempt, gated, tell } from './dialog.ts'
+import { card, h, table } from './dom.ts'
+
+const MEMBERS = ['type', 'email', 'name', 'occurredAt', 'idempotencyKey'] as const
+type Member = (typeof MEMBERS)[number]
+
+const LENGTHS_MAX: Readonly<Record<Member, number>> = {
+  type: 100,
+  email: 1_000,
+  name: 255,
+  occurredAt: 100,
+  idempotencyKey: 255,
+}
+/** Whether the text of a value would be taken: a text or a number that is not too long, and a time for a time. */
+const fits = (member: Member, value: string): boolean => {
+  if (!/^("(?!")|-?\d)/.test(value)) return false
+  const text = String(JSON.parse(value))
+  const isTime = /^-?[\d.]+$/.test(text) || !Number.isNaN(Date.parse(text))
+  return [...text].length <= LENGTHS_MAX[member] && (member !== 'occurredAt' || isTime)
+}
+
+/** Where the members of an activity are found: tried on the last delivery while it is edited. */
+export const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise<Hook>) => {
+  let payload: string | null = null
+  const inputs = new Map<Member, { readonly input: HTMLTextAreaElement; readonly found: HTMLElement }>()
+  const placesIn = (member: Member): string[] =>
+    (inputs.get(member)?.input.value ?? '')
+      .split('\n')
+      .map((line) => line.trim())
+      .filter(Boolean)
+  const isTouched = (member: Member) =>
+    inputs.get(member)?.input.value !== (hookNow().map[member] ?? []).join('\n')
+  /** Empty at the whole body, which is never a member. */
+  const tryMember = (member: Member): string => {
+    const places = placesIn(member)
+    const fallback = member === 'type' ? 'webhook' : 'left out'
+    const wrong = places.find(
+      (place) => !/^(\/|header:.)/.test(place) && (member !== 'idempotencyKey' || place !== 'sha256'),
+    )
+    if (wrong) return `${wrong} is no place: begin with / or header:`
+    if (places.length === 0) return fallback
+    if (payload === null) return 'tried once something has arrived'
+    // An array is stored as the `items` of an object, but is looked at as it came.
+    const text = /^\{"items":\[/.test(payload) ? memberOf(payload, 'items') : payload
+    for (const place of places) {
+      if (!place.startsWith('/'))
+        return place === 'sha256'
+          ? 'the hash of the body'
+          : `from the ${place.replace(':', ' ')}, which is not kept`
+      const value = findInJson(text, pointerTree([place])).get(place)
+      if (value !== undefined && fits(member, value)) return value
+    }
+    return `nothing there: ${fallback}`
+  }
+  const tryAll = (): void => {
+    for (const [member, { found }] of inputs) found.textContent = tryMember(member)
+  }
+  const rows = MEMBERS.map((member) => {
+    const value = (hookNow().map[member] ?? []).join('\n')
+    const input = h('textarea', {
+      name: member,
+      value,
+      rows: Math.max((hookNow().map[member] ?? []).length, 1),
+      oninput: tryAll,
+      'aria-label': `Places of ${member}`,
+      spellcheck: 'false',
+    })
+    const found = h('output.mono', {}, '')
+    inputs.set(member, { input, found })
+    return h('tr', {}, h('td', {}, member), h('td', {}, input), h('td', {}, h('bdi', {}, found)))
+  })
+  const save = () =>
+    attempt(async () => {
+      // What was not touched stays as it is.
+      const before = hookNow().map
+      await change({
+        map: Object.fromEntries(
+          MEMBERS.map((member) => [member, isTouched(member) ? placesIn(member) : before[member]]),
+        ),
+      })
+      tell('Saved. It counts from the next delivery on.')
+    })
+  tryAll()
+  const hint =
+    'JSON Pointers such as /data/email, or header:name, one in each line. The first that leads to a text or a number wins.'
+  const element = h(
+    'section',
+    {},
+    h('h2.label', {}, 'Mapping'),
+    card(
+      h('p.muted', {}, hint),
+      table(['Member', 'Places', 'In the last activity'], rows),
+      h('div.actions', {}, gated('hooks:write', 'Save the mapping', save)),
+    ),
+  )
+  return {
+    element,
+    tryOn: (text: string | null): void => {
+      payload = text
+      tryAll()
+    },
+  }
+}
