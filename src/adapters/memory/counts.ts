@@ -58,10 +58,9 @@ export const memoryCounts = ({ logs }: People): Counts => {
       }
       return 'recorded'
     },
-    list: async ({ tenantId, unit, since, until, source, type, limit }) =>
+    list: async ({ tenantId, unit, since, until, limit }) =>
       [...counts.byTime.backFrom({ tenantId, unit }, until, since)]
         .reverse()
-        .filter((count) => (source ?? count.source) === count.source && (type ?? count.type) === count.type)
         .slice(0, limit)
         .map(({ unit, at, source, type, count }) => ({ unit, at, source, type, count })),
   }

@@ -68,11 +68,10 @@ export const postgresCounts = (query: Query, isCluster: boolean): Counts => {
       return rows.length > 0 ? 'recorded' : 'overtaken'
     },
 
-    list: async ({ tenantId, unit, since, until, source, type, limit }) => {
+    list: async ({ tenantId, unit, since, until, limit }) => {
       const rows = await query(tenantId)<LogCount>`
         select c.unit, c.at, c.source, c.type, c.count from prospect_log_counts c
         where c.tenant_id = ${tenantId} and c.unit = ${unit} and c.at >= ${since} and c.at < ${until}
-          and c.source = coalesce(${source}, c.source) and c.type = coalesce(${type}, c.type)
         order by c.at, c.source, c.type limit ${limit}`
       return rows.map((row) => ({ ...row, count: Number(row.count) }))
     },

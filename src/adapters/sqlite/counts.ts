@@ -33,7 +33,6 @@ const ADD = `
 const LIST = `
   select unit, at, source, type, count from prospect_log_counts
   where tenant_id = :tenantId and unit = :unit and at >= :since and at < :until
-    and source = coalesce(:source, source) and type = coalesce(:type, type)
   order by at, source, type limit :limit`
 
 export const sqliteCounts = (database: Database): Counts => ({

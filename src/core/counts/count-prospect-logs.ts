@@ -55,7 +55,7 @@ export const countProspectLogs = ({ store: { counts }, clock, statementMsMax, on
     const knownIn = async (unit: CountUnit): Promise<LogCount[]> => {
       const ms = startOf(unit, hourMs)
       const [at, until] = [isoTime(ms), isoTime(ms + UNIT_MS[unit])]
-      const want = { tenantId, unit, since: at, until, source: null, type: null, limit: PAIRS_MAX + 1 }
+      const want = { tenantId, unit, since: at, until, limit: PAIRS_MAX + 1 }
       return decideCounts(unit, at, await counts.list(want), tallied)
     }
     const add = [...(await knownIn('hour')), ...(await knownIn('day'))]

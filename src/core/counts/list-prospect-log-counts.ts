@@ -12,6 +12,8 @@ import { countedAgainFrom, settleMsOf, startOf, UNIT_MS } from './count-prospect
 /** How many activities arrived, and when. */
 export type ProspectLogCounting = ProspectLogCountQuery & { readonly tenantId: string }
 type Deps = Omit<Needs<'counts'>, 'newId'> & { readonly counts: boolean; readonly statementMsMax: number }
+/** With a filter more are read than returned, but not without end. */
+const FILTERED_MAX = 50_000
 const DEFAULT_MS = { hour: 48 * HOUR_MS, day: 30 * DAY_MS }
 
 /**
@@ -28,14 +30,17 @@ export const listProspectLogCounts =
     const sinceMs =
       given.since === undefined ? untilMs - DEFAULT_MS[by] : startOf(by, Date.parse(given.since))
     const counted = await countedTenant(counts, tenantId, now)
-    const items = await counts.list({
-      ...{ tenantId, unit: by, source: source ?? null, type: type ?? null, limit: COUNTS_MAX + 1 },
-      ...{ since: isoTime(Math.max(sinceMs, 0)), until: isoTime(untilMs) },
-    })
-    if (items.length > COUNTS_MAX)
+    const isFiltered = source !== undefined || type !== undefined
+    const limit = (isFiltered ? FILTERED_MAX : COUNTS_MAX) + 1
+    const span = { since: isoTime(Math.max(sinceMs, 0)), until: isoTime(untilMs) }
+    const read = await counts.list({ tenantId, unit: by, ...span, limit })
+    const items = read.filter(
+      (count) => count.source === (source ?? count.source) && count.type === (type ?? count.type),
+    )
+    if (read.length === limit || items.length > COUNTS_MAX)
       refuse(
         'invalid_request',
-        `There are more than ${COUNTS_MAX} counts in this time. Ask for a shorter one, or by day.`,
+        `There are more than ${read.length === limit ? limit - 1 : COUNTS_MAX} counts in this time. Ask for a shorter one, or by day.`,
         {
           errors: [
             { detail: `must be later: at most ${COUNTS_MAX} counts are returned`, parameter: 'since' },

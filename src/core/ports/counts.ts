@@ -60,8 +60,6 @@ export type Counts = {
     readonly unit: CountUnit
     readonly since: Timestamp
     readonly until: Timestamp
-    readonly source: string | null
-    readonly type: string | null
     readonly limit: number
   }): Promise<readonly LogCount[]>
 }

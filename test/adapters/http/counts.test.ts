@@ -43,6 +43,9 @@ t.test('400: more than 10,000 counts are refused by name', async (t) => {
   await store.counts.record({ tenantId, from: 'a', to: 'b', removeFrom: null, add: [count(10_000)] })
   const { status, json } = await call(`${COUNTS}?until=${new Date(clock() + 1).toISOString()}`)
   t.match({ status, json }, { status: 400, json: { detail: /10000/, errors: [{ parameter: 'since' }] } })
+  const filtered = await call(`${COUNTS}?source=s7&type=t&until=${new Date(clock() + 1).toISOString()}`)
+  t.match(filtered.json['items'], [{ source: 's7', count: 1 }])
+  t.strictSame((await call(`${COUNTS}?source=s7&type=u`)).json['items'], [])
 })
 
 t.test('404: activities are not counted', async (t) => {
