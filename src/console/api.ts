@@ -85,7 +85,7 @@ export type Answer<T> = {
 
 const TIMEOUT_MS = 20_000
 /** Nothing came back. */
-export class Unreachable extends Error {}
+class Unreachable extends Error {}
 const reach = (url: string, init: RequestInit): Promise<Response> =>
   fetch(url, init).catch((cause) => {
     if (init.signal?.aborted && cause?.name === 'AbortError') throw cause

@@ -116,6 +116,18 @@ for (const kind of databaseKinds())
       t.equal(msBetween(issued.createdAt, issued.expiresAt), 90 * DAY_MS)
     })
 
+    t.test('a link to the console has a key that reads for eight hours, or as is asked for', async (t) => {
+      const { tenantId } = await answer('tenants create --name looked-at')
+      const link = /^http:\/\/127\.0\.0\.1:8080\/console\/#key=pp_[0-9A-Za-z]{36}$/
+      t.match(await answer(`console --tenant ${tenantId}`), { link, apiKeyId: /^apikey_/ })
+      await answer(`console --tenant ${tenantId} --write --for 30m`)
+      const [reader, writer] = await rowsOf<ListedApiKey>(`keys list --tenant ${tenantId}`)
+      t.ok(reader?.scopes.every((scope) => scope.endsWith(':read')))
+      t.strictSame(writer?.scopes, SCOPES)
+      t.equal(msBetween(String(reader?.createdAt), String(reader?.expiresAt)), DAY_MS / 3)
+      t.equal(msBetween(String(writer?.createdAt), String(writer?.expiresAt)), DAY_MS / 48)
+    })
+
     t.test(
       'rotating issues a key with the same scopes, and the old one expires after the overlap',
       async (t) => {

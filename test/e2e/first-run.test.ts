@@ -63,6 +63,8 @@ for (const [name, envIn] of Object.entries(databases))
     t.equal(settingOf('URL'), server.url)
     t.match(greeting, `  key         ${settingOf('KEY')}\n`)
     t.match(greeting, ` ${server.url}/docs.\n`)
+    t.ok(greeting.indexOf(`  ${server.url}/console/#key=${settingOf('KEY')}\n`) < greeting.indexOf('curl'))
+    t.match(greeting, `  ${server.url}/console/#key=${settingOf('KEY')}\n`)
 
     const output = await paste(greeting.slice(greeting.indexOf('URL=')))
     const [receipt, logs, groups, pageId, pages, page, ...more] = answersIn(output)
@@ -100,7 +102,8 @@ t.test(
     const [tenantId = ''] = /tenant_[a-z0-9]{26}/.exec(greeting) ?? []
     t.equal(
       text,
-      `This database has one tenant. The API reference is at ${second.url}/docs.\nTo create an API key:\n` +
+      `This database has one tenant. The API reference is at ${second.url}/docs.\nTo open the console:\n` +
+        `  prospect-pages console --tenant ${tenantId} --write\nTo create an API key:\n` +
         `  prospect-pages keys create --tenant ${tenantId} --scope all\n\n`,
     )
     t.equal(await second.stop(), 0)

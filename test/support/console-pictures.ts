@@ -1,0 +1,98 @@
+/** Takes the pictures of docs/console.md: `npm run pictures`. They are committed, and change only when the console does. */
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { encodeTime } from 'ulid'
+import { createApi, createHandler } from '../../src/entry/http.ts'
+import { createService, memoryStore, SCOPES } from '../../src/entry/index.ts'
+import { startBackground } from '../../src/entry/publisher.ts'
+import { startBrowser } from './browser.ts'
+
+const HOURS = 49
+const HOUR_MS = 3_600_000
+const NAMES = ['Ada Lovelace', 'Grace Hopper', 'Alan Turing', 'Katherine Johnson', 'Barbara Liskov', null]
+const KINDS = [
+  ['crm', 'form_submitted', '{"form":"contact","message":"Could you call me about the spring offer?"}'],
+  ['stripe', 'invoice.paid', '{"id":"evt_1Q2","data":{"object":{"amount_paid":4900}}}'],
+  ['typeform', 'webhook', '{"event_id":"01J","form_response":{"form_id":"lT4Z3j"}}'],
+  ['web', 'page_viewed', '{"path":"/spring","ref":"newsletter"}'],
+] as const
+
+const started = Date.now()
+let now = started - HOURS * HOUR_MS
+let made = 0
+const store = memoryStore({ everyEvent: true })
+const service = createService({
+  store,
+  clock: () => now,
+  newId: (prefix) => {
+    const random = `${(made++).toString(16).padStart(8, '0')}${randomBytes(4).toString('hex')}`
+    return `${prefix}_${encodeTime(now, 10).toLowerCase()}${random}`
+  },
+  background: 'elsewhere',
+})
+const { tenantId } = await service.createTenant({ name: 'Acme' })
+const { apiKey } = await service.issueApiKey({ tenantId, name: 'console', scopes: SCOPES })
+for (let hour = 0; hour < HOURS; hour++) {
+  const busy = Math.round(8 + 22 * Math.max(0, Math.sin(((hour - 6) / 12) * Math.PI)) + (hour % 5))
+  for (let i = 0; i < busy; i++) {
+    now = Math.round(started - (HOURS - hour - i / busy) * HOUR_MS)
+    const [source, type, rawJson] = KINDS[(i * 7 + hour * 3 + (i % 3)) % KINDS.length] ?? KINDS[0]
+    const name = NAMES[(i * 5 + hour) % NAMES.length]
+    const email = name ? `${name.split(' ')[0]?.toLowerCase()}@example.com` : 'finance@nordwind.example'
+    const person = name ? { name, email } : { email }
+    await service.logProspectActivity({ tenantId, source, type, ...person, payload: { rawJson } })
+  }
+}
+now = started
+const { pageGroup } = await service.createPageGroup({ tenantId, name: 'spring', title: 'Spring sale' })
+const { pageGroupId } = pageGroup
+const contents = [
+  '{"h1":"Tulips","body":"For balconies","price":14.90}',
+  '{"h1":"Tulips, now cheaper","body":"For balconies","price":11.90}',
+]
+const { page } = await service.createPageWithVersion({
+  tenantId,
+  pageGroupId,
+  customName: 'Tulips for the balcony',
+  content: { rawJson: contents[0] ?? '' },
+})
+await service.createHook({ tenantId, source: 'typeform', verify: { preset: 'typeform', secret: 'a secret' } })
+await service.listProspectLogCounts({ tenantId })
+const background = startBackground({ store })
+const api = createApi({ store, console: true, background: 'elsewhere' })
+const server = createServer(createHandler(api))
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
+const pages = `${url}/v0/page_groups/${pageGroupId}/pages/${page.pageId}`
+await fetch(`${pages}/versions`, { method: 'POST', headers, body: `{"content":${contents[1]}}` })
+// One that is refused, so that something needs attention.
+const { items } = (await (await fetch(`${url}/v0/hooks`, { headers })).json()) as {
+  items: { path: string }[]
+}
+await fetch(`${url}${items[0]?.path}`, { method: 'POST', body: '{}' })
+
+const browser = await startBrowser()
+const folder = new URL('../../docs/console/', import.meta.url)
+mkdirSync(folder, { recursive: true })
+const PICTURES = {
+  now: { hash: 'now' },
+  activity: { hash: 'activity', open: 1 },
+  page: { hash: `pages/${pageGroupId}/${page.pageId}`, press: 'Compare' },
+} as const
+for (const [name, picture] of Object.entries(PICTURES)) {
+  const shown = await browser.newPage({ viewport: { width: 1_080, height: 760 }, colorScheme: 'light' })
+  await shown.goto(`${url}/console/#key=${apiKey}`)
+  await shown.locator('main .view').waitFor()
+  await shown.evaluate(`location.hash = '#/${picture.hash}'`)
+  await shown.waitForTimeout(name === 'now' ? 30_000 : 4_000)
+  if ('open' in picture) await shown.locator('[data-row]').nth(picture.open).click()
+  if ('press' in picture) await shown.getByRole('button', { name: picture.press }).first().click()
+  await shown.waitForTimeout(1_000)
+  await shown.screenshot({ path: new URL(`${name}.png`, folder).pathname })
+}
+await browser.close()
+server.close()
+await background.stop()
