@@ -3,7 +3,7 @@ import { can, get, path } from './api.ts'
 import { below, button, counted, expander, h, person, refill, table, time } from './dom.ts'
 import { followLogs, type LiveState, type liveMark, type Restart, type Row, SLICE_LENGTH } from './live.ts'
 
-export const ROWS_MAX = 1_000
+export const ROWS_MAX = 500
 /** Who has scrolled so far reads on. */
 const SCROLLED_PX = 120
 /** People of whom an activity has neither name nor email, by id. One is asked for at a time. */

@@ -266,7 +266,11 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     const openers = page.locator('main tbody [data-row]')
     await until('three versions', async () => (await openers.count()) === 3)
     await openers.first().dblclick()
-    await page.locator('.detail').waitFor()
+    const isConsistent = async () => {
+      const isOpen = (await openers.first().getAttribute('aria-expanded')) === 'true'
+      return isOpen === (await page.locator('.detail').isVisible())
+    }
+    await until('it is open or closed', isConsistent)
     t.equal(await openers.count(), 3)
     t.strictSame(wrong, [])
   })

@@ -94,4 +94,4 @@ export const tabToText = async (page: Page, text: string): Promise<void> => {
 export const press = async (page: Page, ...keys: readonly string[]): Promise<void> => {
   for (const key of keys) await page.keyboard.press(key)
 }
-t.setTimeout(180_000)
+t.setTimeout(300_000)

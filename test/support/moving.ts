@@ -59,7 +59,10 @@ export const fillSource = async (path: string, logs = 0): Promise<void> => {
   if (more.length > 0) await store.activities.record({ prospects: [], logs: more })
   await fillPages(store, tenant)
   await fillErasures(store, tenantId)
-  for (const one of [tenant, other]) await fillEvents(store, one)
+  for (const one of [tenant, other]) {
+    await fillEvents(store, one)
+    await fillCounts(store, one.tenantId)
+  }
   await store.close()
 }
 
@@ -92,6 +95,17 @@ const fillErasures = async (store: Store, tenantId: string): Promise<void> => {
     ])
   const erasure = someErasure(tenantId, { prospectId, emailHash })
   await store.erasures.record({ tenantId, now: at(600), erasure, block })
+}
+
+/** How far the activities of a tenant are counted, and some of the counts. */
+const fillCounts = async ({ counts }: Store, tenantId: string): Promise<void> => {
+  await counts.markRead(tenantId, at(3))
+  const count = { at: at(0), source: 'crm', type: 'webhook', count: 3 }
+  const add = [
+    { ...count, unit: 'hour' as const },
+    { ...count, unit: 'day' as const },
+  ]
+  await counts.record({ tenantId, from: '', to: 'prospectlog_01', removeFrom: null, add })
 }
 
 /** Events with a number and without, and deliveries of each status. */

@@ -192,6 +192,10 @@ t.test('a client generated from the document gets through every operation', asyn
   t.equal(disabled.data?.status, 'disabled')
   t.equal((await client.DELETE('/v0/hooks/{hook_id}', { params: ofVendor })).response.status, 204)
 
+  t.equal((await client.GET('/v0/api_keys/self')).data?.expiresAt, null)
+  const counts = await client.GET('/v0/prospect_log_counts', { params: { query: { by: 'day' } } })
+  t.match(counts.data, { items: [], countedUntil: String })
+
   const gone = await client.DELETE('/v0/page_groups/{page_group_id}', { params: { path } })
   t.equal(gone.response.status, 204)
 
