@@ -43,6 +43,9 @@ export const replay: Way = {
     mkdirSync(bin)
     copyFileSync(process.execPath, join(bin, 'node'))
     const path = `${bin}${delimiter}${process.env['PATH']}`
+    // Behind a proxy that looks into TLS, npm needs to know its certificate.
+    const { HOME = '', NODE_EXTRA_CA_CERTS } = process.env
+    const environment = { PATH: path, HOME, ...(NODE_EXTRA_CA_CERTS && { NODE_EXTRA_CA_CERTS }) }
     const stages = new Map<string, Stage>()
     let stage = newStage(folder, 'none')
     for (const { word, rest } of instructions()) {
@@ -50,7 +53,7 @@ export const replay: Way = {
         const name = / as (\w+)$/i.exec(rest)?.[1] ?? `stage-${stages.size}`
         stage = newStage(folder, name)
         stages.set(name, stage)
-      } else await follow(stage, word, rest, stages, { PATH: path, HOME: String(process.env['HOME']) })
+      } else await follow(stage, word, rest, stages, environment)
     }
     const { root, at, env, user, entryPoint, command, healthCheck, labels } = stage
     const PATH = `${join(root, 'usr/local/bin')}${delimiter}${path}`
