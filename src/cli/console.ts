@@ -17,7 +17,7 @@ export const consoleCommand: Command = {
   words: 'console',
   help: 'issues a short-lived key, and shows a link that opens the console with it',
   details: [
-    'Whoever has the link has the key. Without --write the key can only read, and sees no sources and no webhooks.',
+    'Anyone with the link has the key. Without --write the key is read-only, and cannot list sources or webhooks.',
     'The address is PUBLIC_URL, else HOST and PORT.',
   ],
   options: {

@@ -1,7 +1,5 @@
 import { readConfig } from '../config/config.ts'
 import { database } from '../config/settings.ts'
-import { backUp } from '../operations/backup.ts'
-import { diagnose } from '../operations/doctor.ts'
 import type { Progress } from '../operations/move.ts'
 import { type Command, type Texts, valued, wrongUse } from './command.ts'
 import { reportEverySecond } from './output.ts'
@@ -50,6 +48,7 @@ export const operationCommands: readonly Command[] = [
     examples: { 'what is wrong, if anything': 'prospect-pages doctor' },
     format: { list: 'checks' },
     run: async ({ values }) => {
+      const { diagnose } = await import('../operations/doctor.ts') // what serves needs none of it
       const diagnosis = await diagnose(process.env, values['thorough'] === true)
       if (!diagnosis.ok) process.exitCode = 1
       return diagnosis
@@ -61,7 +60,10 @@ export const operationCommands: readonly Command[] = [
     details: ['FILE must not exist. To restore, stop the server and replace the database with the copy.'],
     operands: ['FILE'],
     examples: { 'a copy named after the minute': 'prospect-pages backup "copy-$(date +%F-%H%M).db"' },
-    run: async ({ operands: [file = ''] }) => backUp(readConfig(process.env).database, file),
+    run: async ({ operands: [file = ''] }) => {
+      const { backUp } = await import('../operations/backup.ts')
+      return backUp(readConfig(process.env).database, file)
+    },
   },
   {
     words: 'move',

@@ -4,8 +4,7 @@ import { isatty } from 'node:tty'
 import { setFlagsFromString } from 'node:v8'
 import { readConfig } from '../config/config.ts'
 import { logProspectActivities } from '../core/activities/log-prospect-activity.ts'
-import { exportProspectLogs } from '../operations/export-prospect-logs.ts'
-import { type Imported, importProspectLogs, type RefusedLine } from '../operations/import-prospect-logs.ts'
+import type { Imported, RefusedLine } from '../operations/import-prospect-logs.ts'
 import { utcOf } from '../shapes/text.ts'
 import { type Command, isFolder, TENANT, type Texts, valued, wrongUse } from './command.ts'
 import { report, reportEverySecond } from './output.ts'
@@ -47,6 +46,7 @@ export const prospectLogCommands: readonly Command[] = [
       const log = logProspectActivities({ ...world, requireIdentity })
       const deps = { ...world, logProspectActivities: log, onRefused: reportRefused, onProgress }
       const input = { tenantId, chunks: source, lineBytesMax, fromLine: Number(from), stop: stop.signal }
+      const { importProspectLogs } = await import('../operations/import-prospect-logs.ts')
       const { imported, why } = await importProspectLogs(deps)(input)
       const { nextLine, ...counts } = imported
       yield why === null ? counts : imported
@@ -79,6 +79,7 @@ export const prospectLogCommands: readonly Command[] = [
       const [since, until] = [timeOf(texts, 'since'), timeOf(texts, 'until')]
       const { store } = await open()
       setFlagsFromString(SMALL)
+      const { exportProspectLogs } = await import('../operations/export-prospect-logs.ts')
       yield* exportProspectLogs(store, { tenantId: texts['tenant'] ?? '', since, until })
     },
   },

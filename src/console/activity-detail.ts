@@ -2,7 +2,8 @@ import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { type Log, whoDid } from './activity-table.ts'
 import { baseUrl, call, memberOf, path } from './api.ts'
 import { copy, idOf } from './dialog.ts'
-import { absolute, button, code, facts, h, pretty } from './dom.ts'
+import { absolute, button, facts, h } from './dom.ts'
+import { code, pretty } from './json-view.ts'
 import { addressOf } from './place.ts'
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`

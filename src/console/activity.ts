@@ -47,7 +47,7 @@ export const view: View = async (place: Place, signal: AbortSignal) => {
     none.textContent = hasMore ? `None of the newest ${fits}. Older ones may.` : `No activity ${fits}.`
     const isFull = rows.size() >= ROWS_MAX
     older.element.textContent = isFull
-      ? `${counted(ROWS_MAX, 'row')} are shown: continue from the oldest`
+      ? `Continue from the oldest of ${counted(ROWS_MAX, 'row')}`
       : 'Load older'
   }
   const onNewest = (_: unknown, restart: Restart | null): void => {

@@ -14,7 +14,7 @@ export const session = {
   },
   /** Refuses a key that the server does not know. */
   open: async (key: string, isKept: boolean): Promise<void> => {
-    if (!/^[\x21-\x7e]+$/.test(key)) throw new Error('This is no API key: it begins with pp_.')
+    if (!/^[\x21-\x7e]+$/.test(key)) throw new Error('This is not an API key. Keys begin with pp_.')
     apiKey = key
     self = (await call<ApiKey>('GET', '/api_keys/self')).value
     if (isKept) session.keep()

@@ -1,7 +1,7 @@
 import type { ErasureSlice } from '../shapes/erasure.ts'
 import type { Hook } from '../shapes/hook.ts'
-import type { PageSlice, PageWithVersion } from '../shapes/page.ts'
-import type { PageGroupSlice } from '../shapes/page-group.ts'
+import type { Page, PageSlice, PageWithVersion } from '../shapes/page.ts'
+import type { PageGroup, PageGroupSlice } from '../shapes/page-group.ts'
 import type { WebhookDelivery, WebhookEndpoint } from '../shapes/webhook.ts'
 import { can, get, path, type Slice } from './api.ts'
 import { type Child, counted, h, time } from './dom.ts'
@@ -15,14 +15,26 @@ const SLOW_MS = 60_000
 /** When versions were first seen processing here. */
 const processing = new Map<string, number>()
 
-/** Something that needs a hand. */
+/** Something that needs a hand, and where to lend one. */
 type Item = {
-  readonly mark: string
-  readonly isBad: boolean
+  readonly mark: keyof typeof MARKS
+  readonly at: readonly [view: string, ...ids: string[]]
   readonly text: Child
-  readonly href: string
-  readonly open: string
-  readonly view: string
+}
+const MARKS = {
+  disabled: 'bad',
+  failing: 'bad',
+  failed: 'bad',
+  refused: 'warning',
+  slow: 'warning',
+  erasing: 'running',
+} as const
+/** What the link to it says, by view. */
+const OPEN: Readonly<Record<string, string>> = {
+  webhooks: 'Open endpoint',
+  sources: 'Open source',
+  pages: 'Open page',
+  people: 'Open person',
 }
 
 const bold = (text: string) => h('b', {}, h('bdi', {}, text))
@@ -48,118 +60,74 @@ const webhooks = async (signal: AbortSignal): Promise<Item[]> => {
     {},
     signal,
   )
-  const found = items.map(async (endpoint): Promise<Item[]> => {
+  const check = async (endpoint: WebhookEndpoint): Promise<Item[]> => {
     const { webhookEndpointId: id, url, status, disabledReason, failures, failingSince } = endpoint
-    const to = { href: addressOf(['webhooks', id]), open: 'Open endpoint', view: 'webhooks' }
+    const api = path`/webhook_endpoints/${id}`
+    const at = ['webhooks', id] as const
     const name = bold(shortUrl(url))
+    if (status === 'disabled' && disabledReason === null) return []
     if (status === 'disabled')
-      return disabledReason
-        ? [{ ...to, mark: 'disabled', isBad: true, text: [name, ` was disabled: ${disabledReason}`] }]
-        : []
-    if (failures > 0 && failingSince)
-      return [
-        {
-          ...to,
-          mark: 'failing',
-          isBad: true,
-          text: [
-            name,
-            failures === 1 ? ' failed ' : ` failed ${failures} times in a row, first `,
-            time(failingSince, true),
-            `: ${await lastErrorOf(path`/webhook_endpoints/${id}`, signal)}`,
-          ],
-        },
-      ]
-    const failed = await get<Slice<WebhookDelivery>>(
-      path`/webhook_endpoints/${id}/deliveries`,
-      { status: 'failed', limit: 1 },
-      signal,
-    )
-    const [last] = failed.items
-    return last
-      ? [
-          {
-            ...to,
-            mark: 'failed',
-            isBad: true,
-            text: ['A delivery to ', name, ' failed for good: ', last.lastError ?? ''],
-          },
-        ]
-      : []
-  })
-  return (await Promise.all(found)).flat()
+      return [{ mark: 'disabled', at, text: [name, ' was disabled: ', disabledReason] }]
+    if (failingSince !== null) {
+      const often = failures === 1 ? ' failed ' : ` failed ${failures} times in a row, first `
+      const text = [name, often, time(failingSince, true), ': ', await lastErrorOf(api, signal)]
+      return [{ mark: 'failing', at, text }]
+    }
+    const query = { status: 'failed', limit: 1 }
+    const failed = await get<Slice<WebhookDelivery>>(`${api}/deliveries`, query, signal)
+    return failed.items.map(({ lastError }) => ({
+      mark: 'failed',
+      at,
+      text: ['A delivery to ', name, ' failed for good: ', lastError],
+    }))
+  }
+  return (await Promise.all(items.map(check))).flat()
 }
 const sources = async (signal: AbortSignal): Promise<Item[]> => {
   const { items } = await get<Slice<Hook>>('/hooks', { limit: 100 }, signal)
   return items.filter(isRecent).map(({ hookId, source, lastRefusal }) => ({
-    ...{
-      mark: 'refused',
-      isBad: false,
-      href: addressOf(['sources', hookId]),
-      open: 'Open source',
-      view: 'sources',
-    },
-    text: [
+    mark: 'refused',
+    at: ['sources', hookId],
+    text: lastRefusal && [
       'A delivery of ',
       bold(source),
       ' was refused ',
-      time(lastRefusal?.at ?? '', true),
-      `: ${lastRefusal?.reason ?? ''}`,
+      time(lastRefusal.at, true),
+      `: ${lastRefusal.reason}`,
     ],
   }))
 }
 const pages = async (signal: AbortSignal): Promise<Item[]> => {
   const groups = await get<PageGroupSlice>('/page_groups', { limit: GROUPS_MAX, status: 'active' }, signal)
-  const found = groups.items.map(async ({ pageGroupId }) => {
-    const { items } = await get<PageSlice>(
-      path`/page_groups/${pageGroupId}/pages`,
-      { limit: PAGES_MAX },
-      signal,
+  const check = async ({ pageGroupId }: PageGroup): Promise<Item[]> => {
+    const url = path`/page_groups/${pageGroupId}/pages`
+    const { items } = await get<PageSlice>(url, { limit: PAGES_MAX }, signal)
+    const read = ({ pageId }: Page) => get<PageWithVersion>(`${url}${path`/${pageId}`}`, {}, signal)
+    return (await Promise.all(items.map(read))).flatMap(
+      ({ pageId, effectiveName, latestVersion }): Item[] => {
+        const { versionId, status, failureReason } = latestVersion
+        const at = ['pages', pageGroupId, pageId] as const
+        const version = ['A version of ', bold(effectiveName)]
+        if (status === 'failed') return [{ mark: 'failed', at, text: [version, ` failed: ${failureReason}`] }]
+        if (status !== 'processing') return []
+        const since = processing.get(versionId) ?? Date.now()
+        processing.set(versionId, since)
+        return Date.now() - since < SLOW_MS
+          ? []
+          : [{ mark: 'slow', at, text: [version, ' is still being processed'] }]
+      },
     )
-    const reads = items.map(({ pageId }) =>
-      get<PageWithVersion>(path`/page_groups/${pageGroupId}/pages/${pageId}`, {}, signal),
-    )
-    return (await Promise.all(reads)).flatMap(({ pageId, effectiveName, latestVersion }): Item[] => {
-      const { versionId, status, failureReason } = latestVersion
-      const to = { href: addressOf(['pages', pageGroupId, pageId]), open: 'Open page', view: 'pages' }
-      if (status === 'failed')
-        return [
-          {
-            ...to,
-            mark: 'failed',
-            isBad: true,
-            text: ['A version of ', bold(effectiveName), ` failed: ${failureReason}`],
-          },
-        ]
-      const since = processing.get(versionId) ?? Date.now()
-      if (status === 'processing') processing.set(versionId, since)
-      if (status !== 'processing' || Date.now() - since < SLOW_MS) return []
-      return [
-        {
-          ...to,
-          mark: 'slow',
-          isBad: false,
-          text: ['A version of ', bold(effectiveName), ' is still being processed'],
-        },
-      ]
-    })
-  })
-  return (await Promise.all(found)).flat()
+  }
+  return (await Promise.all(groups.items.map(check))).flat()
 }
 const erasures = async (signal: AbortSignal): Promise<Item[]> => {
   const { items } = await get<ErasureSlice>('/erasures', { limit: 20 }, signal)
-  return items
-    .filter(({ status }) => status === 'processing')
-    .map(({ requestedAt, prospectId, logsErased }) => ({
-      ...{ mark: 'erasing', isBad: false, view: '' },
-      text: [
-        'A person is being erased, since ',
-        time(requestedAt, true),
-        `: ${counted(logsErased, 'activity', 'activities')} so far`,
-      ],
-      href: addressOf(['people', prospectId ?? '']),
-      open: 'Open person',
-    }))
+  const running = items.filter(({ status }) => status === 'processing')
+  return running.map(({ requestedAt, prospectId, logsErased }) => {
+    const soFar = `: ${counted(logsErased, 'activity', 'activities')} so far`
+    const text = ['A person is being erased, since ', time(requestedAt, true), soFar]
+    return { mark: 'erasing', at: ['people', prospectId ?? ''], text }
+  })
 }
 const CHECKS = [
   { scopes: ['webhooks:write'], name: 'webhooks', check: webhooks },
@@ -175,26 +143,28 @@ export const attentionIn = async (signal: AbortSignal): Promise<readonly Node[]>
   const items = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
   const failed = seen.filter((_, i) => results[i]?.status === 'rejected').map(({ name }) => name)
   for (const link of document.querySelectorAll<HTMLElement>('nav a[data-view]')) {
-    const count = items.filter(({ view }) => view === link.dataset['view']).length
+    const isCounted = ({ mark, at: [view] }: Item) =>
+      MARKS[mark] !== 'running' && view === link.dataset['view']
+    const count = items.filter(isCounted).length
     link.querySelector('.badge')?.remove()
     if (count > 0) link.append(h('span.badge', { 'aria-label': `${count} need attention` }, count))
   }
   const unseen = CHECKS.filter((check) => !seen.includes(check)).map(({ name }) => name)
   if (items.length === 0 && unseen.length === CHECKS.length) return []
-  const rows = items.map(({ mark, isBad, text, href, open }) =>
+  const rows = items.map(({ mark, at, text }) =>
     h(
       'li',
       {},
-      h(isBad ? 'span.tag.bad' : 'span.tag.warning', {}, mark),
+      h('span', { class: `tag ${MARKS[mark]}` }, mark),
       h('span', {}, text),
-      h('a', { href }, open),
+      h('a', { href: addressOf(at) }, OPEN[at[0]]),
     ),
   )
   const isCalm = items.length === 0 && failed.length === 0
   const calm = isCalm && h('p.calm', {}, 'Nothing needs attention.')
   const partly = [
     unseen.length > 0 && `This key cannot see ${unseen.join(', ')}. `,
-    failed.length > 0 && `Not known just now: ${failed.join(', ')}.`,
+    failed.length > 0 && `Could not check ${failed.join(', ')}.`,
   ].filter(Boolean)
   const note = partly.length > 0 && h('p.muted.note', {}, partly)
   return [

@@ -29,7 +29,7 @@ export const deliveriesOf = (
       await call('POST', `${url}${path`/deliveries/${eventId}/retry`}`)
       // An endpoint that keeps failing rests between attempts: this ends its rest.
       if (endpointNow().failures > 0) await call('PATCH', url, { body: { status: 'enabled' } })
-      tell('It is sent again now.')
+      tell('Sending again.')
       await anew()
     })
   const rowOf = (delivery: WebhookDelivery) => {
@@ -56,7 +56,7 @@ export const deliveriesOf = (
         : [
             attempts > 0 && lastError,
             ' ',
-            isDue ? 'Waits for its turn.' : nextAttemptAt && ['Next attempt ', time(nextAttemptAt, true)],
+            isDue ? 'Due now.' : nextAttemptAt && ['Next attempt ', time(nextAttemptAt, true)],
           ]
     return h(
       'tr',
@@ -87,7 +87,7 @@ export const deliveriesOf = (
     if (answer === null) return
     older.follow(answer.value.nextCursor)
     const { items } = answer.value
-    const none = h('p.muted.empty', {}, 'No deliveries here.')
+    const none = h('p.muted.empty', {}, 'No deliveries.')
     refill(
       list,
       items.length > 0

@@ -1,5 +1,3 @@
-import { endOfString, skipBlanks } from '../json/raw-json.ts'
-
 /** What an element may contain: nodes and text. Nothing else becomes part of the page, so no text becomes markup. */
 export type Child = Node | string | number | null | undefined | false | readonly Child[]
 type Value = string | number | boolean | null | undefined
@@ -122,6 +120,14 @@ export const segments = (
   const group: HTMLElement = h('div.segments', { role: 'group', 'aria-label': label }, buttons)
   return group
 }
+/** What a row is about, as the link to it, if there is anything to see. */
+export const rowLink = (href: string | null, title: string, note?: string | null) =>
+  h(
+    href === null ? 'span' : 'a',
+    { href, 'data-row': href !== null },
+    h('b', {}, h('bdi', {}, title)),
+    note && h('small', {}, h('bdi', {}, note)),
+  )
 /** A name and an email as people know each other, never an id. */
 export const person = ({ name, email }: { readonly name: string | null; readonly email: string | null }) =>
   name || email
@@ -160,37 +166,4 @@ export const refreshTimes = (): void => {
     const text = relative(element.dateTime, 'long' in element.dataset)
     if (element.textContent !== text) element.textContent = text
   }
-}
-
-/** What is not shown at once of a very long text. */
-const SHOWN_MAX = 100_000
-const LEVELS_MAX = 20
-/** JSON with line breaks: every other character stays as it was sent, so 12345678901234567890 stays as well. */
-export const pretty = (json: string): string => {
-  if (json.length > 2 * SHOWN_MAX) return json
-  let [text, level] = ['', 0]
-  const line = () => `\n${'  '.repeat(Math.min(level, LEVELS_MAX))}`
-  for (let at = skipBlanks(json, 0); at < json.length; at = skipBlanks(json, at)) {
-    const char = json.charAt(at)
-    const end = char === '"' ? endOfString(json, at) : at + 1
-    const next = json.charAt(skipBlanks(json, end))
-    const opens = char === '{' || char === '['
-    if (opens) level++
-    if (next === '}' || next === ']') level--
-    const isEmpty = opens && (next === '}' || next === ']')
-    const breaks = opens || char === ',' || next === '}' || next === ']'
-    text +=
-      json.slice(at, end) + (isEmpty || end === json.length ? '' : breaks ? line() : char === ':' ? ' ' : '')
-    at = end
-  }
-  return text
-}
-export const code = (text: string, name: string) => {
-  const pre = h('pre', { tabindex: 0, role: 'group', 'aria-label': name }, text.slice(0, SHOWN_MAX))
-  if (text.length <= SHOWN_MAX) return pre
-  const more = button(`Show all ${text.length.toLocaleString('en')} characters`, () => {
-    pre.textContent = text
-    more.remove()
-  })
-  return [pre, more]
 }

@@ -37,7 +37,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
       `${counted(failures, 'attempt')} in a row, first `,
       failingSince && time(failingSince, true),
       h('span.bad', {}, lastError && `: ${lastError}`),
-      h('small', {}, 'While it keeps failing it is tried once a minute. “Send again” tries at once.'),
+      h('small', {}, 'While it keeps failing, it is tried once a minute. “Send again” tries at once.'),
     ]
     refill(
       about,
@@ -84,12 +84,12 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
       title: 'Send events again',
       action: 'Replay',
       body: [
-        field('Everything since', 'since', { type: 'datetime-local', required: true }),
+        field('Events since', 'since', { type: 'datetime-local', required: true }),
         h(
           'label.check',
           {},
           h('input', { type: 'checkbox', name: 'all' }),
-          'Even what was delivered before; else only what was not',
+          'Include events that were already delivered',
         ),
       ],
       run: async ({ since = '', all }) => {
@@ -113,7 +113,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
       title: 'A new signing secret',
       action: 'Rotate',
       body: [
-        field('For how many hours does the old one sign too?', 'overlapHours', {
+        field('Hours during which the old secret also signs', 'overlapHours', {
           type: 'number',
           min: 0,
           max: 168,
@@ -131,7 +131,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   const remove = () =>
     askToDelete(
       shortUrl(endpoint.url),
-      'It gets nothing from now on, and what waits for it is dropped. Events stay in the feed.',
+      'It receives nothing more, and pending deliveries are dropped. Events stay in the feed.',
       async () => {
         await call('DELETE', url)
         location.hash = addressOf(['webhooks'])

@@ -20,7 +20,7 @@ export const erase = ({ prospectId, email, name }: Prospect): void => {
     body: [
       h('p', {}, 'Name, email and all activities of this person are deleted. This cannot be undone.'),
       field(
-        'How many days are activities with this email refused, so that nothing brings the person back?',
+        'Days to refuse new activities with this email, so that the person is not created again',
         'blockDays',
         { type: 'number', value: 30, min: 0, max: 3_650, required: true },
       ),

@@ -1,9 +1,10 @@
 import type { Event as FeedEvent } from '../shapes/event.ts'
 import { call, itemTexts, memberOf, path, type Slice } from './api.ts'
 import { copy, idOf, loadMore } from './dialog.ts'
-import { absolute, below, button, card, code, expander, facts, h, pretty, table, time } from './dom.ts'
+import { absolute, below, button, card, expander, facts, h, table, time } from './dom.ts'
 import { EVENT_TYPES } from './event-types.ts'
 import { choice } from './fields.ts'
+import { code, pretty } from './json-view.ts'
 import { liveMark, repeat } from './live.ts'
 import { addressOf, type Place, type View } from './place.ts'
 
@@ -52,7 +53,7 @@ const feedView = async (place: Place, signal: AbortSignal) => {
   const none = h(
     'p.muted.empty',
     {},
-    'New events appear here. They are recorded while there is an enabled webhook endpoint, or always with EVENTS=on.',
+    'New events appear here. Events are recorded while a webhook endpoint is enabled, or always with EVENTS=on.',
   )
   let cursor: string | undefined = isFromStart ? undefined : 'latest'
   const more = loadMore(async () => next(), 'Load more')

@@ -10,7 +10,7 @@ export const watchExpiry = (): void => {
   if (!self?.expiresAt || element === null) return
   const minutes = Math.max(Math.ceil((Date.parse(self.expiresAt) - Date.now()) / 60_000), 0)
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60]
-  element.textContent = hours > 48 ? '' : `, ends in ${hours > 0 ? `${hours} h ` : ''}${rest} min`
+  element.textContent = hours > 48 ? '' : `, expires in ${hours > 0 ? `${hours} h ` : ''}${rest} min`
   if (announcedFor === self.apiKeyId || minutes * 60_000 > EXPIRY_MS) return
   announcedFor = self.apiKeyId
   document
@@ -19,7 +19,7 @@ export const watchExpiry = (): void => {
       h(
         'p.notice.warning',
         {},
-        `Your key ends in ${minutes} minutes. Keep a new one ready:`,
+        `Your key expires in ${minutes} minutes. To get a new one:`,
         h('br'),
         h('code', {}, session.command()),
       ),

@@ -40,7 +40,7 @@ export const heldResource = <T extends object>(url: string) => {
           const changes = Object.entries(value).filter(differs)
           const list = changes.map(([name, now]) => `${name} is now ${shown(now)}`).join('; ')
           throw new Error(
-            `Somebody else changed this meanwhile: ${list || 'something that is not shown here'}. Nothing of yours was saved. Do it again if you still want to.`,
+            `Someone else has changed this: ${list || 'something that is not shown here'}. Your change was not saved. Save again to apply it anyway.`,
           )
         }
       }

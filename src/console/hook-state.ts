@@ -7,7 +7,7 @@ import { h } from './dom.ts'
 /** What people call the vendors. `token` and `hmac` are for all others. */
 export const VENDORS: Readonly<Record<PresetName | 'token' | 'hmac', string>> = {
   token: 'A form, a script, or a vendor that signs nothing',
-  hmac: 'Another vendor that signs with HMAC SHA-256',
+  hmac: 'Another vendor that signs with HMAC-SHA256',
   ...{
     'cal.com': 'Cal.com',
     calendly: 'Calendly',

@@ -7,8 +7,8 @@ export const lacking = (title: string, scope: string): Child => [
   h(
     'section.card',
     {},
-    h('p', {}, 'Your key cannot see this: it lacks the scope ', h('code', {}, scope), '.'),
-    h('p.muted', {}, 'Whoever runs the server opens a console that can:'),
+    h('p', {}, 'Your key lacks the scope ', h('code', {}, scope), '.'),
+    h('p.muted', {}, 'The operator of the server can open one with more scopes:'),
     h('pre', {}, session.command()),
   ),
 ]

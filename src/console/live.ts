@@ -125,6 +125,7 @@ export const followLogs = (tail: Tail) => {
   const { signal, query, limit, state, onState, onRows, onGone, onWaiting, shown } = tail
   const poll = repeated<Slice<ProspectLog>>('/prospect_logs')
   let waiting: readonly Row[] = []
+  let news: readonly Row[] = []
   let restart: Restart | null = null
   let isFirst = true
   let [announcedMs, arrived] = [0, 0]
@@ -162,12 +163,17 @@ export const followLogs = (tail: Tail) => {
       const oldest = nextCursor ? (rows.at(-1)?.log.prospectLogId ?? '') : ''
       if (rows.length > 0) onGone([...shown().keys()].filter((id) => id >= oldest && !ids.has(id)))
       const known = new Set(waiting.map(({ log }) => log.prospectLogId))
-      waiting = rows.filter(({ log }) => !shown().has(log.prospectLogId))
+      const isUnseen = ({ log }: Row) => !shown().has(log.prospectLogId)
+      // Older ones than all that are shown take the places of those that are gone; they are not news.
+      const last = [...shown().keys()].sort()[0] ?? ''
+      const isNews = ({ log }: Row) => log.prospectLogId > last
+      waiting = rows.filter(isUnseen)
+      news = waiting.filter(isNews)
       restart = isConnected() ? null : { nextCursor }
-      if (!isFirst) announce(waiting.filter(({ log }) => !known.has(log.prospectLogId)).length)
+      if (!isFirst) announce(news.filter(({ log }) => !known.has(log.prospectLogId)).length)
     }
     if (isFirst || (waiting.length > 0 && state() === 'live')) show()
-    else onWaiting(waiting.length, restart !== null && shown().size > 0)
+    else onWaiting(news.length, restart !== null && shown().size > 0)
     isFirst = false
   }
   const first = repeat({

@@ -40,7 +40,7 @@ export const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise
     const wrong = places.find(
       (place) => !/^(\/|header:.)/.test(place) && (member !== 'idempotencyKey' || place !== 'sha256'),
     )
-    if (wrong) return `${wrong} is no place: begin with / or header:`
+    if (wrong) return `${wrong} must begin with / or header:`
     if (places.length === 0) return fallback
     if (payload === null) return 'tried once something has arrived'
     // An array is stored as the `items` of an object, but is looked at as it came.
@@ -81,11 +81,11 @@ export const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise
           MEMBERS.map((member) => [member, isTouched(member) ? placesIn(member) : before[member]]),
         ),
       })
-      tell('Saved. It counts from the next delivery on.')
+      tell('Saved. It applies from the next delivery on.')
     })
   tryAll()
   const hint =
-    'JSON Pointers such as /data/email, or header:name, one in each line. The first that leads to a text or a number wins.'
+    'JSON Pointers such as /data/email, or header:name, one per line. The first that leads to a text or a number wins.'
   const element = h(
     'section',
     {},

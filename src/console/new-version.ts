@@ -3,8 +3,9 @@ import type { VersionWithContent } from '../shapes/page.ts'
 import { call, memberOf, path } from './api.ts'
 import { contentField, typedContent } from './content-field.ts'
 import { ask } from './dialog.ts'
-import { h, pretty } from './dom.ts'
+import { h } from './dom.ts'
 import { area } from './fields.ts'
+import { pretty } from './json-view.ts'
 
 /** Asks for a version, beginning with what the newest one has. */
 export const createVersion = async (url: string, newestId: string | undefined, done: () => Promise<void>) => {
@@ -22,7 +23,7 @@ export const createVersion = async (url: string, newestId: string | undefined, d
         'label.check',
         {},
         h('input', { type: 'checkbox', name: 'publish', checked: true }),
-        'Publish it once it is ready',
+        'Publish when ready',
       ),
     ],
     run: async ({ supplementaryContext, content, publish }) => {

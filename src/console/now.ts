@@ -26,7 +26,7 @@ const firstSteps = () => {
           h(
             'p',
             {},
-            'Paste this into a terminal. This page shows it as it arrives. The copied text contains your key.',
+            'Paste this into a terminal and watch the activity arrive here. The copied text contains your key.',
           ),
           toCopy('A call that logs an activity', curlWith(session.key), shown),
           h(

@@ -124,7 +124,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
         ]
       : [status === 'published' ? 'Unpublished: readers get nothing' : 'Readers get nothing yet', latest]
     const note =
-      !isActive && h('p.warning', {}, 'The group is archived: no new versions, and nothing is published.')
+      !isActive && h('p.warning', {}, 'The group is archived: versions cannot be created or published.')
     refill(heading, h('h1', {}, h('bdi', {}, effectiveName)), h('p.lead.muted', {}, readers, '.'), note)
     refill(
       buttons,
@@ -159,7 +159,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const unpublish = () =>
     attempt(async () => {
       await hold()('POST', '/unpublish')
-      tell('Readers get nothing now. Publish a version to change that.')
+      tell('Unpublished. Publish a version to show the page again.')
     })
   const refresh = async (): Promise<void> => {
     await Promise.all([page.read(), loadVersions()])

@@ -4,7 +4,7 @@ import type { PageGroup } from '../shapes/page-group.ts'
 import { call, can, get, path, type Slice } from './api.ts'
 import { contentField, typedContent } from './content-field.ts'
 import { ask, askToDelete, attempt, gated, idOf, loadMore, tell } from './dialog.ts'
-import { card, counted, facts, h, refill, segments, table, time } from './dom.ts'
+import { card, counted, facts, h, refill, rowLink, segments, table, time } from './dom.ts'
 import { area, field } from './fields.ts'
 import { heldResource } from './held-resource.ts'
 import { pageView } from './page.ts'
@@ -42,26 +42,17 @@ const groupsView = async (place: Place, signal: AbortSignal) => {
   const status = place.search.get('status') ?? ''
   const load = (cursor: string | undefined) =>
     get<Slice<PageGroup>>('/page_groups', { limit: 50, status, cursor }, signal)
-  const rowOf = (group: PageGroup) =>
+  const rowOf = ({ pageGroupId, title, name, status, pagesCount, updatedAt }: PageGroup) =>
     h(
       'tr',
       {},
-      h(
-        'td',
-        {},
-        h(
-          group.status === 'deleted' ? 'span' : 'a',
-          { href: addressOf(['pages', group.pageGroupId]), 'data-row': group.status !== 'deleted' },
-          h('b', {}, h('bdi', {}, group.title)),
-          h('small', {}, h('bdi', {}, group.name)),
-        ),
-      ),
-      h('td', {}, statusTag(group.status)),
-      h('td', {}, counted(group.pagesCount, 'page')),
-      h('td.when', {}, time(group.updatedAt, true)),
+      h('td', {}, rowLink(status === 'deleted' ? null : addressOf(['pages', pageGroupId]), title, name)),
+      h('td', {}, statusTag(status)),
+      h('td', {}, counted(pagesCount, 'page')),
+      h('td.when', {}, time(updatedAt, true)),
     )
   const choose = (value: string) => (location.hash = addressOf(['pages'], { status: value }))
-  const list = await sliced(['Group', 'State', 'Pages', 'Changed'], load, rowOf, 'No page groups here.')
+  const list = await sliced(['Group', 'State', 'Pages', 'Changed'], load, rowOf, 'No page groups.')
   return [
     h(
       'header',
@@ -144,7 +135,7 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
     const change = group.hold()
     askToDelete(
       group.value.title,
-      `Its pages can no longer be read: ${counted(group.value.pagesCount, 'page')}. This cannot be undone.`,
+      `${counted(group.value.pagesCount, 'page')} can no longer be read. This cannot be undone.`,
       async () => {
         await change('DELETE', url).finally(show)
         location.hash = addressOf(['pages'])
@@ -154,27 +145,19 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
   }
   show()
   const load = (cursor: string | undefined) => get<Slice<Page>>(`${url}/pages`, { limit: 50, cursor }, signal)
-  const rowOf = (page: Page) =>
+  const rowOf = ({ pageId, effectiveName, updatedAt }: Page) =>
     h(
       'tr',
       {},
-      h(
-        'td',
-        {},
-        h(
-          'a',
-          { href: addressOf(['pages', groupId, page.pageId]), 'data-row': true },
-          h('b', {}, h('bdi', {}, page.effectiveName)),
-        ),
-      ),
-      h('td.when', {}, time(page.updatedAt, true)),
+      h('td', {}, rowLink(addressOf(['pages', groupId, pageId]), effectiveName)),
+      h('td.when', {}, time(updatedAt, true)),
     )
   return [
     h('header', {}, h('a.crumbs', { href: addressOf(['pages']) }, 'Pages'), heading, buttons),
     about,
     can('pages:read')
       ? await sliced(['Page', 'Changed'], load, rowOf, 'No pages yet.')
-      : card(h('p.muted', {}, 'Your key cannot see the pages: it lacks the scope pages:read.')),
+      : card(h('p.muted', {}, 'Your key lacks the scope pages:read.')),
   ]
 }
 
@@ -183,7 +166,7 @@ const createPage = (groupId: string): void =>
     title: 'New page',
     action: 'Create and publish',
     body: [
-      area('What is it about?', 'supplementaryContext', {}, 'Beside the context of the group.'),
+      area('What is it about?', 'supplementaryContext', {}, 'In addition to the context of the group.'),
       field('Name', 'customName', {}, 'Empty: a name is generated.'),
       contentField(''),
     ],

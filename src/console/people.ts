@@ -37,9 +37,9 @@ const listView = async (place: Place, signal: AbortSignal) => {
   list.tBodies[0]?.replaceWith(rows)
   const nobody = wanted
     ? wanted.includes('@')
-      ? 'Nobody has exactly this email.'
-      : 'Nobody has exactly this email. People are found by email or id, not by name.'
-    : 'Nobody is known yet: people come with their first activity.'
+      ? 'No one with exactly this email.'
+      : 'No one with exactly this email. Search by email or id, not by name.'
+    : 'No people yet. They appear with their first activity.'
   const found = rows.childElementCount > 0 ? list : h('p.muted.empty', {}, nobody)
   return [
     h('header', {}, h('h1', {}, 'People')),
@@ -83,8 +83,8 @@ const erasures = async (signal: AbortSignal) => {
         'td',
         {},
         until
-          ? [`refused until ${until} `, button('Accept this person again', unblock, { class: 'link' })]
-          : 'not refused',
+          ? [`refused until ${until} `, button('Lift the block', unblock, { class: 'link' })]
+          : 'accepted',
       ),
       h('td', {}, idOf(erasureId)),
     )
@@ -92,6 +92,6 @@ const erasures = async (signal: AbortSignal) => {
   }
   return [
     h('h2.label', {}, 'Erasures'),
-    card(table(['State', 'Requested', 'Erased', 'New activities of this person', 'Id'], items.map(rowOf))),
+    card(table(['State', 'Requested', 'Erased', 'New activities', 'Id'], items.map(rowOf))),
   ]
 }

@@ -28,7 +28,7 @@ export const signInForm = (
     'form',
     { onsubmit: enter },
     h('h1', {}, 'prospect-pages'),
-    h('p.muted', {}, 'What arrives, from whom, what is published, and what needs a hand.'),
+    h('p.muted', {}, 'See what arrives, from whom, what is published, and what needs attention.'),
     h('label', {}, 'API key', key),
     h('label.check', {}, keep, 'Keep the key in this tab until I close it'),
     problem,
@@ -37,11 +37,7 @@ export const signInForm = (
       'details',
       {},
       h('summary', {}, 'I have no key'),
-      h(
-        'p',
-        {},
-        'On the machine of the server, run one of these. The second prints a link that opens the console.',
-      ),
+      h('p', {}, 'Run these on the server. The second prints a link that opens the console.'),
       h('pre', {}, 'prospect-pages tenants list\nprospect-pages console --tenant T --write'),
     ),
   )

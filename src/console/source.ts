@@ -2,9 +2,10 @@ import type { Hook } from '../shapes/hook.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { call, can, get, itemTexts, memberOf, path, repeated, type Slice } from './api.ts'
 import { ask, askToDelete, attempt, gated, idOf, toCopy } from './dialog.ts'
-import { card, code, facts, h, pretty, refill, time } from './dom.ts'
+import { card, facts, h, refill, time } from './dom.ts'
 import { field } from './fields.ts'
 import { addressIn, kindOf, stateOf } from './hook-state.ts'
+import { code, pretty } from './json-view.ts'
 import { liveMark, repeat } from './live.ts'
 import { mappingOf } from './mapping.ts'
 import { addressOf } from './place.ts'
@@ -42,7 +43,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
     refill(
       about,
       verify.token || verify.preset === 'mailchimp'
-        ? h('p.muted', {}, 'Its address was shown when it was created. A new one replaces it.')
+        ? h('p.muted', {}, 'The address was shown once, when it was created. Rotate to get a new one.')
         : toCopy('Address', addressIn(hook)),
       facts({
         Note: description && h('bdi', {}, description),
@@ -63,7 +64,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
   const rotate = () => {
     const { verify } = hook
     const isByToken = verify.token === true || verify.preset === 'mailchimp'
-    const hours = field('For how many hours does the old one stay valid?', 'overlapHours', {
+    const hours = field('Hours until the old one expires', 'overlapHours', {
       type: 'number',
       min: 0,
       max: 168,
@@ -77,13 +78,13 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
       run: async ({ secret, overlapHours }) => {
         const value = await change({ verify: { ...verify, secret }, overlapHours: Number(overlapHours) })
         return isByToken
-          ? [h('p', {}, 'The new address, shown only now:'), toCopy('Address', addressIn(value))]
+          ? [h('p', {}, 'The new address, shown only once:'), toCopy('Address', addressIn(value))]
           : undefined
       },
     })
   }
   const remove = () =>
-    askToDelete(hook.source, 'The vendor gets 404 from now on. Its activities stay.', async () => {
+    askToDelete(hook.source, 'The vendor will get 404. Its activities stay.', async () => {
       await call('DELETE', url)
       location.hash = addressOf(['sources'])
     })
@@ -126,7 +127,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
               ),
             ),
           )
-        : h('p.muted.empty', {}, 'Waiting for the first delivery. It appears here by itself.'),
+        : h('p.muted.empty', {}, 'Waiting for the first delivery. It will appear here.'),
     )
   }
   show()

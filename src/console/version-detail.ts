@@ -1,7 +1,8 @@
 import type { VersionWithContent } from '../shapes/page.ts'
 import { memberOf } from './api.ts'
 import { copy, idOf } from './dialog.ts'
-import { absolute, button, code, facts, h, pretty } from './dom.ts'
+import { absolute, button, facts, h } from './dom.ts'
+import { code, pretty } from './json-view.ts'
 
 type Read = { readonly value: VersionWithContent; readonly text: string }
 const contentOf = ({ text }: Read) => memberOf(text, 'content')
@@ -25,7 +26,7 @@ export const detailOf = (read: Read) => {
       Id: idOf(versionId),
     }),
     content === 'null'
-      ? h('p.muted', {}, 'It has no content.')
+      ? h('p.muted', {}, 'No content.')
       : [
           code(pretty(content), 'Content'),
           h(

@@ -1,17 +1,14 @@
 import type { EventType } from '../shapes/event.ts'
 import type { WebhookEndpoint, WebhookEndpointWithSecret } from '../shapes/webhook.ts'
-import { call, repeated } from './api.ts'
+import { call } from './api.ts'
 import { shortUrl } from './attention.ts'
 import { ask, gated, toCopy } from './dialog.ts'
-import { card, h, refill, table, time } from './dom.ts'
+import { h, rowLink, time } from './dom.ts'
 import { endpointView } from './endpoint.ts'
 import { EVENT_TYPES } from './event-types.ts'
 import { field } from './fields.ts'
-import { repeat } from './live.ts'
+import { liveTable } from './live-table.ts'
 import { addressOf, type View } from './place.ts'
-
-const POLL_MS = 2_000
-type List = { readonly items: readonly WebhookEndpoint[] }
 
 /** Endpoints: where events are sent to, whether they arrive, and what to do if not. */
 export const view: View = (place, signal) =>
@@ -22,59 +19,34 @@ export const healthOf = ({ status, failures, disabledReason }: WebhookEndpoint) 
   return failures > 0 ? h('span.tag.bad', {}, 'failing') : h('span.tag.ok', {}, 'enabled')
 }
 
-const listView = async (signal: AbortSignal) => {
-  const list = h('div')
-  const poll = repeated<List>('/webhook_endpoints')
-  const work = async (): Promise<void> => {
-    const answer = await poll({}, signal)
-    if (answer === null) return
-    const rows = answer.value.items.map((endpoint) =>
-      h(
+const listView = async (signal: AbortSignal) => [
+  h(
+    'header',
+    {},
+    h('h1', {}, 'Webhooks'),
+    h('div.actions', {}, gated('webhooks:write', 'New endpoint', create, { class: 'primary' })),
+  ),
+  await liveTable<WebhookEndpoint>({
+    signal,
+    path: '/webhook_endpoints',
+    heads: ['Endpoint', 'State', 'Failures', 'Events'],
+    none: 'An endpoint is an address of yours that gets every event, signed. Each is tried again until it arrives.',
+    rowOf: (endpoint) => {
+      const { webhookEndpointId, url, description, failures, failingSince, types } = endpoint
+      return h(
         'tr',
         {},
-        h(
-          'td',
-          {},
-          h(
-            'a',
-            { href: addressOf(['webhooks', endpoint.webhookEndpointId]), 'data-row': true },
-            h('b', {}, h('bdi', {}, shortUrl(endpoint.url))),
-            endpoint.description && h('small', {}, h('bdi', {}, endpoint.description)),
-          ),
-        ),
+        h('td', {}, rowLink(addressOf(['webhooks', webhookEndpointId]), shortUrl(url), description)),
         h('td', {}, healthOf(endpoint)),
-        h(
-          'td',
-          {},
-          endpoint.failures > 0 && [
-            `${endpoint.failures} in a row, first `,
-            endpoint.failingSince && time(endpoint.failingSince, true),
-          ],
-        ),
-        h('td', {}, endpoint.types?.join(', ') ?? 'all events'),
-      ),
-    )
-    const none = h(
-      'p.muted.empty',
-      {},
-      'An endpoint is an address of yours that is told what happens: each event is sent, signed, and tried again until it arrives.',
-    )
-    refill(list, rows.length > 0 ? table(['Endpoint', 'State', 'Failures', 'Events'], rows) : none)
-  }
-  await repeat({ signal, ms: POLL_MS, work })
-  return [
-    h(
-      'header',
-      {},
-      h('h1', {}, 'Webhooks'),
-      h('div.actions', {}, gated('webhooks:write', 'New endpoint', create, { class: 'primary' })),
-    ),
-    card(list),
-  ]
-}
+        h('td', {}, failingSince && [`${failures} in a row, first `, time(failingSince, true)]),
+        h('td', {}, types?.join(', ') ?? 'all events'),
+      )
+    },
+  }),
+]
 
 export const secretShown = (secret: string) => [
-  h('p', {}, 'The signing secret, shown only now. Your receiver verifies with it:'),
+  h('p', {}, 'The signing secret, shown only once. Your receiver needs it to verify deliveries:'),
   toCopy('Signing secret', secret),
 ]
 export const endpointFields = (endpoint?: WebhookEndpoint) => [
@@ -82,7 +54,7 @@ export const endpointFields = (endpoint?: WebhookEndpoint) => [
   h(
     'fieldset',
     {},
-    h('legend', {}, 'Events; none ticked: all'),
+    h('legend', {}, 'Events (all if none is selected)'),
     EVENT_TYPES.map((type) =>
       h(
         'label.check',

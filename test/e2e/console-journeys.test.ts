@@ -100,8 +100,8 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     await seen('This person was erased')
     t.equal((await log('alan@example.com')).status, 410)
     await go(page, 'p')
-    await pressOn(page, 'Accept this person again')
-    await seen('not refused')
+    await pressOn(page, 'Lift the block')
+    await seen('accepted')
     t.strictSame(wrong, [])
   })
 
@@ -143,7 +143,7 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
       await call('PATCH', `/v0/page_groups/${group}/pages/${id}`, { customName: 'Bulbs' })
       await page.locator('h1', { hasText: 'Bulbs' }).waitFor()
       await press(page, 'Enter')
-      await seen(/Somebody else changed this meanwhile: .*customName is now Bulbs/)
+      await seen(/Someone else has changed this: .*customName is now Bulbs/)
       t.equal(
         await page.locator('dialog [name=customName]').inputValue(),
         'Tulips for all',

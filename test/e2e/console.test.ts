@@ -170,7 +170,7 @@ t.test('a key that may do less sees less, and each missing scope is named', { sk
     ['webhooks', 'webhooks:write'],
   ] as const) {
     await goTo(page, view)
-    await page.getByText(`it lacks the scope ${scope}`).waitFor()
+    await page.getByText(`Your key lacks the scope ${scope}`).waitFor()
   }
   await goTo(page, `pages/${pageGroupId}`)
   const greyed = page.getByRole('button', { name: 'New page' })
@@ -210,7 +210,7 @@ t.test(
     const beside = createService({ store: service, background: 'elsewhere' })
     const first = await beside.issueApiKey({ tenantId, scopes: SCOPES, lifeMs: 300_000 })
     const { page } = await openConsole(t, browser, server.url, { key: first.apiKey })
-    await page.getByText('Your key ends in 5 minutes').waitFor()
+    await page.getByText('Your key expires in 5 minutes').waitFor()
     await goTo(page, 'activity?source=crm')
     await service.apiKeys.end(first.apiKeyId, { revokedAt: new Date().toISOString() })
     await page.getByText('Sign in again to return to where you were.').waitFor()

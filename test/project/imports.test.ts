@@ -111,7 +111,6 @@ t.test(
 
 /** Files over 200 lines, and why each is one thing. */
 const LONG: Readonly<Record<string, string>> = {
-  'console/attention.ts': 'four checks, and what they found',
   'console/page.ts': 'one page: what it shows and what its buttons do share its state',
   'adapters/http/admission.ts': 'one decision over shared counters',
   'core/operations.ts': 'one row per operation',
