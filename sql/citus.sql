@@ -6,7 +6,7 @@
 --
 -- All rows of a tenant are on one machine, where its statements run. Only `tenants` is copied to every machine, because
 -- foreign keys need it there. A write to it needs every machine, and so the tables that change at any time stay on the
--- coordinator alone, as `served` does: a key can be revoked while a worker is down.
+-- coordinator alone, as `served` does: a key can be revoked while a worker is down, and `usage_counts` shows who floods it.
 
 -- It would refer from a table that is not distributed yet to one that is.
 alter table page_groups drop constraint page_groups_tenant_id_brand_id_fkey;

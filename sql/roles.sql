@@ -1,4 +1,5 @@
--- The grants of the role that serves: no DDL, no truncate, and delete only for pages, webhook endpoints, erasures and what has expired. Run this as the owner of the tables after every
+-- The grants of the role that serves: no DDL and no truncate. It deletes pages, webhook endpoints, what is erased or has
+-- expired, and everything of tenants that were deleted. Run this as the owner of the tables after every
 -- `prospect-pages migrate`; it can be run again. See "Database roles" in SECURITY.md for creating both roles.
 --
 --   DATABASE_URL=$OWNER_URL prospect-pages migrate && psql "$OWNER_URL" -v ON_ERROR_STOP=1 -1 -f sql/roles.sql
@@ -14,7 +15,7 @@ set local citus.enable_local_reference_table_foreign_keys to off;
 -- To see whether migrations are missing.
 grant select on schema_migrations to prospect_pages;
 
-grant select, update (last_used_at) on api_keys to prospect_pages;
+grant select, delete, update (last_used_at) on api_keys to prospect_pages;
 grant select, insert, delete, update (source, description, status, rules, secret, previous_secret, previous_secret_until,
   updated_at, last_received_at, last_refused_at, last_refusal) on hooks to prospect_pages;
 -- Prospects are erased; of those that are deleted, each is the block of an email that has ended.
@@ -24,20 +25,23 @@ grant select, insert, delete, update (email, email_hash, name, updated_at, erase
 -- Logged activities cannot be changed, except that they lose email and name, and the hash made of them.
 grant select, insert, delete, update (email, name, request_hash) on prospect_logs to prospect_pages;
 
-grant select, insert, update (position, read_at) on counted_tenants to prospect_pages;
+grant select, insert, delete, update (position, read_at) on counted_tenants to prospect_pages;
 -- The counts since the clock was set back are made again.
 grant select, insert, delete, update (count) on prospect_log_counts to prospect_pages;
 
-grant select, insert, update (email_hash, status, completed_at, logs_erased, pass, position, attempts, claimable_at)
-  on erasures to prospect_pages;
+-- Removed after 48 hours.
+grant select, insert, delete, update (requests, activities, bytes) on usage_counts to prospect_pages;
 
--- To delete what has expired, tenant by tenant, unless the clock is far ahead.
-grant select on tenants to prospect_pages;
+grant select, insert, delete, update (email_hash, status, completed_at, logs_erased, pass, position, attempts,
+  claimable_at) on erasures to prospect_pages;
+
+-- To delete what has expired, tenant by tenant, unless the clock is far ahead; and tenants that an operator deleted.
+grant select, delete on tenants to prospect_pages;
 grant select, insert, update (served_at, paused_at) on served to prospect_pages;
 
-grant select, insert, update (brand_id, name, title, page_context, status, actions, footer_links, scripts,
+grant select, insert, delete, update (brand_id, name, title, page_context, status, actions, footer_links, scripts,
   header_action_id, revision, updated_at, deleted_at) on page_groups to prospect_pages;
-grant select, insert, update (pages_count, changes) on page_counts to prospect_pages;
+grant select, insert, delete, update (pages_count, changes) on page_counts to prospect_pages;
 grant select, insert, delete, update (custom_name, computed_name, published_version_id, automatic_after, latest_version_id,
   revision, updated_at) on pages to prospect_pages;
 
@@ -47,7 +51,7 @@ grant select, insert, delete, update (computed_name, status, published_at, failu
 
 -- Events get their numbers once; they are deleted when they have been kept long enough.
 grant select, insert, delete, update (sequence) on events to prospect_pages;
-grant select, insert, update (sequence) on event_counts to prospect_pages;
+grant select, insert, delete, update (sequence) on event_counts to prospect_pages;
 grant select, insert, delete, update (url, types, description, status, disabled_reason, secret, previous_secret,
   previous_secret_until, failures, failing_since, slot, claims, claimable_at, updated_at) on webhook_endpoints
   to prospect_pages;
@@ -55,14 +59,14 @@ grant select, insert, delete, update (status, attempts, next_attempt_at, last_st
   on webhook_deliveries to prospect_pages;
 
 -- For a new page group: the tenant's brands.
-grant select on brands to prospect_pages;
+grant select, delete on brands to prospect_pages;
 
 -- II. For commands that run as the same role. Omit these if you run commands as the owner: then nobody who steals the
 -- password of the serving role can create an API key.
 
 grant insert on tenants to prospect_pages;
 grant insert on brands to prospect_pages;
-grant update (name, retention_days) on tenants to prospect_pages;
+grant update (name, retention_days, suspended_at, deleted_at) on tenants to prospect_pages;
 
 -- A key can expire or be revoked; its hash, tenant and scopes cannot change.
 grant insert, update (expires_at, revoked_at, rotated_at) on api_keys to prospect_pages;

@@ -5,8 +5,11 @@ create table tenants (
   tenant_id text collate "C" primary key,
   name text not null,
   created_at timestamptz(3) not null,
-  retention_days integer check (retention_days >= 0)
+  retention_days integer check (retention_days >= 0),
+  suspended_at timestamptz(3),
+  deleted_at timestamptz(3) check (deleted_at is null or suspended_at is not null)
 );
+create index tenants_deleted on tenants (tenant_id) where deleted_at is not null;
 
 -- One row: when this database was last served, and since when nothing that has expired is deleted.
 create table served (
@@ -59,6 +62,7 @@ create table hooks (
   primary key (tenant_id, hook_id),
   unique (tenant_id, slot)
 );
+create index hooks_refused on hooks (last_refused_at) where last_refused_at is not null;
 
 -- One prospect per email, by its hash: a btree cannot hold a long email. An erased prospect stays as a tombstone: its id and
 -- erased_at. A blocked email is a tombstone of its own, with the hash alone, so the look-up by email finds it.
@@ -98,7 +102,7 @@ create table prospect_logs (
 );
 create unique index prospect_logs_idempotency_key on prospect_logs (tenant_id, source, idempotency_key)
   where idempotency_key is not null;
--- A prospect's timeline. The key is short: prospect and time, each roughly. The one index that does not begin with the tenant:
+-- A prospect's timeline. The key is short: prospect and time, each roughly. It does not begin with the tenant:
 -- comparing it would cost more than all else here, so statements name the tenant besides.
 create index prospect_logs_timeline on prospect_logs (timeline_key);
 
@@ -118,6 +122,19 @@ create table prospect_log_counts (
   count bigint not null,
   primary key (tenant_id, unit, at, source, type)
 );
+
+-- What each API key used in a minute, or each hook, whose id stands for that of a key. Kept for 48 hours.
+create table usage_counts (
+  tenant_id text collate "C" not null,
+  at timestamptz(3) not null,
+  api_key_id text collate "C" not null,
+  requests bigint not null,
+  activities bigint not null,
+  bytes bigint not null,
+  primary key (tenant_id, at, api_key_id)
+);
+-- Read and removed by time, for all tenants.
+create index usage_counts_at on usage_counts (at);
 
 create table page_groups (
   tenant_id text collate "C" not null,
@@ -204,6 +221,7 @@ create unique index page_versions_idempotency_key on page_versions (tenant_id, p
   where idempotency_key is not null;
 -- What waits for a publisher: tenant by tenant, so that tenants take turns.
 create index page_versions_waiting on page_versions (tenant_id, claimable_at) where status = 'processing';
+create index page_versions_failed on page_versions (created_at) where status = 'failed';
 
 -- Who was erased, by ids and counts only. The hash of the email is kept while the erasure is processing. `block_id` names the
 -- tombstone that blocks the email, which may be gone. A person who is being erased has one erasure at a time. Logs are
@@ -276,6 +294,8 @@ create table webhook_endpoints (
 create unique index webhook_endpoints_slot on webhook_endpoints (tenant_id, slot) where slot is not null;
 create index webhook_endpoints_enabled on webhook_endpoints (tenant_id) where status = 'enabled';
 create index webhook_endpoints_deleted on webhook_endpoints (tenant_id) where status = 'deleted';
+-- What needs attention, for `status`: here and in the other indexes of what has failed or was refused.
+create index webhook_endpoints_failing on webhook_endpoints (tenant_id) where failing_since is not null;
 
 create table webhook_deliveries (
   tenant_id text collate "C" not null,
@@ -292,3 +312,5 @@ create table webhook_deliveries (
 );
 create index webhook_deliveries_pending on webhook_deliveries (tenant_id, webhook_endpoint_id, next_attempt_at)
   where status = 'pending';
+create index webhook_deliveries_failed on webhook_deliveries (tenant_id, webhook_endpoint_id, created_at)
+  where status = 'failed';

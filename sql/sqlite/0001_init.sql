@@ -5,8 +5,11 @@ create table tenants (
   tenant_id text primary key,
   name text not null,
   created_at text not null,
-  retention_days integer check (retention_days >= 0)
+  retention_days integer check (retention_days >= 0),
+  suspended_at text,
+  deleted_at text check (deleted_at is null or suspended_at is not null)
 ) strict, without rowid;
+create index tenants_deleted on tenants (tenant_id) where deleted_at is not null;
 
 -- One row: when this database was last served, and since when nothing that has expired is deleted.
 create table served (
@@ -58,6 +61,7 @@ create table hooks (
   primary key (tenant_id, hook_id),
   unique (tenant_id, slot)
 ) strict, without rowid;
+create index hooks_refused on hooks (last_refused_at) where last_refused_at is not null;
 
 -- One prospect per email. An erased prospect stays as a tombstone: its id and erased_at. A blocked email is a tombstone of its
 -- own, with the hash alone, so the look-up by email finds it.
@@ -115,6 +119,19 @@ create table prospect_log_counts (
   count integer not null,
   primary key (tenant_id, unit, at, source, type)
 ) strict, without rowid;
+
+-- What each API key used in a minute, or each hook, whose id stands for that of a key. Kept for 48 hours.
+create table usage_counts (
+  tenant_id text not null,
+  at text not null,
+  api_key_id text not null,
+  requests integer not null,
+  activities integer not null,
+  bytes integer not null,
+  primary key (tenant_id, at, api_key_id)
+) strict, without rowid;
+-- Read and removed by time, for all tenants.
+create index usage_counts_at on usage_counts (at);
 
 create table page_groups (
   tenant_id text not null,
@@ -195,6 +212,7 @@ create unique index page_versions_idempotency_key on page_versions (tenant_id, p
   where idempotency_key is not null;
 -- What waits for a publisher: tenant by tenant, so that tenants take turns.
 create index page_versions_waiting on page_versions (tenant_id, claimable_at) where status = 'processing';
+create index page_versions_failed on page_versions (created_at) where status = 'failed';
 
 -- Who was erased, by ids and counts only: see the same on PostgreSQL.
 create table erasures (
@@ -261,6 +279,8 @@ create table webhook_endpoints (
 create unique index webhook_endpoints_slot on webhook_endpoints (tenant_id, slot) where slot is not null;
 create index webhook_endpoints_enabled on webhook_endpoints (tenant_id) where status = 'enabled';
 create index webhook_endpoints_deleted on webhook_endpoints (tenant_id) where status = 'deleted';
+-- What needs attention, for `status`: here and in the other indexes of what has failed or was refused.
+create index webhook_endpoints_failing on webhook_endpoints (tenant_id) where failing_since is not null;
 
 create table webhook_deliveries (
   tenant_id text not null,
@@ -277,3 +297,5 @@ create table webhook_deliveries (
 ) strict, without rowid;
 create index webhook_deliveries_pending on webhook_deliveries (tenant_id, webhook_endpoint_id, next_attempt_at)
   where status = 'pending';
+create index webhook_deliveries_failed on webhook_deliveries (tenant_id, webhook_endpoint_id, created_at)
+  where status = 'failed';

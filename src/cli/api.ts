@@ -53,6 +53,8 @@ export const apiCommand: Command = {
     })
     const read = async (bytesMax: number) => {
       const bytes = body === '-' ? await buffer(process.stdin) : Buffer.from(body ?? '')
+      // Reading may have taken long, and the tenant may be being deleted by now.
+      await brandsOf(store, tenantId)
       if (bytes.length > bytesMax) throw tooLarge(bytesMax)
       return bytes
     }

@@ -35,7 +35,7 @@ export type Command = {
   /** The names of the arguments that follow the words; those in brackets may be left out. */
   readonly operands?: readonly string[]
   readonly options?: Readonly<Record<string, Option>>
-  /** By what they do: shell lines that work as pasted once `TENANT`, `KEY_ID`, `GROUP`, `ENDPOINT` and `HOOK` are set to ids. */
+  /** By what they do: shell lines that work as pasted once `TENANT`, `KEY_ID`, `GROUP`, `ENDPOINT` and `HOOK` are set to ids, and `KEY` to a key. */
   readonly examples: Readonly<Record<string, string>>
   readonly format?: TableFormat
   /** Returns one object, a list, several one by one, or null for nothing to print. Check the input before `open`. */

@@ -1,9 +1,13 @@
+import { text } from 'node:stream/consumers'
+import { durationMs } from '../config/duration.ts'
 import { DEFAULT_SCOPES, SCOPES, type Scope } from '../core/ports/api-keys.ts'
+import { findApiKey } from '../core/tenants/find-api-key.ts'
 import { issueApiKey } from '../core/tenants/issue-api-key.ts'
 import { listApiKeys } from '../core/tenants/list-api-keys.ts'
 import { revokeApiKey } from '../core/tenants/revoke-api-key.ts'
 import { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
 import { type Command, type Input, TENANT, type Texts, valued, wrongUse } from './command.ts'
+import { report } from './output.ts'
 
 const NOTE = 'The key is shown only once: store it as a secret.'
 const KEY_ID = { operands: ['ID'], details: ['ID is the apiKeyId that keys list shows, not the key itself.'] }
@@ -45,9 +49,21 @@ export const keyCommands: readonly Command[] = [
     examples: { 'all keys, even revoked ones': 'prospect-pages keys list --tenant "$TENANT"' },
     format: {
       list: true,
-      columns: ['apiKeyId', 'start', 'name', 'scopes', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'],
+      columns: ['apiKeyId', 'start', 'name', 'revokedAt', 'expiresAt', 'lastUsedAt', 'createdAt', 'scopes'],
     },
     run: async ({ texts: { tenant = '' } }, open) => listApiKeys(await open())(tenant),
+  },
+  {
+    words: 'keys find',
+    help: 'reads an API key from stdin and shows whose it is; the key may stand within other text',
+    options: { revoke: { type: 'boolean', help: 'revoke it in every process, within a second' } },
+    examples: { 'revoke a key that leaked': 'echo "$KEY" | prospect-pages keys find --revoke' },
+    run: async ({ values }, open) => {
+      if (process.stdin.isTTY) report('Paste the API key; end with Enter and Ctrl-D.')
+      const deps = await open()
+      const found = await findApiKey(deps)(await text(process.stdin))
+      return values['revoke'] ? { ...found, ...(await revokeApiKey(deps)(found.apiKeyId)) } : found
+    },
   },
   {
     words: 'keys revoke',
@@ -82,13 +98,9 @@ const scopesOf = (given: Input['values'][string] = []): readonly Scope[] => {
   return scopes.length === 0 ? DEFAULT_SCOPES : [...new Set(scopes)]
 }
 
-const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-
 /** `90d`, `24h` or `15m`, in milliseconds. */
 export const durationOf = (texts: Texts, option: string): number | null => {
   const text = texts[option]
   if (text === undefined) return null
-  const [, amount, unit] =
-    /^(\d{1,5})([mhd])$/.exec(text) ?? wrongUse(`--${option} must be a duration such as 90d, 24h or 15m`)
-  return Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS]
+  return durationMs(text) ?? wrongUse(`--${option} must be a duration such as 90d, 24h or 15m`)
 }

@@ -1,7 +1,8 @@
 import { accessSync, constants } from 'node:fs'
+import { resolve } from 'node:path'
 import { createLog } from '../adapters/log.ts'
-import { lastMigration } from '../adapters/sqlite/last-migration.ts'
-import { readMigrations, refuseUnmigrated } from '../adapters/stores/migrations.ts'
+import { appliedMigrations } from '../adapters/sqlite/last-migration.ts'
+import { readiness, readMigrations } from '../adapters/stores/migrations.ts'
 import { createRuntime } from '../compose/service.ts'
 import { readConfig } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
@@ -19,11 +20,13 @@ import { commandIn, groupIn, parse, unknownCommand } from './parse.ts'
 import { prospectLogCommands } from './prospect-logs.ts'
 import { databaseNames, refusalText } from './refusals.ts'
 import { tenantCommands } from './tenants.ts'
+import { usageCommand } from './usage.ts'
 
 export const COMMANDS = [
   operationCommands,
   tenantCommands,
   keyCommands,
+  usageCommand,
   consoleCommand,
   apiCommand,
   hookCommands,
@@ -76,7 +79,7 @@ const run = async (command: Command, input: Input): Promise<void> => {
     const config = readConfig(process.env)
     if (config.database.kind === 'memory') wrongUse('DATABASE_URL is memory: nothing would be kept')
     if (!migrates && config.database.kind === 'sqlite') refuseUnready(config.database.path)
-    const world = await createRuntime(config, createLog('warn', 'at once'))
+    const world = await createRuntime(config, createLog(migrates ? 'info' : 'warn', 'at once'))
     store = world.store
     if (!migrates) await store.ready()
     return { store, clock: world.clock, newId: world.newId }
@@ -94,6 +97,5 @@ const run = async (command: Command, input: Input): Promise<void> => {
 const refuseUnready = (path: string): void =>
   openReadOnly(path, (file) => {
     accessSync(path, constants.W_OK)
-    const migrations = readMigrations('sqlite')
-    refuseUnmigrated(migrations, lastMigration(file, migrations))
+    readiness(readMigrations('sqlite'), resolve(path))(appliedMigrations(file))
   })

@@ -1,8 +1,8 @@
 import { readConfig } from '../config/config.ts'
-import { database } from '../config/settings.ts'
+import { database } from '../config/database-address.ts'
 import type { Progress } from '../operations/move.ts'
 import { type Command, type Texts, valued, wrongUse } from './command.ts'
-import { reportEverySecond } from './output.ts'
+import { reportEverySecond, withCommand } from './output.ts'
 import { databaseNames } from './refusals.ts'
 import { serve } from './serve.ts'
 
@@ -31,8 +31,17 @@ export const operationCommands: readonly Command[] = [
   {
     words: 'migrate',
     help: 'brings the database to the schema of this program',
+    details: [
+      'An embedded database is backed up beside its file first. On PostgreSQL --dry-run migrates and rolls back, to',
+      'find the locks: it takes them, for as long as the migration would.',
+    ],
+    options: { 'dry-run': { type: 'boolean', help: 'print what is pending, and which locks that takes' } },
     examples: { 'before the first server of a new release starts': 'prospect-pages migrate' },
-    run: async (_input, open) => {
+    run: async ({ values }, open) => {
+      if (values['dry-run'] === true) {
+        const { planMigration } = await import('../operations/plan-migration.ts')
+        return { database: databaseNames({}), ...(await planMigration(readConfig(process.env))) }
+      }
       const applied = await (await open('migrates')).store.migrate()
       const detail = applied.length > 0 ? 'migrated' : 'nothing to do: the schema is up to date'
       return { database: databaseNames({}), applied, detail }
@@ -41,7 +50,7 @@ export const operationCommands: readonly Command[] = [
   {
     words: 'doctor',
     help: 'checks settings, database and naming server, also the disk or the clock of PostgreSQL; changes nothing',
-    details: ['Each failed check says how to fix it, and the exit code is 1.'],
+    details: ['Each check is ok, a warning or failed. The exit code is 1 if one failed.'],
     options: {
       thorough: { type: 'boolean', help: 'check every page of the embedded database, however large it is' },
     },
@@ -51,18 +60,70 @@ export const operationCommands: readonly Command[] = [
       const { diagnose } = await import('../operations/doctor.ts') // what serves needs none of it
       const diagnosis = await diagnose(process.env, values['thorough'] === true)
       if (!diagnosis.ok) process.exitCode = 1
-      return diagnosis
+      if (values['json'] || !process.stdout.isTTY) return diagnosis
+      return { checks: diagnosis.checks.map((check) => ({ ...check, detail: withSizes(check.detail) })) }
+    },
+  },
+  {
+    words: 'status',
+    help: 'shows what needs attention, over all tenants, each with a command that shows more or mends it',
+    details: ['The exit code is 1 if there is anything. Changes nothing, and waits for no lock.'],
+    examples: { 'what needs attention': 'prospect-pages status' },
+    run: async ({ values }) => {
+      const { findAttention } = await import('../operations/findings.ts') // what serves needs none of it
+      const findings = await findAttention(readConfig(process.env), Date.now())
+      if (findings.length > 0) process.exitCode = 1
+      else if (process.stdout.isTTY && !values['json']) process.stdout.write('Nothing needs attention.\n')
+      return findings.map((finding) => ({ ...finding, command: withCommand(finding.command) }))
+    },
+  },
+  {
+    words: 'secrets reencrypt',
+    help: 'encrypts the secrets of all webhook endpoints and hooks with SECRETS_KEY, while servers run',
+    details: ['Before, set SECRETS_KEY_PREVIOUS to the old key. If it is interrupted, run it again.'],
+    examples: { 'after SECRETS_KEY was replaced': 'prospect-pages secrets reencrypt' },
+    run: async (_input, open) => {
+      const config = readConfig(process.env)
+      if (config.secretsKey === null) wrongUse('SECRETS_KEY is not set')
+      const { reencryptSecrets } = await import('../operations/reencrypt-secrets.ts')
+      const answer = await reencryptSecrets(config, await open())
+      if (answer.undecipherable > 0) process.exitCode = 1
+      return answer
     },
   },
   {
     words: 'backup',
     help: 'copies the embedded database to a new file, even while a server is running',
-    details: ['FILE must not exist. To restore, stop the server and replace the database with the copy.'],
-    operands: ['FILE'],
+    details: [
+      'FILE must not exist. Without it the copy is made in BACKUP_DIR, as a server does: named after the time, passed to',
+      'BACKUP_COMMAND, and the oldest beyond BACKUPS_KEPT are deleted.',
+    ],
+    operands: ['[FILE]'],
+    options: {
+      'if-due': { type: 'boolean', help: 'only if the newest in BACKUP_DIR is older than BACKUP_EVERY' },
+    },
     examples: { 'a copy named after the minute': 'prospect-pages backup "copy-$(date +%F-%H%M).db"' },
+    run: async ({ operands: [file], values }) => {
+      const config = readConfig(process.env)
+      const isIfDue = values['if-due'] === true
+      if (file?.trim() && isIfDue) return wrongUse('--if-due is for backups in BACKUP_DIR')
+      if (file?.trim()) return (await import('../operations/backup.ts')).backUp(config.database, file)
+      // An empty one comes from a shell variable that is not set.
+      if (file === '' || config.backupDir === null) return wrongUse('FILE is required without BACKUP_DIR')
+      const { backUpIntoFolder } = await import('../operations/backup-folder.ts')
+      const copy = backUpIntoFolder(config, config.backupDir, isIfDue)
+      return copy ?? { skipped: 'no backup is due' }
+    },
+  },
+  {
+    words: 'restore',
+    help: 'replaces the embedded database by a copy of a backup, and keeps the old file beside it',
+    details: ['Stop the server first. The backup is checked before, and not changed.'],
+    operands: ['FILE'],
+    examples: { 'after the server was stopped': 'prospect-pages restore copy-2026-11-21-0300.db' },
     run: async ({ operands: [file = ''] }) => {
-      const { backUp } = await import('../operations/backup.ts')
-      return backUp(readConfig(process.env).database, file)
+      const { restore } = await import('../operations/restore.ts')
+      return restore(readConfig(process.env).database, file)
     },
   },
   {
@@ -94,6 +155,10 @@ export const operationCommands: readonly Command[] = [
     },
   },
 ]
+
+/** `1300000000 bytes` is 1.3 GB. */
+const withSizes = (detail: string): string =>
+  detail.replace(/(\d{1,3})((\d{3})+) bytes/g, (_, n, more) => `${n}.${more[0]} ${' kMGT'[more.length / 3]}B`)
 
 const addressOf = (texts: Texts, option: keyof typeof FORMS) => {
   try {

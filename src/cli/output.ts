@@ -9,7 +9,7 @@ type Row = Readonly<Record<string, unknown>>
 
 /** How answers look on a terminal. */
 export type TableFormat = {
-  /** The columns of a table; all by default. A single answer always shows every member. */
+  /** The columns of a table, the most important first: it shows those that fit. By default all, or pairs if they do not fit. */
   readonly columns?: readonly string[]
   /** The answers are rows, even one or none; or the member whose items are the rows. */
   readonly list?: true | string
@@ -57,21 +57,35 @@ export const asText = (answers: readonly object[], { columns, list, note }: Tabl
 const recordOf = (row: Row, names = Object.keys(row)): string =>
   inPairs(names.map((name) => [name, cellOf(row[name])]))
 
-const tableOf = (rows: readonly Row[], columns?: readonly string[]): string => {
+/** As long as a time. Ids are never cut: they are pasted. */
+const CUT_LENGTH = 24
+const cut = (text: string, max: number): string =>
+  text.length <= max || /^[a-z]+_[0-9a-z]{26}$/.test(text) ? text : `${text.slice(0, max - 1)}…`
+
+const tableOf = (rows: readonly Row[], columns?: readonly string[], textMax = Infinity): string => {
   if (rows.length === 0) return 'none\n'
   // Columns without any value are left out.
   const names = (columns ?? [...new Set(rows.flatMap(Object.keys))]).filter((name) =>
     rows.some((row) => row[name] !== null && row[name] !== undefined),
   )
-  const cells = [names, ...rows.map((row) => names.map((name) => cellOf(row[name])))]
-  const [head = '', ...lines] = padded(cells).map((row) => row.join('  '))
-  const width = process.stdout.columns || Number.POSITIVE_INFINITY
-  return [head, ...lines].some((line) => line.length > width)
-    ? rows.map((row) => recordOf(row, names)).join('\n')
-    : `${[paint('bold', head), ...lines].join('\n')}\n`
+  const cells = rows.map((row) => names.map((name) => cut(cellOf(row[name], name), textMax)))
+  const [head = '', ...lines] = padded([names, ...cells]).map((row) => row.join('  '))
+  const width = Number(process.env['COLUMNS']) || process.stdout.columns || Infinity
+  const fits = [head, ...lines].every((line) => line.length <= width)
+  if (!fits && columns === undefined) return rows.map((row) => recordOf(row, names)).join('\n')
+  if (!fits && textMax > CUT_LENGTH) return tableOf(rows, names, CUT_LENGTH)
+  if (!fits && names.length > 1) return tableOf(rows, names.slice(0, -1), CUT_LENGTH)
+  return `${[paint('bold', head), ...lines].join('\n')}\n`
 }
 
-const cellOf = (value: unknown): string => {
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+const sizeOf = (bytes: number): string => {
+  const power = Math.min(4, Math.floor(Math.log2(Math.max(1, bytes)) / 10))
+  return `${(bytes / 1_024 ** power).toFixed(power && 1)} ${UNITS[power]}`
+}
+
+const cellOf = (value: unknown, name?: string): string => {
+  if (name === 'bytes') return sizeOf(Number(value))
   if (value === null || value === undefined) return '-'
   if (typeof value !== 'object') return escaped(String(value))
   const isPlainList = Array.isArray(value) && value.every((item) => typeof item !== 'object')

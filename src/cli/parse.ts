@@ -33,12 +33,12 @@ export const parse = ({ words, options, operands = [] }: Command, args: readonly
   const names = tokens.flatMap((token) => (token.kind === 'option' ? token.name : []))
   const repeated = names.find((name, i) => names.indexOf(name) < i && !known[name]?.multiple)
   if (repeated !== undefined) wrongUse(`--${repeated} can be given only once`)
+  if (/^keys/.test(words) && positionals[0]?.startsWith('pp_'))
+    wrongUse(operands[0] ? 'ID is the apiKeyId, not the key itself' : 'the key is read from stdin')
   const unexpected = positionals.slice(operands.length)
   if (unexpected.length > 0) wrongUse(`unexpected argument: ${unexpected.join(' ')}`)
   const missing = operands.find((name, i) => !name.startsWith('[') && !positionals[i]?.trim())
   if (missing !== undefined) wrongUse(`${missing} is required`)
-  if (/^keys/.test(words) && positionals[0]?.startsWith('pp_'))
-    wrongUse('ID is the apiKeyId, not the key itself')
   const texts: Record<string, string> = {}
   for (const [name, { required, isName }] of Object.entries(known)) {
     const value = values[name]

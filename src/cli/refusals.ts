@@ -1,7 +1,8 @@
-import { resolve } from 'node:path'
+import { statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { escaped } from '../adapters/escaped.ts'
 import { readConfig } from '../config/config.ts'
-import { type DatabaseAddress, database } from '../config/settings.ts'
+import { type DatabaseAddress, database } from '../config/database-address.ts'
 import {
   DomainFailure,
   isUnavailable,
@@ -31,8 +32,14 @@ const REMEDIES: readonly Remedy[] = [
   [/^permission denied/, 'Run this command as the owner of the tables, or grant part II of sql/roles.sql.'],
   [/^password auth|^role |pg_hba/, 'Correct the role and the password in DATABASE_URL.'],
   [/^database .* not exist/, 'Correct its name in DATABASE_URL, or create it with createdb.'],
+  [/was not restored/, 'Choose another backup.'],
   [/not a database|malformed/, 'Correct DATABASE_URL, or restore a backup.'],
-  [/disk is full|^ENOSPC/, 'Free some space on that disk, or use another one.'],
+  [
+    /lock timeout/,
+    'Let the long transactions end (see pg_stat_activity), then retry.',
+    'A table stayed locked.',
+  ],
+  [/disk is full|^ENOSPC/, 'Free some space on that disk, or use another one: see df -h.'],
   [/^unable to open|readonly|disk I/, 'DATABASE_URL must name a file that this user can read and write.'],
   [/^EEXIST: .* '(.*)'$/, 'Name a file in a folder that exists.', '$1 is not a folder.'],
   [/^ENOTDIR: .* '(.*)\/.*'$/, 'Name a file in a folder that exists.', '$1 is not a folder.'],
@@ -44,11 +51,13 @@ const REMEDIES: readonly Remedy[] = [
 /** The same for those that are known by their kind. */
 const REMEDY_OF: Readonly<Record<Obstacle, string>> = {
   not_migrated: 'If this is the right database, run prospect-pages migrate as the owner of the tables.',
-  newer_database: 'Install the release that migrated it, or a newer one.',
+  newer_database: 'Install that release or a newer one, or restore a backup from before.',
   unreleased_database: 'Export its data with that version, then use a new database.',
   no_source: 'Correct --from.',
   no_database_file: 'Correct the path, or run prospect-pages migrate to create it.',
   no_folder: 'Name a file in a folder that exists.',
+  no_room:
+    'Free some space there (df -h), or use another disk. BACKUP_BEFORE_MIGRATION=off migrates without a copy.',
   wrong_settings: 'prospect-pages --help lists every setting.',
   unknown_tenant: 'prospect-pages tenants list shows all tenants.',
   unknown_api_key: 'prospect-pages keys list --tenant T shows the keys of a tenant.',
@@ -64,6 +73,8 @@ export const explained = (error: unknown, command: string): [text: string, remed
   const [prefix = '', setting = '$&'] = DIRECT.exec(String(error)) ?? []
   const message = (first instanceof Error ? first.message : String(first)).replace(DIRECT, '')
   const isAbout = ([pattern, , , only = command]: Remedy) => only === command && pattern.test(message)
+  const [, denied] = /^E(?:ACCES|PERM): .*, \w+ '(.*)'$/.exec(message) ?? []
+  if (denied !== undefined) return explainDenied(denied)
   const obstacle = obstacleOf(error)
   const [pattern = '', found, words = '$&'] = (obstacle ? undefined : REMEDIES.find(isAbout)) ?? []
   const advice = obstacle
@@ -74,6 +85,17 @@ export const explained = (error: unknown, command: string): [text: string, remed
   // `serve` waits for a database whose host is unknown, and refuses an unknown HOST.
   const named = remedy?.replace('DATABASE_URL or HOST', command === 'serve' ? 'HOST' : 'DATABASE_URL')
   return [prefix + message.replace(pattern, words), named?.replace('DATABASE_URL', option)]
+}
+
+/** Who may not use a place, whose it is, and the command that changes that. It may be the folder that is closed. */
+const explainDenied = (path: string): [text: string, remedy: string] => {
+  let place = resolve(path)
+  for (; orNull(() => statSync(place)) === null; ) place = dirname(place)
+  const { uid, gid, mode } = statSync(place)
+  const ours = process.getuid?.() ?? 0
+  const text = `User ${ours} may not use ${place}: it belongs to user ${uid} and group ${gid}, and its mode is ${(mode & 0o7777).toString(8)}.`
+  const quoted = `'${place.replaceAll("'", `'\\''`)}'`
+  return [text, uid === ours ? `Run chmod u+rwX ${quoted}.` : `As root, run chown ${ours} ${quoted}.`]
 }
 
 /** A server waits until an operator mends these, so they are `unavailable`. A command that is retried fails again. */

@@ -1,5 +1,6 @@
 import { createTenant } from '../core/tenants/create-tenant.ts'
 import { listTenants } from '../core/tenants/list-tenants.ts'
+import { deleteTenant, resumeTenant, suspendTenant } from '../core/tenants/suspend-tenant.ts'
 import { updateTenant } from '../core/tenants/update-tenant.ts'
 import { type Command, valued, wrongUse } from './command.ts'
 
@@ -48,6 +49,36 @@ export const tenantCommands: readonly Command[] = [
       const retentionDays = days === 'default' ? null : Number(days)
       const changes = { ...(name && { name }), ...(days !== undefined && { retentionDays }) }
       return updateTenant(await open())(tenantId, changes)
+    },
+  },
+  {
+    words: 'tenants suspend',
+    help: 'refuses the keys and hooks of a tenant, and publishes and sends nothing of it',
+    details: ['Takes effect within a second, in every process. What waits goes on with `tenants resume`.'],
+    operands: ['ID'],
+    examples: { 'a tenant that floods the service': 'prospect-pages tenants suspend "$TENANT"' },
+    run: async ({ operands: [tenantId = ''] }, open) => suspendTenant(await open())(tenantId),
+  },
+  {
+    words: 'tenants resume',
+    help: 'ends a suspension',
+    operands: ['ID'],
+    examples: { 'a tenant that may go on': 'prospect-pages tenants resume "$TENANT"' },
+    run: async ({ operands: [tenantId = ''] }, open) => resumeTenant(await open())(tenantId),
+  },
+  {
+    words: 'tenants delete',
+    help: 'suspends a tenant for good, and removes everything of it in the background',
+    details: [
+      'A running server does that, after about two minutes. `tenants list` shows what is left. Backups keep it.',
+    ],
+    operands: ['ID'],
+    options: { yes: { type: 'boolean', help: 'confirm: this cannot be undone' } },
+    examples: { 'a customer who left': 'prospect-pages tenants delete "$TENANT" --yes' },
+    run: async ({ operands: [tenantId = ''], values }, open) => {
+      if (!values['yes'])
+        wrongUse('this removes the tenant with its people, activities, pages, keys and hooks; add --yes')
+      return deleteTenant(await open())(tenantId)
     },
   },
 ]

@@ -6,6 +6,7 @@ import { deleteExpired } from '../core/erasures/delete-expired.ts'
 import { eraseProspects } from '../core/erasures/erase-prospects.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, Served } from '../core/ports/world.ts'
+import { removeTenants } from '../core/tenants/remove-tenants.ts'
 
 /** Between two steps: requests get the database meanwhile. */
 const REST_MS = 10
@@ -37,8 +38,8 @@ export const PAUSED =
   'Nothing that has expired is deleted for 24 hours: the clock is more than seven days past the time at which the database was last served. Check the clock. If the service was off that long, there is nothing to do.'
 
 /**
- * An eraser over a store: completes erasures, ends blocks of emails, and deletes activities and events that have been
- * kept long enough. Several erasers, in one process or in many, share the work.
+ * An eraser over a store: completes erasures, removes deleted tenants, ends blocks of emails, and deletes activities and
+ * events that have been kept long enough. Several erasers, in one process or in many, share the work.
  */
 export const createEraser = (options: EraserOptions): Background =>
   workInBackground(checkOptions('createEraser', options), eraserJobs(options))
@@ -52,6 +53,10 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
   const expiring = { pollMs: EXPIRED_POLL_MS, restMs: REST_MS }
   return [
     { ...erasing, stepWith: () => eraseProspects({ store, clock, settleMs }) },
+    {
+      ...{ pollMs: POLL_MS, restMs: REST_MS },
+      stepWith: (onError) => removeTenants({ store, clock, settleMs, onError }),
+    },
     { ...expiring, stepWith: (onError) => deleteExpired({ ...expire, onError }) },
   ]
 }

@@ -12,13 +12,16 @@ import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
 import { sqliteStore } from '../adapters/sqlite/store.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
+import { countUsage } from '../core/counts/count-usage.ts'
 import { unavailable } from '../core/engine/failures.ts'
 import { gather } from '../core/engine/gather.ts'
+import { MINUTE_MS } from '../core/engine/times.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
 import type { Clock } from '../core/ports/world.ts'
 import type { WebhookTools } from '../core/webhooks/webhook-endpoints.ts'
 import { webhookTools } from '../service/webhook-tools.ts'
 import { composeApi } from './api.ts'
+import { backUpFirst, createBackups } from './backups.ts'
 import { counterJobs } from './counter.ts'
 import { createEraser } from './eraser.ts'
 import { createPublisher } from './publisher.ts'
@@ -40,7 +43,8 @@ const openStore = async (config: Config, log: Log, metrics: Metrics | null = nul
   const everyEvent = config.events === 'on'
   if (database.kind === 'memory') return memoryStore({ everyEvent })
   if (database.kind === 'sqlite') {
-    const settings = { path: database.path, busyMsMax: config.statementMsMax, everyEvent }
+    const beforeMigrating = backUpFirst(database.path, config, log)
+    const settings = { path: database.path, busyMsMax: config.statementMsMax, everyEvent, beforeMigrating }
     const notify = (message: string, isUsable: boolean) => log[isUsable ? 'info' : 'error'](message)
     return sqliteStore(settings, readMigrations('sqlite'), notify)
   }
@@ -68,15 +72,19 @@ export const createRuntime = async (config: Config, log: Log, telemetry: Telemet
 }
 
 export const webhooksOf = (config: Config, clock: Clock): WebhookTools => {
-  const { secretsKey, webhooksAllowedHosts: allowedHosts, webhooksAllowedNetworks: allowedNetworks } = config
-  return webhookTools({ secretsKey, allowedHosts, allowedNetworks }, clock, ALLOW_LISTS)
+  const { secretsKey, secretsKeyPrevious } = config
+  const { webhooksAllowedHosts: allowedHosts, webhooksAllowedNetworks: allowedNetworks } = config
+  return webhookTools({ secretsKey, secretsKeyPrevious, allowedHosts, allowedNetworks }, clock, ALLOW_LISTS)
 }
 
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
 export const compose = (config: Config, runtime: Runtime) => {
   const { store, clock, newId } = runtime
-  const { requests, publishing, erasing, sending, counting, measuredNamer, scrape, onMalformed } =
-    observe(runtime)
+  const usage = countUsage({ store, clock })
+  const { requests, publishing, erasing, sending, counting, measuredNamer, scrape, onMalformed } = observe({
+    ...runtime,
+    use: usage.add,
+  })
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
   /** Looks no key and no hook up before the start: the store may not be migrated yet. */
   const started =
@@ -124,7 +132,9 @@ export const compose = (config: Config, runtime: Runtime) => {
   const { retentionDays, eventDaysKept, statementMsMax } = config
   const eraser = createEraser({ ...erasing, store, clock, retentionDays, eventDaysKept, statementMsMax })
   const counted = counterJobs({ store, clock, counts: config.counts, statementMsMax })
-  const counter = workInBackground({ ...counting, store }, counted)
+  const saving = { pollMs: MINUTE_MS, restMs: 0, stepWith: () => usage.save }
+  const counter = workInBackground({ ...counting, store }, [...counted, saving])
+  const backups = createBackups(config, runtime)
   const sender = createWebhooks({ ...sending, store, clock, newId, pollMs }, webhooks)
 
   return {
@@ -143,12 +153,13 @@ export const compose = (config: Config, runtime: Runtime) => {
       eraser.start()
       counter.start()
       sender.start()
+      backups.start()
     },
     /** Answers the requests in flight, commits queued writes, and leaves no version half done. */
     close: async (): Promise<void> => {
       state = 'stopping'
       await http.drain(config.drainMsMax)
-      await Promise.all([publisher, eraser, counter, sender].map((worker) => worker.stop()))
+      await Promise.all([publisher, eraser, counter, sender, backups].map((worker) => worker.stop()))
       await store.close()
     },
   }

@@ -1,10 +1,12 @@
 import { PROBLEMS } from '../adapters/http/problems.ts'
+import type { Answered } from '../adapters/http/requests.ts'
 import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import type { OpenTelemetry } from '../adapters/open-telemetry.ts'
 import type { Config } from '../config/config.ts'
 import { type DomainFailure, isUnavailable } from '../core/engine/failures.ts'
 import { reasonOf } from '../core/pages/name-patiently.ts'
+import type { Used } from '../core/ports/counts.ts'
 import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
 import type { Served } from '../core/ports/world.ts'
 import type { OnEndpoint } from '../core/webhooks/send-webhooks.ts'
@@ -26,11 +28,14 @@ export const loadTelemetry = async (config: Pick<Config, 'metrics' | 'workers'>)
   openTelemetry: await (await import('../adapters/open-telemetry.ts')).findOpenTelemetry(),
 })
 
+type Always = { readonly log: Log; readonly use?: (used: Used) => void }
 /** Passes what happens in the service to the log, the metrics and the traces. */
-export const observe = ({ log, metrics, scrape, openTelemetry }: Telemetry & { readonly log: Log }) => ({
+export const observe = ({ log, metrics, scrape, openTelemetry, use }: Telemetry & Always) => ({
   requests: {
     onRequest: metrics?.asked,
-    onAnswered: (answered: Parameters<Metrics['answered']>[0]) => {
+    onAnswered: (answered: Answered) => {
+      const { tenantId, apiKeyId, hookId, activities = 0, bodyBytes: bytes = 0 } = answered
+      if (tenantId) use?.({ tenantId, apiKeyId: hookId ?? apiKeyId ?? '', requests: 1, activities, bytes })
       metrics?.answered(answered)
       log.info(answered, 'answered')
     },

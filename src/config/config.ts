@@ -40,15 +40,22 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
 /** Settings that are valid alone but not together. An unreadable one is undefined here. */
 const contradictionsIn = (values: Partial<Values>): Fault[] => {
   const { workers = 1, databaseUrl, databasePooler, databaseDirectUrl, databaseCluster } = values
-  const { namerUrl, namerModel } = values
+  const { namerUrl, namerModel, backupDir } = values
   const { bodyBytesMax = 0, batchBytesMax = 0, bodyBytesHeldMax = Number.POSITIVE_INFINITY } = values
   const holdsTooFew = bodyBytesHeldMax < 2 * Math.max(bodyBytesMax, batchBytesMax)
   const isDirect = databasePooler === false && databaseDirectUrl
+  const isOldAlone = values.secretsKeyPrevious && values.secretsKey === null
   const isEmbedded = databaseUrl !== undefined && databaseUrl.kind !== 'postgres'
   const faults: readonly [isWrong: unknown, parameter: Name, detail: string][] = [
     [isEmbedded && workers > 1, 'WORKERS', 'can exceed 1 only if DATABASE_URL is PostgreSQL'],
     [isEmbedded && databasePooler, 'DATABASE_POOLER', 'can be true only if DATABASE_URL is PostgreSQL'],
     [isEmbedded && databaseCluster, 'DATABASE_CLUSTER', 'can be set only if DATABASE_URL is PostgreSQL'],
+    [
+      databaseUrl && databaseUrl.kind !== 'sqlite' && backupDir,
+      'BACKUP_DIR',
+      'can be set only for the embedded database',
+    ],
+    [isOldAlone, 'SECRETS_KEY_PREVIOUS', 'can be set only if SECRETS_KEY is'],
     [isDirect, 'DATABASE_DIRECT_URL', 'can be set only if DATABASE_POOLER is true'],
     [holdsTooFew, 'BODY_BYTES_HELD_MAX', 'must be at least twice BODY_BYTES_MAX and BATCH_BYTES_MAX'],
     [namerUrl && namerModel === null, 'NAMER_MODEL', 'must be set if NAMER_URL is'],

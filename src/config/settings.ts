@@ -1,5 +1,7 @@
 import { isIP } from 'node:net'
 import { orNull } from '../core/engine/outcome.ts'
+import { database, postgresUrl } from './database-address.ts'
+import { durationMs } from './duration.ts'
 
 const textThat = (fits: (given: string) => boolean, must: string) => (given: string) => {
   if (!fits(given)) throw new Error(must)
@@ -57,34 +59,10 @@ const publicUrl = (given: string): string => {
   return httpUrl(given).replace(/\/+$/, '')
 }
 
-export type DatabaseAddress =
-  | { readonly kind: 'postgres'; readonly url: string }
-  | { readonly kind: 'sqlite'; readonly path: string }
-  | { readonly kind: 'memory' }
-
-export const database = (given: string): DatabaseAddress => {
-  if (given === 'memory:') return { kind: 'memory' }
-  const [, path] = /^sqlite:(.+)$/s.exec(given) ?? []
-  // `//data/x.db` is `/data/x.db`, and nothing here replaces `~` by the home folder.
-  if (/^(\/\/[^/]|\/*~)/.test(path ?? ''))
-    throw new Error(
-      'must be sqlite:PATH, such as sqlite:data/file.db or sqlite:/srv/file.db, without // or ~',
-    )
-  if (path !== undefined) return { kind: 'sqlite', path }
-  const isDecodable = orNull(() => decodeURIComponent(given)) !== null
-  // `URL` knows one host only, so the others of a list are left out.
-  if (POSTGRES_URL.test(given) && isDecodable && URL.canParse(given.replace(/,[^/?]*/, '')))
-    return { kind: 'postgres', url: given }
-  const isPostgres = /^postgres(ql)?:\/\/.*[@#%]/.test(given)
-  throw new Error(`must be postgres://…, sqlite:PATH or memory:${isPostgres ? `; ${ESCAPES}` : ''}`)
-}
-/** Unescaped delimiters in the password are refused: part of it would appear in errors as the host. */
-const POSTGRES_URL = /^postgres(ql)?:\/\/(?=.)([^@/?#]*@)?[^@/?#]*(\/[^@?#]*)?(\?[^@#]*)?$/
-const ESCAPES = 'in a user name or password write @ as %40, / as %2F, ? as %3F, # as %23 and % as %25'
-const postgresUrl = (given: string): string => {
-  const address = /^postgres/.test(given) ? database(given) : undefined
-  if (address?.kind !== 'postgres') throw new Error('must be postgres://…')
-  return address.url
+const duration = (given: string): number => {
+  const ms = durationMs(given)
+  if (!ms) throw new Error('must be a duration such as 24h, 90m or 7d')
+  return ms
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
@@ -118,6 +96,15 @@ export const SETTINGS = {
     nullable((given) => oneOf(['citus'])(given) as 'citus'),
     'citus: the tables of DATABASE_URL are distributed with sql/citus.sql; empty: a single PostgreSQL',
   ],
+  BACKUP_DIR: ['', nullable(String), 'folder for scheduled backups of the embedded database; empty: none'],
+  BACKUP_EVERY: ['24h', duration, 'how often a server makes one, such as 90m, 24h or 7d'],
+  BACKUPS_KEPT: ['7', whole(1, 10_000), 'how many of them are kept'],
+  BACKUP_COMMAND: [
+    '',
+    nullable(String),
+    'program that is run with each new one as its only argument, without a shell',
+  ],
+  BACKUP_BEFORE_MIGRATION: ['on', onOrOff, 'back the embedded database up before it is migrated: on, off'],
   LOG_LEVEL: ['info', oneOf(LOG_LEVELS), LOG_LEVELS.join(', ')],
   METRICS: ['on', onOrOff, 'Prometheus metrics at /metrics, without an API key: on, off'],
   NAMER_URL: ['', nullable(httpUrl), 'base URL of a chat-completions server; empty: the built-in namer'],
@@ -140,10 +127,11 @@ export const SETTINGS = {
     'which tenants have events: subscribed (those with an enabled webhook endpoint), on (all)',
   ],
   EVENT_DAYS_KEPT: ['30', whole(1, 3_650), 'days that events and their deliveries are kept'],
-  SECRETS_KEY: [
+  SECRETS_KEY: ['', nullable(key), '32 bytes in base64 that encrypt webhook secrets; empty: not encrypted'],
+  SECRETS_KEY_PREVIOUS: [
     '',
     nullable(key),
-    'key that webhook secrets are encrypted with: 32 bytes in base64; empty: they are not encrypted',
+    'the key before it, until prospect-pages secrets reencrypt has run',
   ],
   WEBHOOKS_ALLOWED_HOSTS: [
     '',

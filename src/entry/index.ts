@@ -83,6 +83,7 @@ export {
 export { listApiKeys } from '../core/tenants/list-api-keys.ts'
 export { revokeApiKey } from '../core/tenants/revoke-api-key.ts'
 export { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
+export { deleteTenant, resumeTenant, suspendTenant } from '../core/tenants/suspend-tenant.ts'
 export {
   listDeliveries,
   replayDeliveries,

@@ -1,9 +1,20 @@
 import { randomInt, randomUUID } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
-import { readMigrations } from '../adapters/stores/migrations.ts'
+import { backupBefore, readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
 import { obstructed } from '../core/engine/failures.ts'
 import { findFault, openReadOnly } from './read-only.ts'
@@ -14,25 +25,53 @@ import { findFault, openReadOnly } from './read-only.ts'
  * under its name once it is complete. Refuses to overwrite a file.
  */
 export const backUp = (database: Config['database'], file: string) => {
-  if (database.kind === 'postgres')
-    throw new Error('DATABASE_URL is PostgreSQL. Back it up with pg_dump; the documentation shows how.')
-  if (database.kind === 'memory') throw new Error('DATABASE_URL is memory:, which keeps nothing to back up.')
+  const path = embeddedPath(database, 'Back it up with pg_dump')
   refuseExisting(file)
-  if (!existsSync(dirname(file))) throw obstructed('no_folder', `The folder ${dirname(file)} does not exist.`)
+  return copyDatabase(path, file, giveName)
+}
+
+/**
+ * Backs a file up before this program migrates it, and deletes the backup from before an earlier migration. No other
+ * process may write to the file meanwhile.
+ */
+export const backUpBeforeMigration = (path: string) => {
+  removeBeside(path, /^\.before-\d+\.\d+\.\d+[\w.-]*\.unfinished-/)
+  const copy = copyDatabase(path, backupBefore(path), renameSync)
+  removeBeside(path, /^\.before-\d+\.\d+\.\d+(-[\w.]+)?$/, copy.file)
+  return copy
+}
+
+export const embeddedPath = (database: Config['database'], instead: string): string => {
+  if (database.kind === 'postgres')
+    throw new Error(`DATABASE_URL is PostgreSQL. ${instead}; the documentation shows how.`)
+  if (database.kind === 'memory') throw new Error('DATABASE_URL is memory:, which keeps nothing to back up.')
+  return database.path
+}
+
+/** Copies a database to a file that `name` gives its name once it is complete. */
+export const copyDatabase = (
+  path: string,
+  file: string,
+  name: (unfinished: string, file: string) => void,
+) => {
+  const folder = dirname(file)
+  if (!existsSync(folder)) throw obstructed('no_folder', `The folder ${folder} does not exist.`)
+  refuseNoRoom(folder, path)
   const unfinished = `${file}.unfinished-${randomUUID()}`
   try {
     // Created before SQLite writes to it, so that other users can read it at no time.
     closeSync(openSync(unfinished, 'wx', 0o600))
     // A single statement sees a single moment, and writers do not wait for it.
-    openReadOnly(database.path, (source) => source.prepare('vacuum into ?').run(unfinished))
+    openReadOnly(path, (source) => source.prepare('vacuum into ?').run(unfinished))
     // A server that has the original open recognizes the copy by this number, if it is copied over the original.
     const unnumbered = new DatabaseSync(unfinished)
     unnumbered.exec(`pragma application_id = ${randomInt(1, 2 ** 31)}`)
     unnumbered.close()
-    const migration = openReadOnly(unfinished, (copy) => checkCopy(copy, database.path))
+    const migration = openReadOnly(unfinished, (copy) => checkCopy(copy, path))
     flush(unfinished)
     const { size: bytes } = statSync(unfinished)
-    giveName(unfinished, file)
+    name(unfinished, file)
+    flush(folder)
     return { file, bytes, migration }
   } finally {
     for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(unfinished + suffix, { force: true })
@@ -44,9 +83,21 @@ const refuseExisting = (file: string): void => {
     throw new Error(`${file} already exists. Choose a new name; a backup never overwrites a file.`)
 }
 
+/** A copy is at most as large as the file and its journal. */
+const refuseNoRoom = (folder: string, path: string): void => {
+  const sizes = [path, `${path}-wal`].map((one) => statSync(one, { throwIfNoEntry: false })?.size ?? 0)
+  const needed = sizes.reduce((sum, size) => sum + size)
+  const { bavail, bsize } = statfsSync(folder)
+  if (bavail * bsize < needed)
+    throw obstructed(
+      'no_room',
+      `A copy of ${path} needs ${needed} bytes, but ${folder} has ${bavail * bsize}.`,
+    )
+}
+
 const checkCopy = (copy: DatabaseSync, path: string): number => {
   const fault = findFault(copy)
-  if (fault !== null) throw new Error(`${path} is damaged and was not backed up: ${fault}`)
+  if (fault !== null) throw new Error(`${path} is damaged and was not copied: ${fault}`)
   const migration = lastMigration(copy, readMigrations('sqlite'))
   if (migration === 0) throw new Error(`${path} is not a database of prospect-pages.`)
   return migration
@@ -60,11 +111,19 @@ const giveName = (unfinished: string, file: string): void => {
     refuseExisting(file)
     renameSync(unfinished, file)
   }
-  flush(dirname(file))
 }
 
-const flush = (path: string): void => {
+export const flush = (path: string): void => {
   const descriptor = openSync(path, 'r')
   fsyncSync(descriptor)
   closeSync(descriptor)
+}
+
+/** Deletes the files whose names are that of a file and an ending like this, except one. */
+export const removeBeside = (path: string, ending: RegExp, except?: string): void => {
+  for (const name of readdirSync(dirname(path))) {
+    const file = join(dirname(path), name)
+    if (name.startsWith(basename(path)) && ending.test(name.slice(basename(path).length)) && file !== except)
+      rmSync(file)
+  }
 }

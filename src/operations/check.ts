@@ -1,20 +1,18 @@
 import { obstacleOf } from '../core/engine/failures.ts'
 
-/** One thing that the doctor looked at. A check that failed has a remedy. */
+/** One thing that the doctor looked at. Unless it is `ok`, it has a remedy. */
 export type Check = {
   readonly name: string
-  readonly ok: boolean
+  /** Only `failed` makes the diagnosis fail. */
+  readonly state: 'ok' | 'warning' | 'failed'
   readonly detail: string
   readonly remedy?: string
 }
 
-export const passed = (name: string, detail: string): Check => ({ name, ok: true, detail })
-export const failed = (name: string, detail: string, remedy: string) => ({
-  name,
-  ok: false,
-  detail,
-  remedy,
-})
+type Say = (name: string, detail: string, remedy: string) => Check
+export const passed = (name: string, detail: string): Check => ({ name, state: 'ok', detail })
+export const warned: Say = (name, detail, remedy) => ({ name, state: 'warning', detail, remedy })
+export const failed: Say = (name, detail, remedy) => ({ name, state: 'failed', detail, remedy })
 
 /** The same about an error of the database: some have a remedy of their own. */
 export const failedBy = (error: unknown, detail: string, remedy: string) =>
@@ -28,6 +26,7 @@ export const inWords = ({ message, code }: { message: string; code?: string }): 
     .replace(/^.*connect (ECONNREFUSED|ENOENT)/, 'nothing is listening at')
     .replace('ECONNREFUSED', 'nothing is listening there')
     .replace('The operation was aborted due to timeout', 'no answer came in time')
+    .replace(/^canceling.* lock timeout$/, 'a table is locked; prospect-pages status names who holds it')
 
 /** Compares the migrations of a database with those that this release knows. */
 export const checkMigrations = (applied: number, known: number): Check => {

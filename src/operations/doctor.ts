@@ -4,31 +4,41 @@ import { type Config, readConfig } from '../config/config.ts'
 import { misspeltSettings } from '../config/near-names.ts'
 import { DomainFailure } from '../core/engine/failures.ts'
 import { nameFrom, reasonOf } from '../core/pages/name-patiently.ts'
-import { type Check, failed, inWords, passed } from './check.ts'
+import { type Check, failed, inWords, passed, warned } from './check.ts'
+import { examineSecrets } from './examine-secrets.ts'
 import { examineSqlite } from './examine-sqlite.ts'
+import { look } from './findings.ts'
+import { lateBackups } from './late-backups.ts'
+import { type Database, readDatabase } from './read-database.ts'
+import { retentionPause, SELECT_SERVED } from './retention-pause.ts'
 
 /** Checks everything that the service needs with the settings of this environment. Changes nothing. */
 export const diagnose = async (environment: NodeJS.ProcessEnv, thorough: boolean) => {
-  const warnings = misspeltSettings(environment).map(({ warning }) => `; warning: ${warning}`)
+  const misspelt = misspeltSettings(environment)
+    .map(({ warning }) => warning)
+    .join('; ')
   let config: Config
   try {
     config = readConfig(environment)
   } catch (error) {
-    return { ok: false, checks: [invalidSettings(error, warnings.join(''))] }
+    return { ok: false, checks: [invalidSettings(error, misspelt)] }
   }
   const checks = [
-    passed('settings', `each setting is valid${warnings.join('')}`),
+    misspelt
+      ? warned('settings', misspelt, 'correct the name, or unset it')
+      : passed('settings', 'each setting is valid'),
     ...(await checkDatabase(config, thorough)),
+    ...lateBackups(config, Date.now()),
     ...(config.namer === null ? [] : [await checkNamer(config.namer, config.namerPatienceMs)]),
   ]
-  return { ok: checks.every(({ ok }) => ok), checks }
+  return { ok: checks.every(({ state }) => state !== 'failed'), checks }
 }
 
-const invalidSettings = (error: unknown, warnings: string): Check => {
+const invalidSettings = (error: unknown, misspelt: string): Check => {
   if (!(error instanceof DomainFailure)) throw error
   const faults = error.facts.errors?.map(({ parameter, detail }) => `${parameter} ${detail}`) ?? []
   const remedy = 'correct these settings; prospect-pages --help describes each. The other checks were skipped'
-  return failed('settings', (faults.join('; ') || error.message) + warnings, remedy)
+  return failed('settings', [faults.join('; ') || error.message, misspelt].filter(Boolean).join('; '), remedy)
 }
 
 const checkDatabase = async (config: Config, thorough: boolean): Promise<readonly Check[]> => {
@@ -36,9 +46,44 @@ const checkDatabase = async (config: Config, thorough: boolean): Promise<readonl
   if (database.kind === 'memory')
     return [passed('database', 'memory: everything is lost when the service stops')]
   const known = readMigrations(database.kind)
-  if (database.kind === 'sqlite') return examineSqlite(database.path, known, thorough, config.secretsKey)
-  const { examinePostgres } = await import('./examine-postgres.ts') // brings the driver
-  return examinePostgres(database.url, known, config)
+  const checks =
+    database.kind === 'sqlite'
+      ? examineSqlite(database.path, known, thorough)
+      : // It brings the driver.
+        await (await import('./examine-postgres.ts')).examinePostgres(database.url, known, config)
+  const isWell = (name: string) => checks.some((check) => check.name === name && check.state === 'ok')
+  const isReadable = isWell('migrations') && (database.kind === 'sqlite' || isWell('role'))
+  return isReadable ? [...checks, ...(await readDatabase(config, examineContent(config)))] : checks
+}
+
+const ERASER = 'check that an eraser runs: serve has one, a program needs createEraser; see the log'
+const STATUS = 'prospect-pages status shows each, with a command'
+const ENCRYPT = 'set SECRETS_KEY to 32 random bytes in base64, then run prospect-pages secrets reencrypt'
+
+/** What is wrong with what a migrated database holds. */
+const examineContent = (config: Config) => async (database: Database) => {
+  const nowMs = Date.now()
+  const checks: Check[] = []
+  const check = async (name: string, examine: () => Promise<Check>) => {
+    const unread = (error: Error) => failed(name, `could not look at ${inWords(error)}`, STATUS)
+    checks.push(await examine().catch(unread))
+  }
+  const unlessFound = (name: string, kind: string, well: string, remedy: string) =>
+    check(name, async () => {
+      const details = (await look(database, config, kind, nowMs)).map(({ detail }) => detail)
+      return details[0] ? failed(name, details.slice(0, 3).join('; '), remedy) : passed(name, well)
+    })
+  await unlessFound('erasures', 'erasure', 'no erasure is overdue', ERASER)
+  await check('retention', async () => retentionPause(await database.read(SELECT_SERVED), nowMs))
+  await unlessFound('webhook secrets', 'secret', 'no key is missing', STATUS)
+  await check('encryption', async () => {
+    const { rewritten, alreadyNew } = (await examineSecrets(database.read, config, nowMs)).sum
+    const old = config.secretsKey ? rewritten : alreadyNew
+    if (old === 0) return passed('encryption', 'each webhook secret is encrypted with SECRETS_KEY')
+    return warned('encryption', `${old} webhook secrets are not encrypted with SECRETS_KEY`, ENCRYPT)
+  })
+  await unlessFound('locks', 'lock', 'no session holds up others', STATUS)
+  return checks
 }
 
 const PAGE = { groupTitle: 'Offers', pageContext: null, supplementaryContext: 'The spring sale' }

@@ -1,20 +1,17 @@
 import { askOn } from '../adapters/postgres/connect.ts'
-import { lastMigration } from '../adapters/postgres/migrate.ts'
+import { appliedMigrations } from '../adapters/postgres/migrate.ts'
 import { findClusterObstacle, findObstacle } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres, PLAN_EACH, type Sql } from '../adapters/postgres/open.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
-import type { Migration } from '../adapters/stores/migrations.ts'
+import { lastOf, type Migration } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { type Check, checkMigrations, failed, failedBy, inWords, passed } from './check.ts'
-import { overdueErasures, SELECT_FIRST_ERASURE } from './overdue-erasures.ts'
-import { retentionPause, SELECT_SERVED } from './retention-pause.ts'
-import { SELECT_SECRETS, webhookSecrets } from './webhook-secrets.ts'
 
 const MS_MAX = 15_000
 const DRIFT_MS_MAX = 5_000
 
-type Named = 'databasePooler' | 'databaseDirectUrl' | 'databaseCluster' | 'statementMsMax' | 'secretsKey'
+type Named = 'databasePooler' | 'databaseDirectUrl' | 'databaseCluster' | 'statementMsMax'
 type Settings = Pick<Config, Named>
 
 /** What can be wrong with PostgreSQL. Connects as the service does. */
@@ -25,7 +22,7 @@ export const examinePostgres = async (
   clock: Clock = Date.now,
 ): Promise<readonly Check[]> => {
   const plans = settings.databaseCluster ? PLAN_EACH : ONE_PLAN
-  const connection = { statement_timeout: settings.statementMsMax, ...plans }
+  const connection = { statement_timeout: settings.statementMsMax, lock_timeout: 1_000, ...plans }
   const session = settings.databasePooler ? { prepare: false } : { connection }
   const sql = openPostgres(url, { max: 1, ...session })
   try {
@@ -52,15 +49,17 @@ const examine = async (sql: Sql, known: readonly Migration[], settings: Settings
       (select string_agg(name, ', ' order by name) from pg_settings
         where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off') as settings_off,
       (select string_agg(privilege || ' on ' || "table", ', ') from (values
-          ('schema_migrations', '{select}'::text[]), ('api_keys', '{select, update}'), ('brands', '{select}'),
+          ('schema_migrations', '{select}'::text[]), ('api_keys', '{select, update, delete}'), ('brands', '{select, delete}'),
           ('hooks', '{select, insert, update, delete}'),
           ('prospects', '{select, insert, update, delete}'), ('prospect_logs', '{select, insert, update, delete}'),
-          ('tenants', '{select}'), ('served', '{select, insert, update}'), ('erasures', '{select, insert, update}'),
-          ('page_groups', '{select, insert, update}'), ('page_counts', '{select, insert, update}'),
+          ('tenants', '{select, delete}'), ('served', '{select, insert, update}'),
+          ('erasures', '{select, insert, update, delete}'),
+          ('page_groups', '{select, insert, update, delete}'), ('page_counts', '{select, insert, update, delete}'),
           ('pages', '{select, insert, update, delete}'), ('page_versions', '{select, insert, update, delete}'),
-          ('counted_tenants', '{select, insert, update}'),
+          ('counted_tenants', '{select, insert, update, delete}'),
           ('prospect_log_counts', '{select, insert, update, delete}'),
-          ('events', '{select, insert, update, delete}'), ('event_counts', '{select, insert, update}'),
+          ('usage_counts', '{select, insert, update, delete}'),
+          ('events', '{select, insert, update, delete}'), ('event_counts', '{select, insert, update, delete}'),
           ('webhook_endpoints', '{select, insert, update, delete}'),
           ('webhook_deliveries', '{select, insert, update, delete}')
         ) as needed ("table", privileges), unnest(privileges) as privilege
@@ -73,15 +72,9 @@ const examine = async (sql: Sql, known: readonly Migration[], settings: Settings
   const unset = databasePooler ? await findUnset(sql, limits) : []
   const checks = [...cluster, server(found), durability(found), clocks(found, beforeMs, afterMs), ...unset]
   if (found.missing?.includes('schema_migrations')) return [...checks, role(found)]
-  const applied = await lastMigration(askOn(sql), known)
+  const applied = lastOf(known, await appliedMigrations(askOn(sql)))
   const migrations = checkMigrations(applied, known.length)
-  if (applied === 0) return [...checks, migrations]
-  const examined = [...checks, role(found), migrations]
-  if (!migrations.ok || found.missing !== null) return examined
-  const erasures = overdueErasures(await sql.unsafe(SELECT_FIRST_ERASURE), clock())
-  const retention = retentionPause(await sql.unsafe(SELECT_SERVED), clock())
-  const secrets = webhookSecrets(await sql.unsafe(SELECT_SECRETS), settings.secretsKey)
-  return [...examined, erasures, retention, ...secrets]
+  return applied === 0 ? [...checks, migrations] : [...checks, role(found), migrations]
 }
 
 /** What the service would refuse with: a sentence, and its remedy. */
@@ -135,7 +128,7 @@ const role = ({ role, isSuperuser, missing }: Found): Check => {
 const findUnset = (sql: Sql, settings: Readonly<Record<string, string>>) => {
   const wanted = JSON.stringify({ ...settings, lock_timeout: '2s' })
   return sql<Check[]>`
-    select 'pooler' as name, false as ok, format('connections through the pooler have %s = %s', name, setting) as detail,
+    select 'pooler' as name, 'failed' as state, format('connections through the pooler have %s = %s', name, setting) as detail,
       format('alter role %I set %s = %L; -- then RECONNECT in PgBouncer', current_user, name, value) as remedy
     from json_each_text(${wanted}::text::json) as wanted (name, value) join pg_settings using (name)
     where setting in ('on', '0')`

@@ -6,22 +6,14 @@ import { isLost, LOST_REMEDY, lostDetail } from '../adapters/sqlite/place.ts'
 import type { Migration } from '../adapters/stores/migrations.ts'
 import { orNull } from '../core/engine/outcome.ts'
 import { type Check, checkMigrations, failed, failedBy, passed } from './check.ts'
-import { overdueErasures, SELECT_FIRST_ERASURE } from './overdue-erasures.ts'
 import { findFault, openReadOnly } from './read-only.ts'
-import { retentionPause, SELECT_SERVED } from './retention-pause.ts'
-import { SELECT_SECRETS, webhookSecrets } from './webhook-secrets.ts'
 
 const FREE_BYTES_MIN = 268_435_456
 /** Reading every page of a larger file takes more than some seconds. */
 const QUICK_BYTES_MAX = 1_073_741_824
 
 /** What can be wrong with the embedded database. `thorough` also reads every page of a large file. */
-export const examineSqlite = (
-  configuredPath: string,
-  known: readonly Migration[],
-  thorough: boolean,
-  secretsKey: Buffer | null,
-) => {
+export const examineSqlite = (configuredPath: string, known: readonly Migration[], thorough: boolean) => {
   const path = resolve(configuredPath)
   const folder = nearestFolder(path)
   const places = [writeAccess(path, folder), disk(folder)]
@@ -35,12 +27,7 @@ export const examineSqlite = (
       const { size } = statSync(path)
       const database = passed('database', `SQLite ${version}, ${path}, ${size} bytes`)
       const isRead = thorough || size <= QUICK_BYTES_MAX
-      const checks = [database, ...places, privacy(path), integrity(file, isRead), migrations]
-      if (!migrations.ok) return checks
-      const erasures = overdueErasures(file.prepare(SELECT_FIRST_ERASURE).all(), Date.now())
-      const retention = retentionPause(file.prepare(SELECT_SERVED).all(), Date.now())
-      const secrets = webhookSecrets(file.prepare(SELECT_SECRETS).all(), secretsKey)
-      return [...checks, erasures, retention, ...secrets]
+      return [database, ...places, privacy(path), integrity(file, isRead), migrations]
     })
   } catch (error) {
     const detail = `${path} could not be read: ${(error as Error).message}`

@@ -47,6 +47,8 @@ export const importProspectLogs =
     await brandsOf(store, tenantId)
     try {
       for await (const list of batchesOf(wanted(), ({ bytes }) => bytes?.length ?? 0, LIST_MAX)) {
+        // It may be deleted meanwhile: what is written behind its removal would stay.
+        await brandsOf(store, tenantId)
         const answers = await inOrder(list, { prepare, run: logProspectActivities })
         for (const [i, answer] of answers.entries()) {
           const { number } = list[i] as Line

@@ -1,9 +1,9 @@
 import type { Warn } from '../adapters/postgres/migrate.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
+import { TABLES, type Table } from '../adapters/stores/tables.ts'
 import { charactersOf } from '../core/engine/slices.ts'
 import { batchesOf } from './batches.ts'
 import { sqliteSource } from './move-from-sqlite.ts'
-import { TABLES, type Table } from './move-tables.ts'
 import { postgresTarget } from './move-to-postgres.ts'
 
 /** A row as SQLite keeps it. */

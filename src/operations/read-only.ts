@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { refuseLost } from '../adapters/sqlite/place.ts'
 import { obstructed } from '../core/engine/failures.ts'
@@ -6,7 +6,12 @@ import { obstructed } from '../core/engine/failures.ts'
 /** Lets `read` look into an embedded database that others may have open. Never creates, migrates or writes it. */
 export const openReadOnly = <Answer>(path: string, read: (file: DatabaseSync) => Answer): Answer => {
   refuseLost(path)
-  if (!existsSync(path)) throw obstructed('no_database_file', `The database file ${path} does not exist.`)
+  try {
+    accessSync(path, constants.R_OK)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw obstructed('no_database_file', `The database file ${path} does not exist.`)
+  }
   const file = new DatabaseSync(path, { readOnly: true })
   try {
     file.exec('pragma busy_timeout = 5000')

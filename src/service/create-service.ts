@@ -100,13 +100,16 @@ export const createService = (options: ServiceOptions): Service => {
   const composed = composeUseCases({ ...deps, ...settings, remembered, webhooks, hooks })
   const useCases: Checked = warnUnattended(composed, store, options.background)
   const receiver = receiveHooks({ ...deps, hooks, useCases: composed, limits: HOOKS_REMEMBERED })
+  const tenants = new Map<string, Promise<unknown>>()
   const close = store.watch((signal) => {
-    if (signal === 'keys') receiver.forget()
+    if (signal === 'keys') {
+      receiver.forget()
+      tenants.clear()
+    }
     remembered.onSignal(signal)
   })
-  const tenants = new Map<string, Promise<unknown>>()
 
-  /** Tenants are never deleted, so one that exists needs no second look-up. */
+  /** One that exists needs no second look-up until keys or tenants change. */
   const ofTenant = async <Input extends { readonly tenantId: string }>(input: Input): Promise<Input> => {
     const { tenantId } = input
     if (tenants.size >= TENANTS_REMEMBERED_MAX) tenants.clear()

@@ -10,6 +10,8 @@ import type { WebhookTools } from '../core/webhooks/webhook-endpoints.ts'
 export type WebhookOptions = AddressSettings & {
   /** 32 bytes, to encrypt secrets with before they are stored. By default they are stored as they are. */
   readonly secretsKey?: Buffer | null | undefined
+  /** The key before it, which only decrypts. */
+  readonly secretsKeyPrevious?: Buffer | null | undefined
 }
 
 /** For all of an attempt. */
@@ -20,7 +22,7 @@ export const webhookTools = (options: WebhookOptions = {}, clock: Clock, setting
   const userAgent = `prospect-pages/${VERSION}`
   const addresses = createAddresses({ ...checkOptions('webhooks', options), ...(settings && { settings }) })
   return {
-    secrets: createSecrets(options.secretsKey ?? null),
+    secrets: createSecrets(options.secretsKey ?? null, options.secretsKeyPrevious),
     checkUrl: addresses.checkUrl,
     send: createSendWebhook({ addresses, clock, userAgent, msMax: ATTEMPT_MS_MAX }),
   }

@@ -2,7 +2,7 @@ import { DomainFailure, refuse } from '../../core/engine/failures.ts'
 import { callHook } from '../../core/engine/outcome.ts'
 import { shareLoop } from '../../core/engine/share-loop.ts'
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
-import { type Caller, requireScope } from '../../core/tenants/identify.ts'
+import { type Caller, requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import type { Admission } from './admission.ts'
@@ -20,6 +20,7 @@ import {
   type Headers,
   headerOf,
   json,
+  KNOWN_MS_MAX,
   requestIdIn,
   responseOf,
   splitTarget,
@@ -85,12 +86,18 @@ export const createApi = (deps: Deps): Api => {
     const { tenantId, apiKeyId } = caller
     Object.assign(known, { tenantId, apiKeyId })
     rateLimit(caller, headers)
+    requireActiveTenant(caller)
     if (route.scope !== null) requireScope(caller, route.scope)
     const place = admission.arrive(tenantId)
     try {
       const { body } = request
       const bytesMax = route.item ? body?.batchBytesMax : body?.bytesMax
+      const askedMs = performance.now()
       let bytes = route.body && (await readBody(request, place, bytesMax, requireJson))
+      // Meanwhile the key may be revoked, or the tenant deleted.
+      if (performance.now() - askedMs > KNOWN_MS_MAX)
+        requireActiveTenant(await identify(apiKey, request.address))
+      if (bytes !== undefined) Object.assign(known, { bodyBytes: bytes.length })
       const turn = admission.turn(place)
       if (turn !== undefined) await turn
       const before = shareLoop(tenantId)
@@ -115,6 +122,7 @@ export const createApi = (deps: Deps): Api => {
       })
       const after = shareLoop(tenantId, true)
       if (after !== undefined) await after
+      if (answer.logged) Object.assign(known, { activities: answer.logged })
       if (answer.replayed) headers['idempotent-replayed'] = 'true'
       Object.assign(headers, answer.headers)
       const isRead = route.method === 'GET'

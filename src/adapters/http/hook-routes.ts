@@ -1,8 +1,17 @@
 import { shareLoop } from '../../core/engine/share-loop.ts'
 import type { HookReceiver, Received } from '../../core/hooks/receive-hook.ts'
+import { requireActiveTenant } from '../../core/tenants/identify.ts'
 import type { Admission, Place } from './admission.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
-import { type Answered, type ApiRequest, type ApiResponse, type Headers, json, jsonLine } from './requests.ts'
+import {
+  type Answered,
+  type ApiRequest,
+  type ApiResponse,
+  type Headers,
+  json,
+  jsonLine,
+  KNOWN_MS_MAX,
+} from './requests.ts'
 import type { Rows } from './route.ts'
 import type { Match } from './router.ts'
 
@@ -59,10 +68,16 @@ export const receiveOver =
     const hook = await receiver.find(hookId, token)
     const { tenantId } = hook
     Object.assign(known, { tenantId, hookId })
+    const limitRate = () => rateLimit({ tenantId, apiKeyId: hookId, scopes: [] }, headers)
+    if (hook.isSuspended) limitRate()
+    requireActiveTenant(hook)
     if (request.method !== 'POST') return plain(hook.answerToGet(new URLSearchParams(query)))
     const place = admission.arrive(tenantId)
     try {
+      const askedMs = performance.now()
       const body = (await readBody(request, place)) ?? new Uint8Array()
+      if (performance.now() - askedMs > KNOWN_MS_MAX) requireActiveTenant(await receiver.find(hookId, token))
+      Object.assign(known, { bodyBytes: body.length })
       const turn = admission.turn(place)
       if (turn !== undefined) await turn
       const before = shareLoop(tenantId)
@@ -70,7 +85,8 @@ export const receiveOver =
       const url = publicUrl && publicUrl + request.target
       const delivery = { method: request.method, headers: request.headers, body, url }
       const received = await receiver.receive(hook, delivery, {
-        onVerified: () => rateLimit({ tenantId, apiKeyId: hookId, scopes: [] }, headers),
+        onVerified: limitRate,
+        onLogged: (activities) => Object.assign(known, { activities }),
         nextTurn: async (items) => {
           await admission.nextTurn(place, items)
           await shareLoop(tenantId)

@@ -20,6 +20,8 @@ const ROWS: Readonly<Record<ProblemCode, Row>> = {
   invalid_signature:
     '401 Invalid signature: The delivery is not signed as its hook expects, or its timestamp is too old. Nothing was stored. `lastRefusal` of the hook says why.',
   insufficient_scope: '403 Insufficient scope: Use an API key that has the scope named in `requiredScope`.',
+  tenant_suspended:
+    '403 Tenant suspended: The operator of the service has suspended this tenant. Nothing was read or stored. Contact them.',
   not_found: '404 Not found: No operation has this path: `/openapi.json` lists all operations.',
   page_group_not_found: missing('Page group', ', or the group was deleted.'),
   page_not_found: '404 Page not found: The page group has no page with this id.',

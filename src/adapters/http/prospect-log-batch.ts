@@ -52,6 +52,7 @@ export const logBatch: Run<unknown, Batch> = async (
   const refused = results.filter(({ status }) => status !== 201).length
   return {
     status: refused === 0 ? 201 : 207,
+    logged: answers.filter((answer) => !(answer instanceof Error) && !answer.replayed).length,
     headers: { 'items-refused': String(refused), ...(retryAfter && { 'retry-after': retryAfter }) },
     body: { items: results, accepted: results.length - refused, refused },
   }

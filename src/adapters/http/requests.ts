@@ -37,6 +37,9 @@ export type Answered = {
   /** Who called, once the key was identified, even if the request was refused after that. */
   readonly tenantId?: string
   readonly apiKeyId?: string | null
+  /** Once its body was read, and if anything was logged, replays aside. */
+  readonly bodyBytes?: number
+  readonly activities?: number
   /** Of a delivery: the hook, and what became of it: logged, replayed, ignored or challenge, if it was not refused. */
   readonly hookId?: string
   readonly outcome?: string
@@ -75,6 +78,9 @@ export const splitTarget = (target: string): { path: string; query: string } => 
 
 /** Null where the percent-encoding is malformed. */
 export const percentDecoded = (text: string) => orNull(() => decodeURIComponent(text))
+
+/** What is known of a caller holds for so long, however slowly its body arrives. */
+export const KNOWN_MS_MAX = 1_000
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/

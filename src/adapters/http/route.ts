@@ -23,6 +23,8 @@ export type Answer = Partial<Pick<ApiResponse, 'status' | 'headers'>> & {
   /** Undefined with status 204. */
   readonly body: object | undefined
   readonly replayed?: boolean | undefined
+  /** Activities that were logged, replays aside. */
+  readonly logged?: number
   /** Becomes the ETag. */
   readonly revision?: number | undefined
 }
@@ -118,7 +120,8 @@ const runOf =
     if (takesRevision) input['ifRevision'] = ifRevision
     const result = await (useCases[operationId] as (input: object) => Promise<Result | undefined>)(input)
     const { page, pageGroup, version, receipt, revision, replayed } = result ?? {}
-    return { body: page ?? pageGroup ?? version ?? receipt ?? result, revision, replayed }
+    const logged = receipt && !replayed ? 1 : 0
+    return { body: page ?? pageGroup ?? version ?? receipt ?? result, revision, replayed, logged }
   }
 
 /** The key may be in the body, the header, or both if they are equal. */

@@ -1,14 +1,20 @@
+import { addUsed } from '../../core/counts/count-usage.ts'
 import { keyOf } from '../../core/engine/keys.ts'
-import type { CountedTenant, Counts, LogCount } from '../../core/ports/counts.ts'
+import type { CountedTenant, Counts, LogCount, UsageSum, Used } from '../../core/ports/counts.ts'
 import type { People } from './people.ts'
 import { indexBy, tableOf } from './table.ts'
 
 type Counted = Omit<CountedTenant, 'nextId'> & { readonly tenantId: string }
 type Count = LogCount & { readonly tenantId: string }
+type UsedAt = Used & { readonly at: string }
 
-export const memoryCounts = ({ logs }: People): Counts => {
-  const tenants = tableOf({ byId: indexBy<Counted>([], ['tenantId']) })
-  const counts = tableOf({ byTime: indexBy<Count>(['tenantId', 'unit'], ['at', 'source', 'type']) })
+export const memoryCounts = ({ logs, outbox: { own } }: People): Counts => {
+  const tenants = own('counted_tenants', tableOf({ byId: indexBy<Counted>([], ['tenantId']) }))
+  const counts = own(
+    'prospect_log_counts',
+    tableOf({ byTime: indexBy<Count>(['tenantId', 'unit'], ['at', 'source', 'type']) }),
+  )
+  const usage = new Map<string, UsedAt>()
   const logsAfter = (tenantId: string, afterId: string, beforeId?: string, max?: number) =>
     logs.byId.after({ tenantId }, afterId, beforeId, max)
   return {
@@ -63,5 +69,20 @@ export const memoryCounts = ({ logs }: People): Counts => {
         .reverse()
         .slice(0, limit)
         .map(({ unit, at, source, type, count }) => ({ unit, at, source, type, count })),
+    addUsage: async (at, used, { before, after, max }) => {
+      const stale = [...usage].filter(([, { at }]) => at < before || at > after)
+      for (const [minute] of stale.slice(0, max)) usage.delete(minute)
+      for (const row of used) addUsed(usage, keyOf(at, row.tenantId, row.apiKeyId), { ...row, at })
+    },
+    sumUsage: async ({ tenantId, since, rowsMax, limit }) => {
+      const isWanted = (row: UsedAt) => row.at >= since && row.tenantId === (tenantId ?? row.tenantId)
+      const found = [...usage.values()].filter(isWanted).sort((a, b) => (a.at < b.at ? 1 : -1))
+      const newest = found.slice(0, rowsMax)
+      const sums = new Map<string, UsageSum>()
+      const oldest = String(newest.at(-1)?.at)
+      for (const { at, ...row } of newest)
+        addUsed(sums, keyOf(row.tenantId, row.apiKeyId), { ...row, since: oldest })
+      return [...sums.values()].sort((a, b) => b.requests - a.requests).slice(0, limit)
+    },
   }
 }

@@ -14,10 +14,13 @@ export const memoryErasures = (
   { prospects, logs, outbox }: People,
   erased: (tenantId: string) => void,
 ): Erasures => {
-  const erasures = tableOf({
-    byId: indexBy<Row>(['tenantId'], ['erasureId']),
-    byStatus: indexBy<Row>(['status'], ['erasureId']),
-  })
+  const erasures = outbox.own(
+    'erasures',
+    tableOf({
+      byId: indexBy<Row>(['tenantId'], ['erasureId']),
+      byStatus: indexBy<Row>(['status'], ['erasureId']),
+    }),
+  )
   let served: Served | null = null
   const inProgress = () => [...erasures.byStatus.after({ status: 'processing' })]
   const running = (wanted: Partial<Row>) =>

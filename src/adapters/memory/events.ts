@@ -2,7 +2,7 @@ import { memoized } from '../../core/engine/keys.ts'
 import type { Events, NewEvent, StoredEvent } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
 import type { ClaimedEndpoint, EndpointWant, ShownDelivery } from '../../core/ports/webhooks.ts'
-import { indexBy, tableOf } from './table.ts'
+import { indexBy, type Own, tableOf } from './table.ts'
 
 export type KeptEndpoint = ClaimedEndpoint & { readonly claimableAt: string }
 /** `place` is the sequence as a text that sorts as the number does. */
@@ -10,17 +10,26 @@ type KeptEvent = StoredEvent & { readonly place: string }
 export type Outbox = ReturnType<typeof memoryOutbox>
 
 /** Events and where they are delivered. */
-export const memoryOutbox = (everyEvent: boolean, emit: (...signals: Signal[]) => void) => {
-  const waiting = tableOf({ byId: indexBy<NewEvent>(['tenantId'], ['eventId']) })
-  const numbered = tableOf({
-    byId: indexBy<KeptEvent>(['tenantId'], ['eventId']),
-    inOrder: indexBy<KeptEvent>(['tenantId'], ['place']),
-  })
-  const endpoints = tableOf({ byId: indexBy<KeptEndpoint>(['tenantId'], ['webhookEndpointId']) })
-  const deliveries = tableOf({
-    byId: indexBy<ShownDelivery>(['tenantId', 'webhookEndpointId'], ['eventId']),
-    pending: indexBy<ShownDelivery>(['tenantId', 'webhookEndpointId'], ['nextAttemptAt', 'eventId']),
-  })
+export const memoryOutbox = (everyEvent: boolean, emit: (...signals: Signal[]) => void, own: Own) => {
+  const waiting = own('events', tableOf({ byId: indexBy<NewEvent>(['tenantId'], ['eventId']) }))
+  const numbered = own(
+    'events',
+    tableOf({
+      byId: indexBy<KeptEvent>(['tenantId'], ['eventId']),
+      inOrder: indexBy<KeptEvent>(['tenantId'], ['place']),
+    }),
+  )
+  const endpoints = own(
+    'webhook_endpoints',
+    tableOf({ byId: indexBy<KeptEndpoint>(['tenantId'], ['webhookEndpointId']) }),
+  )
+  const deliveries = own(
+    'webhook_deliveries',
+    tableOf({
+      byId: indexBy<ShownDelivery>(['tenantId', 'webhookEndpointId'], ['eventId']),
+      pending: indexBy<ShownDelivery>(['tenantId', 'webhookEndpointId'], ['nextAttemptAt', 'eventId']),
+    }),
+  )
   const enabledOf = (tenantId: string) =>
     endpoints.byId.after({ tenantId }).filter(({ status }) => status === 'enabled')
 
@@ -44,7 +53,7 @@ export const memoryOutbox = (everyEvent: boolean, emit: (...signals: Signal[]) =
   }
   /** To be called after deliveries became due, maybe by a change with an event. */
   const written = () => emit('events', 'deliveries')
-  return { waiting, numbered, endpoints, deliveries, enabledOf, save, deliver, written, emit }
+  return { waiting, numbered, endpoints, deliveries, enabledOf, save, deliver, written, emit, own }
 }
 
 export const memoryEvents = (outbox: Outbox): Events => {

@@ -1,16 +1,22 @@
 import type { Hooks, StoredHook } from '../../core/ports/hooks.ts'
 import { takeSlice } from '../stores/take-slice.ts'
-import { indexBy, tableOf } from './table.ts'
+import { type IsActive, indexBy, type Own, tableOf } from './table.ts'
 
 /** Calls `changed` after a hook was changed or removed. */
-export const memoryHooks = (changed: () => void): Hooks => {
-  const hooks = tableOf({
-    byId: indexBy<StoredHook>(['hookId']),
-    byTenant: indexBy<StoredHook>(['tenantId'], ['hookId']),
-  })
+export const memoryHooks = (changed: () => void, own: Own, isActive: IsActive): Hooks => {
+  const hooks = own(
+    'hooks',
+    tableOf({
+      byId: indexBy<StoredHook>(['hookId']),
+      byTenant: indexBy<StoredHook>(['tenantId'], ['hookId']),
+    }),
+  )
   const { byId, byTenant } = hooks
   return {
-    findByIds: async (hookIds) => structuredClone(hookIds.flatMap((hookId) => byId.at({ hookId }) ?? [])),
+    findByIds: async (hookIds) =>
+      hookIds
+        .flatMap((hookId) => structuredClone(byId.at({ hookId })) ?? [])
+        .map((hook) => ({ ...hook, isSuspended: !isActive(hook) })),
     find: async (want) => structuredClone(byTenant.at(want) ?? null),
     list: async (wants) =>
       wants.map(({ tenantId, beforeId, limit }) =>

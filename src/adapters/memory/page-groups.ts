@@ -1,15 +1,18 @@
 import type { NewPageGroupRow, PageGroups } from '../../core/ports/page-groups.ts'
 import { takeSlice } from '../stores/take-slice.ts'
 import type { Outbox } from './events.ts'
-import { indexBy, tableOf } from './table.ts'
+import { indexBy, type Own, tableOf } from './table.ts'
 
 export type KeptGroup = NewPageGroupRow & { readonly revision: number }
 
-export const groupTable = () =>
-  tableOf({
-    byId: indexBy<KeptGroup>(['tenantId'], ['pageGroupId']),
-    byKey: indexBy<KeptGroup>(['tenantId', 'idempotencyKey']),
-  })
+export const groupTable = (own: Own) =>
+  own(
+    'page_groups',
+    tableOf({
+      byId: indexBy<KeptGroup>(['tenantId'], ['pageGroupId']),
+      byKey: indexBy<KeptGroup>(['tenantId', 'idempotencyKey']),
+    }),
+  )
 
 export const memoryPageGroups = (groups: ReturnType<typeof groupTable>, outbox: Outbox): PageGroups => ({
   list: async (wants) =>

@@ -14,23 +14,29 @@ import { takeSlice } from '../stores/take-slice.ts'
 import { claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
 import { groupTable, type KeptGroup, memoryPageGroups } from './page-groups.ts'
-import { indexBy, tableOf } from './table.ts'
+import { type IsActive, indexBy, tableOf } from './table.ts'
 
 type KeptPage = ReturnType<typeof newPageRow> & Record<'publishedVersionId' | 'automaticAfter', string | null>
 type KeptVersion = Omit<ReturnType<typeof newVersionRow>, 'status'> & StoredVersion
 
 /** Calls `added` after versions were added. */
-export const memoryPages = (outbox: Outbox, added: () => void) => {
-  const groups = groupTable()
-  const pages = tableOf({
-    byId: indexBy<KeptPage>(['tenantId', 'pageGroupId'], ['pageId']),
-    byKey: indexBy<KeptPage>(['tenantId', 'pageGroupId', 'idempotencyKey']),
-  })
-  const versions = tableOf({
-    byId: indexBy<KeptVersion>(['tenantId', 'pageGroupId', 'pageId'], ['versionId']),
-    byKey: indexBy<KeptVersion>(['tenantId', 'pageId', 'idempotencyKey']),
-    byStatus: indexBy<KeptVersion>(['status'], ['versionId']),
-  })
+export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActive) => {
+  const groups = groupTable(outbox.own)
+  const pages = outbox.own(
+    'pages',
+    tableOf({
+      byId: indexBy<KeptPage>(['tenantId', 'pageGroupId'], ['pageId']),
+      byKey: indexBy<KeptPage>(['tenantId', 'pageGroupId', 'idempotencyKey']),
+    }),
+  )
+  const versions = outbox.own(
+    'page_versions',
+    tableOf({
+      byId: indexBy<KeptVersion>(['tenantId', 'pageGroupId', 'pageId'], ['versionId']),
+      byKey: indexBy<KeptVersion>(['tenantId', 'pageId', 'idempotencyKey']),
+      byStatus: indexBy<KeptVersion>(['status'], ['versionId']),
+    }),
+  )
   const visibleGroup = (want: PageGroupRead) => {
     const group = groups.byId.at(want)
     return group?.status === 'deleted' ? undefined : group
@@ -41,6 +47,8 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
     groups.change(group, { pagesCount: group.pagesCount + more, revision: group.revision + 1 })
   const addVersion = (row: ReturnType<typeof newVersionRow>) =>
     versions.add({ ...structuredClone(row), publishedAt: null, failureReason: null })
+  /** To be published, of tenants that are not suspended. */
+  const waiting = () => versions.byStatus.after({ status: 'processing' }).filter(isActive)
   const withContent = (version: KeptVersion) => ({ ...storedVersion(version), content: version.content })
 
   const pagesPort: Pages = {
@@ -149,7 +157,7 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
     findByKey: async (wants) =>
       wants.map((want) => (visibleGroup(want) && structuredClone(versions.byKey.at(want))) ?? null),
     claim: async (want) =>
-      claimFrom(versions.byStatus.after({ status: 'processing' }), versions.change, want).map(
+      claimFrom(waiting(), versions.change, want).map(
         ({ tenantId, pageGroupId, pageId, versionId, attempts, publish }) => {
           return { tenantId, pageGroupId, pageId, versionId, attempt: attempts, publish }
         },
@@ -170,10 +178,10 @@ export const memoryPages = (outbox: Outbox, added: () => void) => {
       return saved
     },
     backlog: async (countMax) => {
-      const waiting = versions.byStatus.after({ status: 'processing' }, '', undefined, countMax)
+      const counted = waiting().slice(0, countMax)
       return {
-        count: waiting.length,
-        oldest: waiting.map(({ createdAt }) => createdAt).toSorted()[0] ?? null,
+        count: counted.length,
+        oldest: counted.map(({ createdAt }) => createdAt).toSorted()[0] ?? null,
       }
     },
   }

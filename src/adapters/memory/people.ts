@@ -14,13 +14,19 @@ export type People = ReturnType<typeof memoryPeople>
 /** Prospects and their logs. */
 export const memoryPeople = (outbox: Outbox) => ({
   outbox,
-  prospects: tableOf({
-    byId: indexBy<KeptProspect>(['tenantId'], ['prospectId']),
-    byEmail: indexBy<KeptProspect>(['tenantId', 'emailHash']),
-  }),
-  logs: tableOf({
-    byId: indexBy<NewLog>(['tenantId'], ['prospectLogId']),
-    byKey: indexBy<NewLog>(['tenantId', 'source', 'idempotencyKey']),
-    timelines: indexBy<NewLog>(['tenantId', 'prospectId'], ['occurredAt', 'prospectLogId']),
-  }),
+  prospects: outbox.own(
+    'prospects',
+    tableOf({
+      byId: indexBy<KeptProspect>(['tenantId'], ['prospectId']),
+      byEmail: indexBy<KeptProspect>(['tenantId', 'emailHash']),
+    }),
+  ),
+  logs: outbox.own(
+    'prospect_logs',
+    tableOf({
+      byId: indexBy<NewLog>(['tenantId'], ['prospectLogId']),
+      byKey: indexBy<NewLog>(['tenantId', 'source', 'idempotencyKey']),
+      timelines: indexBy<NewLog>(['tenantId', 'prospectId'], ['occurredAt', 'prospectLogId']),
+    }),
+  ),
 })

@@ -13,7 +13,7 @@ import { memoryPages } from './pages.ts'
 import { memoryPeople } from './people.ts'
 import { memoryProspectLogs } from './prospect-logs.ts'
 import { memoryProspects } from './prospects.ts'
-import { indexBy, tableOf } from './table.ts'
+import { type IsActive, indexBy, type Own, type TenantTable, tableOf } from './table.ts'
 import { memoryWebhooks } from './webhooks.ts'
 
 /** A store that keeps nothing beyond the process. Tests read in `kept` what the ports do not show. */
@@ -26,14 +26,29 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
   const { everyEvent = false } = checkOptions('memoryStore', options)
   const listeners = createListeners()
   const onChange = (tenantId: string) => listeners.emit(`prospects ${tenantId}`)
-  const outbox = memoryOutbox(everyEvent, listeners.emit)
+  const owned: [string, TenantTable][] = []
+  const own: Own = (name, table) => {
+    owned.push([name, table])
+    return table
+  }
+  const outbox = memoryOutbox(everyEvent, listeners.emit, own)
   const people = memoryPeople(outbox)
   const tenants = tableOf({ byId: indexBy<NewTenant & Tenant>([], ['tenantId']) })
-  const keys = tableOf({
-    byId: indexBy<StoredApiKey>(['apiKeyId']),
-    byHash: indexBy<StoredApiKey>(['keyHash']),
-    byTenant: indexBy<StoredApiKey>(['tenantId'], ['apiKeyId']),
-  })
+  const isActive: IsActive = (row) => !tenants.byId.at({ tenantId: row.tenantId })?.suspendedAt
+  const rowsOf = (tenantId: string) =>
+    owned.map(([name, table]) => ({
+      name,
+      table,
+      rows: table.all().filter((row) => row.tenantId === tenantId),
+    }))
+  const keys = own(
+    'api_keys',
+    tableOf({
+      byId: indexBy<StoredApiKey>(['apiKeyId']),
+      byHash: indexBy<StoredApiKey>(['keyHash']),
+      byTenant: indexBy<StoredApiKey>(['tenantId'], ['apiKeyId']),
+    }),
+  )
 
   return {
     activities: memoryActivities(people),
@@ -41,13 +56,15 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     prospectLogs: memoryProspectLogs(people),
     counts: memoryCounts(people),
     erasures: memoryErasures(people, onChange),
-    ...memoryPages(outbox, () => listeners.emit('versions')),
+    ...memoryPages(outbox, () => listeners.emit('versions'), isActive),
     events: memoryEvents(outbox),
-    webhooks: memoryWebhooks(outbox),
-    hooks: memoryHooks(() => listeners.emit('keys')),
+    webhooks: memoryWebhooks(outbox, isActive),
+    hooks: memoryHooks(() => listeners.emit('keys'), own, isActive),
     apiKeys: {
       findByHashes: async (keyHashes) =>
-        structuredClone(keyHashes.flatMap((keyHash) => keys.byHash.at({ keyHash }) ?? [])),
+        keyHashes
+          .flatMap((keyHash) => structuredClone(keys.byHash.at({ keyHash })) ?? [])
+          .map((key) => ({ ...key, isSuspended: !isActive(key) })),
       find: async (apiKeyId) => structuredClone(keys.byId.at({ apiKeyId }) ?? null),
       list: async (tenantId) => structuredClone([...keys.byTenant.after({ tenantId })]),
       isEmpty: async () => keys.byId.all().length === 0,
@@ -59,7 +76,8 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
       markUsed: async (apiKeyId, at) => void keys.change(keys.byId.at({ apiKeyId }), { lastUsedAt: at }),
     },
     tenants: {
-      add: async (tenant) => tenants.add({ ...tenant, retentionDays: null }),
+      add: async (tenant) =>
+        tenants.add({ ...tenant, retentionDays: null, suspendedAt: null, deletedAt: null }),
       update: async (tenantId, fields) => {
         const tenant = tenants.change(tenants.byId.at({ tenantId }), fields)
         return tenant && storedTenant(tenant)
@@ -71,7 +89,34 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
       list: async (afterId, limit) => [...tenants.byId.after({}, afterId)].slice(0, limit).map(storedTenant),
       brands: async (tenantId) => {
         const tenant = tenants.byId.at({ tenantId })
-        return tenant === undefined ? null : [tenant.brandId]
+        return tenant === undefined || tenant.deletedAt ? null : [tenant.brandId]
+      },
+      setState: async (tenantId, { suspendedAt, deletedAt }) => {
+        const tenant = tenants.byId.at({ tenantId })
+        if (!tenant || tenant.deletedAt) return null
+        const since = suspendedAt && (tenant.suspendedAt ?? suspendedAt)
+        const changed = tenants.change(tenant, { suspendedAt: since, deletedAt })
+        listeners.emit('keys')
+        return changed && storedTenant(changed)
+      },
+      deleting: async () =>
+        tenants
+          .all()
+          .filter(({ deletedAt }) => deletedAt)
+          .slice(0, 100)
+          .map(storedTenant),
+      left: async (tenantId) =>
+        rowsOf(tenantId)
+          .filter(({ rows }) => rows.length > 0)
+          .map(({ name }) => name),
+      removeSome: async ({ tenantId }) => {
+        for (const { table, rows } of rowsOf(tenantId)) for (const row of rows) table.remove(row as never)
+        return null
+      },
+      remove: async (tenantId) => {
+        const tenant = tenants.byId.at({ tenantId })
+        if (tenant?.deletedAt) tenants.remove(tenant)
+        listeners.emit('keys')
       },
     },
     migrate: async () => [],

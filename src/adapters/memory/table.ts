@@ -60,6 +60,15 @@ export const indexBy = <Row>(listedBy: readonly (keyof Row)[], sortedBy: readonl
   }
 }
 
+/** Whether the tenant of a row is not suspended. */
+export type IsActive = (row: { readonly tenantId: string }) => boolean
+/** Notes a table as one that holds rows of tenants. */
+export type Own = <Owned extends TenantTable>(name: string, table: Owned) => Owned
+export type TenantTable = {
+  readonly all: () => { tenantId: string }[]
+  readonly remove: (row: never) => void
+}
+
 /** Rows under several indexes. They are replaced, never changed. */
 export const tableOf = <Row extends object, Name extends string>(
   indexes: Readonly<Record<Name, Index<Row>>>,
@@ -79,7 +88,7 @@ export const tableOf = <Row extends object, Name extends string>(
     add(after)
     return after
   }
-  return { ...indexes, add, remove, change }
+  return { ...indexes, add, remove, change, all: () => all[0]?.all() ?? [] }
 }
 
 /** The texts under these names as one; empty if one of them is null. Without names it is the same for all rows. */

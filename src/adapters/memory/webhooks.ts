@@ -4,8 +4,9 @@ import { latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
 import { scan } from '../stores/take-slice.ts'
 import { compare } from './claim.ts'
 import { type KeptEndpoint, type Outbox, storedEvent, takes } from './events.ts'
+import type { IsActive } from './table.ts'
 
-export const memoryWebhooks = (outbox: Outbox): Webhooks => {
+export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => {
   const { numbered, endpoints, deliveries, written } = outbox
   /** Without a time: all. */
   const dueOf = ({ tenantId, webhookEndpointId }: EndpointWant, now: string | undefined, max: number) => {
@@ -42,6 +43,7 @@ export const memoryWebhooks = (outbox: Outbox): Webhooks => {
       endpoints.byId
         .all()
         .filter(({ tenantId }) => tenantId > afterTenantId)
+        .filter(isActive)
         .filter(({ claimableAt }) => claimableAt <= now || claimableAt > horizon)
         .filter((endpoint) => hasWork(endpoint, now))
         .sort((a, b) => compare(a.tenantId, b.tenantId) || compare(a.claimableAt, b.claimableAt))
@@ -107,7 +109,10 @@ export const memoryWebhooks = (outbox: Outbox): Webhooks => {
       return { made: again.length, lastEventId: (events.length === max && events.at(-1)?.eventId) || null }
     },
     backlog: async (countMax) => {
-      const times = deliveries.pending.all().map(({ createdAt }) => createdAt)
+      const times = deliveries.pending
+        .all()
+        .filter(isActive)
+        .map(({ createdAt }) => createdAt)
       return { count: Math.min(times.length, countMax), oldest: times.sort()[0] ?? null }
     },
   }

@@ -38,6 +38,7 @@ export const createMetrics = (processes = 1) => {
     if (LEFT_OUT.test(name)) register.removeSingleMetric(name)
 
   return {
+    instruments,
     ...requestMetrics(instruments),
     ...store,
     ...publisher,

@@ -42,7 +42,7 @@ export const waitingOnCluster = <Want extends Look>(
         select v.tenant_id, count(*)::int as count from ${table}
         where ${isWaiting(want, ofThose)} and v.tenant_id > ${want.afterTenantId} ${ofThose(V_TENANT)}
         group by v.tenant_id order by v.tenant_id limit ${want.max}`,
-      LOOK_MS_MAX,
+      query.lookMsMax ?? LOOK_MS_MAX,
     )
 
   /** The first tenants that wait. Tenants on nodes that cannot be reached are left out. */

@@ -9,7 +9,11 @@ export type OfThose = (tenantIdColumn: Fragment) => Fragment
 export type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'counted' | 'answered', Fragment>> & {
   readonly isClaimable: (want: ClaimWant, ofThose: OfThose) => Fragment
 }
-type Processing = Pick<Queue, 'table' | 'key' | 'isClaimed' | 'answered'>
+type Processing = Pick<Queue, 'table' | 'key' | 'isClaimed' | 'answered'> & {
+  /** Of a tenant: whether nothing of it is claimed. */
+  readonly isHeld?: (tenantId: Fragment) => Fragment
+}
+const NEVER = (_: Fragment) => sql`false`
 
 /**
  * A claim goes from tenant to tenant along the index of what waits, and stops at `max`: it reads no more than it takes,
@@ -19,6 +23,10 @@ type Processing = Pick<Queue, 'table' | 'key' | 'isClaimed' | 'answered'>
 export const claimFrom = <Claimed extends object>(query: Query, isCluster: boolean, queue: Processing) => {
   const counted = sql`attempts = v.attempts + 1`
   const answered = sql`${queue.answered}, v.attempts as attempt`
+  const { isHeld = NEVER } = queue
+  const isClaimable = ({ now, horizon }: ClaimWant) => sql`
+    v.status = 'processing' and (v.claimable_at <= ${now} or v.claimable_at > ${horizon})
+      and not ${isHeld(sql`v.tenant_id`)}`
   if (isCluster) return claimOnCluster<Claimed>(query, { ...queue, counted, answered, isClaimable })
   const waiting = sql`${queue.table} where v.status = 'processing'`
   return ({ now, until, horizon, afterTenantId, max }: ClaimWant): Promise<readonly Claimed[]> =>
@@ -34,6 +42,7 @@ export const claimFrom = <Claimed extends object>(query: Query, isCluster: boole
               and v.claimable_at > span.after and v.claimable_at <= span.until
             order by v.claimable_at limit ${max} for update skip locked
           ) as due
+        where not ${isHeld(sql`each.id`)}
         limit ${max}
       )
       update ${queue.table} set claimable_at = ${until}, ${counted}
@@ -43,12 +52,15 @@ export const claimFrom = <Claimed extends object>(query: Query, isCluster: boole
 }
 
 /** For the metrics. It names no tenant, and reads at most `countMax` entries of the index of what waits. */
-export const backlogOf = (query: Query, since: Fragment, waiting: Fragment) => async (countMax: number) => {
-  const [backlog] = await query(ALL_TENANTS)<Backlog>`
+export const backlogOf =
+  (query: Query, since: Fragment, waiting: Fragment, isHeld = NEVER) =>
+  async (countMax: number) => {
+    const [backlog] = await query(ALL_TENANTS)<Backlog>`
     select count(*)::int as count, min(since) as oldest
-    from (select ${since} as since from ${waiting} limit ${countMax}) as waiting`
-  return backlog ?? { count: 0, oldest: null }
-}
+    from (select tenant_id, ${since} as since from ${waiting} limit ${countMax}) as waiting
+    where not ${isHeld(sql`waiting.tenant_id`)}`
+    return backlog ?? { count: 0, oldest: null }
+  }
 
 /** `each (id)`, recursive: the values of a column after one, from each to the next along the index of these rows; then null. */
 export const eachAlong = (column: Fragment, rows: Fragment, after: string) => sql`
@@ -58,6 +70,3 @@ export const eachAlong = (column: Fragment, rows: Fragment, after: string) => sq
     select (select ${column} from ${rows} and ${column} > each.id order by ${column} limit 1)
     from each where each.id is not null
   )`
-
-const isClaimable = ({ now, horizon }: ClaimWant) => sql`
-  v.status = 'processing' and (v.claimable_at <= ${now} or v.claimable_at > ${horizon})`

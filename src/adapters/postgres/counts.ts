@@ -1,10 +1,11 @@
-import type { CountedTenant, Counts, LogCount } from '../../core/ports/counts.ts'
+import type { CountedTenant, Counts, LogCount, UsageSum } from '../../core/ports/counts.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { waitingOnCluster } from './claim-on-cluster.ts'
 import { nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 
 const COUNT = columns('c', COLUMNS.prospect_log_counts)
+const USED = columns('u', COLUMNS.usage_counts)
 const ADDED = columns('a', 'unit, at timestamptz, source, type, count bigint')
 
 export const postgresCounts = (query: Query, isCluster: boolean): Counts => {
@@ -74,6 +75,32 @@ export const postgresCounts = (query: Query, isCluster: boolean): Counts => {
         where c.tenant_id = ${tenantId} and c.unit = ${unit} and c.at >= ${since} and c.at < ${until}
         order by c.at, c.source, c.type limit ${limit}`
       return rows.map((row) => ({ ...row, count: Number(row.count) }))
+    },
+
+    // In one order: two processes that add to the same rows must not wait for each other.
+    addUsage: async (at, used, { before, after, max }) => {
+      await query()`
+        with removed as (
+          delete from usage_counts where ctid = any(array(
+            select ctid from usage_counts where at < ${before} or at > ${after}
+            limit ${max} for update skip locked
+          ))
+        )
+        insert into usage_counts as c (${USED.names})
+        select * from ${USED.from(used.map((row) => ({ ...row, at })))} order by u.tenant_id, u.api_key_id
+        on conflict (tenant_id, at, api_key_id) do update set requests = c.requests + excluded.requests,
+          activities = c.activities + excluded.activities, bytes = c.bytes + excluded.bytes`
+    },
+
+    sumUsage: ({ tenantId, since, rowsMax, limit }) => {
+      const ofTenant = tenantId === null ? nothing : sql`and c.tenant_id = ${tenantId}`
+      return query()<UsageSum>`
+        select c.tenant_id, c.api_key_id, sum(c.requests)::float8 as requests,
+          sum(c.activities)::float8 as activities, sum(c.bytes)::float8 as bytes, min(min(c.at)) over () as since
+        from (
+          select * from usage_counts c where c.at >= ${since} ${ofTenant} order by c.at desc limit ${rowsMax}
+        ) c
+        group by c.tenant_id, c.api_key_id order by requests desc limit ${limit}`
     },
   }
 }

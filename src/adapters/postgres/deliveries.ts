@@ -6,6 +6,7 @@ import { backlogOf } from './claim.ts'
 import { deliver, EVENT, type EventRow, storedEvent } from './events.ts'
 import { type Fragment, type Query, sql } from './sql.ts'
 import { columns, ifOvertaken } from './statements.ts'
+import { isSuspended } from './tenants.ts'
 import { walk } from './walk.ts'
 
 const DELIVERY = columns('l', COLUMNS.webhook_deliveries)
@@ -84,7 +85,7 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
     return { made: row.made, lastEventId: row.looked === max ? row.last : null }
   },
 
-  backlog: backlogOf(query, sql`created_at`, WAITING),
+  backlog: backlogOf(query, sql`created_at`, WAITING, isSuspended),
 })
 
 /** Without what a list adds to each row. */

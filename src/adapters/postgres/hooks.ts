@@ -1,8 +1,10 @@
+import type { OfTenant } from '../../core/ports/api-keys.ts'
 import type { HookSeen, Hooks, HookWant, StoredHook } from '../../core/ports/hooks.ts'
 import { COLUMNS, HOOK_CHANGES, type HookRow, storedHook } from '../stores/rows.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
 import { type Fragment, type Query, sql } from './sql.ts'
 import { columns, textArray, unlessOvertaken } from './statements.ts'
+import { isSuspended } from './tenants.ts'
 
 const HOOK = columns('h', COLUMNS.hooks)
 const CHANGES = columns('h', HOOK_CHANGES)
@@ -23,7 +25,12 @@ export const postgresHooks = (query: Query, changed: () => void): Hooks => {
     return rows.length > 0
   }
   return {
-    findByIds: (hookIds) => hooksWhere(sql`h.hook_id = any(${textArray(hookIds)}::text[])`),
+    findByIds: async (hookIds) => {
+      const rows = await query()<HookRow & OfTenant>`
+        select ${HOOK.selected}, ${isSuspended(sql`h.tenant_id`)} as is_suspended from hooks h
+        where h.hook_id = any(${textArray(hookIds)}::text[])`
+      return rows.map((row) => ({ ...storedHook(row), isSuspended: row.isSuspended }))
+    },
     find: async (want) => (await hooksWhere(isThat(want)))[0] ?? null,
     list: (wants) =>
       Promise.all(

@@ -92,5 +92,6 @@ const READ: Readonly<Record<number, (text: string) => unknown>> = {
   20: Number,
   21: Number,
   23: Number,
+  701: Number,
   1184: isoFromPostgres,
 }

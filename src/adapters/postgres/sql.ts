@@ -16,9 +16,13 @@ export const joined = (fragments: readonly Fragment[], between: Fragment): Fragm
 export const ALL_TENANTS = '*'
 
 /** Sends one statement, for its one tenant or for `ALL_TENANTS`. It is prepared where the driver prepares any. */
-export type Query = (
-  tenantId?: string | null,
-) => <Row extends object>(texts: readonly string[], ...parts: readonly Part[]) => Promise<readonly Row[]>
+export type Query = {
+  (
+    tenantId?: string | null,
+  ): <Row extends object>(texts: readonly string[], ...parts: readonly Part[]) => Promise<readonly Row[]>
+  /** How long a look over all machines of a cluster may take, in place of a second. For tests. */
+  lookMsMax?: number
+}
 
 export const queryOver =
   (ask: Ask): Query =>

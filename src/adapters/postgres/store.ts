@@ -1,5 +1,5 @@
 import type { Signal, Store } from '../../core/ports/store.ts'
-import { type Migration, refuseUnmigrated } from '../stores/migrations.ts'
+import { type Migration, readiness } from '../stores/migrations.ts'
 import { postgresActivities } from './activities.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { postgresCounts } from './counts.ts'
@@ -7,7 +7,7 @@ import { postgresErasures } from './erasures.ts'
 import { unavailableUnlessRejected } from './error-codes.ts'
 import { postgresEvents } from './events.ts'
 import { postgresHooks } from './hooks.ts'
-import { lastMigration, migratePostgres, type Warn } from './migrate.ts'
+import { appliedMigrations, migratePostgres, type Warn } from './migrate.ts'
 import { findObstacle, nameDirect, refuseOtherCluster } from './obstacle.ts'
 import { createOutbox } from './outbox.ts'
 import { postgresPageGroups } from './page-groups.ts'
@@ -62,9 +62,10 @@ export const portsOver = (
   notify: (...signals: readonly Signal[]) => void,
   cluster?: 'citus',
   everyEvent = false,
+  query = queryOver(ask),
 ): Omit<Store, 'migrate' | 'watch' | 'close'> => {
-  const query = queryOver(ask)
   const isCluster = cluster !== undefined
+  const refuseUnready = readiness(migrations)
   const onChange = (tenantId: string) => notify(`prospects ${tenantId}`)
   const outbox = createOutbox(query, isCluster, everyEvent, () => notify('events'))
   return {
@@ -80,7 +81,7 @@ export const portsOver = (
     webhooks: postgresWebhooks(query, isCluster, () => notify('events', 'deliveries')),
     hooks: postgresHooks(query, () => notify('keys')),
     apiKeys: postgresApiKeys(query, () => notify('keys')),
-    tenants: postgresTenants(query),
-    ready: async () => refuseUnmigrated(migrations, await lastMigration(ask, migrations)),
+    tenants: postgresTenants(query, () => notify('keys')),
+    ready: async () => refuseUnready(await appliedMigrations(ask)),
   }
 }

@@ -16,6 +16,7 @@ import type { Outbox } from './outbox.ts'
 import { ifGroupExists } from './pages.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
+import { isSuspended } from './tenants.ts'
 import { slice } from './walk.ts'
 
 type ListedRow = StoredVersion & { readonly want: number }
@@ -38,6 +39,7 @@ const QUEUE = {
   key: sql`v.tenant_id, v.page_id, v.version_id`,
   isClaimed: sql`v.page_id = claimed.page_id and v.version_id = claimed.version_id`,
   answered: sql`v.tenant_id, v.page_id, v.version_id, v.page_group_id, v.publish`,
+  isHeld: isSuspended,
 }
 
 export const postgresVersions = (query: Query, isCluster: boolean, outbox: Outbox): Versions => ({
@@ -73,7 +75,7 @@ export const postgresVersions = (query: Query, isCluster: boolean, outbox: Outbo
 
   settle: settleOver(query, isCluster, outbox),
 
-  backlog: backlogOf(query, sql`created_at`, WAITING),
+  backlog: backlogOf(query, sql`created_at`, WAITING, isSuspended),
 })
 
 const WAITING = sql`page_versions where status = 'processing' order by tenant_id, claimable_at`

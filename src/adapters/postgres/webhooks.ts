@@ -10,6 +10,7 @@ import { insertEvent } from './outbox.ts'
 import { IF_CHANGED } from './page-groups.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns, textArray, unlessOvertaken } from './statements.ts'
+import { isSuspended } from './tenants.ts'
 
 /** Of types as one text, `{a,b}`. */
 type EndpointRow = Omit<ClaimedEndpoint, 'types'> & { readonly types: string | null }
@@ -35,6 +36,7 @@ const storedEndpoint = <Row extends Omit<EndpointRow, 'claims'>>(row: Row) => ({
 })
 
 const V = sql`v`
+const V_TENANT = sql`v.tenant_id`
 
 /** Those of enabled endpoints wait until they are due. */
 const isClaimable = ({ now, horizon }: ClaimWant, ofThose: OfThose = () => nothing) => {
@@ -43,7 +45,7 @@ const isClaimable = ({ now, horizon }: ClaimWant, ofThose: OfThose = () => nothi
     where d.tenant_id = v.tenant_id ${ofThose(sql`d.tenant_id`)}
       and d.webhook_endpoint_id = v.webhook_endpoint_id and d.status = 'pending' and d.next_attempt_at ${at})`
   return sql`
-    (v.claimable_at <= ${now} or v.claimable_at > ${horizon}) and case v.status when 'deleted' then true
+    (v.claimable_at <= ${now} or v.claimable_at > ${horizon}) and not ${isSuspended(V_TENANT)} and case v.status when 'deleted' then true
       else ${isPending(sql`<= case v.status when 'enabled' then ${now}::timestamptz else 'infinity' end`)}
         or ${isPending(sql`> ${latestAttemptAt(now)}`)} end`
 }

@@ -2,11 +2,13 @@ import type { ClaimWant } from '../../core/ports/versions.ts'
 import type { Backlog } from '../../core/ports/world.ts'
 import type { Database, Values } from './open.ts'
 
-/** Claims from a table whose rows wait in `processing`. `key` is its primary key, without the tenant. */
-export const claimFrom = <Claimed>(
-  database: Database,
-  { table, key, answered }: { readonly table: string; readonly key: string; readonly answered: string },
-) => {
+type Queue = Readonly<Record<'table' | 'key' | 'answered', string>> & { readonly condition?: string }
+
+/**
+ * Claims from a table whose rows wait in `processing`. `key` is its primary key, without the tenant; `condition` is one on the
+ * tenants `t`.
+ */
+export const claimFrom = <Claimed>(database: Database, { table, key, answered, condition = '' }: Queue) => {
   const waiting = (asked: string, tenants: string) =>
     `(select ${asked} from ${table} v where v.status = 'processing' and v.tenant_id ${tenants})`
   /** Those after a tenant that have something claimable: from one to the next along the index of what waits. */
@@ -17,8 +19,9 @@ export const claimFrom = <Claimed>(
       select ${waiting('min(v.tenant_id)', '> t.tenant_id')} from t where tenant_id is not null
     )
     select tenant_id from t
-    where ${waiting('min(v.claimable_at)', '= t.tenant_id')} <= :now
-      or ${waiting('max(v.claimable_at)', '= t.tenant_id')} > :horizon
+    where (${waiting('min(v.claimable_at)', '= t.tenant_id')} <= :now
+      or ${waiting('max(v.claimable_at)', '= t.tenant_id')} > :horizon)
+    ${condition}
     limit :max`
   const CLAIM = `
     update ${table} set claimable_at = :until, attempts = attempts + 1
@@ -48,9 +51,11 @@ export const claimFrom = <Claimed>(
 }
 
 /** For the metrics: see the same on PostgreSQL. */
-export const backlogOf = (database: Database, since: string, waiting: string) => {
+export const backlogOf = (database: Database, since: string, waiting: string, isHeld = 'false') => {
   const backlog = `
-    select count(*) as count, min(since) as oldest from (select ${since} as since from ${waiting} limit :countMax)`
+    select count(*) as count, min(since) as oldest
+    from (select tenant_id, ${since} as since from ${waiting} limit :countMax) waiting
+    where not ${isHeld}`
   return async (countMax: number) =>
     database.get<Backlog>(backlog, { countMax }) ?? { count: 0, oldest: null }
 }

@@ -1,4 +1,4 @@
-import type { CountedTenant, Counts, LogCount } from '../../core/ports/counts.ts'
+import type { CountedTenant, Counts, LogCount, UsageSum } from '../../core/ports/counts.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { type Database, insertInto } from './open.ts'
 
@@ -34,6 +34,20 @@ const LIST = `
   select unit, at, source, type, count from prospect_log_counts
   where tenant_id = :tenantId and unit = :unit and at >= :since and at < :until
   order by at, source, type limit :limit`
+const USE = `
+  ${insertInto('usage_counts', COLUMNS.usage_counts)}
+  on conflict (tenant_id, at, api_key_id) do update set requests = requests + excluded.requests,
+    activities = activities + excluded.activities, bytes = bytes + excluded.bytes`
+const FORGET = `
+  delete from usage_counts where (tenant_id, at, api_key_id) in (
+    select tenant_id, at, api_key_id from usage_counts where at < :before or at > :after limit :max
+  )`
+const sumOf = (condition: string) => `
+  select tenant_id, api_key_id, sum(requests) as requests, sum(activities) as activities, sum(bytes) as bytes,
+    min(min(at)) over () as since
+  from (select * from usage_counts where ${condition} order by at desc limit :rowsMax)
+  group by tenant_id, api_key_id order by requests desc limit :limit`
+const [SUM, SUM_ALL] = [sumOf('tenant_id = :tenantId and at >= :since'), sumOf('at >= :since')]
 
 export const sqliteCounts = (database: Database): Counts => ({
   markRead: (tenantId, readAt) => database.write(() => void database.run(MARK, { tenantId, readAt })),
@@ -48,4 +62,10 @@ export const sqliteCounts = (database: Database): Counts => ({
       return 'recorded'
     }),
   list: async (want) => database.all<LogCount>(LIST, want),
+  addUsage: (at, used, remove) =>
+    database.write(() => {
+      database.run(FORGET, remove)
+      for (const row of used) database.run(USE, { ...row, at })
+    }),
+  sumUsage: async (want) => database.all<UsageSum>(want.tenantId === null ? SUM_ALL : SUM, want),
 })

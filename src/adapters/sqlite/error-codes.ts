@@ -21,6 +21,8 @@ const AWAY = new Set([5, 6, 8, 10, 11, 13, 14, 26])
 
 const resultCodeOf = (error: unknown): number => Number((error as { errcode?: unknown } | null)?.errcode ?? 0)
 const primaryCode = (error: unknown): number => resultCodeOf(error) & 0xff
+/** 11 damaged, 26 not a database. */
+export const isDamaged = (error: unknown): boolean => [11, 26].includes(primaryCode(error))
 export const isBusy = (error: unknown): boolean => primaryCode(error) === 5
 
 /** Whether another writer has taken a key or an email, or erased the prospect. */

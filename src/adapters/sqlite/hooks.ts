@@ -1,9 +1,12 @@
+import type { OfTenant } from '../../core/ports/api-keys.ts'
 import type { Hooks } from '../../core/ports/hooks.ts'
 import { COLUMNS, HOOK_CHANGES, type HookRow, storedHook } from '../stores/rows.ts'
 import { BEFORE_ID, type Database, insertInto, valuesFor } from './open.ts'
+import { isSuspended } from './tenants.ts'
 
 const HOOK = `select ${Object.keys(COLUMNS.hooks)} from hooks`
 const THAT = 'where tenant_id = :tenantId and hook_id = :hookId'
+const BY_ID = `select *, ${isSuspended('h')} as is_suspended from hooks h where hook_id = :hookId`
 const LIST = `
   ${HOOK} where tenant_id = :tenantId and hook_id < ${BEFORE_ID} order by hook_id desc limit :limit + 1`
 const ADD = insertInto('hooks', COLUMNS.hooks)
@@ -19,7 +22,9 @@ const MARK = `
 export const sqliteHooks = (database: Database, changed: () => void): Hooks => ({
   findByIds: async (hookIds) =>
     hookIds.flatMap((hookId) =>
-      database.all<HookRow>(`${HOOK} where hook_id = :hookId`, { hookId }).map(storedHook),
+      database
+        .all<HookRow & OfTenant>(BY_ID, { hookId })
+        .map(({ isSuspended, ...row }) => ({ ...storedHook(row), isSuspended: Boolean(isSuspended) })),
     ),
   find: async (want) => {
     const row = database.get<HookRow>(`${HOOK} ${THAT}`, want)

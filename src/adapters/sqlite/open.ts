@@ -4,10 +4,9 @@ import { setTimeout as pauseFor } from 'node:timers/promises'
 import { memoized } from '../../core/engine/keys.ts'
 import { orNull } from '../../core/engine/outcome.ts'
 import { type Columns, camelCase, valuesOf } from '../stores/columns.ts'
-import type { Migration } from '../stores/migrations.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
 import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
-import { lastMigration } from './last-migration.ts'
+import { appliedMigrations } from './last-migration.ts'
 import { prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
@@ -144,7 +143,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       if (answer !== 'overtaken' && answer !== null) saved()
       return answer
     },
-    lastMigration: (ours: readonly Migration[]) => withMappedErrors(() => lastMigration(file, ours)),
+    appliedMigrations: () => withMappedErrors(() => appliedMigrations(file)),
     /** Refuses `unavailable` while the path does not name the file that is open. */
     refuseMoved,
     close: (): void => {

@@ -23,7 +23,7 @@ export const prepareFile = (place: string): void => {
   mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
   if (!existsSync(place)) closeSync(openSync(place, 'a', 0o600))
   // SQLite opens a file that it may not write without an error, and would not write to it later, once it may.
-  accessSync(place, constants.W_OK)
+  for (const one of [place, dirname(place)]) accessSync(one, constants.W_OK)
 }
 
 /**

@@ -52,11 +52,14 @@ export const rewriteFile = async (database: Database, nowMs: number): Promise<bo
 const TAKE = "update erasures set position = :minute where status = 'processing' and pass = 3"
 const RELEASE = "update erasures set pass = 4 where status = 'processing' and pass = 3 and position = :minute"
 
-/** `lastMinute`: of the last attempt, since 1970. `since`: when the first erasure that waits was requested. */
+/** `lastMinute`: of the last attempt, since 1970. `since`: when the first erasure that waits, or a deletion of a tenant, was requested. */
 type File = { readonly bytes: number; readonly lastMinute: number; readonly since: string }
 const FILE = `
   select page_count * page_size as bytes, user_version as last_minute, (
-    select min(requested_at) from erasures where status = 'processing' and pass = 3
+    select min(at) from (
+      select requested_at as at from erasures where status = 'processing' and pass = 3
+      union all select deleted_at from tenants where deleted_at is not null
+    )
   ) as since
   from pragma_page_count, pragma_page_size, pragma_user_version`
 

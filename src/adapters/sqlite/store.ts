@@ -1,6 +1,7 @@
+import { VERSION } from '../../config/version.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
 import { createListeners } from '../stores/listeners.ts'
-import { checksumOf, type Migration, missingMigrations, refuseUnmigrated } from '../stores/migrations.ts'
+import { checksumOf, type Migration, missingMigrations, readiness } from '../stores/migrations.ts'
 import { sqliteActivities } from './activities.ts'
 import { sqliteCounts } from './counts.ts'
 import { sqliteErasures } from './erasures.ts'
@@ -22,13 +23,15 @@ export type SqliteSettings = {
   readonly busyMsMax: number
   /** Whether every tenant has events, even without an enabled webhook endpoint. */
   readonly everyEvent?: boolean
+  /** Called before the first migration of a file that has others; nothing is written to the file meanwhile. */
+  readonly beforeMigrating?: () => void
 }
 
 const LOOK_EVERY_MS = 200
 
 /** Everything kept in one file, by the SQLite inside Node. Other processes may open the same file. */
 export const sqliteStore = (
-  { path, busyMsMax, everyEvent = false }: SqliteSettings,
+  { path, busyMsMax, everyEvent = false, beforeMigrating }: SqliteSettings,
   migrations: readonly Migration[],
   /** Gets a sentence when a watched file can no longer be used, and one when it can again. */
   notify: (message: string, isUsable: boolean) => void = () => {},
@@ -39,6 +42,7 @@ export const sqliteStore = (
   const emit = (...signals: Signal[]) => queueMicrotask(() => listeners.emit(...signals))
   const onChange = (tenantId: string) => () => listeners.emit(`prospects ${tenantId}`)
   const outbox = sqliteOutbox(database, everyEvent, () => emit('events'))
+  const refuseUnready = readiness(migrations, database.place)
   let looking: NodeJS.Timeout | undefined
 
   /** What another process does to the file shows in SQLite's `data_version`. */
@@ -68,11 +72,11 @@ export const sqliteStore = (
     webhooks: sqliteWebhooks(database, () => emit('events', 'deliveries')),
     hooks: sqliteHooks(database, () => listeners.emit('keys')),
     apiKeys: sqliteApiKeys(database, () => listeners.emit('keys')),
-    tenants: sqliteTenants(database),
-    migrate: async () => migrate(database, migrations),
+    tenants: sqliteTenants(database, () => listeners.emit('keys')),
+    migrate: async () => migrate(database, migrations, beforeMigrating),
     ready: async () => {
       database.refuseMoved()
-      refuseUnmigrated(migrations, database.lastMigration(migrations))
+      refuseUnready(database.appliedMigrations())
     },
     watch: (listener) => {
       looking ??= look()
@@ -97,16 +101,24 @@ const dataVersion = (database: Database): number | string | undefined => {
   }
 }
 
-const ADD_MIGRATION =
-  "insert into schema_migrations values (:number, :name, strftime('%FT%H:%M:%fZ'), :checksum)"
+const ADD_MIGRATION = `
+  insert into schema_migrations (number, name, applied_at, checksum, version)
+  values (:number, :name, strftime('%FT%H:%M:%fZ'), :checksum, '${VERSION}')`
 /** In one transaction that locks out other writers, so that several processes may start at once. */
-const migrate = (database: Database, migrations: readonly Migration[]): Promise<readonly string[]> =>
+const migrate = (
+  database: Database,
+  migrations: readonly Migration[],
+  beforeMigrating = () => {},
+): Promise<readonly string[]> =>
   database.write(() => {
     database.exec(`
       create table if not exists schema_migrations (
-        number integer primary key, name text not null, applied_at text not null, checksum text not null
+        number integer primary key, name text not null, applied_at text not null, checksum text not null,
+        version text not null
       ) strict`)
-    const missing = missingMigrations(migrations, database.lastMigration(migrations))
+    const applied = database.appliedMigrations()
+    const missing = missingMigrations(migrations, applied, database.place)
+    if (applied.length > 0 && missing.length > 0) beforeMigrating()
     for (const migration of missing) {
       database.exec(migration.sql)
       database.run(ADD_MIGRATION, { ...migration, checksum: checksumOf(migration.sql) })

@@ -1,7 +1,8 @@
-import type { ApiKeys } from '../../core/ports/api-keys.ts'
+import type { ApiKeys, OfTenant } from '../../core/ports/api-keys.ts'
 import type { Tenant, Tenants } from '../../core/ports/tenants.ts'
 import { columnsOf } from '../stores/columns.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../stores/rows.ts'
+import { TENANT_TABLES } from '../stores/tables.ts'
 import { type Database, insertInto } from './open.ts'
 
 const ADD = insertInto('tenants', columnsOf('tenant_id, name, created_at'))
@@ -12,10 +13,32 @@ const UPDATE = `
     retention_days = case when :isKept then retention_days else :retentionDays end
   where tenant_id = :tenantId returning ${TENANT}`
 const BRANDS = 'select brand_id from brands where tenant_id = :tenantId order by brand_id'
+const IS_KEPT = 'select 1 from tenants where tenant_id = :tenantId and deleted_at is null'
 const FIND = `select ${TENANT} from tenants where tenant_id = :tenantId`
+const DELETING = `select ${TENANT} from tenants where deleted_at is not null order by tenant_id limit 100`
+const REMOVE = 'delete from tenants where tenant_id = :tenantId and deleted_at is not null'
 const LIST = `select ${TENANT} from tenants where tenant_id > :afterId order by tenant_id limit :limit`
 
-export const sqliteTenants = (database: Database): Tenants => ({
+const SET_STATE = `
+  update tenants set suspended_at = iif(:suspendedAt is null, null, coalesce(suspended_at, :suspendedAt)),
+    deleted_at = :deletedAt
+  where tenant_id = :tenantId and deleted_at is null returning ${TENANT}`
+/** Deleted at a time: rows may have 1 MiB. */
+const ROWS_AT_ONCE = 8
+const REMOVE_MS_MAX = 20
+const REMOVALS = TENANT_TABLES.map(({ name, key }) => ({
+  name,
+  isLeft: `select 1 from ${name} where tenant_id = :tenantId limit 1`,
+  sql: `delete from ${name} where (${key}) in (select ${key} from ${name} where tenant_id = :tenantId limit ${ROWS_AT_ONCE})`,
+}))
+
+/** Condition on a row `owner` that its tenant is suspended. */
+export const isSuspended = (owner: string) =>
+  `exists (
+    select 1 from tenants tenant where tenant.tenant_id = ${owner}.tenant_id and tenant.suspended_at is not null)`
+
+/** Calls `changed` after a tenant was suspended or resumed. */
+export const sqliteTenants = (database: Database, changed: () => void): Tenants => ({
   add: (tenant) =>
     database.write(() => {
       database.run(ADD, tenant)
@@ -32,12 +55,44 @@ export const sqliteTenants = (database: Database): Tenants => ({
   list: async (afterId, limit) => database.all<Tenant>(LIST, { afterId, limit }),
 
   brands: async (tenantId) => {
-    if (!database.has('select 1 from tenants where tenant_id = :tenantId', { tenantId })) return null
+    if (!database.has(IS_KEPT, { tenantId })) return null
     return database.all<{ brandId: string }>(BRANDS, { tenantId }).map(({ brandId }) => brandId)
+  },
+
+  setState: async (tenantId, state) => {
+    const tenant = await database.write(() => database.get<Tenant>(SET_STATE, { ...state, tenantId }))
+    changed()
+    return tenant
+  },
+
+  deleting: async () => database.all<Tenant>(DELETING, {}),
+
+  left: async (tenantId) =>
+    REMOVALS.filter(({ isLeft }) => database.has(isLeft, { tenantId })).map(({ name }) => name),
+
+  // What is deleted is gone: no key is needed to go on.
+  removeSome: ({ tenantId, after, max }) =>
+    database.write(() => {
+      const began = performance.now()
+      let at = REMOVALS.findIndex(({ name }) => name === (after?.table ?? REMOVALS[0]?.name))
+      for (let rows = 0; rows < max && performance.now() - began < REMOVE_MS_MAX; ) {
+        const removal = REMOVALS[at]
+        if (removal === undefined) return null
+        const removed = database.run(removal.sql, { tenantId })
+        rows += removed
+        if (removed === 0) at++
+      }
+      return { table: REMOVALS[at]?.name ?? '', key: [] }
+    }),
+
+  remove: async (tenantId) => {
+    await database.write(() => database.run(REMOVE, { tenantId }))
+    changed()
   },
 })
 
 const KEY = `select ${Object.keys(COLUMNS.api_keys)} from api_keys`
+const BY_HASH = `select *, ${isSuspended('k')} as is_suspended from api_keys k where key_hash = :keyHash`
 const ADD_KEY = insertInto('api_keys', COLUMNS.api_keys)
 const END = `
   update api_keys set revoked_at = coalesce(:revokedAt, revoked_at), rotated_at = coalesce(:rotatedAt, rotated_at),
@@ -52,7 +107,12 @@ export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys 
       .all<ApiKeyRow>(`${KEY} where ${column} = :value order by api_key_id`, { value })
       .map(storedApiKey)
   return {
-    findByHashes: async (keyHashes) => keyHashes.flatMap((keyHash) => keysBy('key_hash', keyHash)),
+    findByHashes: async (keyHashes) =>
+      keyHashes.flatMap((keyHash) =>
+        database
+          .all<ApiKeyRow & OfTenant>(BY_HASH, { keyHash })
+          .map((row) => ({ ...storedApiKey(row), isSuspended: Boolean(row.isSuspended) })),
+      ),
     find: async (apiKeyId) => keysBy('api_key_id', apiKeyId)[0] ?? null,
     list: async (tenantId) => keysBy('tenant_id', tenantId),
     isEmpty: async () => !database.has('select 1 from api_keys limit 1'),

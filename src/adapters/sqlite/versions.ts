@@ -5,6 +5,7 @@ import { eventsOf, SHOWN_VERSION, settledRow, type VersionRow, versionWithConten
 import { backlogOf, claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, type Values } from './open.ts'
+import { isSuspended } from './tenants.ts'
 
 const SHOWN = Object.keys(SHOWN_VERSION)
 const OF_PAGE = 'from page_versions where tenant_id = :tenantId and page_id = :pageId'
@@ -39,7 +40,10 @@ const SETTLE = `
   where tenant_id = :tenantId and page_id = :pageId and version_id = :versionId`
 
 const WAITING = "page_versions where status = 'processing' order by tenant_id, claimable_at"
-const QUEUE = { table: 'page_versions', key: 'page_id, version_id', answered: 'page_group_id, publish' }
+const QUEUE = {
+  ...{ table: 'page_versions', key: 'page_id, version_id', answered: 'page_group_id, publish' },
+  condition: `and not ${isSuspended('t')}`,
+}
 
 export const sqliteVersions = (database: Database, outbox: Outbox): Versions => {
   const claim = claimFrom<ClaimedVersion>(database, QUEUE)
@@ -80,6 +84,6 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
         return saved
       }),
 
-    backlog: backlogOf(database, 'created_at', WAITING),
+    backlog: backlogOf(database, 'created_at', WAITING, isSuspended('waiting')),
   }
 }

@@ -14,6 +14,7 @@ import {
   storedEvent,
 } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, type Values, valuesFor } from './open.ts'
+import { isSuspended } from './tenants.ts'
 
 const SHOWN = Object.keys(COLUMNS.webhook_endpoints).filter((column) => !column.startsWith('claim'))
 const CHANGING = SHOWN.slice(2).filter((column) => !column.startsWith('fail'))
@@ -30,7 +31,7 @@ const CHANGE = `
   where ${OF_ENDPOINT} and updated_at = :lastUpdatedAt`
 
 const PENDING = "webhook_deliveries where status = 'pending'"
-const CLAIMABLE = '(w.claimable_at <= :now or w.claimable_at > :horizon)'
+const CLAIMABLE = `(w.claimable_at <= :now or w.claimable_at > :horizon) and not ${isSuspended('w')}`
 /** `e`: each endpoint with pending deliveries, from one to the next along their index; null after the last of a tenant. */
 const DUE = `
   with recursive e (tenant_id, id) as (
@@ -187,5 +188,5 @@ export const sqliteWebhooks = (database: Database, waiting: () => void): Webhook
       return { made, lastEventId: count < want.max ? null : lastEventId }
     }),
 
-  backlog: backlogOf(database, 'created_at', WAITING),
+  backlog: backlogOf(database, 'created_at', WAITING, isSuspended('waiting')),
 })

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { VERSION } from '../../config/version.ts'
 import { DomainFailure, obstructed, refuse } from '../../core/engine/failures.ts'
 import { memoized } from '../../core/engine/keys.ts'
 import { sqlFiles } from './sql-files.ts'
@@ -15,8 +17,8 @@ export const readMigrations = (kind: 'postgres' | 'sqlite'): readonly Migration[
   })
 
 export const checksumOf = memoized((sql: string) => createHash('sha256').update(sql).digest('hex'))
-/** A row of `schema_migrations`, in order. Unreleased versions wrote no checksum. */
-export type Applied = { readonly number: number; readonly checksum?: string }
+/** A row of `schema_migrations`, in order. Unreleased versions wrote no checksum; `version` is the program's that applied it. */
+export type Applied = { readonly number: number; readonly checksum?: string; readonly version?: string }
 /** The last number, 0 if there is none. Refuses a database whose tables are not those of our migrations of these numbers. */
 export const lastOf = (ours: readonly Migration[], applied: readonly Applied[]): number => {
   const other = ours.find(({ sql }, i) => applied[i] && applied[i].checksum !== checksumOf(sql))
@@ -28,26 +30,44 @@ export const lastOf = (ours: readonly Migration[], applied: readonly Applied[]):
   return applied.at(-1)?.number ?? 0
 }
 
-/** Those of our migrations that a database lacks. Refuses a database that a newer program has migrated. */
-export const missingMigrations = (ours: readonly Migration[], applied: number): readonly Migration[] => {
-  if (applied > ours.length)
-    throw obstructed(
-      'newer_database',
-      `The database is newer than this program: it has migration ${applied}, this program knows ${ours.length}.`,
-    )
-  return ours.slice(applied)
+/** Where an embedded file is backed up before this version of the program migrates it. */
+export const backupBefore = (place: string, version = VERSION): string => `${place}.before-${version}`
+
+/** If a newer program has migrated a database: both versions and, of an embedded file, the backup. */
+const newerDetail = (ours: readonly Migration[], applied: readonly Applied[], place?: string) => {
+  const newer = applied[ours.length]
+  if (newer === undefined) return null
+  const detail = `The database is newer than this program: prospect-pages ${newer.version} applied migration ${newer.number}, this is ${VERSION} and knows ${ours.length}.`
+  const backup = place && backupBefore(place, newer.version)
+  return backup && existsSync(backup) ? `${detail} The backup from before is ${backup}.` : detail
 }
 
-/** Refuses `unavailable` unless a database has exactly our migrations. */
-export const refuseUnmigrated = (ours: readonly Migration[], applied: number): void => {
-  const facts = { retryAfterS: 5 }
-  if (applied > ours.length)
-    refuse('unavailable', 'The database is newer than this program.', {
-      ...facts,
-      obstacle: 'newer_database',
-    })
-  if (applied < ours.length)
-    refuse('unavailable', 'The database is not migrated.', { ...facts, obstacle: 'not_migrated' })
+/** Those of our migrations that a database lacks. Refuses a database that a newer program has migrated. */
+export const missingMigrations = (
+  ours: readonly Migration[],
+  applied: readonly Applied[],
+  place?: string,
+): readonly Migration[] => {
+  const missing = ours.slice(lastOf(ours, applied))
+  const newer = newerDetail(ours, applied, place)
+  if (newer !== null) throw obstructed('newer_database', newer)
+  return missing
+}
+
+/**
+ * Makes the check that refuses `unavailable` unless a database has exactly our migrations. Migrations only add, so a
+ * process that could use the database still can after a newer program has migrated it.
+ */
+export const readiness = (ours: readonly Migration[], place?: string) => {
+  let wasReady = false
+  return (applied: readonly Applied[]): void => {
+    const facts = { retryAfterS: 5 }
+    if (lastOf(ours, applied) < ours.length)
+      refuse('unavailable', 'The database is not migrated.', { ...facts, obstacle: 'not_migrated' })
+    const newer = wasReady ? null : newerDetail(ours, applied, place)
+    if (newer !== null) refuse('unavailable', newer, { ...facts, obstacle: 'newer_database' })
+    wasReady = true
+  }
 }
 
 /** For a statement that finds no table: what callers see, and its cause for the log. */

@@ -16,7 +16,8 @@ import { type Columns, columnsOf } from './columns.ts'
 // What the stores share: the columns of the tables, and how rows are read.
 
 export const COLUMNS = {
-  tenants: columnsOf('tenant_id, name, created_at timestamptz, retention_days int'),
+  tenants: columnsOf(`tenant_id, name, created_at timestamptz, retention_days int, suspended_at timestamptz,
+    deleted_at timestamptz`),
   brands: columnsOf('tenant_id, brand_id, name, created_at timestamptz'),
   api_keys: columnsOf(`api_key_id, tenant_id, key_hash, start, name, scopes text[], created_at timestamptz,
     expires_at timestamptz, revoked_at timestamptz, rotated_at timestamptz, last_used_at timestamptz`),
@@ -30,6 +31,9 @@ export const COLUMNS = {
     created_at timestamptz`),
   counted_tenants: columnsOf('tenant_id, position, read_at timestamptz'),
   prospect_log_counts: columnsOf('tenant_id, unit, at timestamptz, source, type, count bigint'),
+  usage_counts: columnsOf(
+    'tenant_id, at timestamptz, api_key_id, requests bigint, activities bigint, bytes bigint',
+  ),
   page_groups: columnsOf(`tenant_id, page_group_id, brand_id, name, title, page_context, status, actions json,
     footer_links json, scripts json, header_action_id, revision int, idempotency_key, request_hash,
     created_at timestamptz, updated_at timestamptz, deleted_at timestamptz`),

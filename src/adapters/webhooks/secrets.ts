@@ -11,8 +11,8 @@ const SEALED_PREFIX = 'v1:'
 /** What one begins with that is not encrypted. */
 const PLAIN_PREFIX = 'plain:'
 
-/** Secrets to sign with, encrypted with this key of 32 bytes before they are stored; without one they are stored as they are. */
-export const createSecrets = (key: Buffer | null): Secrets => {
+/** Secrets to sign with, encrypted with the key of 32 bytes, if any, before they are stored. The previous one only decrypts. */
+export const createSecrets = (key: Buffer | null, previousKey: Buffer | null = null): Secrets => {
   const seal = (secret: string): string => {
     if (key === null) return PLAIN_PREFIX + Buffer.from(secret).toString('base64')
     const iv = randomBytes(IV_BYTES)
@@ -20,7 +20,7 @@ export const createSecrets = (key: Buffer | null): Secrets => {
     const sealed = [cipher.update(secret), cipher.final()]
     return SEALED_PREFIX + Buffer.concat([iv, cipher.getAuthTag(), ...sealed]).toString('base64')
   }
-  const opened = (sealed: string): string | null => {
+  const opened = (sealed: string, key: Buffer | null): string | null => {
     if (sealed.startsWith(PLAIN_PREFIX))
       return Buffer.from(sealed.slice(PLAIN_PREFIX.length), 'base64').toString()
     if (key === null || !sealed.startsWith(SEALED_PREFIX)) return null
@@ -29,12 +29,19 @@ export const createSecrets = (key: Buffer | null): Secrets => {
     cipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
     return cipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + cipher.final('utf8')
   }
+  const openedBy = (key: Buffer | null, sealed: string) => orNull(() => opened(sealed, key))
+  const open = (sealed: string) => openedBy(key, sealed) ?? openedBy(previousKey, sealed)
   return {
     seal,
     issue: () => {
       const secret = SECRET_PREFIX + randomBytes(32).toString('base64')
       return { secret, sealed: seal(secret) }
     },
-    open: (sealed) => orNull(() => opened(sealed)),
+    open,
+    reseal: (sealed) => {
+      const isNew = sealed.startsWith(PLAIN_PREFIX) ? key === null : openedBy(key, sealed) !== null
+      const secret = isNew ? null : open(sealed)
+      return isNew ? sealed : secret && seal(secret)
+    },
   }
 }

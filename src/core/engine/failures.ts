@@ -27,6 +27,7 @@ export type FailureKind =
   | 'missing_api_key'
   | 'invalid_api_key'
   | 'insufficient_scope'
+  | 'tenant_suspended'
   // refused by the use cases and the API
   | 'invalid_request'
   | 'unavailable'
@@ -51,6 +52,7 @@ export type Obstacle =
   | 'no_source'
   | 'no_database_file'
   | 'no_folder'
+  | 'no_room'
   | 'unknown_tenant'
   | 'unknown_api_key'
 

@@ -38,6 +38,20 @@ export const secretsOf = (
 const HOUR_MS = 3_600_000
 const OLD_MAX = 3
 
+/** Those that are valid, each under the newest key, and what that meant; one that no key opens stays as it is. */
+export const resealed = (found: SealedSecrets, nowMs: number, reseal: (sealed: string) => string | null) => {
+  const counts = { rewritten: 0, alreadyNew: 0, undecipherable: 0 }
+  const renew = (sealed: string): string => {
+    const renewed = reseal(sealed)
+    counts[renewed === null ? 'undecipherable' : renewed === sealed ? 'alreadyNew' : 'rewritten']++
+    return renewed ?? sealed
+  }
+  const old = oldSecrets(found, nowMs)
+  const previousSecret = old.map(({ secret, until }) => `${renew(secret)}|${until}`).join(' ') || null
+  const previousSecretUntil = previousSecret && found.previousSecretUntil
+  return { counts, sealed: { secret: renew(found.secret), previousSecret, previousSecretUntil } }
+}
+
 /** After a rotation: the old one is valid until the overlap is over, and those before it as long as they were; none without an overlap. */
 export const rotatedTo = (
   secret: string,

@@ -14,5 +14,6 @@ export const timeOfId = (id: string): number => {
   const time = id.slice(id.indexOf('_') + 1).slice(0, 10)
   return [...time].reduce((ms, digit) => ms * 32 + CROCKFORD.indexOf(digit), 0)
 }
+export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000

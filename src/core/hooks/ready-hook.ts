@@ -1,6 +1,7 @@
 import { unavailable } from '../engine/failures.ts'
 import { memoized } from '../engine/keys.ts'
 import { validSecrets } from '../engine/sealed-secrets.ts'
+import type { OfTenant } from '../ports/api-keys.ts'
 import type { StoredHook } from '../ports/hooks.ts'
 import { type HookTools, hashOfToken, rulesOf } from './hooks.ts'
 import { mapperOf } from './map-delivery.ts'
@@ -13,8 +14,8 @@ const CHALLENGE = /^[\w.~-]{1,255}$/
 export type ReadyHook = ReturnType<typeof readyHook>
 
 /** What a hook does, made once of what is stored of it. */
-export const readyHook = (stored: StoredHook, { secrets }: HookTools) => {
-  const { tenantId, hookId, source } = stored
+export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: HookTools) => {
+  const { tenantId, hookId, source, isSuspended = false } = stored
   const { hmac, map, each, handshake } = rulesOf(stored)
   const verify = hmac && verifierOf(hmac)
   const open = memoized((sealed: string) => ({ secret: secrets.open(sealed) }))
@@ -22,6 +23,7 @@ export const readyHook = (stored: StoredHook, { secrets }: HookTools) => {
   return {
     tenantId,
     hookId,
+    isSuspended,
     /** By its token exactly if it has one. */
     isAddressedBy: (token: string | undefined, nowMs: number): boolean => {
       if (hmac || token === undefined) return Boolean(hmac) && token === undefined

@@ -27,6 +27,8 @@ export type Received =
 type Steps = {
   /** Called once a delivery is verified, before anything is logged. May refuse. */
   readonly onVerified?: () => void
+  /** Called with how many activities were logged, replays aside. */
+  readonly onLogged?: (activities: number) => void
   /** Resolves when so many activities may be logged. */
   readonly nextTurn?: (items: number) => Promise<void> | undefined
 }
@@ -114,7 +116,9 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
       steps.onVerified?.()
       const challenge = hook.challengeIn(delivery)
       if (challenge !== null) return { challenge }
-      const results = (await logAll(hook.activitiesIn(delivery, now), steps)).map(resultOf)
+      const outcomes = await logAll(hook.activitiesIn(delivery, now), steps)
+      steps.onLogged?.(outcomes.filter((outcome) => !(outcome instanceof Error) && !outcome.replayed).length)
+      const results = outcomes.map(resultOf)
       markSeen(hook, { receivedMs: now })
       const logged = results.flatMap((result) => result ?? [])
       const ignored = logged.length < results.length ? ({ ignored: 'prospect_erased' } as const) : {}

@@ -38,10 +38,12 @@ export type StoredApiKey = {
   /** Coarse: for a key in use, at most five minutes old. */
   readonly lastUsedAt: Timestamp | null
 }
+/** Whether the tenant of a key or of a hook is suspended: then it is refused. */
+export type OfTenant = { readonly isSuspended: boolean }
 /** The part of a store that keeps API keys. */
 export type ApiKeys = {
   /** Those that exist, in any order. */
-  findByHashes(keyHashes: readonly string[]): Promise<readonly StoredApiKey[]>
+  findByHashes(keyHashes: readonly string[]): Promise<readonly (StoredApiKey & OfTenant)[]>
   find(apiKeyId: string): Promise<StoredApiKey | null>
   list(tenantId: string): Promise<readonly StoredApiKey[]>
   /** Whether there has never been a key, of any tenant. */

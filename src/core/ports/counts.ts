@@ -20,7 +20,12 @@ export type CountedTenant = {
   /** The first log after the position. */
   readonly nextId: string | null
 }
-/** The part of a store that counts logs, for tenants whose counts are read. */
+/** What an API key used, or a hook, whose id stands for that of a key: requests, logged activities, bytes of bodies. */
+export type Used = Record<'requests' | 'activities' | 'bytes', number> &
+  Readonly<Record<'tenantId' | 'apiKeyId', string>>
+/** `since`: the oldest minute of all that were summed. */
+export type UsageSum = Used & { readonly since: Timestamp }
+/** The part of a store that counts logs, for tenants whose counts are read, and what API keys use. */
 export type Counts = {
   /** Begins to count for a tenant, or goes on. */
   markRead(tenantId: string, readAt: Timestamp): Promise<void>
@@ -62,4 +67,17 @@ export type Counts = {
     readonly until: Timestamp
     readonly limit: number
   }): Promise<readonly LogCount[]>
+  /** Adds to what was used in a minute, each key once, and removes at most `max` minutes before one or after another. */
+  addUsage(
+    at: Timestamp,
+    used: readonly Used[],
+    remove: { readonly before: Timestamp; readonly after: Timestamp; readonly max: number },
+  ): Promise<void>
+  /** Sums the newest `rowsMax` rows from a time on by key, most requests first. Of one tenant, or of all. */
+  sumUsage(want: {
+    readonly tenantId: string | null
+    readonly since: Timestamp
+    readonly rowsMax: number
+    readonly limit: number
+  }): Promise<readonly UsageSum[]>
 }

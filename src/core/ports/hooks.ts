@@ -1,4 +1,5 @@
 import type { RawJson } from '../../shapes/json.ts'
+import type { OfTenant } from './api-keys.ts'
 import type { Recorded, SliceWant, Timestamp } from './world.ts'
 
 /** Names one hook. */
@@ -32,7 +33,7 @@ export type HookSeen = {
 /** The part of a store that keeps inbound hooks. */
 export type Hooks = {
   /** Those that exist, of any tenant, in any order: the tenant is known by its hook. */
-  findByIds(hookIds: readonly string[]): Promise<readonly StoredHook[]>
+  findByIds(hookIds: readonly string[]): Promise<readonly (StoredHook & OfTenant)[]>
   find(want: HookWant): Promise<StoredHook | null>
   /** Newest first, of each want. */
   list(wants: readonly SliceWant[]): Promise<readonly (readonly StoredHook[])[]>

@@ -11,7 +11,13 @@ export type NewTenant = {
 export type Tenant = Omit<NewTenant, 'brandId'> & {
   /** How long its logs are kept; 0: for ever; null: as the service is set. */
   readonly retentionDays: number | null
+  /** Since when its keys and hooks are refused, and nothing of it is published or sent; null: not suspended. */
+  readonly suspendedAt: Timestamp | null
+  /** When its deletion was ordered. It is suspended, and everything of it is removed in the background. */
+  readonly deletedAt: Timestamp | null
 }
+/** Where the removal of a tenant goes on: behind this row of this table. */
+export type RemovalPosition = { readonly table: string; readonly key: readonly string[] }
 /** What an operator can change of a tenant. */
 export type TenantChanges = Partial<Pick<Tenant, 'name' | 'retentionDays'>>
 /** The part of a store that keeps tenants and their brands. */
@@ -23,6 +29,26 @@ export type Tenants = {
   find(tenantId: string): Promise<Tenant | null>
   /** At most `limit` tenants whose ids are greater than `afterId`, oldest first. */
   list(afterId: string, limit: number): Promise<readonly Tenant[]>
-  /** The tenant's brands, oldest first; null if the tenant is unknown. */
+  /** The tenant's brands, oldest first; null if the tenant is unknown or being deleted. */
   brands(tenantId: string): Promise<readonly string[] | null>
+  /**
+   * Suspends a tenant, which keeps the time of an earlier suspension; resumes it; or orders its deletion, which stays. Every
+   * process forgets its keys and hooks, by the signal `keys`. Null if the tenant is unknown or already being deleted.
+   */
+  setState(tenantId: string, state: Pick<Tenant, 'suspendedAt' | 'deletedAt'>): Promise<Tenant | null>
+  /** Up to 100 tenants that are being deleted. */
+  deleting(): Promise<readonly Tenant[]>
+  /** The tables that still hold rows of a tenant, besides that of the tenants. */
+  left(tenantId: string): Promise<readonly string[]>
+  /**
+   * Deletes up to `max` rows of a tenant from one table, from the beginning or behind a position. Returns where to go on; null
+   * after the last table. Rows that another process deletes at the same moment may be passed over: `left` decides.
+   */
+  removeSome(want: {
+    readonly tenantId: string
+    readonly after: RemovalPosition | null
+    readonly max: number
+  }): Promise<RemovalPosition | null>
+  /** Deletes a tenant that is being deleted and of which nothing else is left. */
+  remove(tenantId: string): Promise<void>
 }

@@ -107,6 +107,8 @@ export type Secrets = {
   readonly issue: () => { readonly secret: string; readonly sealed: string }
   /** Null if it was sealed with another key. */
   readonly open: (sealed: string) => string | null
+  /** The same under the newest key: unchanged if it is. Null if no key opens it. */
+  readonly reseal: (sealed: string) => string | null
 }
 /** A webhook to send: the bytes of its body are signed with each secret. */
 export type Webhook = {

@@ -12,7 +12,9 @@ export const createTenant =
     return { tenantId: tenant.tenantId, brandId: tenant.brandId }
   }
 
-/** The brands of a tenant, oldest first. Refuses `not_found`. */
+/** The brands of a tenant, oldest first. Refuses `not_found`, also if it is being deleted. */
 export const brandsOf = async (store: Pick<Store, 'tenants'>, tenantId: string): Promise<readonly string[]> =>
-  (await store.tenants.brands(tenantId)) ??
+  (await store.tenants.brands(tenantId)) ?? unknownTenant()
+
+export const unknownTenant = (): never =>
   refuse('not_found', 'Tenant not found.', { obstacle: 'unknown_tenant' })

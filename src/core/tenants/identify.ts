@@ -1,6 +1,6 @@
 import { refuse } from '../engine/failures.ts'
 import { isoTime } from '../engine/times.ts'
-import type { ApiKeys, Scope, StoredApiKey } from '../ports/api-keys.ts'
+import type { ApiKeys, OfTenant, Scope, StoredApiKey } from '../ports/api-keys.ts'
 import type { Clock } from '../ports/world.ts'
 import { checkedApiKeyHash } from './api-key-text.ts'
 
@@ -8,13 +8,14 @@ import { checkedApiKeyHash } from './api-key-text.ts'
 export type Caller = Pick<StoredApiKey, 'tenantId' | 'scopes'> & {
   /** Null for a person at the command line. */
   readonly apiKeyId: string | null
+  readonly isSuspended?: boolean
 }
 
 type Deps = {
   readonly apiKeys: Pick<ApiKeys, 'findByHashes' | 'markUsed'>
   readonly clock: Clock
   /** By default each key is looked up in the store. */
-  readonly findKey?: (keyHash: string) => Promise<StoredApiKey | null>
+  readonly findKey?: (keyHash: string) => Promise<(StoredApiKey & OfTenant) | null>
 }
 /** A busy key costs one small write in this time, however many requests it makes. */
 const MARKED_MS = 300_000
@@ -46,12 +47,18 @@ export const identify = ({ apiKeys, clock, ...deps }: Deps) => {
     if (key === null || hasEnded(key, now))
       return refuse('invalid_api_key', 'The API key is not valid: unknown, expired or revoked.')
     markUsed(key, now)
-    return { tenantId: key.tenantId, apiKeyId: key.apiKeyId, scopes: key.scopes }
+    const { tenantId, apiKeyId, scopes, isSuspended } = key
+    return { tenantId, apiKeyId, scopes, isSuspended }
   }
 }
 
 export const hasEnded = ({ revokedAt, expiresAt }: StoredApiKey, now: number): boolean =>
   revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= now)
+
+/** Refuses `tenant_suspended`. */
+export const requireActiveTenant = ({ isSuspended }: Partial<OfTenant>): void => {
+  if (isSuspended) refuse('tenant_suspended', 'The tenant of this API key or hook is suspended.')
+}
 
 /** Refuses `insufficient_scope` unless the key of the caller has this scope. */
 export const requireScope = (caller: Caller, scope: Scope): void => {

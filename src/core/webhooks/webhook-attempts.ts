@@ -14,7 +14,7 @@ const SPREAD = 0.2
 /** No schedule goes further: a later attempt was planned by a clock that was far ahead, and is due. */
 export const latestAttemptAt = (now: Timestamp): Timestamp => isoTime(Date.parse(now) + 30 * HOUR_MS)
 /** An endpoint that has failed so often in a row rests, and is then probed. */
-const FAILURES_UNTIL_REST = 5
+export const FAILURES_UNTIL_REST = 5
 export const REST_MS = MINUTE_MS
 const FAILURES_UNTIL_DISABLED = 10
 const FAILING_MS_MAX = 5 * DAY_MS

@@ -1,5 +1,5 @@
-import type { Columns } from '../adapters/stores/columns.ts'
-import { COLUMNS } from '../adapters/stores/rows.ts'
+import type { Columns } from './columns.ts'
+import { COLUMNS } from './rows.ts'
 
 export type Table = { readonly name: string; readonly key: readonly string[]; readonly columns: Columns }
 
@@ -18,6 +18,7 @@ export const TABLES: readonly Table[] = [
   table('prospect_logs', 'tenant_id', 'prospect_log_id'),
   table('counted_tenants', 'tenant_id'),
   table('prospect_log_counts', 'tenant_id', 'unit', 'at', 'source', 'type'),
+  table('usage_counts', 'tenant_id', 'at', 'api_key_id'),
   table('page_groups', 'tenant_id', 'page_group_id'),
   table('page_counts', 'tenant_id', 'page_group_id'),
   table('pages', 'tenant_id', 'page_group_id', 'page_id'),
@@ -28,3 +29,6 @@ export const TABLES: readonly Table[] = [
   table('webhook_endpoints', 'tenant_id', 'webhook_endpoint_id'),
   table('webhook_deliveries', 'tenant_id', 'webhook_endpoint_id', 'event_id'),
 ]
+
+/** The tables that hold rows of tenants, in the order in which these are deleted. */
+export const TENANT_TABLES: readonly Table[] = TABLES.slice(1).reverse()

@@ -1,0 +1,40 @@
+import { HOUR_MS, isoTime, MINUTE_MS } from '../engine/times.ts'
+import type { Used } from '../ports/counts.ts'
+import type { Needs } from '../ports/store.ts'
+
+export const USAGE_KEPT_MS = 48 * HOUR_MS
+/** In a minute. Others are not counted: whoever floods the service is among the first. */
+const KEYS_MAX = 5_000
+
+/**
+ * Counts in memory what API keys and hooks use. `save`, once a minute, adds it to that minute in the store. What it could
+ * not save counts for the next minute. A process that is killed loses it.
+ */
+export const countUsage = ({ store: { counts }, clock }: Omit<Needs<'counts'>, 'newId'>) => {
+  const keys = new Map<string, Used>()
+  const add = (used: Used): void => {
+    if (keys.size < KEYS_MAX || keys.has(used.apiKeyId)) addUsed(keys, used.apiKeyId, used)
+  }
+  const save = async (): Promise<false> => {
+    const now = clock()
+    // More than are added, so that none are left over.
+    const remove = { before: isoTime(now - USAGE_KEPT_MS), after: isoTime(now + HOUR_MS), max: 2 * KEYS_MAX }
+    const used = [...keys.values()]
+    keys.clear()
+    await counts.addUsage(isoTime(now - (now % MINUTE_MS)), used, remove).catch((why) => {
+      used.forEach(add)
+      throw why
+    })
+    return false
+  }
+  return { add, save }
+}
+
+/** Adds to those of this name. */
+export const addUsed = <Its extends Used>(all: Map<string, Its>, name: string, used: Its): void => {
+  const known = all.get(name)
+  if (known === undefined) return void all.set(name, used)
+  known.requests += used.requests
+  known.activities += used.activities
+  known.bytes += used.bytes
+}

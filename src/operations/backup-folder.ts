@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Config } from '../config/config.ts'
+import { obstructed } from '../core/engine/failures.ts'
+import { isoTime } from '../core/engine/times.ts'
+import { backUp, embeddedPath, removeBeside } from './backup.ts'
+
+const COMMAND_MS_MAX = 60 * 60_000
+
+/** A time as a part of file names. */
+export const fileTime = (ms: number): string => isoTime(ms).replaceAll(':', '-')
+const NAMED = /\.\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z$/
+
+/** The names of the backups of this database in `BACKUP_DIR`, newest first: they end with the times. */
+const backupsIn = (folder: string, name: string): string[] => {
+  const isBackup = (file: string) => file.replace(NAMED, '') === name && file !== name
+  return readdirSync(folder).filter(isBackup).sort().reverse()
+}
+
+/**
+ * When the newest backup in `BACKUP_DIR` was made; 0 if there is none, null without that setting. One from the future was
+ * named by a wrong clock.
+ */
+export const lastBackupMs = ({ database, backupDir }: Config, nowMs: number): number | null => {
+  if (backupDir === null || database.kind !== 'sqlite') return null
+  const name = basename(database.path)
+  const backups = existsSync(backupDir) ? backupsIn(backupDir, name) : []
+  const time = backups.find((file) => file <= `${name}.${fileTime(nowMs)}`)?.slice(name.length + 1)
+  return time === undefined ? 0 : Date.parse(time.replace(/T(..)-(..)-/, 'T$1:$2:'))
+}
+
+export const isBackupDue = (config: Config, nowMs: number): boolean =>
+  nowMs - (lastBackupMs(config, nowMs) ?? nowMs) >= config.backupEvery
+
+/** Kept until the next success, for `doctor`. */
+export const commandFailure = (place: string): string => `${place}.command-failed`
+
+/**
+ * Backs up into `BACKUP_DIR`, deletes all but the newest backups and passes the new one to `BACKUP_COMMAND`. Processes do
+ * so one after another. Null if no backup is due.
+ */
+export const backUpIntoFolder = (config: Config, folder: string, onlyIfDue: boolean) => {
+  const { database, backupsKept, backupCommand } = config
+  const name = basename(embeddedPath(database, 'Back it up with pg_dump'))
+  if (!existsSync(folder)) throw obstructed('no_folder', `The folder ${folder} does not exist.`)
+  const place = join(folder, name)
+  // The system releases this lock if the process is killed.
+  const lock = new DatabaseSync(`${place}.lock`)
+  try {
+    lock.exec(`pragma busy_timeout = ${COMMAND_MS_MAX}; begin exclusive`)
+    if (onlyIfDue && !isBackupDue(config, Date.now())) return null
+    removeBeside(place, /^\.\d{4}-\d\d-\d\dT.*Z\.unfinished-/)
+    const copy = backUp(database, `${place}.${fileTime(Date.now())}`)
+    const others = backupsIn(folder, name).filter((file) => file !== basename(copy.file))
+    for (const file of others.slice(backupsKept - 1)) rmSync(join(folder, file))
+    rmSync(commandFailure(place), { force: true })
+    if (backupCommand !== null) pass(copy.file, backupCommand, commandFailure(place))
+    return copy
+  } finally {
+    lock.close()
+  }
+}
+
+const pass = (file: string, command: string, failure: string): void => {
+  const limits = { timeout: COMMAND_MS_MAX, killSignal: 'SIGKILL' } as const
+  writeFileSync(failure, `${file} is complete, but BACKUP_COMMAND has not ended.`)
+  try {
+    execFileSync(command, [file], { stdio: ['ignore', 'ignore', 'pipe'], ...limits })
+    rmSync(failure)
+  } catch (error) {
+    const detail = `${file} is complete, but BACKUP_COMMAND failed: ${(error as Error).message}`
+    writeFileSync(failure, detail)
+    throw new Error(detail)
+  }
+}

@@ -1,0 +1,113 @@
+import type { Config } from '../config/config.ts'
+import { DAY_MS, HOUR_MS, isoTime } from '../core/engine/times.ts'
+import { ATTEMPTS_MAX } from '../core/pages/publish-versions.ts'
+import { FAILURES_UNTIL_REST } from '../core/webhooks/webhook-attempts.ts'
+import { type Check, inWords } from './check.ts'
+import { examineSecrets, FINDINGS_MAX } from './examine-secrets.ts'
+import { lateBackups } from './late-backups.ts'
+import { type Database, type Row, readDatabase } from './read-database.ts'
+
+/** One thing that needs attention, of a tenant or of all. The command, for a shell, shows more or mends it. */
+export type Finding = {
+  readonly kind: string
+  readonly tenantId?: unknown
+  readonly tenant?: unknown
+  readonly detail: string
+  readonly command: string
+}
+const DOCTOR = 'prospect-pages doctor'
+/** A word of a command. */
+const word = (text: unknown): string =>
+  `${text}`.replace(/^.*[^\w./:-].*$/s, (odd) => `'${odd.replaceAll("'", "'\\''")}'`)
+/** The command that runs the operation of a row. */
+export const commandOf = ({ method = 'GET', path = '', tenantId = '' }: Row): string =>
+  `prospect-pages api ${method} ${word(path)} --tenant ${word(tenantId)}`
+
+const TENANT = 't.tenant_id as "tenantId", t.name as tenant,'
+/** Nothing of a suspended tenant needs attention but its erasures, which go on. */
+const OF_TENANT = 'join tenants t on t.suspended_at is null and t.tenant_id ='
+const ENDPOINT = "'/v0/webhook_endpoints/' || e.webhook_endpoint_id"
+const DELIVERIES = `webhook_deliveries d
+  where d.tenant_id = e.tenant_id and d.webhook_endpoint_id = e.webhook_endpoint_id and d.status =`
+const VERSION =
+  "'/v0/page_groups/' || v.page_group_id || '/pages/' || v.page_id || '/versions/' || v.version_id as path"
+
+/** What is wrong, by its kind. Each walks an index of what is wrong, except that failed deliveries are looked up by endpoint. */
+const SELECTS: Readonly<Record<string, (before: (ms: number) => string) => string>> = {
+  'webhook endpoint': (before) => `
+    select ${TENANT} e.failing_since as since,
+      ${ENDPOINT} || '/deliveries?status=' || case e.status when 'enabled' then 'pending' else 'failed' end as path,
+      e.webhook_endpoint_id || ' is ' || e.status || ' and fails: ' || coalesce(e.disabled_reason,
+        (select d.last_error from ${DELIVERIES} 'pending' order by d.next_attempt_at desc limit 1), 'see the log') as detail
+    from webhook_endpoints e ${OF_TENANT} e.tenant_id
+    where e.failing_since is not null and (
+      (e.status = 'enabled' and (e.failures >= ${FAILURES_UNTIL_REST} or e.failing_since < ${before(HOUR_MS / 12)}))
+      or (e.status = 'disabled' and e.disabled_reason is not null))`,
+  'failed deliveries': (before) => `
+    select ${TENANT} ${ENDPOINT} || '/deliveries?status=failed' as path, 'events did not reach ' || e.webhook_endpoint_id
+      || ': ' || (select d.last_error from ${DELIVERIES} 'failed' order by d.created_at desc limit 1) as detail
+    from webhook_endpoints e ${OF_TENANT} e.tenant_id
+    where e.status = 'enabled' and exists (
+      select 1 from ${DELIVERIES} 'failed' and d.created_at > ${before(7 * DAY_MS)})`,
+  'failed version': (before) => `
+    select ${TENANT} v.created_at as since, ${VERSION},
+      'the latest version of ' || v.page_id || ' failed: ' || v.failure_reason as detail
+    from page_versions v join pages p on p.tenant_id = v.tenant_id and p.page_group_id = v.page_group_id
+      and p.page_id = v.page_id and p.latest_version_id = v.version_id ${OF_TENANT} v.tenant_id
+    where v.status = 'failed' and v.created_at > ${before(7 * DAY_MS)}`,
+  'stuck version': (before) => `
+    select ${TENANT} v.claimable_at as since, ${VERSION},
+      'a version of ' || v.page_id || ' waits for a publisher after ' || v.attempts || ' attempts' as detail
+    from page_versions v ${OF_TENANT} v.tenant_id
+    where v.status = 'processing' and (v.attempts >= ${ATTEMPTS_MAX} or v.claimable_at < ${before(HOUR_MS / 6)})`,
+  hook: (before) => `
+    select ${TENANT} h.last_refused_at as since, '/v0/hooks/' || h.hook_id as path,
+      h.hook_id || ' (' || h.source || ') refuses deliveries: ' || h.last_refusal as detail
+    from hooks h ${OF_TENANT} h.tenant_id
+    where h.last_refused_at > ${before(DAY_MS)} and h.status = 'enabled'
+      and (h.last_received_at is null or h.last_received_at < h.last_refused_at)`,
+  deletion: (before) => `
+    select ${TENANT} t.deleted_at as since, 'the tenant is not removed yet' as detail, 'prospect-pages tenants list' as command
+    from tenants t where t.deleted_at < ${before(26 * HOUR_MS)} or t.deleted_at > ${before(-HOUR_MS)}`,
+  // Rewriting a large embedded file may wait for a day.
+  erasure: (before) => `
+    select ${TENANT} e.requested_at as since, '/v0/erasures/' || e.erasure_id as path,
+      e.erasure_id || ' is not completed' as detail
+    from erasures e join tenants t on t.tenant_id = e.tenant_id
+    where e.status = 'processing' and e.requested_at < ${before(26 * HOUR_MS)}`,
+}
+
+const asRow = ({ detail }: Check): Row => ({ detail, command: 'prospect-pages backup' })
+
+/** What is wrong of one kind: no more than `FINDINGS_MAX`, and one more if there are more. */
+export const look = async ({ read, locks }: Database, config: Config, kind: string, nowMs: number) => {
+  const rowsOf = async () => {
+    if (kind === 'lock') return locks()
+    if (kind === 'backup')
+      return lateBackups(config, nowMs)
+        .filter(({ state }) => state !== 'ok')
+        .map(asRow)
+    if (kind === 'secret') return (await examineSecrets(read, config, nowMs)).lost
+    return read(`${SELECTS[kind]?.((ms) => `'${isoTime(nowMs - ms)}'`)} limit ${FINDINGS_MAX + 1}`)
+  }
+  return (await rowsOf()).map((row): Finding => {
+    const { tenantId, tenant, since, command = commandOf(row) } = row
+    const detail = `${row['detail']}${since ? ` (since ${since})` : ''}`
+    return { kind, tenantId, tenant, detail, command: `${command}` }
+  })
+}
+
+/** All that needs attention, over all tenants. What cannot be read is a finding too. */
+export const findAttention = (config: Config, nowMs: number): Promise<readonly Finding[]> =>
+  readDatabase(config, async (database) => {
+    await database.read('select 1')
+    const findings: Finding[] = []
+    for (const kind of [...Object.keys(SELECTS), 'secret', 'lock', 'backup']) {
+      const other = (detail: string) => [{ kind, detail, command: DOCTOR }]
+      const unread = (error: Error) => other(`could not look at ${inWords(error)}`)
+      const found = await look(database, config, kind, nowMs).catch(unread)
+      const more = found.length > FINDINGS_MAX ? other(`there are more than ${FINDINGS_MAX}`) : []
+      findings.push(...found.slice(0, FINDINGS_MAX), ...more)
+    }
+    return findings
+  }).catch((error) => [{ kind: 'database', detail: inWords(error), command: DOCTOR }])

@@ -1,0 +1,16 @@
+import { existsSync } from 'node:fs'
+import { appliedMigrations } from '../adapters/sqlite/last-migration.ts'
+import { missingMigrations, readMigrations } from '../adapters/stores/migrations.ts'
+import type { Config } from '../config/config.ts'
+import { openReadOnly } from './read-only.ts'
+
+/** What `migrate` would apply and, on PostgreSQL, which locks it would take on tables that exist. */
+export const planMigration = async ({ database, databaseDirectUrl }: Config) => {
+  if (database.kind === 'postgres') {
+    const { planPostgres } = await import('../adapters/postgres/migrate.ts') // brings the driver
+    return planPostgres(databaseDirectUrl ?? database.url, readMigrations('postgres'))
+  }
+  const path = database.kind === 'sqlite' ? database.path : ''
+  const applied = existsSync(path) ? openReadOnly(path, appliedMigrations) : []
+  return { pending: missingMigrations(readMigrations('sqlite'), applied, path).map(({ name }) => name) }
+}

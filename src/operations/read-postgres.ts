@@ -1,0 +1,55 @@
+import { endPool, ONE_PLAN, openPostgres, PLAN_EACH } from '../adapters/postgres/open.ts'
+import { withTimeout } from '../adapters/postgres/with-timeout.ts'
+import type { Config } from '../config/config.ts'
+import type { Row, Use } from './read-database.ts'
+
+/** Part of each statement, because a pooler passes no settings of a session on. */
+const LIMITS = "set local lock_timeout = '500ms'; set local statement_timeout = '3s';"
+const LOCKED_OR_LATE = ['55P03', '57014']
+const MS_MAX = 5_000
+
+/** The sessions that hold a table so strongly that writes wait, or have held up others for a second. Every role sees them. */
+const SELECT_HOLDERS = `
+  with blocked as (select distinct pid, unnest(pg_blocking_pids(pid)) as holder from pg_locks where not granted),
+  held as (
+    select pid, string_agg(distinct relation::regclass::text, ', ') as tables
+    from pg_locks join pg_class on pg_class.oid = relation
+    where granted and database = (select oid from pg_database where datname = current_database()) and relkind in ('r', 'p')
+      and relnamespace = (select relnamespace from pg_class where oid = to_regclass('tenants'))
+      and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock') group by pid
+  ), sessions as (
+    select a.*, h.tables, format('pid %s (%s)', a.pid, coalesce(nullif(a.application_name, ''), a.usename)) as session,
+      (select string_agg(pid::text, ', ') from blocked where holder = a.pid) as waiting,
+      (select string_agg(holder::text, ', ') from blocked where pid = a.pid) as holders
+    from pg_stat_activity a left join held h on h.pid = a.pid
+    where a.pid <> pg_backend_pid() and a.datname = current_database()
+  )
+  select tables, session, concat_ws('; ', session, state, 'locks ' || tables, 'holds up pid ' || waiting, 'waits for pid ' || holders,
+      'last statement at ' || to_char(query_start, 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) as detail,
+    format('psql "$DATABASE_URL" -c ''select pg_terminate_backend(%s)''', pid) as command
+  from sessions
+  where (tables is not null and backend_type is distinct from 'autovacuum worker')
+    or (waiting is not null and coalesce(xact_start < now() - interval '1 second', true))
+  order by holders nulls first, pid limit 51`
+
+/** Reads PostgreSQL without waiting for anybody: a statement that would wait fails, and says for whom. */
+export const readPostgres = async <Answer>(url: string, settings: Config, use: Use<Answer>) => {
+  const connection = settings.databaseCluster ? PLAN_EACH : ONE_PLAN
+  const sql = openPostgres(url, { max: 1, prepare: false, ...(!settings.databasePooler && { connection }) })
+  /** Several statements answer several lists. */
+  const ask = async (text: string): Promise<readonly Row[]> =>
+    ((await withTimeout(sql.unsafe(LIMITS + text), MS_MAX)) as unknown as Row[][]).at(-1) ?? []
+  const locks = () => ask(SELECT_HOLDERS)
+  const read = (text: string) =>
+    ask(text).catch(async (error) => {
+      if (!LOCKED_OR_LATE.includes(error.code)) throw error
+      const isRead = (table: string) => new RegExp(`\\b(from|join) ${table}\\b`).test(text)
+      const held = (await locks()).find(({ tables }) => `${tables}`.split(', ').some(isRead))
+      throw held ? new Error(`${held['tables']}: locked by ${held['session']}`) : error
+    })
+  try {
+    return await use({ read, locks })
+  } finally {
+    await endPool(sql, 1)
+  }
+}
