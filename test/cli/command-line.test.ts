@@ -48,13 +48,17 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     sevre: 'unknown command: sevre; did you mean serve?',
     kys: 'unknown command: kys; did you mean keys?',
     'keys creat --tenant t': 'unknown command: keys creat; did you mean keys create?',
-    'keys sing x': 'unknown command: keys sing',
-    keys: 'keys needs one of: create, list, revoke, rotate',
+    'keys sing x': 'unknown command: keys sing; did you mean keys find?',
+    keys: 'keys needs one of: create, list, find, revoke, rotate',
+    'keys find pp_abc': 'the key is read from stdin',
+    'usage --since 49h': '--since must be from 1m to 48h',
+    'usage --since 0m': '--since must be from 1m to 48h',
+    'usage --since 48h --tenant t': 'accepted',
     'migrate now': 'unexpected argument: now',
     'keys revoke': 'ID is required',
     'keys revoke a b': 'unexpected argument: b',
     // As from a shell variable that is not set.
-    'backup ': 'FILE is required',
+    'restore ': 'FILE is required',
     'keys revoke pp_abc': 'ID is the apiKeyId, not the key itself',
     'keys rotate pp_abc': 'ID is the apiKeyId, not the key itself',
     'keys create': '--tenant is required',
@@ -152,6 +156,23 @@ t.test('several answers are a table without the columns that have no value', asy
   t.equal(shown([{ id: 'k1' }], { list: true }), 'id\nk1\n', 'a list of one is a table, too')
 })
 
+t.test('a table whose columns are named fits the terminal: long texts are cut, ids never', async (t) => {
+  t.teardown(() => {
+    delete process.env['COLUMNS']
+  })
+  const id = `tenant_${'a'.repeat(26)}`
+  const rows = [{ id, name: 'x'.repeat(30), bytes: 1_572_864, last: 'y' }]
+  const at = (width: number) => {
+    process.env['COLUMNS'] = String(width)
+    const lines = shown(rows, { list: true, columns: ['id', 'name', 'bytes', 'last'] }).split('\n')
+    return lines.map((line) => line.replace(/ +/g, ' '))
+  }
+  t.strictSame(at(80), ['id name bytes last', `${id} ${'x'.repeat(30)} 1.5 MiB y`, ''])
+  t.strictSame(at(79), ['id name bytes last', `${id} ${'x'.repeat(23)}… 1.5 MiB y`, ''])
+  t.strictSame(at(73), ['id name bytes', `${id} ${'x'.repeat(23)}… 1.5 MiB`, ''])
+  t.strictSame(at(20), ['id', id, ''])
+})
+
 t.test('a single answer shows all of its members, and a note', async (t) => {
   const one = { id: 'k1', end: null, count: 3, actions: { rawJson: '[1.0]' } }
   t.equal(
@@ -214,7 +235,10 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
     ],
     'role "x" does not exist': ['role "x" does not exist', /role/],
     'database "x" does not exist': ['database "x" does not exist', /createdb/],
-    "EACCES: permission denied, access '/x.db'": ['/x.db: permission denied.', /permissions/],
+    "EACCES: permission denied, access '/no/x.db'": [
+      `User ${process.getuid?.()} may not use /: it belongs to user 0 and group 0, and its mode is 755.`,
+      process.getuid?.() === 0 ? /^Run chmod u\+rwX '\/'\.$/ : /^As root, run chown \d+ '\/'\.$/,
+    ],
     "ENOENT: no such file or directory, open '/x.json'": [
       '/x.json: no such file or directory.',
       /nothing has/,

@@ -95,7 +95,7 @@ t.test('the largest body fits even if another one of its size is held', async (t
 })
 
 t.test('every setting but free text is checked', async (t) => {
-  const freeText = ['NAMER_MODEL', 'NAMER_API_KEY']
+  const freeText = ['NAMER_MODEL', 'NAMER_API_KEY', 'BACKUP_DIR', 'BACKUP_COMMAND']
   const checked = settingsHelp()
     .map(({ name }) => name)
     .filter((name) => !freeText.includes(name))

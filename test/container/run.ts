@@ -76,7 +76,7 @@ const lookInto = async (running: Running, healthCheck: readonly string[]): Promi
   })
   assert.equal(logged.status, 201)
   const doctor = await exec(['prospect-pages', 'doctor'])
-  const wrong = JSON.parse(doctor.stdout).checks.filter(({ ok }: Check) => !ok)
+  const wrong = JSON.parse(doctor.stdout).checks.filter(({ state }: Check) => state === 'failed')
   assert.deepEqual(wrong, [])
 }
 

@@ -71,7 +71,7 @@ overStores(
 
 /** Some versions make a Bloom filter of a list as they read it: no step over a table. What is counted has a limit. */
 const HARMLESS =
-  /^(SEARCH|LIST SUBQUERY|(CORRELATED )?SCALAR SUBQUERY|CREATE BLOOM FILTER$|CO-ROUTINE|SCAN \(subquery|SCAN \w+ USING INDEX \w+_pending$)/
+  /^(SEARCH|LIST SUBQUERY|(CORRELATED )?SCALAR SUBQUERY|CREATE BLOOM FILTER$|CO-ROUTINE|SCAN (\(subquery|waiting$)|SCAN \w+ USING INDEX \w+_pending$)/
 
 overStores(
   async (t, kind) => {

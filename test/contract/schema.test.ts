@@ -8,7 +8,7 @@ import { postgresSchema, postgresSchemaLines, schemaFile, sqliteSchema } from '.
 import { opened, sqliteKind } from '../support/stores.ts'
 
 /** On the coordinator alone: keys and hooks, which tell the tenant, and what concerns the whole database. */
-const ON_COORDINATOR = ['api_keys', 'hooks', 'served', 'schema_migrations']
+const ON_COORDINATOR = ['api_keys', 'hooks', 'served', 'schema_migrations', 'usage_counts']
 const NOT_BY_TENANT = ['tenants', ...ON_COORDINATOR]
 
 t.test('the schema on SQLite is the committed one', async (t) => {

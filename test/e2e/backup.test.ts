@@ -1,8 +1,26 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
+import { openDatabase } from '../../src/adapters/sqlite/open.ts'
+import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
+import { readMigrations } from '../../src/adapters/stores/migrations.ts'
+import { VERSION } from '../../src/config/version.ts'
+import { backUp } from '../../src/operations/backup.ts'
+import { restore } from '../../src/operations/restore.ts'
+import { runChild } from '../support/children.ts'
 import { fillSource, sqliteRows } from '../support/moving.ts'
+import { makeNextRelease } from '../support/next-release.ts'
 import {
   answerOf,
   caller,
@@ -19,8 +37,8 @@ t.setTimeout(180_000)
 const CALLERS = 16
 
 const urlOf = (path: string) => ({ DATABASE_URL: `sqlite:${path}` })
-const refusal = async (file: string, env: Record<string, string>) => {
-  const { code, stdout, stderr } = await runCommand(['backup', file], env)
+const refusal = async (file: string, env: Record<string, string>, command = 'backup') => {
+  const { code, stdout, stderr } = await runCommand([command, file], env)
   return { code, stdout, detail: linesOf<{ detail?: string }>(stderr).at(-1)?.detail }
 }
 const filled = async (t: Test) => {
@@ -95,10 +113,9 @@ t.test('a backup under load contains every acknowledged write, and a server can 
     'no temporary file remains',
   )
 
-  // Restored as documented: in the place of the database, without the old journal.
   const [restored = { file: '', logs: [] }] = backups
   const place = join(newFolder(t), 'test.db')
-  copyFileSync(restored.file, place)
+  await answerOf(['restore', restored.file], urlOf(place))
   const again = await startProgram(t, urlOf(place))
   await again.ready()
   const callAgain = caller(again.url, apiKey)
@@ -189,5 +206,209 @@ t.test('PostgreSQL and memory are refused with a reason', async (t) => {
   t.match(refused, { code: 1, stdout: '', detail: /pg_dump/ })
   t.notMatch(refused.detail, /secret/)
   t.match(await refusal(file, { DATABASE_URL: 'memory:' }), { code: 1, detail: /memory/ })
-  t.equal((await runCommand(['backup'])).code, 2, 'and no name of a file is wrong use')
+  for (const args of [['backup'], ['backup', '']])
+    t.equal((await runCommand(args)).code, 2, 'and no name of a file is wrong use')
+  t.match(await refusal(file, { DATABASE_URL: url }, 'restore'), { code: 1, detail: /pg_restore/ })
+  const served = await runCommand(['serve'], { DATABASE_URL: 'memory:', BACKUP_DIR: newFolder(t) })
+  t.match(served, { code: 1, stderr: /BACKUP_DIR.*only for the embedded database/ })
+})
+
+const addTenant = (path: string, name: string) => {
+  const file = new DatabaseSync(path)
+  file
+    .prepare("insert into tenants (tenant_id, name, created_at) values (?, ?, '2026-01-01T00:00:00.000Z')")
+    .run(name, name)
+  file.close()
+}
+const tenantsIn = async (path: string) => {
+  const rows = await embeddedDatabase(path).rows<{ name: string }>('select name from tenants order by name')
+  return rows.map(({ name }) => name)
+}
+/** A database with one tenant, in a folder whose name has a space, and its backup. */
+const backedUp = async (t: Test) => {
+  const folder = join(newFolder(t), 'my files')
+  const [path, file] = [join(folder, 'test.db'), join(folder, 'backup.db')]
+  const store = sqliteStore({ path, busyMsMax: 5_000 }, readMigrations('sqlite'))
+  await store.migrate()
+  await store.close()
+  addTenant(path, 'Early')
+  backUp({ kind: 'sqlite', path }, file)
+  return { folder, path, file }
+}
+
+t.test('restore brings a backup back and keeps the old file beside it', async (t) => {
+  const { path, file } = await backedUp(t)
+  addTenant(path, 'Late')
+  const before = readFileSync(file)
+  const { kept, ...answer } = await answerOf(['restore', file], urlOf(path))
+  t.match(answer, { file: path, migration: 1 })
+  t.strictSame(await tenantsIn(path), ['Early'])
+  t.ok(kept.startsWith(`${path}.before-restore-`))
+  t.strictSame(await tenantsIn(kept), ['Early', 'Late'])
+  t.ok(readFileSync(file).equals(before), 'the backup is not changed')
+  t.equal(statSync(path).mode & 0o777, 0o600)
+})
+
+t.test('restore refuses while a server has the database open, and works once it has stopped', async (t) => {
+  const { path, file } = await backedUp(t)
+  const server = await startProgram(t, urlOf(path))
+  await server.ready()
+  t.match(await refusal(file, urlOf(path), 'restore'), { code: 1, detail: /Another process has .* open/ })
+  await server.kill()
+  await answerOf(['restore', file], urlOf(path))
+  t.strictSame(await tenantsIn(path), ['Early'])
+})
+
+t.test('restore replaces a damaged database, and keeps it with its journal', async (t) => {
+  const { path, file } = await backedUp(t)
+  writeFileSync(path, 'no database'.repeat(1_000))
+  writeFileSync(`${path}-wal`, 'no journal')
+  const { kept } = await answerOf(['restore', file], urlOf(path))
+  t.strictSame(await tenantsIn(path), ['Early'])
+  t.match(readFileSync(kept, 'utf8'), /^no database/)
+})
+
+t.test('restore refuses what is no backup of this program, and leaves the database alone', async (t) => {
+  const { folder, path, file } = await backedUp(t)
+  const garbage = join(folder, 'garbage.db')
+  writeFileSync(garbage, 'This is not a database.\n'.repeat(1_000))
+  const damaged = join(folder, 'damaged.db')
+  writeFileSync(damaged, damage(readFileSync(file)))
+  const newer = join(folder, 'newer.db')
+  copyFileSync(file, newer)
+  await embeddedDatabase(newer).rows(
+    "insert into schema_migrations values (2, 'x', 'now', 'x', '9.8.7') returning 1",
+  )
+  const empty = join(folder, 'empty.db')
+  writeFileSync(empty, '')
+  for (const [backup, detail] of [
+    [garbage, /not a database/],
+    [damaged, /damaged/],
+    [newer, /newer than this program: prospect-pages 9\.8\.7/],
+    [empty, /is not a database of prospect-pages/],
+    [join(folder, 'missing.db'), /does not exist/],
+  ] as const)
+    t.throws(() => restore({ kind: 'sqlite', path }, backup), detail, backup)
+  t.strictSame(await tenantsIn(path), ['Early'])
+  t.strictSame(
+    readdirSync(folder).filter((name) => name.startsWith('test.db.')),
+    [],
+  )
+})
+
+/** Locks a file until another process has it open, then replaces the file. */
+const REPLACE_OPENED = `
+  const { readdirSync, readlinkSync, renameSync, writeFileSync } = await import('node:fs')
+  const { DatabaseSync } = await import('node:sqlite')
+  const [path, other] = process.argv.slice(1)
+  const file = new DatabaseSync(path)
+  file.exec('pragma journal_mode = delete; begin exclusive')
+  writeFileSync(path + '.locked', '')
+  const opened = () => readdirSync('/proc/' + process.ppid + '/fd').some((fd) => {
+    try { return readlinkSync('/proc/' + process.ppid + '/fd/' + fd) === path } catch { return false }
+  })
+  while (!opened());
+  renameSync(other, path)
+  file.close()`
+
+t.test(
+  'a process that waits for a file while it is replaced does not use the old one',
+  { skip: process.platform === 'linux' ? false : 'needs /proc' },
+  async (t) => {
+    const { path, file } = await backedUp(t)
+    const replaced = runChild(REPLACE_OPENED, path, file)
+    await until('the file is locked', () => existsSync(`${path}.locked`))
+    // SQLite sees to it, because the process must write to leave the mode in which it found the file.
+    t.throws(() => openDatabase(path, 60_000), /readonly/)
+    await replaced
+    t.strictSame(await tenantsIn(path), ['Early'])
+  },
+)
+t.test(
+  'servers with BACKUP_DIR make one backup when it is due, and again only when the next is',
+  async (t) => {
+    const { folder, path } = await backedUp(t)
+    const [dir, script, seen] = [join(folder, 'dir'), join(folder, 'copy it.sh'), join(folder, 'seen')]
+    mkdirSync(dir)
+    writeFileSync(script, `#!/bin/sh\necho "$# $1" >> '${seen}'\n`)
+    chmodSync(script, 0o700)
+    writeFileSync(join(dir, 'test.db.2026-01-01T00-00-00.000Z.unfinished-x'), 'half a copy')
+    const env = { ...urlOf(path), BACKUP_DIR: dir, BACKUPS_KEPT: '2', BACKUP_COMMAND: script }
+    const backups = () =>
+      readdirSync(dir)
+        .filter((name) => /Z$/.test(name))
+        .map((name) => join(dir, name))
+    const made = ({ logs }: { logs: () => { msg: string }[] }) =>
+      logs().filter(({ msg }) => msg === 'backed up')
+    const patience = { tries: 2_400 }
+
+    const servers = await Promise.all([startProgram(t, env), startProgram(t, env)])
+    await until('a backup is made', () => servers.some((server) => made(server).length > 0), patience)
+    const [first = ''] = backups()
+    t.ok((await tenantsIn(first)).includes('Early'))
+    t.equal(readFileSync(seen, 'utf8'), `1 ${first}\n`, 'the command got the file')
+    const { url } = servers[0]
+    const at = Date.parse(first.slice(-24).replace(/T(\d\d)-(\d\d)-/, 'T$1:$2:')) / 1_000
+    const metric = `prospect_pages_last_backup_timestamp_seconds ${at}`
+    t.ok((await (await fetch(`${url}/metrics`)).text()).includes(metric))
+    t.strictSame(await answerOf(['backup', '--if-due'], env), { skipped: 'no backup is due' })
+    for (const server of servers) await server.stop()
+    t.strictSame(backups(), [first], 'only one, and what a kill had left is removed')
+    t.notOk(readdirSync(dir).some((name) => name.includes('unfinished')))
+
+    const old = join(dir, 'test.db.2026-01-02T00-00-00.000Z')
+    renameSync(first, old)
+    t.match((await runCommand(['doctor'], env)).stdout, /newest is of 2026-01-02/)
+    const again = await startProgram(t, env)
+    await until('the next is made after a restart', () => made(again).length > 0, patience)
+    await again.stop()
+    const [, second = ''] = backups()
+    t.strictSame(backups(), [old, second])
+    await answerOf(['backup'], env)
+    t.notOk(existsSync(old), 'the oldest beyond BACKUPS_KEPT is deleted')
+    t.equal(backups().length, 2)
+    t.match(await answerOf(['doctor'], env), { ok: true })
+
+    writeFileSync(script, '#!/bin/sh\necho no room there >&2\nexit 3\n')
+    const failed = await runCommand(['backup'], env)
+    t.match(failed, { code: 1, stderr: /is complete, but BACKUP_COMMAND failed: .*no room there/ })
+    t.match((await runCommand(['doctor'], env)).stdout, /BACKUP_COMMAND failed: .*no room there/)
+  },
+)
+
+t.test('an embedded database is backed up before its first pending migration', async (t) => {
+  const { folder, path } = await backedUp(t)
+  const next = join(makeNextRelease(join(folder, 'next')), 'src/cli/bin.ts')
+  const line = [process.execPath, next, 'serve']
+  const before = `${path}.before-0.2.0`
+  writeFileSync(`${path}.before-0.0.9`, 'from an earlier migration')
+  writeFileSync(`${before}.unfinished-x`, 'half a copy')
+  const server = await startProgram(t, urlOf(path), undefined, line)
+  await server.ready()
+  await server.stop()
+  t.match(server.stderr(), `"file":"${before}"`)
+  t.strictSame(await tenantsIn(before), ['Early'])
+  t.strictSame(
+    readdirSync(folder).filter((name) => name.startsWith('test.db.')),
+    ['test.db.before-0.2.0'],
+  )
+
+  const { stderr } = await runCommand(['migrate'], urlOf(path))
+  t.match(stderr, `prospect-pages 0.2.0 applied migration 2, this is ${VERSION}`)
+  t.match(stderr, `The backup from before is ${before}.`)
+  await answerOf(['restore', before], urlOf(path))
+  t.match(await answerOf(['migrate'], urlOf(path)), { applied: [] }, 'the old release works again')
+
+  const again = await startProgram(t, { ...urlOf(path), BACKUP_BEFORE_MIGRATION: 'off' }, undefined, line)
+  await again.ready()
+  t.notMatch(again.stderr(), /backed up/)
+  await again.stop()
+})
+
+t.test('migrate --dry-run lists what is pending and changes nothing', async (t) => {
+  const { folder, path } = await backedUp(t)
+  const missing = join(folder, 'missing.db')
+  t.match(await answerOf(['migrate', '--dry-run'], urlOf(missing)), { pending: ['0001_init.sql'] })
+  t.notOk(existsSync(missing))
+  t.match(await answerOf(['migrate', '--dry-run'], urlOf(path)), { pending: [] })
 })

@@ -7,6 +7,7 @@ import t from 'tap'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { COMMANDS } from '../../src/cli/main.ts'
 import { settingsHelp } from '../../src/config/settings.ts'
+import { newApiKeyText } from '../../src/core/tenants/api-key-text.ts'
 import type { ListedApiKey } from '../../src/core/tenants/issue-api-key.ts'
 import {
   answerOf,
@@ -155,6 +156,28 @@ for (const kind of databaseKinds())
       t.match({ code, stdout }, { code: 1, stdout: '' })
     })
 
+    t.test('a key is found in what it was pasted with, and revoked', async (t) => {
+      const { apiKey, ...listed } = await answer(`keys create --tenant ${tenantId} --name`, 'leaked')
+      const find = (input: string, ...args: string[]) => runCommand(['keys', 'find', ...args], env, input)
+      const line = ` 2026-01-01 x-api-key: "${apiKey}",\n`
+      t.strictSame(linesOf((await find(line)).stdout), [{ tenantName: 'A tenant', ...listed }])
+      const revoked = await find(apiKey, '--revoke')
+      t.match(JSON.parse(revoked.stdout), { apiKeyId: listed.apiKeyId, tenantId, revokedAt: /Z$/ })
+      t.equal((await find(line)).stdout, revoked.stdout)
+      const typo = apiKey.slice(0, -1) + (apiKey.endsWith('A') ? 'B' : 'A')
+      const refusals = [
+        [typo, /^The checksum of the API key is wrong/],
+        [apiKey.slice(0, -1), /^The checksum of the API key is wrong/],
+        [newApiKeyText(), /^Unknown API key/],
+        ['sk_live', /^The input contains no API key/],
+      ] as const
+      await inFours(refusals, async ([input, detail]) => {
+        const { code, stdout, stderr } = await find(input)
+        t.match({ code, stdout, ...JSON.parse(stderr) }, { code: 'not_found', stdout: '', detail })
+        t.equal(code, 1)
+      })
+    })
+
     t.test('any operation is run on the database, with what it takes and answers unchanged', async (t) => {
       const { tenantId } = await answer('tenants create --name operated')
       const api = async (method: string, target: string, ...body: string[]) => {
@@ -241,8 +264,13 @@ for (const kind of databaseKinds())
       const third = await answer(`keys rotate ${second.apiKeyId} --overlap 0m`)
       t.equal((await caller(server.url, third.apiKey)('GET', '/v0/page_groups')).status, 200)
       await refusedSoon(call)
-      await answer(`keys revoke ${apiKeyId}`)
+      await answerOf(['keys', 'find', '--revoke'], env, firstKey)
       await refusedSoon(firstCall)
+      t.equal(await server.stop(), 0)
+      const used = linesOf<ListedApiKey>((await runCommand(['usage', '--tenant', tenantId], env)).stdout)
+      const first = used.find((one) => one.apiKeyId === apiKeyId)
+      t.match(first, { tenantId, requests: Number, bytes: Number, since: /:00\.000Z$/ })
+      t.match(await runCommand(['usage', '--since', '1m'], env), { stdout: new RegExp(apiKeyId) })
     })
   })
 

@@ -34,6 +34,9 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
       'migrations',
       'erasures',
       'retention',
+      'webhook secrets',
+      'encryption',
+      'locks',
     ])
     t.ok(named('database')?.detail.startsWith(`PostgreSQL ${postgres.version}, database test_`))
     t.match(named('role'), { detail: /is a superuser/ })
@@ -48,7 +51,7 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
     t.match((await diagnosed(t, env)).failed, [{ name: 'migrations', detail: /^0 of/, remedy: /migrate/ }])
     t.strictSame([...(await run("select 1 from pg_tables where schemaname = 'public'"))], [])
     await answerOf(['migrate'], env)
-    await run("insert into schema_migrations values (99, '0099_later.sql', now(), '')")
+    await run("insert into schema_migrations values (99, '0099_later.sql', now(), '', '9.8.7')")
     t.match((await diagnosed(t, env)).failed, [{ name: 'migrations', remedy: /install the release/ }])
     await run('alter table schema_migrations drop column checksum')
     t.match((await diagnosed(t, env)).failed, [{ detail: /unreleased version/, remedy: /^export its data/ }])
@@ -122,11 +125,11 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
   t.test('a clock that differs and settings that can lose writes are reported', async (t) => {
     const { url, env, run } = await newDatabase(postgres)
     const direct = { databasePooler: false, databaseDirectUrl: null }
-    const settings = { ...direct, databaseCluster: null, statementMsMax: 5_000, secretsKey: null }
+    const settings = { ...direct, databaseCluster: null, statementMsMax: 5_000 }
     const known = readMigrations('postgres')
     const checks = await examinePostgres(url, known, settings, () => Date.now() + 60_000)
     t.match(
-      checks.filter(({ ok }) => !ok),
+      checks.filter(({ state }) => state === 'failed'),
       [{ name: 'clock', detail: /is (59|60)\d{3} ms behind/, remedy: /NTP/ }],
     )
     await run("insert into served values (1, '2020-01-01', null)")

@@ -1,6 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createLog } from '../../src/adapters/log.ts'
@@ -10,16 +10,16 @@ import { readConfig } from '../../src/config/config.ts'
 import { createHook } from '../../src/core/hooks/hooks.ts'
 import { createWebhookEndpoint } from '../../src/core/webhooks/webhook-endpoints.ts'
 import { webhookTools } from '../../src/service/webhook-tools.ts'
+import { paste } from '../support/paste.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import {
+  answerOf,
   type Environment,
   embeddedDatabase,
-  inherited,
   newFolder,
   runCommand,
   seed,
 } from '../support/program.ts'
-import { programLine } from '../support/terminal.ts'
 
 t.setTimeout(180_000)
 t.jobs = 2
@@ -27,22 +27,6 @@ t.jobs = 2
 const hasShell = spawnSync('bash', ['-c', 'command -v sed']).status === 0
 const skip = hasShell ? false : 'NO BASH OR SED HERE: the examples of the help were not tested'
 if (skip) process.stderr.write(`${skip}\n`)
-
-const paste = async (line: string, env: Environment, folder = tmpdir()) => {
-  const program = `prospect-pages() { ${programLine()} "$@"; }`
-  const bash = spawn('bash', ['-euo', 'pipefail', '-c', `${program}\n${line}`], {
-    cwd: folder,
-    env: { ...inherited(), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const output = { stdout: '', stderr: '' }
-  for (const stream of ['stdout', 'stderr'] as const)
-    bash[stream].on('data', (chunk) => {
-      output[stream] += chunk
-    })
-  const code = await new Promise<number | null>((resolve) => bash.once('close', resolve))
-  return { code, ...output }
-}
 
 /** The target of the move: its own PostgreSQL server. */
 const newDatabaseFor = async (t: Test, line: string): Promise<Environment> => {
@@ -86,11 +70,14 @@ for (const { words, examples } of COMMANDS.filter(({ words }) => words !== 'serv
     async (t) => {
       for (const line of Object.values(examples)) {
         const folder = newFolder(t)
-        const env = { DATABASE_URL: `sqlite:${join(folder, 'test.db')}`, ...(await newDatabaseFor(t, line)) }
-        const { tenantId, apiKeyId, pageGroupId } = await seed(env)
+        const SECRETS_KEY = randomBytes(32).toString('base64')
+        const embedded = { DATABASE_URL: `sqlite:${join(folder, 'test.db')}`, SECRETS_KEY }
+        const env = { ...embedded, ...(await newDatabaseFor(t, line)) }
+        const { tenantId, apiKeyId, apiKey: KEY, pageGroupId } = await seed(env)
         const ENDPOINT = line.includes('$ENDPOINT') ? await newEndpoint(env, tenantId) : ''
         const HOOK = line.includes('$HOOK') ? await newHook(env, tenantId) : ''
-        const ids = { TENANT: tenantId, KEY_ID: apiKeyId, GROUP: pageGroupId, ENDPOINT, HOOK }
+        const ids = { TENANT: tenantId, KEY_ID: apiKeyId, GROUP: pageGroupId, ENDPOINT, HOOK, KEY }
+        if (words === 'restore') await answerOf(['backup', join(folder, line.split(' ').at(-1) ?? '')], env)
         const pasted = await paste(line, { ...env, ...ids }, folder)
         // A move reports its progress on stderr.
         t.match(pasted, { code: 0, ...(words !== 'move' && { stderr: '' }) }, line)
@@ -134,6 +121,7 @@ t.test('help is available in three ways, for a command and for a group', async (
   t.strictSame(keys.match(/^ {2}keys \w+/gm), [
     '  keys create',
     '  keys list',
+    '  keys find',
     '  keys revoke',
     '  keys rotate',
   ])

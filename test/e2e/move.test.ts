@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
+import { TABLES } from '../../src/adapters/stores/tables.ts'
 import { type Moved, move, type Row, type Source, type Target } from '../../src/operations/move.ts'
 import { sqliteSource } from '../../src/operations/move-from-sqlite.ts'
-import { TABLES } from '../../src/operations/move-tables.ts'
 import { postgresTarget } from '../../src/operations/move-to-postgres.ts'
 import { diagnosed } from '../support/doctor.ts'
 import { fillSource, postgresRows, sqliteRows } from '../support/moving.ts'
@@ -185,7 +185,7 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
       { detail: /^The move .* is not complete$/, remedy: /^Run the same .* empty the database\.$/ },
     ])
     t.equal((await runCommand(args)).code, 0)
-    t.strictSame((await diagnosed(t, { DATABASE_URL: url })).named('role')?.ok, true, 'it can be used')
+    t.strictSame((await diagnosed(t, { DATABASE_URL: url })).named('role')?.state, 'ok', 'it can be used')
     t.strictSame(await postgresRows(url), await sqliteRows(path))
   })
 

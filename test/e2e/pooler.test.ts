@@ -67,7 +67,9 @@ t.test('behind a pooler in transaction mode', { skip: why ?? false }, async (t) 
       t.match(await runCommand(['serve'], { ...env, WORKERS: '2' }), { code: 1, stderr: remedy })
       const { failed } = await diagnosed(t, { DATABASE_URL: env.DATABASE_URL })
       const detail = 'DATABASE_URL is a connection pooler'
-      t.strictSame(failed, [{ name: 'database', ok: false, detail, remedy: 'Set DATABASE_POOLER=true.' }])
+      t.strictSame(failed, [
+        { name: 'database', state: 'failed', detail, remedy: 'Set DATABASE_POOLER=true.' },
+      ])
     }
   })
 

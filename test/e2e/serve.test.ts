@@ -282,7 +282,7 @@ t.test('a port in use, or a database that cannot be opened, ends the server with
   const newer = embeddedDatabase(join(folder, 'newer.db'))
   await answerOf(['migrate'], newer.env)
   await newer.rows(
-    "insert into schema_migrations values (99, '0099_later.sql', '2026-01-01T00:00:00.000Z', '')",
+    "insert into schema_migrations values (99, '0099_later.sql', '2026-01-01T00:00:00.000Z', '', '9.8.7')",
   )
   const refusals = [
     [{ DATABASE_URL: 'memory:', PORT: new URL(url).port }, /already in use/],

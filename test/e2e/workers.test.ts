@@ -249,7 +249,9 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
       const settings = { ...env, WORKERS: `${WORKERS}` }
       const newer = await kind.open(t)
       await runCommand(['migrate'], newer.env)
-      await newer.rows(`insert into schema_migrations (number, name, checksum) values (999, 'later', '')`)
+      await newer.rows(
+        `insert into schema_migrations (number, name, checksum, version) values (999, 'later', '', '9.8.7')`,
+      )
       const cases = [
         [{ ...settings, PORT: new URL(url).port }, /already in use/],
         [{ ...settings, ...newer.env, PORT: '0' }, /newer than this program/],

@@ -453,6 +453,7 @@ const EVERY_OPTION: Record<
   statementMsMax: true,
   counts: true,
   secretsKey: true,
+  secretsKeyPrevious: true,
   allowedHosts: true,
   allowedNetworks: true,
   path: true,

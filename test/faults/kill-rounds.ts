@@ -7,7 +7,7 @@ import { noteSettlements, settlementFaults } from './settlements.ts'
 import { createTraffic } from './traffic.ts'
 import { answerFaults, figuresOf, peakMemoryMb } from './verdict.ts'
 
-const ROUNDS = 30
+const ROUNDS = 18
 const BURST_MS_MAX = 400
 const ANSWER_MS_MAX = 10_000
 const MEMORY_MB_MAX = 300

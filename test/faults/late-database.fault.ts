@@ -6,7 +6,7 @@ import { watchHealth } from './health.ts'
 import { BACK_MS_MAX, faultsAfterwards, openScene, served } from './postgres-scene.ts'
 import { answerFaults, figuresOf, peakMemoryMb } from './verdict.ts'
 
-const LATE_MS = 60_000
+const LATE_MS = 20_000
 
 t.setTimeout(0)
 t.test('the database comes long after the server', { skip: whyNoPostgres() ?? false }, async (t) => {

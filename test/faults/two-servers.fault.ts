@@ -10,7 +10,7 @@ import { noteSettlements, settlementFaults } from './settlements.ts'
 import { createTraffic } from './traffic.ts'
 import { answerFaults, figuresOf } from './verdict.ts'
 
-const ROUNDS = 12
+const ROUNDS = 8
 const BURST_MS_MAX = 1_000
 const ANSWER_MS_MAX = 15_000
 /** A lease is the patience with the namer and this. */

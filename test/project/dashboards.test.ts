@@ -81,6 +81,7 @@ const CALM = {
   [`${BUCKET}{ROUTE, le="+Inf"}`]: '0+1000x60',
   prospect_pages_versions_oldest_processing_age_seconds: '2x60',
   prospect_pages_erasures_oldest_processing_age_seconds: '90x60',
+  prospect_pages_last_backup_timestamp_seconds: '0x60',
   prospect_pages_database_statements_waiting: '3x60',
   nodejs_eventloop_lag_p99_seconds: '0.012x60',
   prospect_pages_naming_failures_total: '0+3x60',
@@ -117,6 +118,7 @@ const CASES: readonly (readonly [alert: string | null, series: Readonly<Record<s
     'ProspectPagesErasuresOverdue',
     { ...CALM, prospect_pages_erasures_oldest_processing_age_seconds: '93601x60' },
   ],
+  ['ProspectPagesBackupLate', { ...CALM, prospect_pages_last_backup_timestamp_seconds: '-172800x60' }],
   ['ProspectPagesSaturated', { ...CALM, prospect_pages_database_statements_waiting: '101x60' }],
   ['ProspectPagesSaturated', { ...CALM, nodejs_eventloop_lag_p99_seconds: '0.3x60' }],
 ]

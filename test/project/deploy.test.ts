@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { readConfig } from '../../src/config/config.ts'
 import { SETTINGS } from '../../src/config/settings.ts'
+import { VERSION } from '../../src/config/version.ts'
+import { openScene } from '../support/api.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { newFolder, runCommand } from '../support/program.ts'
 
@@ -27,6 +29,9 @@ t.test('systemd verifies the unit and rates its exposure as low', { skip: whyNoS
   const path = join(folder, 'prospect-pages.service')
   writeFileSync(path, UNIT)
   t.match(analyze('verify', path), { status: 0, stderr: '' })
+  const backup = ['service', 'timer'].map((kind) => join(folder, `prospect-pages-backup.${kind}`))
+  for (const unit of backup) writeFileSync(unit, read(`deploy/${unit.slice(folder.length + 1)}`))
+  t.match(analyze('verify', ...backup), { status: 0, stderr: '' })
   const judged = analyze('security', '--offline=true', '--threshold=20', '--no-pager', path)
   t.equal(judged.status, 0, judged.stdout.trim().split('\n').at(-1) ?? '')
 })
@@ -98,4 +103,34 @@ t.test('the files for nginx and Caddy fit the default settings', async (t) => {
   t.equal(seconds(nginx, /larger than (\d+) MiB/), seconds(nginx, /client_max_body_size (\d+)m;/))
   t.ok(seconds(caddy, /max_size (\d+)MB/) * 1_000_000 > config.bodyBytesMax)
   t.ok(seconds(nginx, /proxy_read_timeout (\d+)s;/) * 1_000 > 2 * config.statementMsMax)
+})
+
+t.test('the file for Kubernetes fits the service: its settings, probes, port, user and drain', async (t) => {
+  const parts = read('deploy/kubernetes.yaml').split(/^---$/m)
+  const kinds = parts.map((part) => /^kind: (\w+)$/m.exec(part)?.[1])
+  t.strictSame(kinds, ['Service', 'Deployment', 'PodDisruptionBudget', 'StatefulSet'])
+  const containerfile = read('Containerfile')
+  const { call } = await openScene()
+  for (const part of [parts[1], parts[3]].map(String)) {
+    const all = (pattern: RegExp) => [...part.matchAll(pattern)].map(([, value = '']) => value)
+    const names = all(/^ {12}- name: ([A-Z_]+)$/gm)
+    t.ok(names.length > 0)
+    for (const name of names) t.ok(name in SETTINGS, name)
+    const settings = Object.fromEntries(
+      [...part.matchAll(/^ {12}- name: ([A-Z_]+)\n {14}value: (.*)$/gm)].map(([, name, value]) => [
+        name,
+        value,
+      ]),
+    )
+    t.equal(readConfig(settings).failedAuthPerMinute, null)
+    const probes = all(/^ {14}path: (.*)$/gm)
+    t.strictSame(probes, ['/healthz', '/readyz'])
+    for (const target of probes) t.equal((await call(`GET ${target}`)).status, 200, target)
+    t.match(containerfile, `EXPOSE ${all(/containerPort: (\d+)/g)[0]}\n`)
+    t.match(containerfile, `USER ${all(/runAsUser: (\d+)/g)[0]}:${all(/runAsGroup: (\d+)/g)[0]}\n`)
+    t.equal(all(/image: ghcr\.io\/.+:(.+)/g)[0], VERSION)
+    const waitS = Number(all(/command: \[sleep, "(\d+)"\]/g)[0] ?? 0)
+    const graceS = Number(all(/terminationGracePeriodSeconds: (\d+)/g)[0])
+    t.ok((graceS - waitS) * 1_000 > config.drainMsMax + 10_000)
+  }
 })

@@ -4,6 +4,8 @@ import { section } from './contract.ts'
 import { AWKWARD_TEXTS, addTenant, at, idBefore, newId, someLog } from './rows.ts'
 
 const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const FOR_EVER = { before: at(-1e12), after: at(1e12), max: 100 }
 const one = (fields: Partial<LogCount> = {}): LogCount => ({
   ...{ unit: 'hour', at: at(0), source: 'crm', type: 'webhook', count: 1 },
   ...fields,
@@ -132,6 +134,71 @@ export const counts = section(
         await add(tenantId, '', 'b', one({ source: text, type: text }))
         same(await list(tenantId), [one({ source: text, type: text })])
       }
+    },
+
+    'what keys used is added to its minute, and summed from a time on': async ({ store, counts }) => {
+      const [{ tenantId }, other] = [await addTenant(store), await addTenant(store)]
+      const [busy, idle, theirs] = [newId('apikey'), newId('apikey'), newId('hook')]
+      const use = (minute: number, apiKeyId: string, requests: number, ofTenant = tenantId) =>
+        counts.addUsage(
+          at(minute * MINUTE_MS),
+          [{ tenantId: ofTenant, apiKeyId, requests, activities: 2, bytes: 2 ** 40 }],
+          FOR_EVER,
+        )
+      const sum = async (since: number, want: object = {}) => {
+        const all = { tenantId, since: at(since * MINUTE_MS), rowsMax: 100, limit: 100 }
+        return (await counts.sumUsage({ ...all, ...want })).map(({ apiKeyId, requests }) => [
+          apiKeyId,
+          requests,
+        ])
+      }
+      await Promise.all([1, 2, 3].map(() => use(1, busy, 10)))
+      await use(2, busy, 4)
+      await use(2, idle, 1)
+      await use(3, theirs, 7, other.tenantId)
+      same(await counts.sumUsage({ tenantId, since: at(MINUTE_MS), rowsMax: 100, limit: 1 }), [
+        {
+          ...{ tenantId, apiKeyId: busy, requests: 34, activities: 8, bytes: 2 ** 42 },
+          since: at(MINUTE_MS),
+        },
+      ])
+      same(await sum(2), [
+        [busy, 4],
+        [idle, 1],
+      ])
+      same(await sum(3), [])
+      same(await sum(3, { tenantId: other.tenantId }), [[theirs, 7]])
+      const [all] = [await counts.sumUsage({ tenantId: null, since: at(0), rowsMax: 1_000, limit: 1_000 })]
+      same(
+        all.filter(({ apiKeyId }) => [busy, idle, theirs].includes(apiKeyId)).map(({ requests }) => requests),
+        [34, 7, 1],
+      )
+    },
+
+    'no more rows are summed than were asked for: the newest, and since when': async ({ store, counts }) => {
+      const { tenantId } = await addTenant(store)
+      const used = { tenantId, apiKeyId: newId('apikey'), requests: 1, activities: 0, bytes: 0 }
+      for (const minute of [3, 1, 2]) await counts.addUsage(at(minute * MINUTE_MS), [used], FOR_EVER)
+      same(await counts.sumUsage({ tenantId, since: at(0), rowsMax: 2, limit: 9 }), [
+        { ...used, requests: 2, since: at(2 * MINUTE_MS) },
+      ])
+    },
+
+    'minutes before and after those that are kept are removed, a few at a time': async ({
+      store,
+      counts,
+    }) => {
+      const { tenantId } = await addTenant(store)
+      const used = { tenantId, apiKeyId: newId('apikey'), requests: 1, activities: 0, bytes: 0 }
+      const minute = (number: number) => at(number * MINUTE_MS)
+      // Before those of other tests, and after them.
+      for (const far of [-9, -8, -7, 1, 900, 901]) await counts.addUsage(minute(far), [used], FOR_EVER)
+      const left = async (max: number) => {
+        await counts.addUsage(minute(1), [], { before: minute(-7), after: minute(900), max })
+        const [sum] = await counts.sumUsage({ tenantId, since: minute(-99), rowsMax: 99, limit: 1 })
+        return sum?.requests
+      }
+      same([await left(2), await left(2), await left(2)], [4, 3, 3])
     },
 
     'tenants wait with logs to count, or if they are counted too far': async ({

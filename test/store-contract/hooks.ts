@@ -14,7 +14,12 @@ export const hooks = section(
       equal(await hooks.add(hook), 'recorded')
       return hook
     }
-    const found = async (hookId: string) => (await hooks.findByIds([hookId]))[0]
+    const found = async (hookId: string) => {
+      const [row] = await hooks.findByIds([hookId])
+      if (row === undefined) return undefined
+      const { isSuspended, ...hook } = row
+      return hook
+    }
     return { hooks, added, found }
   },
   {
@@ -36,7 +41,7 @@ export const hooks = section(
         ...{ secret: 'v1:a', previousSecret: 'v1:b v1:c', previousSecretUntil: at(9) },
         rules: { rawJson: '{"verify":{"preset":"stripe"},"map":{"type":["/a~1b"]},"each":"/items"}' },
       })
-      same(await hooks.findByIds([hook.hookId, newId('hook')]), [hook])
+      same(await hooks.findByIds([hook.hookId, newId('hook')]), [{ ...hook, isSuspended: false }])
       same(await hooks.list([{ tenantId: tenant.tenantId, ...SLICE }]), [[hook]])
       same(await hooks.slots(tenant.tenantId), [7])
       same(await hooks.findByIds([]), [])

@@ -1,3 +1,4 @@
+import type { Store } from 'prospect-pages'
 import type { Random } from './random.ts'
 import { AWKWARD_TEXTS, someHook, someKey } from './rows.ts'
 import { idOf, START_MS } from './setting.ts'
@@ -139,6 +140,12 @@ export const expire: MakeStep = (chance, seen) => {
   }
 }
 
+const removed = async ({ tenants }: Pick<Store, 'tenants'>, tenantId: string) => {
+  let after: Awaited<ReturnType<typeof tenants.removeSome>> = null
+  do after = await tenants.removeSome({ tenantId, after, max: 2 })
+  while (after !== null)
+}
+
 /** What an operator does at the command line, and what the metrics count. */
 export const operate: MakeStep = (chance, seen) => {
   const tenantId = chance.onceIn(5) ? idOf('tenant', 999) : chance.oneOf(seen.tenants)
@@ -146,9 +153,19 @@ export const operate: MakeStep = (chance, seen) => {
   const retentionDays = maybe(chance, () => chance.oneOf([null, 0, 1, 2]))
   const afterId = seen.logs.at(-1 - chance.below(100))?.prospectLogId ?? ''
   const afterTenantId = chance.oneOf(['', ...seen.tenants])
+  const isSuspended = chance.onceIn(4)
+  const passing = { tenantId: idOf('tenant', 1_000 + chance.below(1e9)), brandId: idOf('brand', 999) }
   return {
     name: 'operate',
-    run: async ({ store }) => [
+    run: async ({ store, now }) => [
+      await store.tenants.setState(tenantId, { suspendedAt: isSuspended ? now() : null, deletedAt: null }),
+      await store.tenants.add({ ...passing, name: 'Passing', createdAt: now() }),
+      await store.tenants.setState(passing.tenantId, { suspendedAt: now(), deletedAt: now() }),
+      await store.tenants.deleting(),
+      await removed(store, passing.tenantId),
+      await store.tenants.left(passing.tenantId),
+      await store.tenants.remove(passing.tenantId),
+      await store.tenants.find(passing.tenantId),
       await store.tenants.update(tenantId, {
         ...(name !== undefined && { name }),
         ...(retentionDays !== undefined && { retentionDays }),
@@ -199,6 +216,8 @@ export const useCounts: MakeStep = (chance, seen) => {
   const add = units.map((unit) => ({ unit, at, ...texts(), count: 1 + chance.below(9) }))
   const filter = { source: chance.oneOf([null, add[0]?.source ?? '']), type: null }
   const removeFrom = chance.onceIn(5) ? at : null
+  const apiKeyId = chance.oneOf(['none', ...seen.keys.map(({ apiKeyId }) => apiKeyId)])
+  const used = { tenantId, apiKeyId, requests: 1 + chance.below(9), activities: 1, bytes: chance.below(99) }
   return {
     name: 'use counts',
     run: async ({ store: { counts }, now }) => {
@@ -214,6 +233,8 @@ export const useCounts: MakeStep = (chance, seen) => {
         await counts.record(change),
         await counts.record({ ...change, from: 'elsewhere' }),
         sorted(await counts.list({ ...all, ...filter })),
+        await counts.addUsage(at, [used], { before: now(-1e12), after: now(1e12), max: 1 }),
+        sorted(await counts.sumUsage({ tenantId, since: at, rowsMax: 1e6, limit: 1e6 })),
         await counts.waiting({ afterTenantId, readSince: now(-60_000), beforeId, beyondId: '~', max }),
       ]
     },

@@ -67,6 +67,7 @@ export const worldOf = (core: Core, opened: Store) => {
     seal: (secret: string) => secret,
     issue: () => ({ secret: `whsec_${++secrets}`, sealed: `sealed_${secrets}` }),
     open: (text: string) => text,
+    reseal: (text: string) => text,
   }
   const withWebhooks = { ...world, webhooks: { secrets: sealed, checkUrl: () => null } }
   const eraser = core.eraseProspects({ ...world, settleMs: SETTLE_MS })

@@ -1,6 +1,7 @@
 import { equal, like, same } from './assertions.ts'
 import { section } from './contract.ts'
-import { AWKWARD_TEXTS, addTenant, at, newId } from './rows.ts'
+import { AWKWARD_TEXTS, addTenant, at, newId, someClaim } from './rows.ts'
+import { fillTenant } from './verbs.ts'
 
 export const tenants = section(
   'tenants',
@@ -48,13 +49,86 @@ export const tenants = section(
     'tenants are listed oldest first, after an id, as many as wanted': async ({ tenants }) => {
       const added = AWKWARD_TEXTS.map((name, i) => ({
         ...{ tenantId: newId('tenant'), name, createdAt: at(i) },
-        retentionDays: null,
+        ...{ retentionDays: null, suspendedAt: null, deletedAt: null },
       }))
       for (const tenant of added) await tenants.add({ ...tenant, brandId: newId('brand') })
       same(await tenants.list('', 1_000), added)
       same(await tenants.list('', 3), added.slice(0, 3))
       same(await tenants.list(added[2]?.tenantId ?? '', 2), added.slice(3, 5))
       same(await tenants.list(added.at(-1)?.tenantId ?? '', 3), [])
+    },
+
+    'a suspended tenant keeps the time of its suspension until it is resumed': async ({ store, tenants }) => {
+      const [{ tenantId }, other] = [await addTenant(store), await addTenant(store)]
+      const suspend = (second: number) =>
+        tenants.setState(tenantId, { suspendedAt: at(second), deletedAt: null })
+      like(await suspend(1), { tenantId, suspendedAt: at(1), deletedAt: null })
+      like(await suspend(2), { suspendedAt: at(1) })
+      like(await tenants.find(other.tenantId), { suspendedAt: null })
+      like(await tenants.setState(tenantId, { suspendedAt: null, deletedAt: null }), { suspendedAt: null })
+      like(await suspend(3), { suspendedAt: at(3) })
+      equal(await tenants.setState(newId('tenant'), { suspendedAt: at(1), deletedAt: null }), null)
+    },
+
+    'keys and hooks show that their tenant is suspended, and no other does': async ({ store, tenants }) => {
+      const filled = [await fillTenant(store), await fillTenant(store)]
+      await tenants.setState(filled[0]?.tenant.tenantId ?? '', { suspendedAt: at(1), deletedAt: null })
+      for (const [i, { key, hook }] of filled.entries()) {
+        like((await store.apiKeys.findByHashes([key.keyHash]))[0], { ...key, isSuspended: i === 0 })
+        like((await store.hooks.findByIds([hook.hookId]))[0], { hookId: hook.hookId, isSuspended: i === 0 })
+      }
+    },
+
+    'nothing of a suspended tenant is claimed to be published or sent, until it is resumed; its erasures are':
+      async ({ store, tenants }) => {
+        const [{ tenant }, other] = [await fillTenant(store), await fillTenant(store)]
+        const { tenantId } = tenant
+        const later = someClaim({ now: at(2_000), until: at(2_000), horizon: at(9_000) })
+        const claimedOf = async (rows: Promise<readonly { readonly tenantId: string }[]>) => {
+          const ids = (await rows).map((row) => row.tenantId)
+          equal(ids.includes(other.tenant.tenantId), true)
+          return ids.includes(tenantId)
+        }
+        await store.webhooks.retry({ ...other.endpoint, eventId: other.event.eventId, now: at(0) })
+        const claims = async () => [
+          await claimedOf(store.versions.claim(later)),
+          await claimedOf(store.webhooks.claim(later)),
+          await claimedOf(store.erasures.claim(later)),
+        ]
+        await tenants.setState(tenantId, { suspendedAt: at(1), deletedAt: null })
+        same(await claims(), [false, false, true])
+        await tenants.setState(tenantId, { suspendedAt: null, deletedAt: null })
+        same(await claims(), [true, true, true])
+      },
+
+    'a deleted tenant is removed with everything of it, a list at a time, and no other': async ({
+      store,
+      tenants,
+    }) => {
+      const [one, two] = [await fillTenant(store), await fillTenant(store)]
+      const { tenantId } = one.tenant
+      const before = await tenants.left(two.tenant.tenantId)
+      same(await tenants.left(tenantId), before)
+      same(await tenants.deleting(), [])
+      await tenants.remove(tenantId)
+      like(await tenants.setState(tenantId, { suspendedAt: at(1), deletedAt: at(1) }), { deletedAt: at(1) })
+      equal(await tenants.setState(tenantId, { suspendedAt: null, deletedAt: null }), null)
+      equal(await tenants.brands(tenantId), null)
+      same(
+        (await tenants.deleting()).map((tenant) => tenant.tenantId),
+        [tenantId],
+      )
+
+      let after: Awaited<ReturnType<typeof tenants.removeSome>> = null
+      do after = await tenants.removeSome({ tenantId, after, max: 1 })
+      while (after !== null)
+      same(await tenants.left(tenantId), [])
+      same(await store.apiKeys.findByHashes([one.key.keyHash]), [])
+      await tenants.remove(tenantId)
+      equal(await tenants.find(tenantId), null)
+      same(await tenants.deleting(), [])
+      same(await tenants.left(two.tenant.tenantId), before)
+      equal((await store.prospectLogs.find([{ ...two.log }]))[0]?.prospectLogId, two.log.prospectLogId)
     },
 
     'a tenant added through one store is known to another on the same data': async ({ another, tenants }) => {

@@ -550,6 +550,19 @@ export const VERBS = {
         }),
       toStrangers: [],
     },
+    addUsage: {
+      serves: 'publisher',
+      ask: ({ counts }, { tenantId }, { key: { apiKeyId } }) => {
+        const used = { tenantId, apiKeyId, requests: 1, activities: 1, bytes: 1 }
+        return counts.addUsage(at(0), [used], { before: at(0), after: at(1e9), max: 1 })
+      },
+      noTenant: 'one write has what the keys of all tenants used',
+    },
+    sumUsage: {
+      serves: 'commands',
+      ask: ({ counts }, { tenantId }) => counts.sumUsage({ tenantId, since: at(0), rowsMax: 10, limit: 10 }),
+      toStrangers: [],
+    },
   },
   tenants: {
     add: {
@@ -578,6 +591,33 @@ export const VERBS = {
       ask: async ({ tenants }, { tenantId }, { tenant: { brandId } }) =>
         (await tenants.brands(tenantId))?.includes(brandId),
       toStrangers: false,
+    },
+    setState: {
+      serves: 'commands',
+      ask: ({ tenants }, { tenantId }) => tenants.setState(tenantId, { suspendedAt: null, deletedAt: null }),
+      noTenant: 'it is the tenant that it names',
+    },
+    deleting: {
+      serves: 'publisher',
+      ask: ({ tenants }) => tenants.deleting(),
+      noTenant: 'the eraser removes all of them',
+    },
+    left: {
+      serves: 'publisher',
+      ask: async ({ tenants }, { tenantId }) => (await tenants.left(tenantId)).includes('prospects'),
+      toStrangers: false,
+    },
+    removeSome: {
+      serves: 'publisher',
+      ask: async ({ tenants }, { tenantId }) => {
+        await tenants.removeSome({ tenantId, after: null, max: 1 })
+      },
+      toStrangers: undefined,
+    },
+    remove: {
+      serves: 'publisher',
+      ask: ({ tenants }, { tenantId }) => tenants.remove(tenantId),
+      noTenant: 'it is the tenant that it names, and must be deleted and empty',
     },
   },
 } satisfies { [Port in keyof Ports]: { [Name in keyof Ports[Port]]: Verb } }
@@ -610,6 +650,8 @@ export const fillTenant = async (store: Ports) => {
     ...{ tenantId: tenant.tenantId, from: '', to: COUNTED, removeFrom: null },
     add: [{ unit: 'hour', at: at(0), source: 'crm', type: 'webhook', count: 1 }],
   })
+  const used = { tenantId: tenant.tenantId, apiKeyId: key.apiKeyId, requests: 1, activities: 1, bytes: 1 }
+  await store.counts.addUsage(at(0), [used], { before: at(0), after: at(1e9), max: 1 })
   const hook = someHook(tenant.tenantId)
   await store.hooks.add(hook)
   const claimed = await store.versions.claim(someClaim({ until: at(1_000) }))

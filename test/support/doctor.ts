@@ -7,13 +7,13 @@ export const diagnosed = async (t: Test, env: Environment, ...args: string[]) =>
   const { code, stdout, stderr } = await runCommand(['doctor', ...args], env)
   t.equal(stderr, '')
   const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Check[] }
-  t.equal(ok, !checks.some((check) => !check.ok))
+  t.equal(ok, !checks.some(({ state }) => state === 'failed'))
   t.equal(code, ok ? 0 : 1)
   for (const check of checks)
-    t.equal(check.remedy === undefined, check.ok, `${check.name} has a remedy only if it failed`)
+    t.equal(check.remedy === undefined, check.state === 'ok', `${check.name} has a remedy unless it is ok`)
   return {
     names: checks.map(({ name }) => name),
-    failed: checks.filter((check) => !check.ok),
+    failed: checks.filter(({ state }) => state === 'failed'),
     named: (name: string) => checks.find((check) => check.name === name),
   }
 }

@@ -106,6 +106,8 @@ const fillCounts = async ({ counts }: Store, tenantId: string): Promise<void> =>
     { ...count, unit: 'day' as const },
   ]
   await counts.record({ tenantId, from: '', to: 'prospectlog_01', removeFrom: null, add })
+  const used = { tenantId, apiKeyId: newId('apikey'), requests: 3, activities: 2, bytes: 2 ** 40 }
+  await counts.addUsage(at(0), [used], { before: at(0), after: at(1), max: 1 })
 }
 
 /** Events with a number and without, and deliveries of each status. */

@@ -181,6 +181,7 @@ const EVERY: readonly ProblemCode[] = [
   'invalid_request',
   'missing_api_key',
   'invalid_api_key',
+  'tenant_suspended',
   'insufficient_scope',
   'rate_limited',
   'headers_too_large',

@@ -71,8 +71,13 @@ export const inherited = (): Environment =>
   )
 
 /** Runs a command to its end, with `input` on stdin. */
-export const runCommand = async (args: readonly string[], env: Environment = {}, input = '') => {
-  const { child, said, ended } = run([NODE, BIN, ...args], env)
+export const runCommand = async (
+  args: readonly string[],
+  env: Environment = {},
+  input = '',
+  bin: string = BIN,
+) => {
+  const { child, said, ended } = run([NODE, bin, ...args], env)
   child.stdin.end(input)
   const code = await ended
   return { code, ...said }
@@ -185,23 +190,21 @@ export const newTenantIn = async (world: Awaited<ReturnType<typeof createRuntime
   return { tenantId, brandId, apiKey: key.apiKey, apiKeyId: key.apiKeyId, pageGroupId }
 }
 
-/** The same, made by the command line. */
-export const seedByCommands: typeof seed = async (env) => {
-  await answerOf(['migrate'], env)
-  const { tenantId, brandId } = await answerOf(['tenants', 'create', '--name', 'Tenant'], env)
+/** The same, made by the command line, of this program or of another copy. */
+export const seedByCommands = async (env: Environment, bin: string = BIN) => {
+  const answer = (...args: string[]) => answerOf(args, env, '', bin)
+  await answer('migrate')
+  const { tenantId, brandId } = await answer('tenants', 'create', '--name', 'Tenant')
   const [{ apiKey, apiKeyId }, { pageGroupId }] = await Promise.all([
-    answerOf(['keys', 'create', '--tenant', tenantId], env),
-    answerOf(
-      ['api', 'POST', '/v0/page_groups', '{"name":"offers","title":"Offers"}', '--tenant', tenantId],
-      env,
-    ),
+    answer('keys', 'create', '--tenant', tenantId),
+    answer('api', 'POST', '/v0/page_groups', '{"name":"offers","title":"Offers"}', '--tenant', tenantId),
   ])
   return { tenantId, brandId, apiKey, apiKeyId, pageGroupId }
 }
 
 /** The one JSON object that a command answers; throws where it is refused. */
-export const answerOf = async (args: readonly string[], env: Environment, input?: string) => {
-  const { code, stdout, stderr } = await runCommand(args, env, input)
+export const answerOf = async (args: readonly string[], env: Environment, input?: string, bin?: string) => {
+  const { code, stdout, stderr } = await runCommand(args, env, input, bin)
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`)
   return JSON.parse(stdout)
 }

@@ -59,12 +59,18 @@ export const sqliteSchema = async (): Promise<string> => {
   const store = sqliteStore({ path, busyMsMax: 5_000 }, readMigrations('sqlite'))
   await store.migrate()
   await store.close()
+  const schema = fileSchema(path)
+  rmSync(folder, { recursive: true })
+  return schema
+}
+
+/** Of an embedded database. */
+export const fileSchema = (path: string): string => {
   const database = openDatabase(path, 5_000)
   const rows = database.all<{ sql: string }>(
     'select sql from sqlite_schema where sql is not null order by tbl_name, type desc, name',
   )
   database.close()
-  rmSync(folder, { recursive: true })
   return rows.map(({ sql }) => `${sql}\n`).join('\n')
 }
 

@@ -8,6 +8,7 @@ import { connect, type PostgresSettings } from '../../src/adapters/postgres/conn
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { openPostgres, parseAddress } from '../../src/adapters/postgres/open.ts'
 import { postgresSignals } from '../../src/adapters/postgres/signals.ts'
+import { queryOver } from '../../src/adapters/postgres/sql.ts'
 import { portsOver, postgresStore } from '../../src/adapters/postgres/store.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
@@ -27,13 +28,14 @@ export type TestedStore = {
   /** Another store on the same database, as another process would have it; the same store on memory. */
   readonly another: () => Promise<Store>
   /** What the ports do not show: the rows of prospects and logs, oldest first. */
-  readonly kept: () => Promise<{ prospects: ProspectChange[]; logs: NewLog[] }>
+  readonly kept: () => Promise<Kept>
   /** The `DATABASE_URL` of PostgreSQL, the path of SQLite's file; null on memory. */
   readonly address: string | null
   /** Statements sent so far; null where there are none to count. */
   readonly statements: () => readonly Sent[] | null
   readonly close: () => Promise<void>
 }
+type Kept = { prospects: ProspectChange[]; logs: NewLog[] }
 export type Sent = { readonly text: string; readonly parameters: readonly unknown[] }
 /** One of the kinds; `instance` is PostgreSQL through an embedder's own instance of the driver, `tenant-routed` a single PostgreSQL with the statements for Citus. `open` makes a new, empty, migrated one each time; on PostgreSQL it can empty the database of a closed one instead, which is faster. */
 export type StoreKind = {
@@ -120,6 +122,21 @@ const logOf = (row: LogRow): NewLog => ({
   createdProspect: Boolean(row.createdProspect),
 })
 
+export const keptInFile = (path: string): Kept => {
+  const database = openDatabase(path, 5_000)
+  const prospects = database.all<ProspectChange>(PROSPECTS)
+  const logs = database.all<LogRow>(LOGS).map(logOf)
+  database.close()
+  return { prospects, logs }
+}
+export const keptInPostgres = async (url: string): Promise<Kept> => {
+  const sql = openPostgres(url, { max: 1 })
+  const prospects = [...(await sql.unsafe<ProspectChange[]>(PROSPECTS))]
+  const logs = await sql.unsafe<LogRow[]>(LOGS.replace('payload as payload', 'payload::text as payload'))
+  await sql.end()
+  return { prospects, logs: [...logs].map(logOf) }
+}
+
 export const sqliteKind = (): StoreKind => ({
   name: 'sqlite',
   skip: null,
@@ -137,13 +154,7 @@ export const sqliteKind = (): StoreKind => ({
     return {
       store,
       another,
-      kept: async () => {
-        const database = openDatabase(path, 5_000)
-        const prospects = database.all<ProspectChange>(PROSPECTS)
-        const logs = database.all<LogRow>(LOGS).map(logOf)
-        database.close()
-        return { prospects, logs }
-      },
+      kept: async () => keptInFile(path),
       address: path,
       statements: () => null,
       close: async () => {
@@ -202,15 +213,7 @@ const postgresKind = (
       return {
         store,
         another,
-        kept: async () => {
-          const sql = openPostgres(url, { max: 1 })
-          const prospects = [...(await sql.unsafe<ProspectChange[]>(PROSPECTS))]
-          const logs = await sql.unsafe<LogRow[]>(
-            LOGS.replace('payload as payload', 'payload::text as payload'),
-          )
-          await sql.end()
-          return { prospects, logs: [...logs].map(logOf) }
-        },
+        kept: () => keptInPostgres(url),
         address: url,
         statements: () => sent,
         close: async () => {
@@ -224,19 +227,25 @@ const postgresKind = (
 
 const empty = async (url: string): Promise<void> => {
   const sql = openPostgres(url, { max: 1 })
-  await sql.unsafe(`do $$ begin execute (
-    select 'truncate ' || string_agg(tablename, ', ') from pg_tables
-    where schemaname = 'public' and tablename <> 'schema_migrations'); end $$`)
+  // To truncate so many tables takes ten times as long as to delete the few rows of a test.
+  await sql.unsafe(`do $$ declare name text; begin
+    for name in select tablename from pg_tables where schemaname = 'public' and tablename <> 'schema_migrations'
+      order by array_position(array['brands', 'tenants'], tablename::text) nulls first
+    loop execute 'delete from ' || name; end loop; end $$`)
   await sql.end()
 }
 
-/** As on Citus, without what only Citus can answer: whether it is one, and where a tenant lives. */
+/**
+ * As on Citus, without what only Citus can answer: whether it is one, and where a tenant lives. The latter is asked when a
+ * look takes too long, so here it may take as long as a slow machine needs.
+ */
 const routedStore = (settings: PostgresSettings): Store => {
   const migrations = readMigrations('postgres')
   const { ask, close } = connect(settings)
+  const query = Object.assign(queryOver(ask), { lookMsMax: 60_000 })
   const { watch, notify, close: closeSignals } = postgresSignals(settings.url, ask)
   return {
-    ...portsOver(ask, migrations, notify, 'citus', settings.everyEvent),
+    ...portsOver(ask, migrations, notify, 'citus', settings.everyEvent, query),
     migrate: () => migratePostgres(settings.url, migrations, () => {}),
     watch,
     close: () => closeSignals().then(close),

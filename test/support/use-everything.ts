@@ -8,6 +8,8 @@ export const useEverything = async (t: Test, env: Environment): Promise<void> =>
   const { tenantId } = await tell('tenants create --name Acme')
   t.match(await tell(`tenants update ${tenantId} --name New`), { name: 'New' })
   t.match(await tell('tenants list'), { tenantId, name: 'New' })
+  t.match(await tell(`tenants suspend ${tenantId}`), { suspendedAt: /Z$/ })
+  t.match(await tell(`tenants resume ${tenantId}`), { suspendedAt: null })
   const first = await tell(`keys create --tenant ${tenantId} --scope all`)
   const { apiKey, apiKeyId } = await tell(`keys rotate ${first.apiKeyId} --overlap 1h`)
   const api = (method: string, target: string, body = '{}') =>

@@ -376,6 +376,7 @@ const ELSEWHERE = [
   'webhook_endpoint_disabled',
   'hook_not_found',
   'invalid_signature',
+  'tenant_suspended',
 ]
 
 t.test('every problem there is stands in the table', async (t) => {

@@ -28,7 +28,7 @@ const setting = async ({ lifeMs = null as number | null, scopes = SCOPES as read
 
 t.test('a key identifies its tenant and its scopes', async (t) => {
   const { apiKey, apiKeyId, identify, tenantId } = await setting({ scopes: ['pages:read'] })
-  t.strictSame(await identify(apiKey), { tenantId, apiKeyId, scopes: ['pages:read'] })
+  t.strictSame(await identify(apiKey), { tenantId, apiKeyId, scopes: ['pages:read'], isSuspended: false })
 })
 
 t.test('without a key nobody is known', async (t) => {

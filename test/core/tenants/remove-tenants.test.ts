@@ -1,0 +1,103 @@
+import t from 'tap'
+import { removeTenants } from '../../../src/core/tenants/remove-tenants.ts'
+import { deleteTenant, resumeTenant, suspendTenant } from '../../../src/core/tenants/suspend-tenant.ts'
+import { noOf, scene } from '../scene.ts'
+
+const SETTLE_MS = 90_000
+const GO_ON = AbortSignal.any([])
+const onError = (error: unknown) => {
+  throw error
+}
+
+t.test(
+  'a deleted tenant is removed once no process can still be writing for it, and no other is',
+  async (t) => {
+    const it = await scene()
+    const { store, clock, tenantId, strangerId } = it
+    await it.newGroup()
+    const remove = removeTenants({ store, clock, settleMs: SETTLE_MS, onError })
+    await deleteTenant(it)(tenantId)
+    await suspendTenant(it)(strangerId)
+    t.equal(await remove(GO_ON), false)
+    clock.advance(SETTLE_MS - 1)
+    t.equal(await remove(GO_ON), false)
+    t.strictSame(await store.tenants.left(tenantId), ['page_groups'])
+    clock.advance(1)
+    while (await remove(GO_ON));
+    t.equal(await store.tenants.find(tenantId), null)
+    t.match(await store.tenants.find(strangerId), { suspendedAt: /Z$/, deletedAt: null })
+  },
+)
+
+t.test('a tenant stays until the store has removed what its rows leave on disk', async (t) => {
+  const it = await scene()
+  let isTime = false
+  const erasures = { ...it.store.erasures, rewrite: async () => isTime }
+  const remove = removeTenants({ store: { ...it.store, erasures }, clock: it.clock, settleMs: 0, onError })
+  await deleteTenant(it)(it.tenantId)
+  t.equal(await remove(GO_ON), false)
+  t.ok(await it.store.tenants.find(it.tenantId))
+  isTime = true
+  await remove(GO_ON)
+  t.equal(await it.store.tenants.find(it.tenantId), null)
+})
+
+t.test('rows that another process leaves behind are found again', async (t) => {
+  const it = await scene()
+  await it.newGroup()
+  let passes = 0
+  const tenants = {
+    ...it.store.tenants,
+    // The first time it comes back empty-handed: another process held the rows.
+    removeSome: async (want: Parameters<typeof it.store.tenants.removeSome>[0]) =>
+      passes++ === 0 ? null : it.store.tenants.removeSome(want),
+  }
+  const remove = removeTenants({ store: { ...it.store, tenants }, clock: it.clock, settleMs: 0, onError })
+  await deleteTenant(it)(it.tenantId)
+  t.equal(await remove(GO_ON), true)
+  t.ok(await it.store.tenants.find(it.tenantId))
+  await remove(GO_ON)
+  t.equal(await it.store.tenants.find(it.tenantId), null)
+})
+
+t.test(
+  'a tenant that is being deleted is not resumed; deleting may be repeated; an unknown one is not found',
+  async (t) => {
+    const it = await scene()
+    const deleted = await deleteTenant(it)(it.tenantId)
+    it.clock.advance(1)
+    t.strictSame(await deleteTenant(it)(it.tenantId), deleted)
+    t.strictSame(await suspendTenant(it)(it.tenantId), deleted)
+    t.match(await noOf(resumeTenant(it)(it.tenantId)), { kind: 'invalid_request', message: /being deleted/ })
+    t.equal((await noOf(it.newGroup())).kind, 'not_found')
+    for (const change of [suspendTenant, resumeTenant, deleteTenant])
+      t.equal((await noOf(change(it)('tenant_unknown'))).kind, 'not_found')
+  },
+)
+
+t.test(
+  'a tenant that fails holds up no other, and a deletion by a clock that was ahead is carried out',
+  async (t) => {
+    const it = await scene()
+    const errors: unknown[] = []
+    const tenants = {
+      ...it.store.tenants,
+      left: async (tenantId: string) => {
+        if (tenantId === it.tenantId) throw new Error('locked')
+        return it.store.tenants.left(tenantId)
+      },
+    }
+    await deleteTenant(it)(it.tenantId)
+    it.clock.advance(1e12)
+    await deleteTenant(it)(it.strangerId)
+    it.clock.advance(-1e12)
+    const deps = { store: { ...it.store, tenants }, clock: it.clock, settleMs: SETTLE_MS }
+    const remove = removeTenants({ ...deps, onError: (error) => errors.push(error) })
+    await remove(GO_ON)
+    it.clock.advance(SETTLE_MS)
+    t.equal(await remove(GO_ON), false)
+    t.match(errors, [{ message: 'locked' }])
+    t.ok(await it.store.tenants.find(it.tenantId))
+    t.equal(await it.store.tenants.find(it.strangerId), null)
+  },
+)
