@@ -43,19 +43,19 @@ grant select, insert, delete, update (brand_id, name, title, page_context, statu
   header_action_id, revision, updated_at, deleted_at) on page_groups to prospect_pages;
 grant select, insert, delete, update (pages_count, changes) on page_counts to prospect_pages;
 grant select, insert, delete, update (custom_name, computed_name, published_version_id, automatic_after, latest_version_id,
-  revision, updated_at) on pages to prospect_pages;
+  unpublish_at, revision, updated_at) on pages to prospect_pages;
 
 -- What a version consists of cannot be changed.
-grant select, insert, delete, update (computed_name, status, published_at, failure_reason, attempts, claimable_at)
-  on page_versions to prospect_pages;
+grant select, insert, delete, update (computed_name, status, published_at, failure_reason, publish, publish_at, unpublish_at,
+  schedule_note, attempts, claimable_at) on page_versions to prospect_pages;
 
 -- Events get their numbers once; they are deleted when they have been kept long enough.
 grant select, insert, delete, update (sequence) on events to prospect_pages;
 grant select, insert, delete, update (sequence) on event_counts to prospect_pages;
 grant select, insert, delete, update (url, types, description, status, disabled_reason, secret, previous_secret,
-  previous_secret_until, failures, failing_since, slot, claims, claimable_at, updated_at) on webhook_endpoints
+  previous_secret_until, failures, failing_since, slot, claims, claimable_at, updated_at, sources, log_types, headers) on webhook_endpoints
   to prospect_pages;
-grant select, insert, delete, update (status, attempts, next_attempt_at, last_status, last_error, delivered_at)
+grant select, insert, delete, update (status, attempts, next_attempt_at, last_status, last_error, delivered_at, last_attempts)
   on webhook_deliveries to prospect_pages;
 
 -- For a new page group: the tenant's brands.

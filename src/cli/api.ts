@@ -6,6 +6,8 @@ import { readConfig } from '../config/config.ts'
 import { tooLarge } from '../core/engine/failures.ts'
 import { SCOPES } from '../core/ports/api-keys.ts'
 import { brandsOf } from '../core/tenants/create-tenant.ts'
+import { splitAt } from '../json/raw-json.ts'
+import { ITEMS_MAX } from '../shapes/slice.ts'
 import { type Command, TENANT, wrongUse } from './command.ts'
 import { report } from './output.ts'
 
@@ -15,9 +17,16 @@ export const apiCommand: Command = {
   details: [
     'METHOD and PATH are those of the API reference, with a query where one is needed. BODY is JSON text, or - to read',
     'it from stdin. The answer goes to stdout; a problem goes to stderr, and the exit code is 1.',
+    "api GET '/v0/events?cursor=latest' --follow prints new events, one JSON line each, until Ctrl-C.",
   ],
   operands: ['METHOD', 'PATH', '[BODY]'],
-  options: { tenant: TENANT },
+  options: {
+    tenant: TENANT,
+    follow: {
+      type: 'boolean',
+      help: 'go on with the events that follow',
+    },
+  },
   examples: {
     'the page groups of a tenant': 'prospect-pages api GET /v0/page_groups --tenant "$TENANT"',
     'a page group': `prospect-pages api POST /v0/page_groups '{"name":"offers","title":"Offers"}' --tenant "$TENANT"`,
@@ -29,11 +38,11 @@ export const apiCommand: Command = {
     'deliveries of an endpoint that failed':
       'prospect-pages api GET "/v0/webhook_endpoints/$ENDPOINT/deliveries?status=failed" --tenant "$TENANT"',
   },
-  run: async (
-    { texts: { tenant: tenantId = '' }, operands: [method = '', target = '', body], values },
-    open,
-  ) => {
-    if (!target.startsWith('/')) wrongUse('PATH must begin with /, such as /v0/page_groups')
+  async *run({ texts: { tenant: tenantId = '' }, operands: [method = '', path = '', body], values }, open) {
+    const follows = values['follow'] === true
+    const isFeed = method.toUpperCase() === 'GET' && /^\/v0\/events(\?|$)/.test(path)
+    if (follows && !isFeed) wrongUse('--follow needs GET /v0/events')
+    if (!path.startsWith('/')) wrongUse('PATH must begin with /, such as /v0/page_groups')
     const config = readConfig(process.env)
     const { store, clock, newId } = await open()
     await brandsOf(store, tenantId)
@@ -58,23 +67,43 @@ export const apiCommand: Command = {
       if (bytes.length > bytesMax) throw tooLarge(bytesMax)
       return bytes
     }
-    const answer = await api({
-      ...{ method: method.toUpperCase(), target },
-      headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
-      body: { bytesMax: config.bodyBytesMax, batchBytesMax: config.batchBytesMax, read },
-    })
-    if (answer.status >= 500 && cause !== undefined) throw cause
-    const text = String(answer.body).trimEnd()
-    if (answer.status >= 400) {
+    const call = async (target: string, end?: AbortSignal): Promise<string> => {
+      const answer = await api({
+        ...{ method: method.toUpperCase(), target, untilEnd: end && (() => end) },
+        headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
+        body: { bytesMax: config.bodyBytesMax, batchBytesMax: config.batchBytesMax, read },
+      })
+      if (answer.status >= 500 && cause !== undefined) throw cause
+      const text = String(answer.body).trimEnd()
+      if (answer.status < 400) return text
       process.stderr.write(`${text}\n`)
       process.exitCode = 1
-      return null
+      return ''
     }
-    if (text === '') return null
-    if (!process.stdout.isTTY || values['json']) return { rawJson: text }
+    if (follows) return yield* followEvents(path, call)
+    const text = await call(path)
+    if (text === '') return
+    if (!process.stdout.isTTY || values['json']) return yield { rawJson: text }
     const { items, nextCursor, ...one } = JSON.parse(text)
     if (nextCursor && items) report(`There is more: add cursor=${nextCursor} to the query.`)
     if (items?.length === 0) process.stdout.write('none\n')
-    return items ?? one
+    yield* items ?? [one]
   },
+}
+
+/** The exact text of each event, slice by slice, until Ctrl-C or a refusal. */
+async function* followEvents(path: string, call: (target: string, end: AbortSignal) => Promise<string>) {
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort())
+  const target = new URL(path, 'http://localhost')
+  target.searchParams.set('wait', '25')
+  while (!stop.signal.aborted) {
+    const text = await call(`${target.pathname}${target.search}`, stop.signal)
+    if (text === '') return
+    const { elements, rest } = splitAt(text, 'items', ITEMS_MAX) ?? { elements: null, rest: text }
+    // Unescaped line breaks stand only between the parts of JSON, where a space means the same.
+    for (const item of elements ?? []) yield { rawJson: item.replace(/[\n\r]/g, ' ') }
+    target.searchParams.set('cursor', JSON.parse(rest).nextCursor)
+  }
+  process.exitCode = 130
 }

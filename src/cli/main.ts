@@ -85,7 +85,8 @@ const run = async (command: Command, input: Input): Promise<void> => {
     return { store, clock: world.clock, newId: world.newId }
   }
   try {
-    await printAnswers(command.run(input, open), command.format, isJson)
+    const format = input.values['follow'] ? { isLines: true as const } : command.format
+    await printAnswers(command.run(input, open), format, isJson)
   } finally {
     await store?.close()
     // A connection that the driver still holds must not keep the process alive.

@@ -6,18 +6,21 @@ import { DEFAULTS } from '../config/config.ts'
 import { LIST_LENGTH_MAX } from '../core/engine/in-order.ts'
 import { namePatiently } from '../core/pages/name-patiently.ts'
 import { publishVersions } from '../core/pages/publish-versions.ts'
+import { runSchedules } from '../core/pages/run-schedules.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Namer, OnFailedAttempt } from '../core/ports/versions.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 
 /** Pause between two steps without a namer; the calls to a namer are pause enough. */
 const REST_MS = 10
+/** Every new version wakes the look at schedules, which needs none. */
+const SCHEDULES_REST_MS = 30
 /** A lease outlives the patience with the namer by this. */
 const LEASE_MARGIN_MS = 20_000
 
 /** What a publisher needs. Omitted settings have the defaults of the service. */
 export type PublisherOptions = WorkHooks & {
-  readonly store: Pick<Store, 'versions' | 'watch'>
+  readonly store: Pick<Store, 'pages' | 'versions' | 'schedules' | 'watch'>
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
   /** Names pages, like that of `prospect-pages/naming`; without one, pages keep their built-in names. */
@@ -26,15 +29,15 @@ export type PublisherOptions = WorkHooks & {
   readonly namerPatienceMs?: number | undefined
   /** Calls to the namer at a time. */
   readonly namerCallsMax?: number | undefined
-  /** How often it polls for versions that no signal announced. */
+  /** How often it polls for versions and times that no signal announced. */
   readonly pollMs?: number | undefined
   /** Called for each failed call to the namer, instead of `onError`. */
   readonly onFailedAttempt?: OnFailedAttempt | undefined
 }
 
 /**
- * A publisher over a store: many versions at a time; with a namer, no more than `namerCallsMax`. Several publishers, in
- * one process or in many, share the work.
+ * A publisher over a store: many versions at a time; with a namer, no more than `namerCallsMax`. It also publishes and
+ * unpublishes what has a time. Several publishers, in one process or in many, share the work.
  */
 export const createPublisher = (options: PublisherOptions): Background =>
   workInBackground(checkOptions('createPublisher', options), publisherJobs(options))
@@ -45,6 +48,7 @@ export const publisherJobs = (options: PublisherOptions): readonly Job[] => {
   const { namerPatienceMs: patienceMs = DEFAULTS.namerPatienceMs, pollMs = DEFAULTS.publisherPollMs } =
     options
   const sleep = (ms: number, stop: AbortSignal) => pause(ms, undefined, { signal: stop }).catch(() => {})
+  const aheadMs = 2 * pollMs
   const stepWith = () =>
     publishVersions({
       ...{ store, clock, newId },
@@ -52,5 +56,11 @@ export const publisherJobs = (options: PublisherOptions): readonly Job[] => {
       claimMax: namer ? namerCallsMax : LIST_LENGTH_MAX,
       leaseMs: (namer ? patienceMs : 0) + LEASE_MARGIN_MS,
     })
-  return [{ signal: 'versions', pollMs, restMs: namer ? 0 : REST_MS, stepWith }]
+  return [
+    { signal: 'versions', pollMs, restMs: namer ? 0 : REST_MS, stepWith },
+    {
+      ...{ signal: 'versions', pollMs, restMs: SCHEDULES_REST_MS },
+      stepWith: (onError) => runSchedules({ store, clock, newId, sleep, aheadMs, onError }),
+    },
+  ]
 }

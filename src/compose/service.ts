@@ -74,7 +74,9 @@ export const createRuntime = async (config: Config, log: Log, telemetry: Telemet
 export const webhooksOf = (config: Config, clock: Clock): WebhookTools => {
   const { secretsKey, secretsKeyPrevious } = config
   const { webhooksAllowedHosts: allowedHosts, webhooksAllowedNetworks: allowedNetworks } = config
-  return webhookTools({ secretsKey, secretsKeyPrevious, allowedHosts, allowedNetworks }, clock, ALLOW_LISTS)
+  const secrets = { secretsKey, secretsKeyPrevious }
+  const options = { ...secrets, allowedHosts, allowedNetworks, answers: config.webhookAnswers }
+  return webhookTools(options, clock, ALLOW_LISTS)
 }
 
 /** The composition root: settings in, a service out. Nothing runs before `start`. */

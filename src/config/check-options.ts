@@ -46,7 +46,7 @@ export const OPTIONS = {
   createPublisher: PUBLISHER,
   createEraser: ERASER,
   createWebhooks: WEBHOOKS,
-  webhooks: 'secretsKey secretsKeyPrevious allowedHosts allowedNetworks',
+  webhooks: 'secretsKey secretsKeyPrevious allowedHosts allowedNetworks answers',
   memoryStore: 'everyEvent',
   sqliteStore: 'path! busyMsMax everyEvent',
   postgresStore: 'sql! cluster everyEvent',

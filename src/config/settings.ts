@@ -143,6 +143,7 @@ export const SETTINGS = {
     listOf(isNetwork, 'must be networks such as 10.0.0.0/8, separated by commas'),
     'networks that webhooks may be sent to although they are not public, such as 10.0.0.0/8, separated by commas',
   ],
+  WEBHOOK_ANSWERS: ['on', onOrOff, 'keep the first 1 KiB that public receivers of webhooks answer: on, off'],
   RATE_LIMIT_PER_MINUTE: [
     'none',
     wholeOrNone(1e9),

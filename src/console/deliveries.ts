@@ -62,7 +62,7 @@ export const deliveriesOf = (
       'tr',
       {},
       h('td.when', {}, time(createdAt)),
-      h('td', {}, h('a', { href: addressOf(['events', eventId]), 'data-row': true }, type)),
+      h('td', {}, h('a', { href: addressOf(['webhooks', place.id ?? '', eventId]), 'data-row': true }, type)),
       h('td', {}, tag),
       h(
         'td',

@@ -26,7 +26,8 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
     show()
   }
   const show = (): void => {
-    const { url, description, types, status, disabledReason, failures, failingSince } = endpoint
+    const { url, description, types, sources, logTypes, headers } = endpoint
+    const { status, disabledReason, failures, failingSince } = endpoint
     const isEnabled = status === 'enabled'
     refill(
       heading,
@@ -44,6 +45,9 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
       facts({
         URL: h('bdi', {}, url),
         Events: types?.join(', ') ?? 'all',
+        Sources: sources && h('bdi', {}, sources.join(', ')),
+        Types: logTypes && h('bdi', {}, logTypes.join(', ')),
+        Headers: headers && Object.keys(headers).join(', '),
         Failing: failing,
         Disabled: disabledReason && h('span.bad', {}, disabledReason),
         Id: idOf(id),

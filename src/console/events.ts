@@ -8,7 +8,9 @@ import { code, pretty } from './json-view.ts'
 import { liveMark, repeat } from './live.ts'
 import { addressOf, type Place, type View } from './place.ts'
 
-const POLL_MS = 2_000
+/** The server waits for the next events; between two requests nothing does. */
+const WAIT_S = 15
+const REST_MS = 500
 const ROWS_MAX = 2_000
 type Read = { readonly event: FeedEvent; readonly text: string }
 
@@ -26,6 +28,7 @@ const detailOf = ({ event, text }: Read) => {
       Happened: absolute(event.createdAt),
       Sequence: h('span', {}, event.sequence),
       Id: idOf(event.eventId),
+      'API key': event.apiKeyId && idOf(event.apiKeyId),
     }),
     code(pretty(data), 'Data'),
     h(
@@ -55,6 +58,7 @@ const feedView = async (place: Place, signal: AbortSignal) => {
     {},
     'New events appear here. Events are recorded while a webhook endpoint is enabled, or always with EVENTS=on.',
   )
+  let isShown = false
   let cursor: string | undefined = isFromStart ? undefined : 'latest'
   const more = loadMore(async () => next(), 'Load more')
   const rowOf = (read: Read): HTMLElement => {
@@ -71,9 +75,11 @@ const feedView = async (place: Place, signal: AbortSignal) => {
     return row
   }
   const next = async (): Promise<string | undefined> => {
-    const query = { limit: 50, cursor, types: type }
+    // The first slice is shown at once, even if it is empty.
+    const query = { limit: 50, cursor, types: type, wait: isShown ? WAIT_S : 0 }
     const { value, text } = await call<Slice<FeedEvent>>('GET', '/events', { query, signal })
     cursor = value.nextCursor
+    isShown = true
     const texts = itemTexts(text)
     const rows = value.items.map((event, i) => rowOf({ event, text: texts[i] ?? '{}' }))
     // From the end on the newest is first; from the beginning on the feed is read in its order.
@@ -93,7 +99,7 @@ const feedView = async (place: Place, signal: AbortSignal) => {
   }
   const types = { '': 'all types', ...Object.fromEntries(EVENT_TYPES.map((name) => [name, name])) }
   const starts = { '': 'now on', start: 'the oldest kept' }
-  const first = repeat({ signal, ms: POLL_MS, work, onState: mark.set })
+  const first = repeat({ signal, ms: REST_MS, work, onState: mark.set })
   await first
   return [
     h('header', {}, h('h1', {}, 'Events'), mark),

@@ -48,8 +48,38 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
       await hold()('POST', path`/versions/${versionId}/publish`)
       tell(`Readers get version ${versionNumber} now.`)
     })
+  const publishLater = ({ versionId, versionNumber }: Version) => {
+    const change = hold()
+    ask({
+      title: `Publish version ${versionNumber} later`,
+      action: 'Schedule',
+      body: [
+        field(
+          'Publish at',
+          'publishAt',
+          { type: 'datetime-local', required: true },
+          'In the time of this computer.',
+        ),
+        field('Unpublish at', 'unpublishAt', { type: 'datetime-local' }, 'Empty: it stays published.'),
+      ],
+      run: async (times) => {
+        const at = (time?: string) => time && new Date(time).toISOString()
+        const body = { publishAt: at(times['publishAt']), unpublishAt: at(times['unpublishAt']) || undefined }
+        await change('POST', path`/versions/${versionId}/publish`, body)
+        await refresh()
+      },
+    })
+  }
+  const unschedule = ({ versionId, versionNumber }: Version) =>
+    attempt(async () => {
+      await call('POST', `${url}${path`/versions/${versionId}/unschedule`}`)
+      await refresh()
+      tell(`Version ${versionNumber} is no longer scheduled.`)
+    })
 
-  const tagOf = ({ versionId, status }: Version) => {
+  const tagOf = ({ versionId, status, publishAt }: Version) => {
+    if (publishAt && status === 'scheduled')
+      return [h('span.tag', {}, 'scheduled'), ` ${absolute(publishAt)}`]
     if (page.value.publishedVersion?.versionId === versionId) return h('span.tag.ok', {}, 'published')
     if (status === 'published') return h('span.tag', {}, 'published before')
     return h(
@@ -64,7 +94,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     const other = current && current.versionId !== versionId ? current.versionId : versions[i + 1]?.versionId
     const isOlder = current !== null && versionNumber < (current?.versionNumber ?? 0)
     const isPublishable =
-      isActive && current?.versionId !== versionId && (status === 'ready' || status === 'published')
+      isActive && current?.versionId !== versionId && ['ready', 'published', 'scheduled'].includes(status)
     const show = async () => below(row, 5, detailOf(await read(versionId)))
     const opener = expander(`Version ${versionNumber}`, show)
     const row: HTMLElement = h(
@@ -81,6 +111,14 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
         other && isPublishable && ' · ',
         isPublishable &&
           gated('pages:write', isOlder ? 'Roll back' : 'Publish', () => publish(version), { class: 'link' }),
+        isPublishable && [
+          ' · ',
+          gated('pages:write', 'Later…', () => publishLater(version), { class: 'link' }),
+        ],
+        status === 'scheduled' && [
+          ' · ',
+          gated('pages:write', 'Unschedule', () => unschedule(version), { class: 'link' }),
+        ],
       ),
     )
     return row
@@ -107,11 +145,21 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     })
 
   const show = (): void => {
-    const { effectiveName, customName, computedName, supplementaryContext, publishedVersion, latestVersion } =
-      page.value
+    const {
+      effectiveName,
+      customName,
+      computedName,
+      supplementaryContext,
+      publishedVersion,
+      latestVersion,
+      unpublishAt,
+    } = page.value
     const { versionNumber, status, failureReason } = latestVersion
     const isNewer = versionNumber > (publishedVersion?.versionNumber ?? 0)
-    const states = { processing: 'being processed', failed: 'failed', ready: 'ready', published: 'not shown' }
+    const states = {
+      ...{ processing: 'being processed', failed: 'failed', ready: 'ready' },
+      ...{ scheduled: 'scheduled', published: 'not shown' },
+    }
     const latest =
       isNewer && `; version ${versionNumber} is ${publishedVersion ? 'newer and ' : ''}${states[status]}`
     const readers = publishedVersion
@@ -120,6 +168,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
           h('b', {}, `version ${publishedVersion.versionNumber}`),
           ', since ',
           h('span', {}, absolute(publishedVersion.publishedAt)),
+          unpublishAt && `, until ${absolute(unpublishAt)}`,
           latest,
         ]
       : [status === 'published' ? 'Unpublished: readers get nothing' : 'Readers get nothing yet', latest]
@@ -146,7 +195,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
         About: supplementaryContext && h('bdi', {}, supplementaryContext),
         'Given name': customName && h('bdi', {}, customName),
         'Generated name': customName && h('bdi', {}, computedName),
-        'Newest version failed': failed,
+        [status === 'failed' ? 'Newest version failed' : 'Newest version not published']: failed,
         Id: idOf(pageId),
         'For readers': h('code', {}, `GET ${baseUrl()}/v0${url}`),
       }),

@@ -14,15 +14,19 @@ export const textOf = (read: Read): string =>
     pretty(contentOf(read)),
   ].join('\n')
 export const detailOf = (read: Read) => {
-  const { versionId, supplementaryContext, failureReason, publishedAt } = read.value
+  const { versionId, supplementaryContext, failureReason, publishedAt, publishAt, unpublishAt, status } =
+    read.value
   const content = contentOf(read)
   return h(
     'div.detail',
     {},
     facts({
       About: supplementaryContext && h('bdi', {}, supplementaryContext),
-      Failed: failureReason && h('span.bad', {}, failureReason),
+      [status === 'failed' ? 'Failed' : 'Not published at its time']:
+        failureReason && h('span.bad', {}, failureReason),
       Published: publishedAt && h('span', {}, absolute(publishedAt)),
+      'Will be published': publishAt && h('span', {}, absolute(publishAt)),
+      Until: unpublishAt && h('span', {}, absolute(unpublishAt)),
       Id: idOf(versionId),
     }),
     content === 'null'

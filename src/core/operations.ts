@@ -3,7 +3,7 @@ import * as apiKeys from '../shapes/api-key.ts'
 import * as erasures from '../shapes/erasure.ts'
 import * as events from '../shapes/event.ts'
 import * as hooks from '../shapes/hook.ts'
-import { anyId, conditional, createdOnce } from '../shapes/input.ts'
+import { anyId, conditional, createdOnce, endable } from '../shapes/input.ts'
 import * as pages from '../shapes/page.ts'
 import * as groups from '../shapes/page-group.ts'
 import * as prospects from '../shapes/prospect.ts'
@@ -23,7 +23,7 @@ export type Operation = {
   readonly ids?: v.ObjectEntries
   readonly query?: Shape
   readonly body?: Shape
-  /** An idempotency key, or the revisions that a change is for: over HTTP headers. */
+  /** An idempotency key, or the revisions that a change is for: over HTTP headers. Or what ends a wait. */
   readonly takes?: v.ObjectEntries
   /** Absent if nothing is returned. */
   readonly answer?: v.GenericSchema
@@ -134,7 +134,7 @@ export const operations = {
   },
   /** Reads a page with its published version, which is null until a publisher has published one. */
   getPage: { scope: 'pages:read', ids: page, answer: pages.PageWithVersion },
-  /** Renames a page; null removes its custom name. */
+  /** Renames a page, or sets when it is unpublished; null removes its custom name or that time. */
   updatePage: {
     scope: 'pages:write',
     ids: page,
@@ -156,12 +156,23 @@ export const operations = {
   },
   /** Reads a version with its content. */
   getVersion: { scope: 'pages:read', ids: version, answer: pages.VersionWithContent },
-  /** Publishes a version, even an older one. */
-  publishVersion: { scope: 'pages:write', ids: version, takes: conditional, answer: pages.PageWithVersion },
+  /** Publishes a version, even an older one, now or later. */
+  publishVersion: {
+    scope: 'pages:write',
+    ids: version,
+    body: pages.Publication,
+    takes: conditional,
+    answer: pages.PageWithVersion,
+  },
+  /** Ends the schedule of a version. */
+  unscheduleVersion: { scope: 'pages:write', ids: version, answer: pages.VersionWithContent },
   /** Withdraws the published version. */
   unpublishPage: { scope: 'pages:write', ids: page, takes: conditional, answer: pages.PageWithVersion },
-  /** Reads the feed of a tenant, oldest first. Keep `nextCursor`, and go on from there later. */
-  listEvents: { scope: 'events:read', query: events.EventQuery, answer: events.EventSlice },
+  /**
+   * Reads the feed of a tenant, oldest first. Keep `nextCursor`, and go on from there later. `wait`: up to so many seconds
+   * for the next event; `signal` ends the wait.
+   */
+  listEvents: { scope: 'events:read', query: events.EventQuery, takes: endable, answer: events.EventSlice },
   /** Reads an event with its data as of now. */
   getEvent: { scope: 'events:read', ids: { eventId: anyId }, answer: events.Event },
   /** Creates a webhook endpoint, and returns its secret for the only time. */
@@ -198,6 +209,12 @@ export const operations = {
     ids: endpoint,
     query: webhooks.DeliveryQuery,
     answer: webhooks.DeliverySlice,
+  },
+  /** Reads a delivery, with its last attempts and its body as of now. */
+  getDelivery: {
+    scope: 'webhooks:write',
+    ids: { ...endpoint, eventId: anyId },
+    answer: webhooks.WebhookDeliveryWithAttempts,
   },
   /** Makes a delivery pending again. */
   retryDelivery: {

@@ -6,11 +6,13 @@ import { type RememberedProspects, rememberProspects } from './activities/rememb
 import { listProspectLogCounts } from './counts/list-prospect-log-counts.ts'
 import { type GatherObserver, gather } from './engine/gather.ts'
 import { LIST_LENGTH_MAX } from './engine/in-order.ts'
+import { manyOf } from './engine/outcome.ts'
 import { createTurns } from './engine/write-in-turn.ts'
 import { getErasure, listErasures, unblockErasure } from './erasures/list-erasures.ts'
 import { requestErasure } from './erasures/request-erasure.ts'
 import { eventData, eventReaders } from './events/event-data.ts'
 import { getEvent, listEvents } from './events/list-events.ts'
+import { waitForEvents } from './events/wait-for-events.ts'
 import * as hooks from './hooks/hooks.ts'
 import { tryHook } from './hooks/try-hook.ts'
 import { createPageGroup } from './pages/create-page-group.ts'
@@ -20,7 +22,7 @@ import { getOpenPageGroup } from './pages/get-page-group.ts'
 import { listPageGroups } from './pages/list-page-groups.ts'
 import { listPages } from './pages/list-pages.ts'
 import { listVersions } from './pages/list-versions.ts'
-import { publishVersion, unpublishPage } from './pages/publish-version.ts'
+import { publishVersion, unpublishPage, unscheduleVersion } from './pages/publish-version.ts'
 import { deletePage, updatePage } from './pages/update-page.ts'
 import { deletePageGroup, updatePageGroup } from './pages/update-page-group.ts'
 import type { Needs, Store } from './ports/store.ts'
@@ -28,6 +30,7 @@ import { listProspects } from './prospects/list-prospects.ts'
 import { updateProspect } from './prospects/update-prospect.ts'
 import { getApiKey } from './tenants/get-api-key.ts'
 import {
+  getDelivery,
   listDeliveries,
   replayDeliveries,
   retryDelivery,
@@ -38,6 +41,8 @@ import * as endpoints from './webhooks/webhook-endpoints.ts'
 /** Pages and slices may each be as large as a body, a page group four times as large. */
 const PAGES = { listLengthMax: 64, dedupeKey: JSON.stringify }
 const SLICES = { listLengthMax: 32, dedupeKey: JSON.stringify }
+/** Each slice of the feed is read alone: none waits for one that looks for rare types. */
+const FEED = { listLengthMax: 1, listsInFlightMax: 16, dedupeKey: JSON.stringify }
 const LIST_CHARACTERS_MAX = 4_194_304
 
 export type UseCaseSettings = {
@@ -96,6 +101,7 @@ export const composeUseCases = (deps: Deps) => {
   const [logAtOnce, logWithLookup] = [gatherLogs(), gatherLogs()]
   const readers = eventReaders(deps, readOne)
   const dataOf = eventData(readers)
+  const readFeed = gather(manyOf(listEvents({ ...deps, dataOf })), { ...options('listEvents'), ...FEED })
   return {
     ...readers,
     logProspectActivity: (activity: NewActivity): Promise<LoggedActivity> => {
@@ -125,12 +131,13 @@ export const composeUseCases = (deps: Deps) => {
     listVersions: gather(listVersions(deps), readSlices('listVersions')),
     createVersion: createVersion(turning),
     publishVersion: publishVersion(turning),
+    unscheduleVersion: unscheduleVersion(turning),
     unpublishPage: unpublishPage(turning),
     eraseProspect: requestErasure(deps),
     listErasures: gather(listErasures(deps), readSlices('listErasures')),
     getErasure: getErasure(deps),
     unblockErasure: unblockErasure(deps),
-    listEvents: listEvents({ ...deps, dataOf }),
+    listEvents: waitForEvents({ ...deps, read: readFeed, looking: readSlices('waitForEvents') }),
     getEvent: getEvent({ ...deps, dataOf }),
     createWebhookEndpoint: endpoints.createWebhookEndpoint(deps),
     listWebhookEndpoints: endpoints.listWebhookEndpoints(deps),
@@ -139,6 +146,7 @@ export const composeUseCases = (deps: Deps) => {
     rotateWebhookSecret: endpoints.rotateWebhookSecret(deps),
     testWebhookEndpoint: testWebhookEndpoint(deps),
     listDeliveries: gather(listDeliveries(deps), readSlices('listDeliveries')),
+    getDelivery: getDelivery({ ...deps, dataOf }),
     retryDelivery: retryDelivery(deps),
     replayDeliveries: replayDeliveries(deps),
     createHook: hooks.createHook(deps),

@@ -51,6 +51,7 @@ export { listPages } from '../core/pages/list-pages.ts'
 export { getVersions, listVersions } from '../core/pages/list-versions.ts'
 export * from '../core/pages/publish-version.ts'
 export { publishVersions } from '../core/pages/publish-versions.ts'
+export { runSchedules } from '../core/pages/run-schedules.ts'
 export * from '../core/pages/update-page.ts'
 export * from '../core/pages/update-page-group.ts'
 export type * from '../core/ports/activities.ts'
@@ -63,6 +64,7 @@ export type * from '../core/ports/page-groups.ts'
 export type * from '../core/ports/pages.ts'
 export type * from '../core/ports/prospect-logs.ts'
 export type * from '../core/ports/prospects.ts'
+export type * from '../core/ports/schedules.ts'
 export type * from '../core/ports/store.ts'
 export type * from '../core/ports/tenants.ts'
 export type * from '../core/ports/versions.ts'
@@ -85,6 +87,7 @@ export { revokeApiKey } from '../core/tenants/revoke-api-key.ts'
 export { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
 export { deleteTenant, resumeTenant, suspendTenant } from '../core/tenants/suspend-tenant.ts'
 export {
+  getDelivery,
   listDeliveries,
   replayDeliveries,
   retryDelivery,
@@ -106,6 +109,7 @@ export {
   PageChanges,
   PageSlice,
   PageWithVersion,
+  Publication,
   Version,
   VersionSlice,
   VersionWithContent,

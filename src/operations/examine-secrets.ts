@@ -8,8 +8,15 @@ export const FINDINGS_MAX = 50
 const LIST_LENGTH = 500
 /** Where secrets are, and how to replace one or see more; that of a hook may be the hash of a token, which has no colon. */
 const PLACES = [
-  ['webhook_endpoints', 'webhook_endpoint_id', "s.status <> 'deleted'", 'POST', '/rotate_secret'],
-  ['hooks', 'hook_id', "s.secret like '%:%'", 'GET', ''],
+  [
+    'webhook_endpoints',
+    'webhook_endpoint_id',
+    "s.status <> 'deleted'",
+    'POST',
+    '/rotate_secret',
+    's.headers',
+  ],
+  ['hooks', 'hook_id', "s.secret like '%:%'", 'GET', '', 'null'],
 ] as const
 const quoted = (text: unknown) => `'${String(text).replaceAll("'", "''")}'`
 
@@ -26,12 +33,12 @@ export const examineSecrets = async (
   const { reseal } = createSecrets(secretsKey, secretsKeyPrevious)
   const sum = { rewritten: 0, alreadyNew: 0, undecipherable: 0 }
   const lost: Row[] = []
-  for (const [table, id, where, method, action] of PLACES)
+  for (const [table, id, where, method, action, headers] of PLACES)
     for (let rows: readonly Row[] = [{}]; rows.length > 0; ) {
       const { tenantId = '', id: last = '' } = rows.at(-1) ?? {}
       rows = await read(`
         select s.tenant_id as "tenantId", t.name as tenant, s.${id} as id, s.secret, s.previous_secret as "previousSecret",
-          s.previous_secret_until as "previousSecretUntil"
+          s.previous_secret_until as "previousSecretUntil", ${headers} as headers
         from ${table} s join tenants t on t.tenant_id = s.tenant_id
         where ${where} and (s.tenant_id, s.${id}) > (${quoted(tenantId)}, ${quoted(last)})
         order by s.tenant_id, s.${id} limit ${LIST_LENGTH}`)

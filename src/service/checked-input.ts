@@ -10,12 +10,15 @@ import { type RawJson, withTexts } from '../shapes/json.ts'
 export type SliceOptions = { readonly limit?: number | undefined; readonly cursor?: string | undefined }
 /** The members of all operations that are JSON texts. */
 const TEXTS = ['payload', 'content', 'actions', 'footerLinks', 'scripts'] as const
-/** What is given to an operation of these members: JSON texts in place of parsed JSON, and the limit of a list as a number. */
+/** Over HTTP these are texts, and so their shapes are those of texts. */
+const NUMBERS = ['limit', 'wait']
+type Wait<Name> = 'wait' extends Name ? { readonly wait?: number | undefined } : unknown
+/** What is given to an operation of these members: JSON texts in place of parsed JSON, and numbers in a query. */
 export type Given<
   Entries extends v.ObjectEntries,
   Members = v.InferInput<InTenant<Entries>>,
 > = 'limit' extends keyof Entries
-  ? SliceOptions & Omit<Members, keyof SliceOptions>
+  ? SliceOptions & Wait<keyof Entries> & Omit<Members, keyof SliceOptions | 'wait'>
   : {
       readonly [Name in keyof Members]: Name extends (typeof TEXTS)[number]
         ? RawJson | Extract<Members[Name], null | undefined>
@@ -30,8 +33,7 @@ export const checked = <Input>(
   const texts = new Map<string, RawJson>()
   const values: Record<string, unknown> = { ...Object(given) }
   const isList = 'limit' in shape.entries
-  // Over HTTP the limit is a text, and so its shape is one of a text.
-  if (isList && values['limit'] !== undefined) values['limit'] = String(values['limit'])
+  for (const name of NUMBERS) if (isList && values[name] !== undefined) values[name] = String(values[name])
   const notTexts = new Set<unknown>()
   for (const name of TEXTS.filter((name) => name in shape.entries)) {
     const { rawJson } = Object(values[name]) as Partial<RawJson>

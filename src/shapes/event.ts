@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { ITEMS_MAX, limit } from './slice.ts'
+import { ITEMS_MAX, limit, wholeText } from './slice.ts'
 import { described, documented, id, optional, timestamp, whole } from './text.ts'
 
 /** What can happen to the resources of a tenant. */
@@ -14,6 +14,7 @@ export const EVENT_TYPES = [
   'page.updated',
   'page.deleted',
   'page_version.ready',
+  'page_version.scheduled',
   'page_version.published',
   'page_version.failed',
   'page.unpublished',
@@ -43,6 +44,10 @@ export const Event = v.object({
   ),
   type,
   createdAt: described(timestamp(), 'When it happened, in UTC.'),
+  apiKeyId: optional(
+    v.nullable(id('apikey')),
+    'The API key whose request led to it, or null. Absent from `prospect_log.created`.',
+  ),
   data,
 })
 export type Event = v.InferOutput<typeof Event>
@@ -62,6 +67,7 @@ export const EventQuery = v.object({
       v.array(v.picklist(EVENT_TYPES)),
     ),
   ),
+  wait: v.optional(wholeText(0, 25, 'How many seconds to wait for the next event if none follows now.'), '0'),
 })
 export type EventQuery = v.InferOutput<typeof EventQuery>
 

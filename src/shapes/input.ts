@@ -17,6 +17,8 @@ export const anyId = text()
 export const createdOnce = { idempotencyKey: v.optional(idempotencyKey()) }
 /** The revisions that a change is for; by default any. */
 export const conditional = { ifRevision: v.optional(v.array(whole(1))) }
+/** What ends a wait: over HTTP that the caller leaves, or the service stops. */
+export const endable = { signal: v.optional(v.instance(AbortSignal)) }
 
 const name = boundedText(1, 255)
 const LIFE_MS_MAX = 1_000 * 366 * 86_400_000

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { anyObject, rawObject } from './json.ts'
 import { sliceOf } from './slice.ts'
-import { described, id, optional, text, timestamp, whole } from './text.ts'
+import { dateTime, described, id, optional, text, timestamp, whole } from './text.ts'
 
 const ABOUT = 'What this page is about, in addition to the context of its group.'
 const CONTENT =
@@ -37,7 +37,7 @@ export type Page = v.InferOutput<typeof Page>
 export const PageSlice = v.object(sliceOf(Page))
 export type PageSlice = v.InferOutput<typeof PageSlice>
 
-const VERSION_STATUSES = ['processing', 'ready', 'published', 'failed'] as const
+const VERSION_STATUSES = ['processing', 'ready', 'scheduled', 'published', 'failed'] as const
 export type VersionStatus = (typeof VERSION_STATUSES)[number]
 
 const version = {
@@ -47,13 +47,18 @@ const version = {
 const progress = {
   status: described(
     v.picklist(VERSION_STATUSES),
-    'Starts as `processing` and becomes `ready`, `published` or `failed`. `published` means that it was published at least once.',
+    'Starts as `processing` and becomes `ready`, `scheduled`, `published` or `failed`. `scheduled` means that it will be published at `publishAt`, `published` that it was published at least once.',
   ),
   failureReason: described(
     v.nullable(v.string()),
-    'Why the version failed. Null unless `status` is `failed`.',
+    'Why the version failed, or why it was not published at its time; else null.',
   ),
+  publishAt: described(v.nullable(timestamp()), 'When it will be published, in UTC, or null.'),
 }
+
+const YEARS = 'An RFC 3339 date-time with an offset, at most two years ahead.'
+const later = (description: string) => v.optional(dateTime(`${description} ${YEARS}`))
+const publishAt = later('When to publish it. By default, or if that time is past, once it is ready.')
 
 export const PublishedVersion = v.object({
   ...version,
@@ -74,6 +79,10 @@ export const Version = v.object({
   computedName: described(v.string(), 'The generated name of the page in this version. Never blank.'),
   createdAt: described(timestamp(), 'When the version was created, in UTC.'),
   publishedAt: described(v.nullable(timestamp()), 'When it was last published, in UTC, or null.'),
+  unpublishAt: described(
+    v.nullable(timestamp()),
+    'When the page will be unpublished after this version was published at `publishAt`, in UTC, or null.',
+  ),
 })
 export type Version = v.InferOutput<typeof Version>
 
@@ -98,6 +107,7 @@ export const PageWithVersion = v.object({
     'The version that readers see. Null until a version is published.',
   ),
   latestVersion: LatestVersion,
+  unpublishAt: described(v.nullable(timestamp()), 'When it will be unpublished, in UTC, or null.'),
 })
 export type PageWithVersion = v.InferOutput<typeof PageWithVersion>
 
@@ -106,6 +116,7 @@ export const NewPage = v.object({
   supplementaryContext: optional(text(), ABOUT),
   customName: optional(text(), 'Used instead of the computed name unless blank.'),
   content: v.optional(anyObject(CONTENT)),
+  publishAt,
 })
 export type NewPage = v.InferOutput<typeof NewPage>
 
@@ -122,6 +133,10 @@ export type CreatedPage = v.InferOutput<typeof CreatedPage>
 /** Body of `PATCH /v0/page_groups/{page_group_id}/pages/{page_id}`. */
 export const PageChanges = v.object({
   customName: optional(v.nullable(text()), 'Replaces the custom name, or removes it if null.'),
+  unpublishAt: optional(
+    v.nullable(dateTime(YEARS)),
+    `When to unpublish the page; null: not. A version published by hand or at its time before that removes it. ${YEARS}`,
+  ),
 })
 export type PageChanges = v.InferOutput<typeof PageChanges>
 
@@ -136,6 +151,7 @@ export const NewVersion = v.object({
     ),
     true,
   ),
+  publishAt,
 })
 export type NewVersion = v.InferOutput<typeof NewVersion>
 
@@ -147,3 +163,10 @@ export const CreatedVersion = v.object({
   status: described(v.literal('processing'), 'It is processed, and published if asked, in the background.'),
 })
 export type CreatedVersion = v.InferOutput<typeof CreatedVersion>
+
+/** Body of `POST /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish`. */
+export const Publication = v.object({
+  publishAt: later('When to publish it. By default, or if that time is past, at once.'),
+  unpublishAt: later('When to unpublish the page again.'),
+})
+export type Publication = v.InferOutput<typeof Publication>

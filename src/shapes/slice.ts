@@ -2,19 +2,20 @@ import * as v from 'valibot'
 import { described, documented, optional } from './text.ts'
 
 export const ITEMS_MAX = 100
-const isLimit = (given: string): boolean =>
-  /^[0-9]+$/.test(given) && Number(given) >= 1 && Number(given) <= ITEMS_MAX
-export const limit = () =>
-  v.pipe(
+/** A whole number in a query. */
+export const wholeText = (minimum: number, maximum: number, description: string) => {
+  const isWhole = (given: string) =>
+    /^[0-9]+$/.test(given) && Number(given) >= minimum && Number(given) <= maximum
+  const detail = `must be a whole number from ${minimum} to ${maximum}`
+  return v.pipe(
     v.string(),
-    documented(v.check(isLimit, 'must be a whole number from 1 to 100'), {
-      type: 'integer',
-      minimum: 1,
-      maximum: ITEMS_MAX,
-    }),
-    v.description('The maximum number of items to return. A slice may hold fewer while `hasMore` is true.'),
+    documented(v.check(isWhole, detail), { type: 'integer', minimum, maximum }),
+    v.description(description),
     v.transform(Number),
   )
+}
+const LIMIT = 'The maximum number of items to return. A slice may hold fewer while `hasMore` is true.'
+export const limit = () => wholeText(1, ITEMS_MAX, LIMIT)
 
 /** Query of every list. */
 export const SliceQuery = v.object({

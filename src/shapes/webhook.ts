@@ -1,9 +1,34 @@
 import * as v from 'valibot'
 import { EVENT_TYPES } from './event.ts'
+import { rawObject } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, dateTime, described, id, optional, overlapHours, timestamp, whole } from './text.ts'
 
 const URL_CHARACTERS_MAX = 2_048
+
+const texts = v.nullable(
+  v.pipe(
+    v.array(boundedText(1, 100)),
+    v.minLength(1, 'must name at least one'),
+    v.maxLength(50, 'must name at most 50'),
+  ),
+)
+/** Of HTTP, of the body, or set by the service. */
+const RESERVED =
+  /^(connection|content-.*|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent|webhook-.*)$/i
+const headerName = v.pipe(
+  v.string(),
+  v.regex(/^[\w!#$%&'*+.^`|~-]{1,100}$/, 'must be the name of a header, of at most 100 characters'),
+  v.check((name) => !RESERVED.test(name), 'must not be a header that HTTP or the service sets'),
+)
+const headerValue = v.pipe(
+  v.string(),
+  v.regex(/^[!-~]([ -~]{0,998}[!-~])?$/, 'must be 1 to 1,000 visible ASCII characters'),
+)
+const headers = described(
+  v.nullable(v.pipe(v.record(headerName, headerValue), v.maxEntries(10, 'must be at most 10 headers'))),
+  'Headers to send with every webhook, none that HTTP or the service sets itself. Null or `{}`: none.',
+)
 
 const CHOSEN = {
   url: described(
@@ -14,6 +39,8 @@ const CHOSEN = {
     v.nullable(v.pipe(v.array(v.picklist(EVENT_TYPES)), v.minLength(1, 'must name at least one type'))),
     'The types of events to deliver; null: all.',
   ),
+  sources: described(texts, 'Of `prospect_log.created`, only activities from these sources; null: all.'),
+  logTypes: described(texts, 'Of `prospect_log.created`, only activities of these types; null: all.'),
   description: described(v.nullable(boundedText(0, 255)), 'A note for people.'),
 }
 const status = described(v.picklist(['enabled', 'disabled']), 'A disabled endpoint gets nothing.')
@@ -22,18 +49,22 @@ const status = described(v.picklist(['enabled', 'disabled']), 'A disabled endpoi
 export const NewWebhookEndpoint = v.object({
   url: CHOSEN.url,
   types: v.optional(CHOSEN.types, null),
+  sources: v.optional(CHOSEN.sources, null),
+  logTypes: v.optional(CHOSEN.logTypes, null),
+  headers: v.optional(headers, null),
   description: v.optional(CHOSEN.description, null),
 })
 export type NewWebhookEndpoint = v.InferOutput<typeof NewWebhookEndpoint>
 
 /** Body of `PATCH /v0/webhook_endpoints/{webhook_endpoint_id}`. */
-export const WebhookEndpointChanges = v.partial(v.object({ ...CHOSEN, status }))
+export const WebhookEndpointChanges = v.partial(v.object({ ...CHOSEN, headers, status }))
 export type WebhookEndpointChanges = v.InferOutput<typeof WebhookEndpointChanges>
 
 /** A webhook endpoint as callers see it. */
 export const WebhookEndpoint = v.object({
   webhookEndpointId: described(id('webhookendpoint'), 'The id of the endpoint.'),
   ...CHOSEN,
+  headers: described(v.nullable(v.record(v.string(), v.string())), 'Its headers, each with the value `•••`.'),
   status,
   disabledReason: described(v.nullable(v.string()), 'Why the service disabled it; null unless it did.'),
   failures: described(whole(0), 'Failed attempts since the last successful one.'),
@@ -90,6 +121,24 @@ export const WebhookDelivery = v.object({
   createdAt: described(timestamp(), 'When the delivery was created, in UTC.'),
 })
 export type WebhookDelivery = v.InferOutput<typeof WebhookDelivery>
+
+/** One attempt to deliver an event. */
+export const WebhookAttempt = v.object({
+  at: described(timestamp(), 'When it began, in UTC.'),
+  ms: described(whole(0), 'How long it took.'),
+  status: described(v.nullable(whole(100)), 'The status of the answer; null if there was none.'),
+  error: described(v.nullable(v.string()), 'What went wrong; null if it was delivered.'),
+  answer: described(v.nullable(v.string()), 'The first 1 KiB of its body; null if that is not kept.'),
+})
+export type WebhookAttempt = v.InferOutput<typeof WebhookAttempt>
+
+/** Response of `GET /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id}`. */
+export const WebhookDeliveryWithAttempts = v.object({
+  ...WebhookDelivery.entries,
+  lastAttempts: described(v.array(WebhookAttempt), 'The last ten, newest first, even those before a retry.'),
+  body: described(rawObject(), 'The body as it would be sent now.'),
+})
+export type WebhookDeliveryWithAttempts = v.InferOutput<typeof WebhookDeliveryWithAttempts>
 
 /** Query of `GET /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries`. */
 export const DeliveryQuery = v.object({

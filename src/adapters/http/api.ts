@@ -88,7 +88,7 @@ export const createApi = (deps: Deps): Api => {
     rateLimit(caller, headers)
     requireActiveTenant(caller)
     if (route.scope !== null) requireScope(caller, route.scope)
-    const place = admission.arrive(tenantId)
+    let place = admission.arrive(tenantId)
     try {
       const { body } = request
       const bytesMax = route.item ? body?.batchBytesMax : body?.bytesMax
@@ -119,6 +119,16 @@ export const createApi = (deps: Deps): Api => {
           await shareLoop(tenantId)
         },
         refusalOf,
+        untilEnd: request.untilEnd,
+        apart: async (wait) => {
+          const beganMs = performance.now()
+          admission.leave(place)
+          const found = await wait()
+          Object.assign(known, { waitedMs: Math.floor((known.waitedMs ?? 0) + performance.now() - beganMs) })
+          if (found.isNew) place = admission.arrive(tenantId)
+          if (found.isNew) await admission.turn(place)
+          return found
+        },
       })
       const after = shareLoop(tenantId, true)
       if (after !== undefined) await after

@@ -14,6 +14,8 @@ export type ApiRequest = {
   readonly repeatedHeaders?: readonly string[]
   /** The sender's IP address. */
   readonly address?: string | undefined
+  /** Aborts when the sender is gone or should wait no longer. Only called by a request that waits. */
+  readonly untilEnd?: (() => AbortSignal) | undefined
   readonly body?: RequestBody | undefined
 }
 export type RequestBody = {
@@ -32,6 +34,8 @@ export type Answered = {
   readonly status: number
   readonly code: ProblemCode | null
   readonly ms: number
+  /** How much of that it waited for an event. */
+  readonly waitedMs?: number
   /** When the request belongs to a trace. */
   readonly traceId?: string
   /** Who called, once the key was identified, even if the request was refused after that. */

@@ -1,10 +1,11 @@
 import { type Fault, refuse } from '../../core/engine/failures.ts'
+import type { WaitingListing } from '../../core/events/wait-for-events.ts'
 import { type Operation, type OperationId, operations } from '../../core/operations.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import { writeJson } from '../../json/write-json.ts'
 import { camelCase } from '../stores/columns.ts'
 import type { ProblemCode } from './problems.ts'
-import type { ApiResponse } from './requests.ts'
+import type { ApiRequest, ApiResponse } from './requests.ts'
 
 /** A request with a valid key, scope, query, header and body. */
 export type CheckedRequest<Query, Body> = {
@@ -28,8 +29,8 @@ export type Answer = Partial<Pick<ApiResponse, 'status' | 'headers'>> & {
   /** Becomes the ETag. */
   readonly revision?: number | undefined
 }
-/** What a batch needs besides. */
-type BatchSteps = {
+/** What a batch needs besides, and a request that waits. */
+type Steps = {
   readonly itemBytesMax: number
   /** Counts the items beyond the first as requests of the key. Refuses `rate_limited`. */
   readonly count: (moreItems: number) => void
@@ -37,11 +38,14 @@ type BatchSteps = {
   readonly nextTurn: (items: number) => Promise<void> | undefined
   /** The answer that a single request would have got. */
   readonly refusalOf: (why: unknown) => ApiResponse
+  readonly untilEnd: ApiRequest['untilEnd']
+  /** Waits without a place in the admission. Takes a new one if something is new. Refuses `unavailable`. */
+  readonly apart: NonNullable<WaitingListing['apart']>
 }
 export type Run<Query = unknown, Body = unknown> = (
   useCases: UseCases,
   request: CheckedRequest<Query, Body>,
-  steps: BatchSteps,
+  steps: Steps,
 ) => Promise<Answer>
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -85,7 +89,7 @@ export const routeOf = (operationId: OperationId, row: Row): Route => {
     ...(takesRevision ? (['precondition_failed'] as const) : []),
   ]
   const write = JSON.stringify(answer ?? {}).includes('"rawJson"') ? writeJson : JSON.stringify
-  const run = runOf(operationId, row.method, takesKey, takesRevision)
+  const run = runOf(operationId, row.method, takes)
   return { status: answer ? 200 : 204, write, run, ...operation, ...row, problems, operationId, takesKey }
 }
 const PROBLEMS_OF_IDS: Readonly<Record<string, readonly ProblemCode[]>> = {
@@ -110,14 +114,16 @@ type Result = Omit<Answer, 'body'> & {
  * version or receipt that this names beside its revision or whether it is replayed.
  */
 const runOf =
-  (operationId: OperationId, method: Method, takesKey: boolean, takesRevision: boolean): Run =>
-  async (useCases, { tenantId, apiKeyId, params, query, body, idempotencyKey, ifRevision }) => {
+  (operationId: OperationId, method: Method, takes: object): Run =>
+  async (useCases, { tenantId, apiKeyId, params, query, body, idempotencyKey, ifRevision }, steps) => {
     const input: Record<string, unknown> =
       method === 'GET' ? { ...(query as object), tenantId } : { ...(body as object), tenantId, apiKeyId }
     for (const name in params) input[camelCase(name)] = params[name]
-    if (takesKey && idempotencyKey !== undefined)
+    if ('idempotencyKey' in takes && idempotencyKey !== undefined)
       input['idempotencyKey'] = oneKey(input['idempotencyKey'], idempotencyKey)
-    if (takesRevision) input['ifRevision'] = ifRevision
+    if ('ifRevision' in takes) input['ifRevision'] = ifRevision
+    if ('signal' in takes && input['wait'])
+      Object.assign(input, { signal: steps.untilEnd?.(), apart: steps.apart })
     const result = await (useCases[operationId] as (input: object) => Promise<Result | undefined>)(input)
     const { page, pageGroup, version, receipt, revision, replayed } = result ?? {}
     const logged = receipt && !replayed ? 1 : 0

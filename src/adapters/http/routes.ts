@@ -96,7 +96,12 @@ const ROWS: Rows = {
     bodyOptional: true,
   },
   getPage: { method: 'GET', path: PAGE, summary: 'Read a page with its published version', write: writePage },
-  updatePage: { method: 'PATCH', path: PAGE, summary: 'Rename a page', write: writePage },
+  updatePage: {
+    method: 'PATCH',
+    path: PAGE,
+    summary: 'Rename a page, or set when it is unpublished',
+    write: writePage,
+  },
   deletePage: { method: 'DELETE', path: PAGE, summary: 'Delete a page with its versions' },
   listVersions: { method: 'GET', path: VERSIONS, summary: 'List the versions of a page, newest first' },
   createVersion: {
@@ -111,9 +116,16 @@ const ROWS: Rows = {
   publishVersion: {
     method: 'POST',
     path: `${VERSION}/publish`,
-    summary: 'Publish a version, even an older one',
-    problems: ['version_not_ready', 'page_group_not_active'],
+    summary: 'Publish a version, even an older one, now or later',
+    problems: ['version_not_ready', 'page_group_not_active', 'limit_reached'],
     write: writePage,
+    bodyOptional: true,
+  },
+  unscheduleVersion: {
+    method: 'POST',
+    path: `${VERSION}/unschedule`,
+    summary: 'End the schedule of a version',
+    problems: ['version_not_ready'],
   },
   unpublishPage: {
     method: 'POST',

@@ -50,6 +50,11 @@ export const WEBHOOK_ROWS = {
     path: DELIVERIES,
     summary: 'List the deliveries of a webhook endpoint, newest event first',
   },
+  getDelivery: {
+    method: 'GET',
+    path: `${DELIVERIES}/{event_id}`,
+    summary: 'Read a delivery with its last attempts',
+  },
   retryDelivery: {
     method: 'POST',
     path: `${DELIVERIES}/{event_id}/retry`,

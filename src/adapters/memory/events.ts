@@ -1,4 +1,5 @@
 import { memoized } from '../../core/engine/keys.ts'
+import type { NewLog } from '../../core/ports/activities.ts'
 import type { Events, NewEvent, StoredEvent } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
 import type { ClaimedEndpoint, EndpointWant, ShownDelivery } from '../../core/ports/webhooks.ts'
@@ -9,8 +10,14 @@ export type KeptEndpoint = ClaimedEndpoint & { readonly claimableAt: string }
 type KeptEvent = StoredEvent & { readonly place: string }
 export type Outbox = ReturnType<typeof memoryOutbox>
 
+type LogOf = (want: { readonly tenantId: string } & NewEvent['ids']) => NewLog | undefined
 /** Events and where they are delivered. */
-export const memoryOutbox = (everyEvent: boolean, emit: (...signals: Signal[]) => void, own: Own) => {
+export const memoryOutbox = (
+  everyEvent: boolean,
+  emit: (...signals: Signal[]) => void,
+  own: Own,
+  logOf: LogOf,
+) => {
   const waiting = own('events', tableOf({ byId: indexBy<NewEvent>(['tenantId'], ['eventId']) }))
   const numbered = own(
     'events',
@@ -48,12 +55,19 @@ export const memoryOutbox = (everyEvent: boolean, emit: (...signals: Signal[]) =
   ) => {
     const names = { tenantId, webhookEndpointId, eventId }
     const due = { status: 'pending', attempts: 0, nextAttemptAt: now, deliveredAt: null } as const
-    const blank = { ...due, type, lastStatus: null, lastError: null, createdAt: now }
+    const blank = { ...due, type, lastStatus: null, lastError: null, createdAt: now, lastAttempts: '[]' }
     if (!deliveries.change(deliveries.byId.at(names), due)) deliveries.add({ ...names, ...blank })
+  }
+  const takes = ({ types, sources, logTypes }: KeptEndpoint, { tenantId, type, ids }: NewEvent): boolean => {
+    const has = (list: string | null, one = '') => list === null || JSON.parse(list).includes(one)
+    const isFiltered = type === 'prospect_log.created' && (sources ?? logTypes) !== null
+    const log = isFiltered ? logOf({ tenantId, ...ids }) : undefined
+    const passes = !isFiltered || (log && has(sources, log.source) && has(logTypes, log.type))
+    return passes === true && (types?.includes(type) ?? true)
   }
   /** To be called after deliveries became due, maybe by a change with an event. */
   const written = () => emit('events', 'deliveries')
-  return { waiting, numbered, endpoints, deliveries, enabledOf, save, deliver, written, emit, own }
+  return { waiting, numbered, endpoints, deliveries, enabledOf, save, deliver, takes, written, emit, own }
 }
 
 export const memoryEvents = (outbox: Outbox): Events => {
@@ -72,10 +86,11 @@ export const memoryEvents = (outbox: Outbox): Events => {
         counts.set(tenantId, sequence)
         waiting.remove(event)
         numbered.add({ ...event, sequence, place: placeOf(sequence) })
-        const takers = outbox.enabledOf(tenantId).filter((endpoint) => takes(endpoint, event))
+        const takers = outbox.enabledOf(tenantId).filter((endpoint) => outbox.takes(endpoint, event))
         for (const endpoint of takers) outbox.deliver(endpoint, event, now)
         if (takers.length > 0) outbox.emit('deliveries')
       }
+      if (events.length > 0) outbox.emit(`numbered ${tenantId}`)
       return events.length
     },
     list: async ({ tenantId, afterSequence, limit: max }) => ({
@@ -99,5 +114,4 @@ export const memoryEvents = (outbox: Outbox): Events => {
 }
 
 const placeOf = (sequence: number): string => `${sequence}`.padStart(16, '0')
-export const takes = ({ types }: KeptEndpoint, { type }: NewEvent): boolean => types?.includes(type) ?? true
 export const storedEvent = ({ place, ...event }: KeptEvent): StoredEvent => structuredClone(event)

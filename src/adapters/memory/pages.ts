@@ -1,11 +1,12 @@
 import type { PageGroupRead } from '../../core/ports/page-groups.ts'
-import type { KnownPages, NewPageRow, Pages, PagesWant, StoredVersion } from '../../core/ports/pages.ts'
+import type { KnownPages, NewPageRow, Pages, PagesWant } from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
 import {
   eventsOf,
   firstVersionRow,
   newPageRow,
   newVersionRow,
+  type ShownVersion,
   settledRow,
   storedPage,
   storedVersion,
@@ -14,12 +15,14 @@ import { takeSlice } from '../stores/take-slice.ts'
 import { claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
 import { groupTable, type KeptGroup, memoryPageGroups } from './page-groups.ts'
+import { memorySchedules, UNSCHEDULED } from './schedules.ts'
 import { type IsActive, indexBy, tableOf } from './table.ts'
 
-type KeptPage = ReturnType<typeof newPageRow> & Record<'publishedVersionId' | 'automaticAfter', string | null>
-type KeptVersion = Omit<ReturnType<typeof newVersionRow>, 'status'> & StoredVersion
+type KeptPage = ReturnType<typeof newPageRow> &
+  Record<'publishedVersionId' | 'automaticAfter' | 'unpublishAt', string | null>
+type KeptVersion = Omit<ReturnType<typeof newVersionRow>, 'status'> & ShownVersion
 
-/** Calls `added` after versions were added. */
+/** Calls `added` after versions were added, or something is to be done later. */
 export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActive) => {
   const groups = groupTable(outbox.own)
   const pages = outbox.own(
@@ -27,6 +30,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
     tableOf({
       byId: indexBy<KeptPage>(['tenantId', 'pageGroupId'], ['pageId']),
       byKey: indexBy<KeptPage>(['tenantId', 'pageGroupId', 'idempotencyKey']),
+      scheduled: indexBy<KeptPage>(['tenantId'], ['unpublishAt', 'pageId']),
     }),
   )
   const versions = outbox.own(
@@ -35,6 +39,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       byId: indexBy<KeptVersion>(['tenantId', 'pageGroupId', 'pageId'], ['versionId']),
       byKey: indexBy<KeptVersion>(['tenantId', 'pageId', 'idempotencyKey']),
       byStatus: indexBy<KeptVersion>(['status'], ['versionId']),
+      scheduled: indexBy<KeptVersion>(['tenantId'], ['publishAt', 'versionId']),
     }),
   )
   const visibleGroup = (want: PageGroupRead) => {
@@ -46,7 +51,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
   const countPages = (group: KeptGroup, more: 1 | -1) =>
     groups.change(group, { pagesCount: group.pagesCount + more, revision: group.revision + 1 })
   const addVersion = (row: ReturnType<typeof newVersionRow>) =>
-    versions.add({ ...structuredClone(row), publishedAt: null, failureReason: null })
+    versions.add({ ...UNSCHEDULED, ...structuredClone(row), publishedAt: null, failureReason: null })
   /** To be published, of tenants that are not suspended. */
   const waiting = () => versions.byStatus.after({ status: 'processing' }).filter(isActive)
   const withContent = (version: KeptVersion) => ({ ...storedVersion(version), content: version.content })
@@ -63,7 +68,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       if (rows.some(isOvertaken)) return 'overtaken'
       outbox.save(events)
       for (const page of rows) {
-        pages.add({ ...newPageRow(page), publishedVersionId: null, automaticAfter: null })
+        pages.add({ ...newPageRow(page), publishedVersionId: null, automaticAfter: null, unpublishAt: null })
         addVersion(firstVersionRow(page))
         countPages(groups.byId.at(page) as KeptGroup, 1)
       }
@@ -84,6 +89,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
           ...storedPage(page),
           revision: page.revision,
           automaticAfter: page.automaticAfter,
+          unpublishAt: page.unpublishAt,
           groupStatus: group.status,
           published: published ? withContent(published) : null,
           latest: storedVersion(latest),
@@ -97,14 +103,18 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       if ((version || change.publishes) && group.status !== 'active') return 'overtaken'
       if (version && versions.byKey.at(version)) return 'overtaken'
       outbox.save(events)
-      const { customName, computedName, publishedVersionId, automaticAfter, updatedAt } = change
+      const { customName, computedName, publishedVersionId, automaticAfter, unpublishAt, updatedAt } = change
       const latestVersionId = version ? version.versionId : page.latestVersionId
-      const pointers = { publishedVersionId, automaticAfter, latestVersionId }
+      const pointers = { publishedVersionId, automaticAfter, unpublishAt, latestVersionId }
       pages.change(page, { customName, computedName, ...pointers, updatedAt, revision: page.revision + 1 })
       if (version) addVersion(version)
       const published = versions.byId.at({ ...page, versionId: publishedVersionId })
-      if (change.publishes) versions.change(published, { status: 'published', publishedAt: updatedAt })
-      if (version) added()
+      if (change.publishes)
+        versions.change(published, { status: 'published', publishedAt: updatedAt, ...UNSCHEDULED })
+      const { schedule } = change
+      if (schedule)
+        versions.change(versions.byId.at({ ...page, ...schedule }), { ...schedule, publish: false })
+      if (version || schedule?.publishAt || unpublishAt) added()
       return 'recorded'
     },
     remove: async (want, events) => {
@@ -158,8 +168,8 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       wants.map((want) => (visibleGroup(want) && structuredClone(versions.byKey.at(want))) ?? null),
     claim: async (want) =>
       claimFrom(waiting(), versions.change, want).map(
-        ({ tenantId, pageGroupId, pageId, versionId, attempts, publish }) => {
-          return { tenantId, pageGroupId, pageId, versionId, attempt: attempts, publish }
+        ({ tenantId, pageGroupId, pageId, versionId, attempts, publish, publishAt }) => {
+          return { tenantId, pageGroupId, pageId, versionId, attempt: attempts, publish, publishAt }
         },
       ),
     context: async (want) => {
@@ -185,5 +195,14 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       }
     },
   }
-  return { pageGroups: memoryPageGroups(groups, outbox), pages: pagesPort, versions: versionsPort }
+  const schedules = memorySchedules({
+    versions: versions.scheduled.all,
+    pages: pages.scheduled.all,
+    versionsOf: (page) => [...versions.byId.backFrom(page)],
+    isActive,
+    changePage: (page) => void pages.change(pages.byId.at(page), { unpublishAt: null }),
+    changeVersion: (version) => void versions.change(versions.byId.at(version), UNSCHEDULED),
+  })
+  const pageGroups = memoryPageGroups(groups, outbox)
+  return { pageGroups, pages: pagesPort, versions: versionsPort, schedules }
 }

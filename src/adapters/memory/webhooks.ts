@@ -1,9 +1,9 @@
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { EndpointWant, StoredDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
-import { latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
+import { ATTEMPTS_KEPT, latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
 import { scan } from '../stores/take-slice.ts'
 import { compare } from './claim.ts'
-import { type KeptEndpoint, type Outbox, storedEvent, takes } from './events.ts'
+import { type KeptEndpoint, type Outbox, storedEvent } from './events.ts'
 import type { IsActive } from './table.ts'
 
 export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => {
@@ -62,11 +62,11 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
       const { claimableAt, readAt, ...counted } = state
       const endpoint = endpoints.byId.at({ tenantId, webhookEndpointId })
       if (endpoint?.claims !== claims) return false
-      for (const result of results) {
+      for (const { attempt, ...result } of results) {
         const delivery = deliveries.byId.at({ tenantId, webhookEndpointId, ...result })
         const at = delivery?.nextAttemptAt
         if (result.status === 'delivered' || (at && (at <= readAt || at > latestAttemptAt(readAt))))
-          deliveries.change(delivery, result)
+          deliveries.change(delivery, { ...result, lastAttempts: withLast(delivery, attempt) })
       }
       const same = url === endpoint.url && counted
       endpoints.change(endpoint, { ...same, claimableAt: claimableAt ?? endpoint.claimableAt })
@@ -103,7 +103,7 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
       const isKept = ({ eventId }: NewEvent) =>
         !delivered && deliveries.byId.at({ ...want, eventId })?.status === 'delivered'
       const isEnabled = endpoint?.status === 'enabled'
-      const again = events.filter((event) => isEnabled && takes(endpoint, event) && !isKept(event))
+      const again = events.filter((event) => isEnabled && outbox.takes(endpoint, event) && !isKept(event))
       for (const event of again) outbox.deliver(want, event, now)
       written()
       return { made: again.length, lastEventId: (events.length === max && events.at(-1)?.eventId) || null }
@@ -118,5 +118,11 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
   }
 }
 
+const withLast = (delivery: StoredDelivery | undefined, attempt: string | null): string =>
+  JSON.stringify(
+    [...JSON.parse(delivery?.lastAttempts ?? '[]'), ...(attempt ? [JSON.parse(attempt)] : [])].slice(
+      -ATTEMPTS_KEPT,
+    ),
+  )
 const storedEndpoint = ({ claims, claimableAt, ...endpoint }: KeptEndpoint): StoredEndpoint =>
   structuredClone(endpoint)

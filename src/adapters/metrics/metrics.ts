@@ -9,7 +9,7 @@ import { webhookMetrics } from './webhook-metrics.ts'
 
 /** An answered request. `route` is the template of its path, null if no route matched. */
 type Answered = Readonly<{ method: string; route: string | null; status: number; ms: number }> &
-  Readonly<{ code?: string | null; outcome?: string }>
+  Readonly<{ waitedMs?: number; code?: string | null; outcome?: string }>
 type Counts = Readonly<{ inFlight: number; waiting: number }>
 type Verb = (...args: readonly unknown[]) => Promise<unknown>
 
@@ -54,7 +54,7 @@ export const createMetrics = (processes = 1) => {
 const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
   const durations = histogram(
     'http_request_duration_seconds',
-    'Requests from the call of the API to its answer, by route template; its count is their rate.',
+    'Requests from the call of the API to its answer, without waiting for events, by route template; its count is their rate.',
     REQUEST_SECONDS,
   )
   const durationOf = memoized((route: string | null) =>
@@ -91,10 +91,10 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
     asked: (): void => {
       inFlight++
     },
-    answered: ({ method, status, route, ms, code, outcome }: Answered): void => {
+    answered: ({ method, status, route, ms, waitedMs = 0, code, outcome }: Answered): void => {
       inFlight--
       if (method === 'POST' && route?.startsWith('/hooks/')) received.inc({ outcome: outcome ?? code ?? '' })
-      durationOf(route)(METHODS.has(method) ? method : 'other')(status)(ms / 1_000)
+      durationOf(route)(METHODS.has(method) ? method : 'other')(status)((ms - waitedMs) / 1_000)
     },
     malformed: (status: number): void => malformed.inc({ status }),
     gathering: (operation: string): GatherObserver => {

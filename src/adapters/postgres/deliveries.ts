@@ -45,7 +45,7 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
       newest: sql`l.event_id desc`,
       matches: sql`l.status = coalesce(${status}, l.status)`,
       selected: sql`${DELIVERY.selected}, ${typeOf(want)}`,
-      bytes: sql`octet_length(l.last_error)`,
+      bytes: sql`octet_length(l.last_error) + octet_length(l.last_attempts::text)`,
       limit,
     })
     return { rows: rows.map(shownDelivery), resume }
@@ -66,7 +66,7 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
   replay: async ({ afterEventId, delivered, now, max, ...want }) => {
     const [row] = await query(want.tenantId)<{ made: number; looked: number; last: string | null }>`
       with looked as materialized (
-        select e.event_id, e.type from events e
+        select e.event_id, e.type, e.ids from events e
         where e.tenant_id = ${want.tenantId} and e.event_id > ${afterEventId} and e.sequence is not null
         order by e.event_id limit ${max}
       ), made as (

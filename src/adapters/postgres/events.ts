@@ -1,4 +1,5 @@
 import type { Events, StoredEvent } from '../../core/ports/events.ts'
+import type { Signal } from '../../core/ports/store.ts'
 import type { Timestamp } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { eachAlong } from './claim.ts'
@@ -23,10 +24,15 @@ export const deliver = (tenantId: string, events: Fragment, now: Timestamp) => s
     (tenant_id, webhook_endpoint_id, event_id, status, attempts, next_attempt_at, created_at)
   select v.tenant_id, v.webhook_endpoint_id, e.event_id, 'pending', 0, ${now}::timestamptz, ${now}::timestamptz
   from webhook_endpoints v join ${events} on v.types is null or e.type = any (v.types)
-  where v.tenant_id = ${tenantId}`
+  where v.tenant_id = ${tenantId} and ${passes(tenantId)}`
+/** Of a logged activity, only a filter makes its source and its type be read. */
+const passes = (tenantId: string) => sql`
+  case when v.sources is null and v.log_types is null or e.type <> 'prospect_log.created' then true else exists (
+    select 1 from prospect_logs l where l.tenant_id = ${tenantId} and l.prospect_log_id = e.ids ->> 'prospectLogId'
+      and (v.sources is null or l.source in (select json_array_elements_text(v.sources)))
+      and (v.log_types is null or l.type in (select json_array_elements_text(v.log_types)))) end`
 
-/** Calls `delivering` after numbering created deliveries. */
-export const postgresEvents = (query: Query, isCluster: boolean, delivering: () => void): Events => {
+export const postgresEvents = (query: Query, isCluster: boolean, emit: (signal: Signal) => void): Events => {
   const waiting = sql`events e where e.sequence is null`
   const onCluster = waitingOnCluster(query, sql`events v`, () => sql`v.sequence is null`)
   /**
@@ -51,7 +57,7 @@ export const postgresEvents = (query: Query, isCluster: boolean, delivering: () 
         update events e set sequence = counted.sequence + waiting.place from waiting cross join counted
         where e.tenant_id = waiting.tenant_id and e.event_id = waiting.event_id
           ${isCluster ? sql`and e.tenant_id = ${tenantId}` : nothing}
-        returning e.event_id, e.type
+        returning e.event_id, e.type, e.ids
       ), made as (
         ${deliver(tenantId, sql`numbered e`, now)} and v.status = 'enabled'
         returning 1
@@ -63,7 +69,8 @@ export const postgresEvents = (query: Query, isCluster: boolean, delivering: () 
         insert into event_counts (tenant_id, sequence) values (${tenantId}, 0) on conflict (tenant_id) do nothing`
       return number({ tenantId, now, max })
     }
-    if (row?.made) delivering()
+    if (row?.numbered) emit(`numbered ${tenantId}`)
+    if (row?.made) emit('deliveries')
     return row?.numbered ?? 0
   }
 

@@ -8,6 +8,7 @@ export type FoundRow = VersionRow &
     readonly revision: number | null
     readonly pageName: string
     readonly pageCreatedAt: string
+    readonly pageUnpublishAt: string | null
     readonly publishedVersionId: string | null
   }
 
@@ -26,6 +27,7 @@ export const foundPage = (rows: readonly FoundRow[], want: PageWant): FoundPage 
     updatedAt: page.updatedAt,
     revision: page.revision,
     automaticAfter: page.automaticAfter,
+    unpublishAt: page.pageUnpublishAt,
     groupStatus: page.groupStatus,
     published: published ? versionWithContent(published) : null,
     latest: storedVersion(rows.find((row) => row !== published) ?? page),

@@ -22,7 +22,7 @@ const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
 /**
  * A page group is looked up by the expression that only the index of those not deleted, or of those with a status,
  * holds. Its id alone would give the planner a choice: each index on page groups begins with the tenant.
- * Calls `added` after versions were added.
+ * Calls `added` after versions were added, or something is to be done later.
  */
 export const postgresPages = (
   query: Query,
@@ -75,7 +75,7 @@ export const postgresPages = (
       return query(tenantId)<FoundRow>`
         select want.number as want, p.custom_name, p.computed_name as page_name, p.revision,
           p.created_at as page_created_at, p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
-          ${SHOWN.selected},
+          p.unpublish_at as page_unpublish_at, ${SHOWN.selected},
           case when v.version_id = p.published_version_id ${withContent ? nothing : NEVER} then v.content::text end as content
         from ${FOUND.from(its)}
           ${ifGroupExists(tenantId)}
@@ -94,24 +94,30 @@ export const postgresPages = (
 
   change: async (change, events) => {
     const { tenantId, pageId, customName, computedName, publishedVersionId, updatedAt } = change
-    const { added: version, publishes, automaticAfter } = change
+    const { added: version, publishes, automaticAfter, schedule, unpublishAt } = change
     const rows = version && VERSIONS.values([newVersionRow(change, version)])
     const published = sql`published as (
-      update page_versions v set status = 'published', published_at = ${updatedAt}
+      update page_versions v set status = 'published', published_at = ${updatedAt}, publish_at = null, unpublish_at = null,
+        schedule_note = null
       where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${publishedVersionId})`
+    const scheduled = sql`scheduled as (
+      update page_versions v set publish_at = ${schedule?.publishAt ?? null}, unpublish_at = ${schedule?.unpublishAt ?? null},
+        schedule_note = ${schedule?.scheduleNote ?? null}, publish = false
+      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${schedule?.versionId ?? null})`
     const changed = sql`
       changed as (
         update pages p set custom_name = ${customName}, computed_name = ${computedName}, updated_at = ${updatedAt},
           published_version_id = ${publishedVersionId}, automatic_after = ${automaticAfter}, revision = p.revision + 1,
-          latest_version_id = coalesce(${version?.versionId ?? null}, p.latest_version_id)
+          latest_version_id = coalesce(${version?.versionId ?? null}, p.latest_version_id), unpublish_at = ${unpublishAt}
         where ${isUnchanged(change, version !== null || publishes)} returning 1)`
     const parts = [
       changed,
       ...(rows ? [sql`added as (insert into page_versions ${rows})`] : []),
       ...(publishes ? [published] : []),
+      ...(schedule ? [scheduled] : []),
     ]
     const recorded = await outbox.record([change], events, parts, IF_CHANGED)
-    if (version && recorded === 'recorded') added()
+    if ((version || schedule?.publishAt || unpublishAt) && recorded === 'recorded') added()
     return recorded
   },
 

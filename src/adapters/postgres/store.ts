@@ -14,6 +14,7 @@ import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
 import { postgresProspectLogs } from './prospect-logs.ts'
 import { postgresProspects } from './prospects.ts'
+import { postgresSchedules } from './schedules.ts'
 import { postgresSignals } from './signals.ts'
 import { queryOver } from './sql.ts'
 import { postgresApiKeys, postgresTenants } from './tenants.ts'
@@ -76,8 +77,9 @@ export const portsOver = (
     pageGroups: postgresPageGroups(query, outbox),
     pages: postgresPages(query, () => notify('versions'), isCluster, outbox),
     versions: postgresVersions(query, isCluster, outbox),
+    schedules: postgresSchedules(query, isCluster),
     erasures: postgresErasures(query, isCluster, onChange, outbox),
-    events: postgresEvents(query, isCluster, () => notify('deliveries')),
+    events: postgresEvents(query, isCluster, notify),
     webhooks: postgresWebhooks(query, isCluster, () => notify('events', 'deliveries')),
     hooks: postgresHooks(query, () => notify('keys')),
     apiKeys: postgresApiKeys(query, () => notify('keys')),

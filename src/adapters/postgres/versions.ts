@@ -1,5 +1,4 @@
 import type { NewEvent } from '../../core/ports/events.ts'
-import type { StoredVersion } from '../../core/ports/pages.ts'
 import type {
   ClaimedVersion,
   CreatedByKey,
@@ -8,7 +7,14 @@ import type {
   Versions,
 } from '../../core/ports/versions.ts'
 import { columnsOf } from '../stores/columns.ts'
-import { eventsOf, SHOWN_VERSION, settledRow, storedVersion, versionWithContent } from '../stores/rows.ts'
+import {
+  eventsOf,
+  SHOWN_VERSION,
+  type ShownVersion,
+  settledRow,
+  storedVersion,
+  versionWithContent,
+} from '../stores/rows.ts'
 import { findBy, slicesByTenant } from './by-tenant.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import { sqlStateOf } from './error-codes.ts'
@@ -19,7 +25,7 @@ import { columns } from './statements.ts'
 import { isSuspended } from './tenants.ts'
 import { slice } from './walk.ts'
 
-type ListedRow = StoredVersion & { readonly want: number }
+type ListedRow = ShownVersion & { readonly want: number }
 
 const TABLE = 'page_versions'
 const PAGE = 'page_group_id, page_id'
@@ -38,7 +44,7 @@ const QUEUE = {
   table: sql`page_versions v`,
   key: sql`v.tenant_id, v.page_id, v.version_id`,
   isClaimed: sql`v.page_id = claimed.page_id and v.version_id = claimed.version_id`,
-  answered: sql`v.tenant_id, v.page_id, v.version_id, v.page_group_id, v.publish`,
+  answered: sql`v.tenant_id, v.page_id, v.version_id, v.page_group_id, v.publish, v.publish_at`,
   isHeld: isSuspended,
 }
 

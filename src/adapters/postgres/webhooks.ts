@@ -1,6 +1,6 @@
 import type { ClaimWant } from '../../core/ports/versions.ts'
 import type { ClaimedEndpoint, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
-import { latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
+import { ATTEMPTS_KEPT, latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { sortedBy } from './by-tenant.ts'
 import { eachAlong, type OfThose } from './claim.ts'
@@ -23,7 +23,7 @@ const CHANGES = columns('v', CHANGED)
 const RESULT = columns(
   'r',
   `tenant_id, webhook_endpoint_id, event_id, status, attempts int, next_attempt_at timestamptz, last_status int, last_error,
-    delivered_at timestamptz`,
+    delivered_at timestamptz, attempt json`,
 )
 
 const endpointRow = (endpoint: StoredEndpoint) => ({
@@ -112,7 +112,12 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
         returning 1
       ), tried as (
         update webhook_deliveries d set status = r.status, attempts = r.attempts, next_attempt_at = r.next_attempt_at,
-          last_status = r.last_status, last_error = r.last_error, delivered_at = r.delivered_at
+          last_status = r.last_status, last_error = r.last_error, delivered_at = r.delivered_at,
+          last_attempts = case when r.attempt is null then d.last_attempts else (
+            select '[' || string_agg(a.value::text, ',' order by a.n) || ']' from (
+              select l.value, l.n from json_array_elements(d.last_attempts) with ordinality l (value, n)
+              union all select r.attempt, ${ATTEMPTS_KEPT} + 1
+            ) a where a.n > json_array_length(d.last_attempts) + 1 - ${ATTEMPTS_KEPT})::json end
         from ${RESULT.from(rows)}
         where d.tenant_id = r.tenant_id and d.webhook_endpoint_id = r.webhook_endpoint_id and d.event_id = r.event_id
           and (r.status = 'delivered' or d.next_attempt_at <= ${readAt}

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { memoized } from '../../core/engine/keys.ts'
 import type { EventIds, Events, NewEvent, StoredEvent } from '../../core/ports/events.ts'
+import type { Signal } from '../../core/ports/store.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { type Database, insertInto, type Values } from './open.ts'
 
@@ -27,13 +28,20 @@ export const storedEvent = ({ ids, ...event }: EventRow): StoredEvent => {
   return { ...event, ids: JSON.parse(ids) as EventIds }
 }
 
+/** Of a logged activity, only a filter makes its source and its type be read. */
+const PASSES = `
+  case when w.sources is null and w.log_types is null or e.type <> 'prospect_log.created' then true else exists (
+    select 1 from prospect_logs l where l.tenant_id = e.tenant_id and l.prospect_log_id = e.ids ->> 'prospectLogId'
+      and (w.sources is null or l.source in (select value from json_each(w.sources)))
+      and (w.log_types is null or l.type in (select value from json_each(w.log_types)))) end`
 /** Pending deliveries of numbered events, to the endpoints of the tenant that take them. */
 export const DELIVER = `
   insert into webhook_deliveries
     (tenant_id, webhook_endpoint_id, event_id, status, attempts, next_attempt_at, created_at)
   select e.tenant_id, w.webhook_endpoint_id, e.event_id, 'pending', 0, :now, :now
   from webhook_endpoints w cross join events e on e.tenant_id = w.tenant_id
-  where w.tenant_id = :tenantId and (w.types is null or instr(' ' || w.types || ' ', ' ' || e.type || ' ') > 0)`
+  where w.tenant_id = :tenantId and (w.types is null or instr(' ' || w.types || ' ', ' ' || e.type || ' ') > 0)
+    and ${PASSES}`
 const DELIVER_FIRST = `${DELIVER} and w.status = 'enabled' and e.sequence > :before`
 const WAITING = `
   with recursive t (tenant_id) as (
@@ -61,8 +69,8 @@ export const OF_ENDPOINT = 'tenant_id = :tenantId and webhook_endpoint_id = :web
 export const EXPIRE_DELIVERIES = expireFrom(`webhook_deliveries where ${OF_ENDPOINT}`)
 const EXPIRE_EVENTS = `${expireFrom('events where tenant_id = :tenantId')} and sequence is not null`
 
-/** Calls `delivering` within the transaction that adds deliveries. */
-export const sqliteEvents = (database: Database, delivering: () => void): Events => ({
+/** Calls `emit` within the transaction that numbers events or adds deliveries. */
+export const sqliteEvents = (database: Database, emit: (signal: Signal) => void): Events => ({
   waiting: async (afterTenantId, max) =>
     database.all<{ tenantId: string }>(WAITING, { afterTenantId, max }).map(({ tenantId }) => tenantId),
 
@@ -74,7 +82,8 @@ export const sqliteEvents = (database: Database, delivering: () => void): Events
       const before = Number(count?.sequence) - events.length
       for (const [i, event] of events.entries())
         database.run(NUMBER, { ...want, ...event, sequence: before + i + 1 })
-      if (database.run(DELIVER_FIRST, { ...want, before }) > 0) delivering()
+      if (database.run(DELIVER_FIRST, { ...want, before }) > 0) emit('deliveries')
+      emit(`numbered ${want.tenantId}`)
       return events.length
     }),
 

@@ -33,15 +33,20 @@ const COUNT = `update page_counts set pages_count = pages_count + :more, changes
 const PAGE = 'select tenant_id, page_group_id, page_id, custom_name, computed_name, created_at, updated_at'
 const LIST = `
   ${PAGE} from pages ${OF_GROUP} and page_id < ${BEFORE_ID} order by page_id desc`
-const FIND = `${PAGE}, revision, published_version_id, automatic_after, latest_version_id from pages ${OF_PAGE}`
+const FIND = `${PAGE}, revision, published_version_id, automatic_after,
+  latest_version_id, unpublish_at from pages ${OF_PAGE}`
 const CHANGE = `
   update pages set custom_name = :customName, computed_name = :computedName, updated_at = :updatedAt,
     published_version_id = :publishedVersionId, automatic_after = :automaticAfter,
-    latest_version_id = coalesce(:addedId, latest_version_id), revision = revision + 1
+    latest_version_id = coalesce(:addedId, latest_version_id), unpublish_at = :unpublishAt, revision = revision + 1
   ${OF_PAGE} and revision = :revision`
 const PUBLISH = `
-  update page_versions set status = 'published', published_at = :updatedAt
+  update page_versions set status = 'published', published_at = :updatedAt,
+    publish_at = null, unpublish_at = null, schedule_note = null
   where tenant_id = :tenantId and page_id = :pageId and version_id = :publishedVersionId`
+const SCHEDULE = `
+  update page_versions set publish_at = :publishAt, unpublish_at = :unpublishAt, schedule_note = :scheduleNote, publish = 0
+  where tenant_id = :tenantId and page_id = :pageId and version_id = :versionId`
 /** A removed page is in no group, so it cannot be found, until its versions have been deleted. */
 const HIDE = `update pages set page_group_id = '', idempotency_key = null ${OF_PAGE} and revision = :revision`
 const HIDDEN = "from pages where tenant_id = :tenantId and page_group_id = ''"
@@ -51,7 +56,7 @@ const REMOVE_VERSIONS = `
 const REMOVE = `delete ${HIDDEN} and page_id = :pageId and not exists (select 1 ${VERSIONS})`
 
 type PageRow = StoredPage &
-  Pick<PageChange, 'revision' | 'publishedVersionId' | 'automaticAfter'> & {
+  Pick<PageChange, 'revision' | 'publishedVersionId' | 'automaticAfter' | 'unpublishAt'> & {
     readonly latestVersionId: string
   }
 
@@ -90,7 +95,7 @@ const createRemoval = (database: Database) => {
   }
 }
 
-/** Calls `added` after versions were added. */
+/** Calls `added` after versions were added, or something is to be done later. */
 export const sqlitePages = (
   database: Database,
   outbox: Outbox,
@@ -141,17 +146,18 @@ export const sqlitePages = (
     return eachInTurn(wants, (want) => database.read(() => find(want)))
   },
 
-  change: ({ added: version, publishes, ...change }, events) =>
+  change: ({ added: version, publishes, schedule, ...change }, events) =>
     database.record(
       () => {
         if (!database.has(version || publishes ? GROUP_IS_ACTIVE : GROUP_EXISTS, change)) return 'overtaken'
         if (database.run(CHANGE, { ...change, addedId: version?.versionId ?? null }) === 0) return 'overtaken'
         if (version !== null) database.run(ADD_VERSION, newVersionRow(change, version))
         if (publishes) database.run(PUBLISH, change)
+        if (schedule !== null) database.run(SCHEDULE, { ...change, ...schedule })
         outbox(events)
         return 'recorded'
       },
-      version === null ? undefined : added,
+      version || schedule?.publishAt || change.unpublishAt ? added : undefined,
     ),
 
   remove: (page, events) =>

@@ -12,6 +12,7 @@ import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
 import { sqliteProspectLogs } from './prospect-logs.ts'
 import { sqliteProspects } from './prospects.ts'
+import { sqliteSchedules } from './schedules.ts'
 import { sqliteApiKeys, sqliteTenants } from './tenants.ts'
 import { sqliteVersions } from './versions.ts'
 import { sqliteWebhooks } from './webhooks.ts'
@@ -67,8 +68,9 @@ export const sqliteStore = (
     pageGroups: sqlitePageGroups(database, outbox),
     pages: sqlitePages(database, outbox, () => listeners.emit('versions')),
     versions: sqliteVersions(database, outbox),
+    schedules: sqliteSchedules(database),
     erasures: sqliteErasures(database, outbox, onChange),
-    events: sqliteEvents(database, () => emit('deliveries')),
+    events: sqliteEvents(database, emit),
     webhooks: sqliteWebhooks(database, () => emit('events', 'deliveries')),
     hooks: sqliteHooks(database, () => listeners.emit('keys')),
     apiKeys: sqliteApiKeys(database, () => listeners.emit('keys')),

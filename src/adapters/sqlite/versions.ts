@@ -1,13 +1,24 @@
 import { eachInTurn } from '../../core/engine/share-loop.ts'
-import type { StoredVersion } from '../../core/ports/pages.ts'
 import type { ClaimedVersion, CreatedByKey, Versions } from '../../core/ports/versions.ts'
-import { eventsOf, SHOWN_VERSION, settledRow, type VersionRow, versionWithContent } from '../stores/rows.ts'
+import {
+  eventsOf,
+  SHOWN_VERSION,
+  type ShownVersion,
+  settledRow,
+  storedVersion,
+  type VersionRow,
+  versionWithContent,
+} from '../stores/rows.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, type Values } from './open.ts'
 import { isSuspended } from './tenants.ts'
 
-const SHOWN = Object.keys(SHOWN_VERSION)
+/** SQLite would read the content to read what comes after it. Only versions that have these are not to be published at once. */
+const AFTER_CONTENT = ['publish_at', 'unpublish_at', 'schedule_note']
+const SHOWN = Object.keys(SHOWN_VERSION).map((name) =>
+  AFTER_CONTENT.includes(name) ? `iif(publish, null, ${name}) as ${name}` : name,
+)
 const OF_PAGE = 'from page_versions where tenant_id = :tenantId and page_id = :pageId'
 const PAGE_EXISTS = `
   select 1 from pages p join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id
@@ -41,7 +52,9 @@ const SETTLE = `
 
 const WAITING = "page_versions where status = 'processing' order by tenant_id, claimable_at"
 const QUEUE = {
-  ...{ table: 'page_versions', key: 'page_id, version_id', answered: 'page_group_id, publish' },
+  table: 'page_versions',
+  key: 'page_id, version_id',
+  answered: 'page_group_id, publish, publish_at',
   condition: `and not ${isSuspended('t')}`,
 }
 
@@ -52,7 +65,7 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
   return {
     list: (wants) =>
       eachInTurn(wants, (want) =>
-        database.has(PAGE_EXISTS, want) ? database.slice<StoredVersion>(LIST, want) : [],
+        database.has(PAGE_EXISTS, want) ? database.slice<ShownVersion>(LIST, want).map(storedVersion) : [],
       ),
     find: (wants) =>
       eachInTurn(wants, (want) => {

@@ -1,6 +1,6 @@
 import { ROWS_SCANNED_MAX } from '../../core/engine/slices.ts'
 import type { ShownDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
-import { latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
+import { ATTEMPTS_KEPT, latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { backlogOf } from './claim.ts'
@@ -83,7 +83,10 @@ const SETTLE = `
   where ${CLAIMED}`
 const SETTLE_DELIVERY = `
   update webhook_deliveries set status = :status, attempts = :attempts, next_attempt_at = :nextAttemptAt,
-    last_status = :lastStatus, last_error = :lastError, delivered_at = :deliveredAt
+    last_status = :lastStatus, last_error = :lastError, delivered_at = :deliveredAt,
+    last_attempts = iif(:attempt is null, last_attempts, json_insert(
+      iif(json_array_length(last_attempts) < ${ATTEMPTS_KEPT}, last_attempts, json_remove(last_attempts, '$[0]')),
+      '$[#]', json(:attempt)))
   where ${OF_DELIVERY} and (:status = 'delivered' or next_attempt_at <= :readAt or next_attempt_at > :latest)`
 const STATUS = `select status from webhook_endpoints where ${CLAIMED}`
 const FAIL = `

@@ -22,7 +22,7 @@ export const createListeners = () => {
      * Some signals of other processes may have been missed. Not those of prospects: they only save time, and memories of
      * them end soon. Nor those of deliveries: they come only from this process.
      */
-    emitAll: (): void => emit('keys', 'versions', 'events'),
+    emitAll: (): void => emit('keys', 'versions', 'events', 'numbered'),
     clear: (): void => listeners.clear(),
   }
 }

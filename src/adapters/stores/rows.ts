@@ -1,3 +1,4 @@
+import { shownStatus } from '../../core/pages/version-states.ts'
 import type { StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { StoredErasure } from '../../core/ports/erasures.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
@@ -6,6 +7,7 @@ import type {
   NewPageRow,
   NewVersionRow,
   PageWant,
+  Schedule,
   StoredPage,
   StoredVersion,
 } from '../../core/ports/pages.ts'
@@ -40,11 +42,11 @@ export const COLUMNS = {
   page_counts: columnsOf('tenant_id, page_group_id, pages_count bigint, changes bigint'),
   pages: columnsOf(`tenant_id, page_group_id, page_id, custom_name, computed_name,
     published_version_id, automatic_after, latest_version_id, revision int, idempotency_key, request_hash,
-    created_at timestamptz, updated_at timestamptz`),
+    created_at timestamptz, updated_at timestamptz, unpublish_at timestamptz`),
   page_versions: columnsOf(`tenant_id, page_id, version_id, page_group_id, version_number int,
     supplementary_context, computed_name, content json, status, published_at timestamptz, failure_reason,
     publish boolean, attempts int, claimable_at timestamptz, idempotency_key, request_hash,
-    created_at timestamptz`),
+    created_at timestamptz, publish_at timestamptz, unpublish_at timestamptz, schedule_note`),
   erasures: columnsOf(`tenant_id, erasure_id, prospect_id, email_hash, status, requested_at timestamptz,
     completed_at timestamptz, logs_erased int, block_id, pass int, position, attempts int, claimable_at timestamptz`),
   events: columnsOf(
@@ -54,10 +56,10 @@ export const COLUMNS = {
   webhook_endpoints: columnsOf(`tenant_id, webhook_endpoint_id, url, types text[], description, status,
     disabled_reason, secret, previous_secret, previous_secret_until timestamptz, failures int,
     failing_since timestamptz, slot int, claims int, claimable_at timestamptz, created_at timestamptz,
-    updated_at timestamptz`),
+    updated_at timestamptz, sources json, log_types json, headers`),
   webhook_deliveries: columnsOf(`tenant_id, webhook_endpoint_id, event_id, status, attempts int,
     next_attempt_at timestamptz, last_status int, last_error, delivered_at timestamptz,
-    created_at timestamptz`),
+    created_at timestamptz, last_attempts json`),
 }
 
 const without = (columns: Columns, ...names: readonly string[]): Columns =>
@@ -90,13 +92,19 @@ export const storedLog = (row: LogRow): StoredLog => ({
   createdProspect: Boolean(row.createdProspect),
 })
 
-export const NEW_PAGE_COLUMNS = without(COLUMNS.pages, 'published_version_id', 'automatic_after')
+export const NEW_PAGE_COLUMNS = without(
+  COLUMNS.pages,
+  ...['published_version_id', 'automatic_after', 'unpublish_at'],
+)
 export const newPageRow = ({ content, supplementaryContext, ...page }: NewPageRow) => {
   return { ...page, latestVersionId: page.versionId, revision: 1 }
 }
 
 /** Of a version when it is created; the others are set when it is done. */
-export const NEW_VERSION_COLUMNS = without(COLUMNS.page_versions, 'published_at', 'failure_reason')
+export const NEW_VERSION_COLUMNS = without(
+  COLUMNS.page_versions,
+  ...['published_at', 'failure_reason', 'unpublish_at', 'schedule_note'],
+)
 export const newVersionRow = (page: PageWant, version: NewVersionRow) => ({
   ...version,
   tenantId: page.tenantId,
@@ -106,9 +114,9 @@ export const newVersionRow = (page: PageWant, version: NewVersionRow) => ({
   attempts: 0,
   claimableAt: version.createdAt,
 })
-/** The first version of a new page: it is to be published, and its idempotency key is that of the page. */
+/** The first version of a new page: it is to be published, now or later, and its idempotency key is that of the page. */
 export const firstVersionRow = (page: NewPageRow) =>
-  newVersionRow(page, { ...page, publish: true, idempotencyKey: null, requestHash: null })
+  newVersionRow(page, { ...page, publish: page.publishAt === null, idempotencyKey: null, requestHash: null })
 
 /** Of a page group, those that may change. */
 export const PAGE_GROUP_CHANGES = without(
@@ -123,19 +131,23 @@ export const storedPage = (row: StoredPage): StoredPage => {
 
 /** Of a version, what lists show. */
 export const SHOWN_VERSION = columnsOf(`version_id, version_number int, status, failure_reason,
-  supplementary_context, computed_name, created_at timestamptz, published_at timestamptz`)
-export const storedVersion = (row: StoredVersion): StoredVersion => ({
+  supplementary_context, computed_name, created_at timestamptz, published_at timestamptz, publish_at timestamptz,
+  unpublish_at timestamptz, schedule_note`)
+export type ShownVersion = StoredVersion & Pick<Schedule, 'scheduleNote'>
+export const storedVersion = (row: ShownVersion): StoredVersion => ({
   versionId: row.versionId,
   versionNumber: row.versionNumber,
-  status: row.status,
-  failureReason: row.failureReason,
+  status: shownStatus(row.status, row.publishAt),
+  failureReason: row.failureReason ?? row.scheduleNote,
   supplementaryContext: row.supplementaryContext,
   computedName: row.computedName,
   createdAt: row.createdAt,
   publishedAt: row.publishedAt,
+  publishAt: row.publishAt,
+  unpublishAt: row.unpublishAt,
 })
 
-export type VersionRow = StoredVersion & { readonly content: string | null }
+export type VersionRow = ShownVersion & { readonly content: string | null }
 export const versionWithContent = (row: VersionRow) => ({
   ...storedVersion(row),
   content: row.content ? { rawJson: row.content } : null,

@@ -12,6 +12,8 @@ export type AddressSettings = {
   /** Host names and networks (`10.0.0.0/8`) that may be called although they are not public, also by `http:`. */
   readonly allowedHosts?: readonly string[] | undefined
   readonly allowedNetworks?: readonly string[] | undefined
+  /** False: keep nothing of what receivers answer. By default the beginning, if their address is public. */
+  readonly answers?: boolean | undefined
 }
 type Settings = AddressSettings & {
   /** What these two are called where they are set. */
@@ -24,7 +26,7 @@ export type Addresses = ReturnType<typeof createAddresses>
 
 /** Which addresses webhooks may be sent to. */
 export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...more }: Settings) => {
-  const { settings = 'allowedHosts or allowedNetworks' } = more
+  const { answers = true, settings = 'allowedHosts or allowedNetworks' } = more
   const refused = networks(REFUSED)
   const allowed = networks(allowedNetworks)
   const hosts = new Set(allowedHosts.map((host) => host.toLowerCase()))
@@ -39,10 +41,11 @@ export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...mo
     checkUrl: (text: string): string | null => {
       if (text.length > URL_CHARACTERS_MAX) return `must have at most ${URL_CHARACTERS_MAX} characters`
       if (!URL.canParse(text)) return 'must be a URL'
-      const { protocol, hostname, username, password } = new URL(text)
+      const url = new URL(text)
+      const { protocol, username, password } = url
       if (username !== '' || password !== '') return 'must not have a user name or password'
       if (protocol !== 'https:' && protocol !== 'http:') return 'must be an https: URL'
-      const address = hostname.replace(/^\[|\]$/g, '')
+      const address = hostOf(url)
       if (hosts.has(address)) return null
       const isName = isIP(address) === 0
       if (protocol === 'http:' && !(isName ? allowedNetworks.length > 0 : allowed(address)))
@@ -51,6 +54,9 @@ export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...mo
         ? null
         : `must have a public address, unless ${settings} allows it`
     },
+    /** Whether what this address of the host of a URL answers may be kept: it is public, and no setting allows it. */
+    mayKeep: (url: URL, address: string): boolean =>
+      answers && !hosts.has(hostOf(url)) && !allowed(address) && !refused(address),
     /** For the connections of one protocol: fails if any address of the host must not be called. Node skips it for literals. */
     lookupFor:
       (protocol: string): LookupFunction =>
@@ -68,6 +74,7 @@ export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...mo
   }
 }
 const UNKNOWN = ['ENOTFOUND', 'ENODATA']
+const hostOf = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, '')
 
 const networks = (list: readonly string[]) => {
   const blocks = new BlockList()

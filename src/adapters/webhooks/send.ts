@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { DAY_MS } from '../../core/engine/times.ts'
-import type { SendWebhook, Webhook, WebhookAnswer } from '../../core/ports/webhooks.ts'
+import type { SendWebhook, Webhook } from '../../core/ports/webhooks.ts'
 import type { Clock } from '../../core/ports/world.ts'
 import { http } from '../node-http.ts'
 import { type Addresses, RefusedAddress } from './addresses.ts'
@@ -9,6 +9,7 @@ import { signatureHeaders } from './signature.ts'
 
 /** What is read of an answer's body: a connection can serve again only after that. */
 const ANSWER_BYTES_MAX = 65_536
+const KEPT_BYTES_MAX = 1_024
 const IDLE_MS_MAX = 5_000
 
 type Deps = {
@@ -30,15 +31,18 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
     const protocol = url.protocol as keyof typeof agents
     const { request } = protocol === 'http:' ? http : https
     const headers = {
+      ...webhook.headers,
       'content-type': 'application/json',
       'user-agent': userAgent,
       ...signatureHeaders(webhook, clock()),
     }
     const [agent, lookup] = [isKept && agents[protocol], lookups[protocol]]
-    return answerTo(request(url, { method: 'POST', agent, lookup, headers, signal }).end(webhook.body))
+    const sent = request(url, { method: 'POST', agent, lookup, headers, signal }).end(webhook.body)
+    return answerTo(sent, (address) => addresses.mayKeep(url, address))
   }
 
   return async (webhook, stop, isKept = true) => {
+    const began = performance.now()
     const ending = new AbortController()
     const { signal } = ending
     const onStop = () => ending.abort(new Error('The service is stopping.'))
@@ -54,11 +58,11 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
         if (!error.wasReused) throw error
         return call(webhook, signal, false)
       })
-      return meaningOf(answer, clock())
+      return { ...meaningOf(answer, clock()), ms: msSince(began) }
     } catch (error) {
       const failure = signal.aborted ? signal.reason : error
       const refused = failure instanceof RefusedAddress && { isRefused: true }
-      return { status: null, error: inWords(failure), retryAfterMs: null, ...refused }
+      return { status: null, error: inWords(failure), retryAfterMs: null, ms: msSince(began), ...refused }
     } finally {
       clearTimeout(timer)
       stop.removeEventListener('abort', onStop)
@@ -66,17 +70,24 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
   }
 }
 
-/** The head of the answer, once its body is read as far as it may be. Its status counts, whatever becomes of its body. */
-const answerTo = (request: ClientRequest): Promise<IncomingMessage> =>
+const msSince = (began: number) => Math.round(performance.now() - began)
+
+/** `kept`: the beginning of its body, or null if none of it may be kept. */
+type Received = { readonly response: IncomingMessage; readonly kept: Buffer[] | null }
+/** The answer, once its body is read as far as it may be. Its status counts, whatever becomes of its body. */
+const answerTo = (request: ClientRequest, mayKeep: (address: string) => boolean): Promise<Received> =>
   new Promise((resolve, reject) => {
-    let answer: IncomingMessage | undefined
+    let answer: Received | undefined
     let failure: NodeJS.ErrnoException = new Error('The receiver did not answer HTTP.')
     request.on('response', (response) => {
-      answer = response
+      const { remoteAddress } = response.socket
+      const kept: Buffer[] | null = remoteAddress && mayKeep(remoteAddress) ? [] : null
+      answer = { response, kept }
       let bytes = 0
       response
         .on('error', () => {})
         .on('data', (chunk: Buffer) => {
+          if (bytes < KEPT_BYTES_MAX) kept?.push(chunk.subarray(0, KEPT_BYTES_MAX - bytes))
           bytes += chunk.length
           if (bytes > ANSWER_BYTES_MAX) response.destroy()
         })
@@ -91,12 +102,18 @@ const answerTo = (request: ClientRequest): Promise<IncomingMessage> =>
     })
   })
 
-const meaningOf = ({ statusCode = 0, headers }: IncomingMessage, nowMs: number): WebhookAnswer => {
-  if (statusCode >= 200 && statusCode < 300) return { status: statusCode, error: null, retryAfterMs: null }
-  const isRedirect = statusCode >= 300 && statusCode < 400
-  const error = `The receiver answered ${statusCode}${isRedirect ? '; redirects are not followed' : ''}.`
-  return { status: statusCode, error, retryAfterMs: retryAfterMsOf(headers['retry-after'], nowMs) }
+const meaningOf = ({ response, kept }: Received, nowMs: number) => {
+  const { statusCode: status = 0, headers } = response
+  const answer = kept && textOf(kept)
+  if (status >= 200 && status < 300) return { status, answer, error: null, retryAfterMs: null }
+  const isRedirect = status >= 300 && status < 400
+  const error = `The receiver answered ${status}${isRedirect ? '; redirects are not followed' : ''}.`
+  return { status, answer, error, retryAfterMs: retryAfterMsOf(headers['retry-after'], nowMs) }
 }
+
+/** Without a character that was cut, and without NUL, which PostgreSQL cannot store. */
+const textOf = (kept: readonly Buffer[]): string =>
+  new TextDecoder().decode(Buffer.concat(kept), { stream: true }).replaceAll('\0', '\ufffd')
 
 /** Seconds or a date. */
 const retryAfterMsOf = (given = '', nowMs: number): number | null => {

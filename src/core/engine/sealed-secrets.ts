@@ -8,6 +8,8 @@ export type SealedSecrets = {
   readonly previousSecret: string | null
   /** Until when the last of them is valid. */
   readonly previousSecretUntil: Timestamp | null
+  /** Of an endpoint: the names of its headers, and last all of it sealed. */
+  readonly headers?: string | null
 }
 
 /** Those that are valid now, newest first. */
@@ -49,7 +51,8 @@ export const resealed = (found: SealedSecrets, nowMs: number, reseal: (sealed: s
   const old = oldSecrets(found, nowMs)
   const previousSecret = old.map(({ secret, until }) => `${renew(secret)}|${until}`).join(' ') || null
   const previousSecretUntil = previousSecret && found.previousSecretUntil
-  return { counts, sealed: { secret: renew(found.secret), previousSecret, previousSecretUntil } }
+  const headers = found.headers && { headers: found.headers.replace(/\S+$/, renew) }
+  return { counts, sealed: { secret: renew(found.secret), previousSecret, previousSecretUntil, ...headers } }
 }
 
 /** After a rotation: the old one is valid until the overlap is over, and those before it as long as they were; none without an overlap. */

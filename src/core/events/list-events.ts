@@ -8,7 +8,7 @@ import type { Needs } from '../ports/store.ts'
 import { dataOfMany, type eventData } from './event-data.ts'
 
 /** Which slice of the feed of a tenant to read. */
-export type EventListing = EventQuery & { readonly tenantId: string }
+export type EventListing = Omit<EventQuery, 'wait'> & { readonly tenantId: string }
 /** Which event to read. */
 export type EventRead = { readonly tenantId: string; readonly eventId: string }
 type Deps = Pick<Needs<'events'>, 'store'> & { readonly dataOf: ReturnType<typeof eventData> }
@@ -18,6 +18,10 @@ const ROWS_AT_ONCE = 1_000
 /** Events whose data is read at a time: the resources behind it may be as large as a request body. */
 const DATA_AT_ONCE = 20
 const FEED = 'events'
+const POSITION = /^(0|[1-9]\d{0,14})$/
+/** The cursor after the event with this number, and that number. */
+export const cursorOf = (position: number): string => cursorAt(FEED, String(position))
+export const positionOf = (cursor: string): number => Number(afterCursor(cursor, FEED, POSITION))
 
 /**
  * Reads the feed: numbered events, oldest first, after the last number that the reader has looked at, which is its cursor.
@@ -29,7 +33,7 @@ export const listEvents =
   ({ store, dataOf }: Deps) =>
   async ({ tenantId, cursor, limit, types }: EventListing): Promise<EventSlice> => {
     const isLatest = cursor === 'latest'
-    const given = isLatest ? null : afterCursor(cursor, FEED, /^(0|[1-9]\d{0,14})$/)
+    const given = isLatest ? null : afterCursor(cursor, FEED, POSITION)
     let position = isLatest ? Number.MAX_SAFE_INTEGER : Number(given)
     let last = position
     const matching: StoredEvent[] = []
@@ -53,7 +57,7 @@ export const listEvents =
     }
     const items = await thatFit(matching, dataOfMany(dataOf))
     if (items.length < matching.length) position = items.at(-1)?.sequence ?? position
-    return { items, hasMore: position < last, nextCursor: cursorAt(FEED, String(position)) }
+    return { items, hasMore: position < last, nextCursor: cursorOf(position) }
   }
 
 /** Reads one event. Refuses `event_not_found`. */
@@ -91,5 +95,6 @@ const eventOf =
     sequence: event.sequence,
     type: event.type,
     createdAt: event.createdAt,
+    ...(event.type !== 'prospect_log.created' && { apiKeyId: event.apiKeyId }),
     data: await dataOf(event),
   })

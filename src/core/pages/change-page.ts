@@ -1,46 +1,24 @@
-import type { EventType } from '../../shapes/event.ts'
 import { refuse } from '../engine/failures.ts'
-import { isoTime } from '../engine/times.ts'
 import { type IfRevision, type Turns, writeInTurn } from '../engine/write-in-turn.ts'
-import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
-import type { PageChange, PageWant, StoredPageWithVersions } from '../ports/pages.ts'
-import type { Needs } from '../ports/store.ts'
+import type { PageWant, StoredPageWithVersions } from '../ports/pages.ts'
 import { loadPage, type ReadPage, readPageOf } from './get-page.ts'
+import { type CurrentPage, currentPage, type Edit, type ScheduleDeps, savePage } from './schedules.ts'
 
-export type PageDeps = Needs<'pages'> & Turns
+export type PageDeps = ScheduleDeps & Turns
 /** Which page a person writes to. */
 export type PageWrite = PageWant & IfRevision & Requester
-/** The fields to change, and the event to emit. Omitted fields keep their values. Null: nothing to change. */
-type Edit =
-  | (Partial<Omit<PageChange, keyof PageWant | 'revision' | 'updatedAt'>> & { readonly event?: EventType })
-  | null
 
 /** The form of every change of a page by hand. Refuses as `loadPage`, and `precondition_failed`. */
 export const changePage = <Answer>(
   deps: PageDeps,
   want: PageWrite,
-  decide: (page: StoredPageWithVersions) => Promise<{ readonly edit: Edit; readonly answer: Answer }>,
+  decide: (page: CurrentPage) => Promise<{ readonly edit: Edit; readonly answer: Answer }>,
 ): Promise<Answer> => {
-  const load = () => loadPage(deps.store, want)
+  const load = () => currentPage(deps, want)
   return writeInTurn(deps, want.pageId, want, load, async (page) => {
     const { edit, answer } = await decide(page)
-    if (edit === null) return answer
-    const { event, ...changes } = edit
-    const change: PageChange = {
-      ...page,
-      publishedVersionId: page.published?.versionId ?? null,
-      added: null,
-      publishes: false,
-      ...changes,
-      updatedAt: isoTime(deps.clock()),
-    }
-    const { pageGroupId, pageId, publishes, publishedVersionId: versionId } = change
-    const ids = { pageGroupId, pageId, ...(publishes && versionId !== null && { versionId }) }
-    const recorded = await deps.store.pages.change(
-      change,
-      event ? [newEvent(deps.newId, event, want, ids, change.updatedAt)] : [],
-    )
+    const recorded = edit && (await savePage(deps, page, edit, want))
     return recorded === 'overtaken' ? recorded : answer
   })
 }
@@ -49,7 +27,7 @@ export const changePage = <Answer>(
 export const changeAndRead = async (
   deps: PageDeps,
   want: PageWrite,
-  decide: (page: StoredPageWithVersions) => Edit | Promise<Edit>,
+  decide: (page: CurrentPage) => Edit | Promise<Edit>,
 ): Promise<ReadPage> => {
   await changePage(deps, want, async (page) => ({ edit: await decide(page), answer: null }))
   return readPageOf(await loadPage(deps.store, want, true))

@@ -13,6 +13,7 @@ import type { KnownPages, NewPageRow } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId } from '../ports/world.ts'
 import { firstWords } from './first-words.ts'
+import { timeAhead } from './schedules.ts'
 
 /** A page to create in a group. */
 export type PageToCreate = Omit<NewPage, 'content'> &
@@ -29,7 +30,7 @@ export type PageCreation = { readonly page: CreatedPage; readonly replayed: bool
  * Creates pages, many at once, each with a version 1 in `processing` for a publisher to claim.
  * The page has a computed name from the first moment. Its texts are not checked: `createService` does that.
  *
- * Refuses, per page: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`.
+ * Refuses, per page: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`, and `invalid_request`: the time.
  */
 export const createPagesWithVersion =
   ({ store, clock, newId }: Needs<'pages'>) =>
@@ -66,12 +67,13 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
 
   const createOne = (input: PageToCreate): PageCreation => {
     const { tenantId, pageGroupId, customName = null, supplementaryContext = null } = input
-    const { idempotencyKey = null, content } = input
+    const { idempotencyKey = null, content, publishAt } = input
     const group = groups.get(groupKeyOf(input))
     if (group === undefined) return pageGroupNotFound()
 
+    const fields = [supplementaryContext, customName, ...(publishAt === undefined ? [] : [publishAt])]
     const key = idempotencyKey === null ? null : keyOf(tenantId, pageGroupId, idempotencyKey)
-    const requestHash = key === null ? null : requestHashOf([supplementaryContext, customName], content)
+    const requestHash = key === null ? null : requestHashOf(fields, content)
     const first = earlier.find(key, requestHash)
     if (first !== undefined) return { page: createdPageOf(first), replayed: true }
 
@@ -87,6 +89,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
       computedName: firstWords(supplementaryContext, group.title, group.pagesCount),
       supplementaryContext,
       content: content ?? null,
+      publishAt: timeAhead(publishAt, Date.parse(now), 'publishAt'),
       idempotencyKey,
       requestHash,
       versionId: newId('pageversion'),

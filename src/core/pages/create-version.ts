@@ -9,6 +9,7 @@ import type { Needs } from '../ports/store.ts'
 import type { CreatedByKey } from '../ports/versions.ts'
 import { changePage, type PageDeps, requireActiveGroup } from './change-page.ts'
 import { firstWords } from './first-words.ts'
+import { requireRoom, timeAhead } from './schedules.ts'
 
 const VERSIONS_MAX = 1_000
 
@@ -23,15 +24,17 @@ export type VersionToCreate = PageWant &
 export type VersionCreation = { readonly version: CreatedVersion; readonly replayed: boolean }
 
 /**
- * Creates a version of a page, in `processing` for a publisher to claim. Its texts are not checked.
- * Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `limit_reached`, `idempotency_key_reused`.
+ * Creates a version of a page, in `processing` for a publisher to claim; it is published then, or at `publishAt` if that is to
+ * come. Its texts are not checked.
+ * Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `limit_reached`, `idempotency_key_reused`,
+ * and `invalid_request`: the time.
  */
 export const createVersion =
   (deps: PageDeps & Needs<'versions'>) =>
   ({ supplementaryContext, content, publish, ...input }: VersionToCreate): Promise<VersionCreation> => {
     const { store, clock, newId } = deps
-    const { idempotencyKey = null, ...want } = input
-    const fields = [JSON.stringify(supplementaryContext), String(publish)]
+    const { idempotencyKey = null, publishAt: at, ...want } = input
+    const fields = [JSON.stringify(supplementaryContext), String(publish), ...(at === undefined ? [] : [at])]
     const requestHash =
       idempotencyKey === null ? null : requestHashOf(fields, content ?? { rawJson: String(content) })
 
@@ -44,6 +47,9 @@ export const createVersion =
       }
       if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
       requireActiveGroup(page)
+      const now = clock()
+      const publishAt = publish ? timeAhead(at, now, 'publishAt') : null
+      if (publishAt !== null) requireRoom(page)
       const [newest] = content === undefined ? await store.versions.find([{ ...want, ...latest }]) : []
       const isSame = supplementaryContext === undefined
       const context = isSame ? latest.supplementaryContext : supplementaryContext
@@ -55,10 +61,11 @@ export const createVersion =
         supplementaryContext: context,
         computedName: group ? firstWords(context, group.groupTitle, versionNumber) : latest.computedName,
         content: content === undefined ? (newest?.content ?? null) : content,
-        publish,
+        publish: publish && publishAt === null,
+        publishAt,
         idempotencyKey,
         requestHash,
-        createdAt: isoTime(clock()),
+        createdAt: isoTime(now),
       }
       // The page shows the name of its published version, and that of its newest one before there is any.
       const edit = { added, computedName: published === null ? added.computedName : computedName }

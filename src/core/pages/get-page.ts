@@ -42,7 +42,9 @@ export const readPageOf = (page: StoredPageWithVersions): ReadPage => ({
       versionNumber: page.latest.versionNumber,
       status: page.latest.status,
       failureReason: page.latest.failureReason,
+      publishAt: page.latest.publishAt,
     },
+    unpublishAt: page.unpublishAt,
   },
   revision: page.revision,
 })

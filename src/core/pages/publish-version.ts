@@ -1,31 +1,66 @@
+import type { Publication, VersionStatus, VersionWithContent } from '../../shapes/page.ts'
 import { refuse, versionNotFound } from '../engine/failures.ts'
+import { isoTime } from '../engine/times.ts'
 import type { StoredPageWithVersions } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import type { VersionWant } from '../ports/versions.ts'
-import { changeAndRead, type PageDeps, type PageWrite, requireActiveGroup } from './change-page.ts'
+import {
+  changeAndRead,
+  changePage,
+  type PageDeps,
+  type PageWrite,
+  requireActiveGroup,
+} from './change-page.ts'
 import type { ReadPage } from './get-page.ts'
+import { publication, requireRoom, timeAhead, unscheduled, withdrawal } from './schedules.ts'
 import { statusAfter } from './version-states.ts'
 
+type Deps = PageDeps & Needs<'versions'>
+type VersionWrite = PageWrite & VersionWant
+
 /**
- * Publishes a version by hand. Publishing one that is older than the published one is the rollback.
+ * Publishes a version by hand, or at `publishAt` if that is to come. Publishing one that is older than the published one is
+ * the rollback. The page is unpublished again at `unpublishAt`, and not at the time that it had before.
  * Refuses `page_group_not_found`, `page_not_found`, `version_not_found`, `version_not_ready`, `page_group_not_active`,
- * `precondition_failed`.
+ * `limit_reached`, `precondition_failed`, and `invalid_request`: a time.
  */
 export const publishVersion =
-  (deps: PageDeps & Needs<'versions'>) =>
-  (want: PageWrite & VersionWant): Promise<ReadPage> =>
+  (deps: Deps) =>
+  ({ publishAt: at, unpublishAt: until, ...want }: VersionWrite & Publication): Promise<ReadPage> =>
     changeAndRead(deps, want, async (page) => {
       requireActiveGroup(page)
       const { versionId } = want
-      const [found] = await deps.store.versions.find([want])
-      const { status, computedName } = found ?? versionNotFound()
-      if (statusAfter(status, 'publish') === null)
-        refuse('version_not_ready', `The version is \`${status}\` and cannot be published.`)
-      if (page.published?.versionId === versionId) return holdBack(page)
-      const automaticAfter = page.latest.versionId
-      const event = 'page_version.published'
-      return { publishedVersionId: versionId, automaticAfter, computedName, publishes: true, event }
+      const found = await findVersion(deps, want)
+      if (statusAfter(found.status, 'publish') === null) notReady(found.status, 'published')
+      const now = deps.clock()
+      const publishAt = timeAhead(at, now, 'publishAt')
+      const unpublishAt = timeAhead(until, now, 'unpublishAt')
+      if (until !== undefined && until <= (publishAt ?? isoTime(now))) notAfter()
+      if (publishAt !== null) {
+        requireRoom(page, versionId)
+        if (found.publishAt === publishAt && found.unpublishAt === unpublishAt) return null
+        const schedule = { versionId, publishAt, unpublishAt, scheduleNote: null }
+        return { schedule, event: 'page_version.scheduled' }
+      }
+      const isSame = page.published?.versionId === versionId && page.unpublishAt === unpublishAt
+      return isSame && found.publishAt === null ? holdBack(page) : publication(page, found, unpublishAt)
     })
+
+/**
+ * Ends the schedule of a version, if it has one, and returns the version.
+ * Refuses `page_group_not_found`, `page_not_found`, `version_not_found`, `version_not_ready`.
+ */
+export const unscheduleVersion =
+  (deps: Deps) =>
+  async (want: VersionWrite): Promise<VersionWithContent> => {
+    await changePage(deps, want, async () => {
+      const { status } = await findVersion(deps, want)
+      if (statusAfter(status, 'unschedule') === null) notReady(status, 'unscheduled')
+      const edit = { schedule: unscheduled(want), event: 'page_version.ready' } as const
+      return { edit: status === 'scheduled' ? edit : null, answer: null }
+    })
+    return findVersion(deps, want)
+  }
 
 /**
  * Withdraws what is published: readers see nothing until a version is published again.
@@ -34,12 +69,19 @@ export const publishVersion =
 export const unpublishPage =
   (deps: PageDeps) =>
   (want: PageWrite): Promise<ReadPage> =>
-    changeAndRead(deps, want, (page) => {
-      if (page.published === null) return holdBack(page)
-      const { versionId: automaticAfter, computedName } = page.latest
-      return { publishedVersionId: null, automaticAfter, computedName, event: 'page.unpublished' }
-    })
+    changeAndRead(deps, want, (page) => (page.published === null ? holdBack(page) : withdrawal(page)))
 
 /** A hand beats the publisher: even if the pointer is right already, what was requested before must not move it later. */
 const holdBack = ({ published, automaticAfter, latest: { versionId } }: StoredPageWithVersions) =>
   [published?.versionId, automaticAfter].includes(versionId) ? null : { automaticAfter: versionId }
+
+const findVersion = async ({ store }: Deps, want: VersionWant) =>
+  (await store.versions.find([want]))[0] ?? versionNotFound()
+
+const notReady = (status: VersionStatus, what: string): never =>
+  refuse('version_not_ready', `The version is \`${status}\` and cannot be ${what}.`)
+
+const notAfter = (): never => {
+  const errors = [{ detail: 'must be after the publication', pointer: '/unpublishAt' }]
+  return refuse('invalid_request', '`unpublishAt` is not after the publication.', { errors })
+}

@@ -4,7 +4,7 @@ import { newEvent } from '../events/new-event.ts'
 import type { Needs } from '../ports/store.ts'
 import type { ClaimedVersion, Settlement } from '../ports/versions.ts'
 import type { PatientNamer } from './name-patiently.ts'
-import { statusAfter } from './version-states.ts'
+import { shownStatus, statusAfter } from './version-states.ts'
 
 export const ATTEMPTS_MAX = 5
 /** How long a version rests if the store could not answer what its namer needs to know. */
@@ -76,10 +76,11 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs 
     await Promise.all([...byTenant].map((ofTenant) => settle(...ofTenant).catch(keepError)))
   }
 
-  const eventsOf = ({ tenantId, pageGroupId, pageId, versionId, status }: Ended) => {
-    if (status === 'processing') return []
+  const eventsOf = ({ tenantId, pageGroupId, pageId, versionId, status, publishAt }: Ended) => {
+    const shown = shownStatus(status, publishAt)
+    if (shown === 'processing') return []
     const ids = { pageGroupId, pageId, versionId }
-    return newEvent(newId, `page_version.${status}`, { tenantId }, ids, isoTime(clock()))
+    return newEvent(newId, `page_version.${shown}`, { tenantId }, ids, isoTime(clock()))
   }
 
   /** A version that is not published, because a newer one is by now, is ready. */

@@ -4,16 +4,22 @@ import { writeInTurn } from '../engine/write-in-turn.ts'
 import { newEvent } from '../events/new-event.ts'
 import { changeAndRead, type PageDeps, type PageWrite } from './change-page.ts'
 import { loadPage, type ReadPage } from './get-page.ts'
+import { timeAhead } from './schedules.ts'
 
-/** Renames a page; null removes its custom name. Refuses `page_group_not_found`, `page_not_found`, `precondition_failed`. */
+/**
+ * Renames a page, or sets when it is unpublished; null removes its custom name or that time.
+ * Refuses `page_group_not_found`, `page_not_found`, `precondition_failed`, and `invalid_request`: the time.
+ */
 export const updatePage =
   (deps: PageDeps) =>
-  ({ customName, ...want }: PageWrite & PageChanges): Promise<ReadPage> =>
-    changeAndRead(deps, want, (page) =>
-      customName === undefined || customName === page.customName
-        ? null
-        : { customName, event: 'page.updated' },
-    )
+  ({ customName, unpublishAt, ...want }: PageWrite & PageChanges): Promise<ReadPage> =>
+    changeAndRead(deps, want, (page) => {
+      timeAhead(unpublishAt, deps.clock(), 'unpublishAt')
+      const name = customName === undefined ? page.customName : customName
+      const time = unpublishAt === undefined ? page.unpublishAt : unpublishAt
+      if (name === page.customName && time === page.unpublishAt) return null
+      return { customName: name, unpublishAt: time, event: 'page.updated' }
+    })
 
 /**
  * Deletes a page with its versions, published or not. What its publisher still does is ignored.

@@ -34,8 +34,9 @@ export type Events = {
   waiting(afterTenantId: string, max: number): Promise<readonly string[]>
   /**
    * Numbers up to `max` waiting events of a tenant in the order of their ids, and adds a pending delivery of each for
-   * every enabled endpoint that takes its type. Numbers become visible in order: a reader that sees number n can read all
-   * before it. Returns how many it numbered: none if another process was faster.
+   * every enabled endpoint that takes it: its type and, of an activity that is still there, its source and type. Numbers
+   * become visible in order: a reader that sees number n can read all before it. Returns how many it numbered: none if
+   * another process was faster.
    */
   number(want: { readonly tenantId: string; readonly now: Timestamp; readonly max: number }): Promise<number>
   /** Numbered events after a number, oldest first, and the last number given so far (0: none). */

@@ -2,7 +2,7 @@ import type { Page, Version, VersionWithContent } from '../../shapes/page.ts'
 import type { PageGroupStatus } from '../../shapes/page-group.ts'
 import type { NewEvent } from './events.ts'
 import type { PageGroupRead, StoredPageGroup } from './page-groups.ts'
-import type { Recorded, SliceWant } from './world.ts'
+import type { Recorded, SliceWant, Timestamp } from './world.ts'
 
 /** A page as lists show it. Its effective name follows from the two others. */
 export type StoredPage = Readonly<Omit<Page, 'effectiveName'>>
@@ -14,19 +14,23 @@ export type StoredVersionWithContent = Readonly<VersionWithContent>
 export type StoredPageWithVersions = StoredPage & {
   /** Raised by every visible change. */
   readonly revision: number
+  readonly unpublishAt: Timestamp | null
   /** The newest version when a version was last published or unpublished by hand: only later ones are published automatically. */
   readonly automaticAfter: string | null
   readonly groupStatus: PageGroupStatus
   readonly published: StoredVersionWithContent | null
   readonly latest: StoredVersion
 }
-/** A version to store, in `processing`: its publisher publishes it if that is asked for. */
-export type NewVersionRow = Omit<StoredVersionWithContent, 'status' | 'failureReason' | 'publishedAt'> & {
+/** A version to store, in `processing`: its publisher publishes it if that is asked for, and it has no time for that. */
+export type NewVersionRow = Omit<
+  StoredVersionWithContent,
+  'status' | 'failureReason' | 'publishedAt' | 'unpublishAt'
+> & {
   readonly publish: boolean
   readonly idempotencyKey: string | null
   readonly requestHash: string | null
 }
-/** A page to store, with its first version, which is to be published. */
+/** A page to store, with its first version, which is to be published, now or later. */
 export type NewPageRow = StoredPage & Omit<NewVersionRow, 'publish'>
 /** What was created under an idempotency key. */
 type StoredCreation = Pick<NewPageRow, 'tenantId' | 'pageGroupId' | 'pageId' | 'createdAt'> & {
@@ -49,16 +53,25 @@ export type PagesWant = SliceWant & PageGroupRead
 export type PageWant = Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>
 /** A page that was looked for, or which of page and group does not exist. */
 export type FoundPage = StoredPageWithVersions | 'page_group_not_found' | 'page_not_found'
-/** How a page is changed by hand. All of it is saved, or nothing. */
+/** When a version is to be published, and the page unpublished after that; or why it was not. */
+export type Schedule = Pick<StoredVersion, 'versionId' | 'publishAt' | 'unpublishAt'> & {
+  readonly scheduleNote: string | null
+}
+/** How a page is changed by hand or at a time. All of it is saved, or nothing. */
 export type PageChange = PageWant &
-  Pick<StoredPageWithVersions, 'customName' | 'computedName' | 'updatedAt' | 'automaticAfter'> & {
+  Pick<
+    StoredPageWithVersions,
+    'customName' | 'computedName' | 'updatedAt' | 'automaticAfter' | 'unpublishAt'
+  > & {
     /** The page must still have this one; the change raises it. */
     readonly revision: number
     readonly publishedVersionId: string | null
     /** Its newest version from now on. Its group must still be active. */
     readonly added: NewVersionRow | null
-    /** Marks the published version as published, at `updatedAt`. Its group must still be active. */
+    /** Marks the published version as published, at `updatedAt`, and no longer scheduled. Its group must still be active. */
     readonly publishes: boolean
+    /** Schedules one of its versions, or ends its schedule. */
+    readonly schedule: Schedule | null
   }
 /** The part of a store that keeps pages. */
 export type Pages = {

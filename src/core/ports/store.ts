@@ -8,6 +8,7 @@ import type { PageGroups } from './page-groups.ts'
 import type { Pages } from './pages.ts'
 import type { ProspectLogs } from './prospect-logs.ts'
 import type { Prospects } from './prospects.ts'
+import type { Schedules } from './schedules.ts'
 import type { Tenants } from './tenants.ts'
 import type { Versions } from './versions.ts'
 import type { Webhooks } from './webhooks.ts'
@@ -15,9 +16,12 @@ import type { Clock, NewId } from './world.ts'
 
 /**
  * What happened in this process or in another on the same database; `deliveries`: in this one, some became due; `prospects`
- * with the id of a tenant: some of that tenant were changed or erased.
+ * with the id of a tenant: some of that tenant were changed or erased; `numbered`, too: events
+ * of that tenant got their numbers.
  */
-export type Signal = 'keys' | 'versions' | 'prospects' | `prospects ${string}` | 'events' | 'deliveries'
+export type Signal =
+  | ('keys' | 'versions' | 'prospects' | `prospects ${string}`)
+  | ('events' | 'numbered' | `numbered ${string}` | 'deliveries')
 /** Called soon after something happened. */
 export type SignalListener = (signal: Signal) => void
 /**
@@ -38,6 +42,7 @@ export type Store = {
   readonly pageGroups: PageGroups
   readonly pages: Pages
   readonly versions: Versions
+  readonly schedules: Schedules
   readonly erasures: Erasures
   readonly events: Events
   readonly webhooks: Webhooks

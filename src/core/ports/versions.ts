@@ -14,6 +14,8 @@ export type ClaimedVersion = VersionWant & {
   readonly attempt: number
   /** Whether it is to be published once it is ready. */
   readonly publish: boolean
+  /** When it is to be published, if that is later. */
+  readonly publishAt: Timestamp | null
 }
 /** What a namer needs to know of a page. */
 export type NamingContext = {

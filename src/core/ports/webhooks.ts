@@ -7,9 +7,14 @@ import type { Backlog, Recorded, Scanned, SliceWant, Timestamp } from './world.t
 export type EndpointWant = { readonly tenantId: string; readonly webhookEndpointId: string }
 /** Where a tenant gets its events. */
 export type StoredEndpoint = EndpointWant &
-  Readonly<Omit<WebhookEndpoint, 'status'>> & {
+  Readonly<Omit<WebhookEndpoint, 'status' | 'sources' | 'logTypes' | 'headers'>> & {
     /** `deleted`: hidden from callers; its deliveries are not all deleted yet. */
     readonly status: WebhookEndpoint['status'] | 'deleted'
+    /** Lists as JSON. */
+    readonly sources: string | null
+    readonly logTypes: string | null
+    /** As sealed: see `sealedHeaders`. */
+    readonly headers: string | null
     /** As sealed: see `Secrets`. */
     readonly secret: string
     /** Sign too until then, after rotations: newest first, separated by spaces. */
@@ -22,13 +27,20 @@ export type StoredEndpoint = EndpointWant &
 export type ClaimedEndpoint = StoredEndpoint & { readonly claims: number }
 /** One event for one endpoint, and how far it has come. It is named by both. */
 export type ShownDelivery = EndpointWant &
-  Readonly<Omit<WebhookDelivery, 'lastStatusCode'>> & { readonly lastStatus: number | null }
+  Readonly<Omit<WebhookDelivery, 'lastStatusCode'>> & {
+    readonly lastStatus: number | null
+    /** The last ten as JSON, oldest first: each a `WebhookAttempt`. */
+    readonly lastAttempts: string
+  }
 /** A delivery as it is stored. */
 export type StoredDelivery = Omit<ShownDelivery, 'type'>
 /** A delivery to attempt now. */
 export type DueDelivery = Pick<StoredDelivery, 'attempts'> & { readonly event: StoredEvent }
 /** What became of an attempt. */
-export type DeliveryResult = Omit<StoredDelivery, keyof EndpointWant | 'createdAt'>
+export type DeliveryResult = Omit<StoredDelivery, keyof EndpointWant | 'createdAt' | 'lastAttempts'> & {
+  /** To add to the last ones, as JSON; null if nothing was sent. */
+  readonly attempt: string | null
+}
 /** What attempts mean for their endpoint. Its failures are not saved if its URL has changed meanwhile. */
 export type EndpointState = Pick<StoredEndpoint, 'failures' | 'failingSince'> & {
   /** When it may be claimed again; null: the lease goes on. */
@@ -78,12 +90,12 @@ export type Webhooks = {
   deliveries(
     want: SliceWant & EndpointWant & { readonly status: StoredDelivery['status'] | null },
   ): Promise<Scanned<ShownDelivery>>
-  /** Makes a delivery pending again, due now, with no attempts. Returns it, or null if there is none. */
+  /** Makes a delivery pending again, due now, with no attempts counted. Returns it, or null if there is none. */
   retry(
     want: EndpointWant & { readonly eventId: string; readonly now: Timestamp },
   ): Promise<ShownDelivery | null>
   /**
-   * Delivers again to an enabled endpoint: of the first `max` events after an id, those whose type it takes; a delivery that
+   * Delivers again to an enabled endpoint: of the first `max` events after an id, those that it takes; a delivery that
    * was successful only if `delivered` is true. One that waits for its next attempt is due now. Returns how many there are, and
    * the last event looked at; null if that was all. `overtaken`: by a write of the same deliveries.
    */
@@ -114,6 +126,8 @@ export type Secrets = {
 export type Webhook = {
   readonly url: string
   readonly secrets: readonly string[]
+  /** Sent besides those of every webhook. */
+  readonly headers: Readonly<Record<string, string>>
   readonly eventId: string
   readonly body: string
 }
@@ -123,6 +137,9 @@ export type WebhookAnswer = {
   /** Null if it was delivered. */
   readonly error: string | null
   readonly retryAfterMs: number | null
+  readonly ms: number
+  /** The beginning of its body, if it may be shown. */
+  readonly answer?: string | null
   /** Not sent, because this process must not call the address: that is not the fault of the receiver. */
   readonly isRefused?: boolean
 }

@@ -3,20 +3,23 @@ import type {
   DeliveryQuery,
   Replay,
   ReplayResult,
+  WebhookAttempt,
   WebhookDelivery,
+  WebhookDeliveryWithAttempts,
   WebhookTest,
 } from '../../shapes/webhook.ts'
 import { untilRecorded } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
 import { manyOf } from '../engine/outcome.ts'
-import { secretsOf } from '../engine/sealed-secrets.ts'
 import { shareLoop } from '../engine/share-loop.ts'
 import { ROWS_SCANNED_MAX, slicesOf } from '../engine/slices.ts'
 import { idsSince, isoTime } from '../engine/times.ts'
+import { type eventData, webhookBodyOf } from '../events/event-data.ts'
 import type { Needs } from '../ports/store.ts'
 import type { EndpointWant, ShownDelivery, StoredEndpoint } from '../ports/webhooks.ts'
 import { UNSIGNED } from './webhook-attempts.ts'
 import { existingEndpoint, type WebhookTools } from './webhook-endpoints.ts'
+import { openedOf } from './webhook-headers.ts'
 
 /** Events that one write replays. */
 const REPLAYED_AT_ONCE = 100
@@ -24,7 +27,9 @@ const REPLAYED_AT_ONCE = 100
 const LONG_MAX = 4
 const ALL_LONG_MAX = 32
 
+type DeliveryWant = EndpointWant & { readonly eventId: string }
 type Deps = Needs<'webhooks'>
+type ReadDeps = Needs<'webhooks' | 'events'> & { readonly dataOf: ReturnType<typeof eventData> }
 type TestDeps = Deps & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'send'> }
 
 /**
@@ -43,15 +48,30 @@ export const listDeliveries = ({ store }: Pick<Deps, 'store'>) =>
     itemOf: deliveryOf,
   })
 
+/** Reads a delivery with its last attempts and its body. Refuses `webhook_endpoint_not_found`, `delivery_not_found`. */
+export const getDelivery =
+  ({ store, dataOf }: Pick<ReadDeps, 'store' | 'dataOf'>) =>
+  async ({ eventId, ...endpoint }: DeliveryWant): Promise<WebhookDeliveryWithAttempts> => {
+    const { tenantId, webhookEndpointId } = await existingEndpoint(store, endpoint)
+    const upToIt = { tenantId, webhookEndpointId, status: null, beforeId: `${eventId}~`, limit: 1 }
+    const [found] = (await store.webhooks.deliveries(upToIt)).rows
+    const event = found?.eventId === eventId ? await store.events.find({ tenantId, eventId }) : null
+    if (!found || !event) return noDelivery()
+    const lastAttempts: WebhookAttempt[] = JSON.parse(found.lastAttempts)
+    const body = { rawJson: webhookBodyOf(event, await dataOf(event)) }
+    return { ...deliveryOf(found), lastAttempts: lastAttempts.reverse(), body }
+  }
+const noDelivery = () => refuse('delivery_not_found', 'The endpoint has no delivery of this event.')
+
 /** Makes a delivery pending again. Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `delivery_not_found`. */
 export const retryDelivery =
   ({ store, clock }: Deps) =>
-  async ({ eventId, ...endpoint }: EndpointWant & { readonly eventId: string }): Promise<WebhookDelivery> => {
+  async ({ eventId, ...endpoint }: DeliveryWant): Promise<WebhookDelivery> => {
     const { tenantId, webhookEndpointId, status } = await existingEndpoint(store, endpoint)
     if (status !== 'enabled') refuseDisabled()
     const want = { tenantId, webhookEndpointId, eventId, now: isoTime(clock()) }
     const retried = await store.webhooks.retry(want)
-    return deliveryOf(retried ?? refuse('delivery_not_found', 'The endpoint has no delivery of this event.'))
+    return deliveryOf(retried ?? noDelivery())
   }
 
 /**
@@ -112,13 +132,11 @@ export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps)
     const { webhookEndpointId, url } = endpoint
     const now = clock()
     const event = { type: 'webhook_endpoint.test', timestamp: isoTime(now), data: { webhookEndpointId } }
-    const began = performance.now()
-    const secrets = secretsOf(endpoint, now, webhooks.secrets.open)
-    if (secrets === null) return { delivered: false, statusCode: null, durationMs: 0, error: UNSIGNED }
-    const webhook = { url, secrets, eventId: newId('event'), body: writeJson(event) }
-    const { status, error } = await webhooks.send(webhook, AbortSignal.any([]), false)
-    const durationMs = Math.round(performance.now() - began)
-    return { delivered: error === null, statusCode: status, durationMs, error }
+    const opened = openedOf(endpoint, now, webhooks.secrets.open)
+    if (opened === null) return { delivered: false, statusCode: null, durationMs: 0, error: UNSIGNED }
+    const webhook = { url, ...opened, eventId: newId('event'), body: writeJson(event) }
+    const { status, error, ms } = await webhooks.send(webhook, AbortSignal.any([]), false)
+    return { delivered: error === null, statusCode: status, durationMs: ms, error }
   }
   return async (want: EndpointWant): Promise<WebhookTest> => {
     const endpoint = await existingEndpoint(store, want)

@@ -1,6 +1,5 @@
 import { claimInTurns } from '../engine/claim-in-turns.ts'
 import { callHook } from '../engine/outcome.ts'
-import { secretsOf } from '../engine/sealed-secrets.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { StoredEvent } from '../ports/events.ts'
@@ -11,6 +10,7 @@ import type {
   EndpointWant,
   Secrets,
   SendWebhook,
+  Webhook,
 } from '../ports/webhooks.ts'
 import type { Recorded } from '../ports/world.ts'
 import {
@@ -25,6 +25,7 @@ import {
   UNREAD,
   UNSIGNED,
 } from './webhook-attempts.ts'
+import { openedOf } from './webhook-headers.ts'
 
 /** Endpoints in progress at a time, so that many that do not answer hold up no other: with 80 KiB of bodies each, 40 MiB. */
 const ENDPOINTS_MAX = 512
@@ -91,9 +92,9 @@ export const sendWebhooks = (deps: Deps) => {
   }
 
   /** Null if the event cannot be read, mostly because the database is away. */
-  const attempt = async (secrets: readonly string[], url: string, event: StoredEvent, stop: AbortSignal) => {
+  const attempt = async (to: Omit<Webhook, 'eventId' | 'body'>, event: StoredEvent, stop: AbortSignal) => {
     const body = await bodyOf(event).catch(onError)
-    return body === undefined ? null : send({ url, secrets, eventId: event.eventId, body }, stop)
+    return body === undefined ? null : send({ ...to, eventId: event.eventId, body }, stop)
   }
 
   /** Unless it was changed meanwhile. */
@@ -105,7 +106,7 @@ export const sendWebhooks = (deps: Deps) => {
     return webhooks.change(disabled, endpoint.updatedAt, { event })
   }
 
-  /** Its secrets cannot be decrypted: what is due says so, and it rests. */
+  /** Its secrets or headers cannot be decrypted: what is due says so, and it rests. */
   const showUnsigned = async (endpoint: ClaimedEndpoint): Promise<void> => {
     const { tenantId, webhookEndpointId, failures, failingSince } = endpoint
     onError(new Error(`${webhookEndpointId}: ${UNSIGNED}`))
@@ -119,8 +120,8 @@ export const sendWebhooks = (deps: Deps) => {
 
   const deliver = async (endpoint: ClaimedEndpoint, stop: AbortSignal, goesOn: () => boolean) => {
     const { tenantId, webhookEndpointId, url, failures, failingSince } = endpoint
-    const secrets = secretsOf(endpoint, clock(), openSecret)
-    if (secrets === null) return showUnsigned(endpoint)
+    const opened = openedOf(endpoint, clock(), openSecret)
+    if (opened === null) return showUnsigned(endpoint)
     let health: Health = { failures, failingSince }
     for (let isMoreLeft = true, isFirst = true; isMoreLeft; isFirst = false) {
       const before = health
@@ -136,7 +137,7 @@ export const sendWebhooks = (deps: Deps) => {
       const mayStart = () => goesOn() && reason === null && restMs === 0 && !needsRest(health)
       const sendSome = async (): Promise<void> => {
         for (let next = due.shift(); next; next = mayStart() ? due.shift() : undefined) {
-          const answer = await attempt(secrets, url, next.event, stop)
+          const answer = await attempt({ url, ...opened }, next.event, stop)
           if (stop.aborted && !answer?.status) return
           const now = clock()
           const isSent = answer !== null && !answer.isRefused

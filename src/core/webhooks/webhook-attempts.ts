@@ -1,3 +1,4 @@
+import type { WebhookAttempt } from '../../shapes/webhook.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import type { DeliveryResult, DueDelivery, StoredEndpoint, WebhookAnswer } from '../ports/webhooks.ts'
 import type { Timestamp } from '../ports/world.ts'
@@ -13,6 +14,8 @@ const RETRY_MS = [
 const SPREAD = 0.2
 /** No schedule goes further: a later attempt was planned by a clock that was far ahead, and is due. */
 export const latestAttemptAt = (now: Timestamp): Timestamp => isoTime(Date.parse(now) + 30 * HOUR_MS)
+/** Of each delivery, what became of this many is stored. */
+export const ATTEMPTS_KEPT = 10
 /** An endpoint that has failed so often in a row rests, and is then probed. */
 export const FAILURES_UNTIL_REST = 5
 export const REST_MS = MINUTE_MS
@@ -25,11 +28,13 @@ export type Health = Pick<StoredEndpoint, 'failures' | 'failingSince'>
 /** What an attempt means for its delivery. `random` is from 0 to 1. */
 export const deliveryAfter = (
   { event, attempts }: DueDelivery,
-  { status: lastStatus, error: lastError, retryAfterMs }: WebhookAnswer,
+  { status: lastStatus, error: lastError, retryAfterMs, ms, answer = null }: WebhookAnswer,
   nowMs: number,
   random: number,
 ): DeliveryResult => {
-  const result = { eventId: event.eventId, attempts: attempts + 1, lastStatus, lastError }
+  const tried: WebhookAttempt = { at: isoTime(nowMs - ms), ms, status: lastStatus, error: lastError, answer }
+  const attempt = JSON.stringify(tried)
+  const result = { eventId: event.eventId, attempts: attempts + 1, lastStatus, lastError, attempt }
   const ended = { ...result, nextAttemptAt: null, deliveredAt: null }
   if (lastError === null) return { ...ended, status: 'delivered', deliveredAt: isoTime(nowMs) }
   const retryMs = RETRY_MS[attempts]
@@ -40,10 +45,11 @@ export const deliveryAfter = (
 const GONE = 410
 
 export const UNREAD = 'The service could not read the event.'
-export const UNSIGNED = 'The secret cannot be decrypted. Restore SECRETS_KEY, or rotate the secret.'
+export const UNSIGNED =
+  'The secret or a header cannot be decrypted. Restore SECRETS_KEY, or rotate the secret and set the headers again.'
 /** A delivery that was not attempted, for one of these reasons: that is not the fault of its receiver. */
 export const deliveryUnsent = (due: DueDelivery, nowMs: number, lastError: string): DeliveryResult => ({
-  ...{ eventId: due.event.eventId, status: 'pending', attempts: due.attempts },
+  ...{ eventId: due.event.eventId, status: 'pending', attempts: due.attempts, attempt: null },
   ...{ nextAttemptAt: isoTime(nowMs + REST_MS), lastStatus: null, lastError, deliveredAt: null },
 })
 

@@ -11,6 +11,7 @@ import { rotatedTo } from '../engine/sealed-secrets.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 import type { EndpointWant, Secrets, SendWebhook, StoredEndpoint } from '../ports/webhooks.ts'
+import { sealedHeaders, shownHeaders } from './webhook-headers.ts'
 
 /** How many endpoints a tenant may have. */
 const SLOTS = Array.from({ length: 20 }, (_, i) => i + 1)
@@ -30,7 +31,8 @@ type Deps = Needs<'webhooks'> & { readonly webhooks: Pick<WebhookTools, 'secrets
 /** Creates an endpoint, and returns its secret for the only time. Refuses `invalid_request`: the URL; `limit_reached`. */
 export const createWebhookEndpoint =
   ({ store, clock, newId, webhooks }: Deps) =>
-  async ({ tenantId, url, types, description }: EndpointCreation): Promise<WebhookEndpointWithSecret> => {
+  async (creation: EndpointCreation): Promise<WebhookEndpointWithSecret> => {
+    const { tenantId, url, types, sources, logTypes, headers, description } = creation
     requireUrl(webhooks, url)
     const now = isoTime(clock())
     const { secret, sealed } = webhooks.secrets.issue()
@@ -38,7 +40,9 @@ export const createWebhookEndpoint =
       const taken = new Set((await store.webhooks.list(tenantId)).map((endpoint) => endpoint.slot))
       const slot = SLOTS.find((slot) => !taken.has(slot)) ?? tooMany()
       const endpoint: StoredEndpoint = {
-        ...{ tenantId, webhookEndpointId: newId('webhookendpoint'), url, types, description, slot },
+        ...{ tenantId, webhookEndpointId: newId('webhookendpoint'), slot },
+        ...{ url, types, sources: jsonOf(sources), logTypes: jsonOf(logTypes), description },
+        headers: sealedHeaders(headers, webhooks.secrets.seal),
         ...ENABLED,
         ...{ secret: sealed, previousSecret: null, previousSecretUntil: null },
         ...{ createdAt: now, updatedAt: now },
@@ -70,12 +74,17 @@ export const getWebhookEndpoint =
  */
 export const updateWebhookEndpoint =
   (deps: Deps) =>
-  async ({ url, types, description, status, ...want }: EndpointUpdate): Promise<WebhookEndpoint> => {
+  async (update: EndpointUpdate): Promise<WebhookEndpoint> => {
+    const { url, types, sources, logTypes, headers, description, status, ...want } = update
+    const { seal } = deps.webhooks.secrets
     if (url !== undefined) requireUrl(deps.webhooks, url)
     const resetsFailures = (found: StoredEndpoint) => status === 'enabled' || (url ?? found.url) !== found.url
     const decide = (found: StoredEndpoint) => ({
       url: url ?? found.url,
       types: types === undefined ? found.types : types,
+      sources: sources === undefined ? found.sources : jsonOf(sources),
+      logTypes: logTypes === undefined ? found.logTypes : jsonOf(logTypes),
+      headers: headers === undefined ? found.headers : sealedHeaders(headers, seal),
       description: description === undefined ? found.description : description,
       ...(resetsFailures(found) && CALM),
       ...(status === 'enabled' ? ENABLED : { status: status ?? found.status }),
@@ -139,10 +148,14 @@ const requireUrl = ({ checkUrl }: Deps['webhooks'], url: string): void => {
     })
 }
 
+const jsonOf = (list: readonly string[] | null) => list && JSON.stringify(list)
 const endpointOf = (endpoint: StoredEndpoint): WebhookEndpoint => ({
   webhookEndpointId: endpoint.webhookEndpointId,
   url: endpoint.url,
   types: endpoint.types && [...endpoint.types],
+  sources: endpoint.sources && JSON.parse(endpoint.sources),
+  logTypes: endpoint.logTypes && JSON.parse(endpoint.logTypes),
+  headers: shownHeaders(endpoint.headers),
   description: endpoint.description,
   status: endpoint.status === 'enabled' ? 'enabled' : 'disabled',
   disabledReason: endpoint.disabledReason,

@@ -20,8 +20,8 @@ type Deps = {
   /** After this long without progress a connection is closed. Undefined in a server that is not ours. */
   readonly stalledMsMax?: number
   readonly refuseMessage: (failure: DomainFailure, req: IncomingMessage) => ApiResponse
-  /** Whether answers from now on close their connections. */
-  readonly isDraining?: () => boolean
+  /** Once it aborts, answers close their connections, and requests wait no longer. */
+  readonly draining?: AbortSignal
 }
 type Received = {
   readonly target: string
@@ -32,9 +32,9 @@ type Received = {
 }
 
 /** Passes a message of `node:http` to the API and writes its answer, for the server and the handler. Never rejects. */
-export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDraining }: Deps) => {
+export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, draining }: Deps) => {
   const endedEarly = () =>
-    isDraining?.() ? unavailable('The service is stopping.') : malformed('The request ended early.')
+    draining?.aborted ? unavailable('The service is stopping.') : malformed('The request ended early.')
   const limitPending = limitPendingWrites(limits.unsentBytesMax, stalledMsMax)
   const handle = async (req: IncomingMessage, res: ServerResponse, received: Received): Promise<void> => {
     const { target, basePath, refused, beforeRead } = received
@@ -52,11 +52,12 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDra
           method: req.method ?? '',
           headers: req.headers,
           address: req.socket.remoteAddress,
+          untilEnd: () => endOf(res, draining),
         })
     // The rest of a small body may be in the same packet, which is parsed to its end in this turn of the loop.
     if (isHttp1 && !req.complete) await nextTurn()
     const unread = req.complete ? undefined : requestBody
-    const closes = isHttp1 && (isDraining?.() || fault || unread)
+    const closes = isHttp1 && (draining?.aborted || fault || unread)
     if (closes) res.setHeader('connection', 'close')
     res.writeHead(status, headers)
     const endsLater = isHttp1 && unread !== undefined
@@ -73,6 +74,16 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, isDra
   }
   return (req: IncomingMessage, res: ServerResponse, received: Received): Promise<void> =>
     handle(req, res, received).catch(() => void res.destroy())
+}
+
+/** Aborts when the server drains, or when the connection or the answer ends. */
+const endOf = (res: ServerResponse, draining?: AbortSignal): AbortSignal => {
+  const ended = new AbortController()
+  const end = () => ended.abort()
+  draining?.addEventListener('abort', end, { signal: ended.signal })
+  res.once('close', end)
+  if (draining?.aborted || res.closed) end()
+  return ended.signal
 }
 
 /** Headers that are ambiguous when repeated. Node joins them or silently drops one. */

@@ -36,7 +36,7 @@ const CUT_MS_MAX = 1_000
 const STALLED_MS_MAX = 120_000
 
 export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Deps) => {
-  let draining = false
+  const draining = new AbortController()
   let unanswered = 0
   let onAllAnswered = () => {}
   const pipelining = createPipelining()
@@ -50,7 +50,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
     limits,
     stalledMsMax: STALLED_MS_MAX,
     refuseMessage,
-    isDraining: () => draining,
+    draining: draining.signal,
   })
 
   const server = http.createServer({
@@ -91,9 +91,9 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
       await once(server, 'listening')
       return (server.address() as AddressInfo).port
     },
-    /** Accepts no new connection, answers what is in flight, and closes what is left after `msMax`. */
+    /** Accepts no new connection, answers what is in flight, ends what waits for events, and closes what is left after `msMax`. */
     drain: async (msMax: number): Promise<void> => {
-      draining = true
+      draining.abort()
       // `close` of `node:http` also closes connections that look idle, though a request may be on its way. At first only
       // stop listening. In Bun it is not a `net.Server`.
       const { close } = server instanceof Listener ? Listener.prototype : server

@@ -1,0 +1,51 @@
+import type { PageWant, StoredVersion } from '../../core/ports/pages.ts'
+import { type DuePage, SCHEDULED_MAX, type Schedules } from '../../core/ports/schedules.ts'
+import { compare } from './claim.ts'
+import type { IsActive } from './table.ts'
+
+export const UNSCHEDULED = { publishAt: null, unpublishAt: null, scheduleNote: null }
+
+type Kept = {
+  readonly versions: () => readonly (PageWant & StoredVersion)[]
+  readonly pages: () => readonly (PageWant & { readonly unpublishAt: string | null })[]
+  readonly versionsOf: (page: PageWant) => readonly (PageWant & StoredVersion)[]
+  readonly isActive: IsActive
+  /** Both take the time away. */
+  readonly changePage: (page: PageWant) => void
+  readonly changeVersion: (version: PageWant & StoredVersion) => void
+}
+
+/** `versions` and `pages`: those that have a time. */
+export const memorySchedules = ({ versions, pages, versionsOf, isActive, ...kept }: Kept): Schedules => {
+  /** Everything that is to be done by then, the earliest first. */
+  const dueBy = (until: string): DuePage[] =>
+    [
+      ...versions().map((row) => ({ ...row, at: row.publishAt })),
+      ...pages().map((row) => ({ ...row, at: row.unpublishAt, status: 'ready' })),
+    ]
+      .flatMap(({ tenantId, pageGroupId, pageId, at, status }) =>
+        at && at <= until && /ready|published/.test(status) ? { tenantId, pageGroupId, pageId, at } : [],
+      )
+      .sort((a, b) => compare(a.at, b.at))
+  return {
+    waiting: async ({ afterTenantId, until }) =>
+      dueBy(until)
+        .filter(isActive)
+        .flatMap(({ tenantId }) => (tenantId > afterTenantId ? tenantId : [])),
+    due: async (want) =>
+      dueBy(want.until)
+        .filter(({ tenantId }) => tenantId === want.tenantId)
+        .slice(0, want.max),
+    ofPage: async (page) =>
+      versionsOf(page)
+        .flatMap(({ versionId, status, computedName, publishAt, unpublishAt }) =>
+          publishAt && status !== 'failed' ? { versionId, status, computedName, publishAt, unpublishAt } : [],
+        )
+        .sort((a, b) => compare(a.publishAt, b.publishAt) || compare(a.versionId, b.versionId))
+        .slice(0, SCHEDULED_MAX),
+    end: async (page) => {
+      kept.changePage(page)
+      versionsOf(page).forEach(kept.changeVersion)
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import type { WebhookDeliveryWithAttempts } from '../shapes/webhook.ts'
+import { call, memberOf, path } from './api.ts'
+import { copy } from './dialog.ts'
+import { button, card, facts, h, table, time } from './dom.ts'
+import { code, pretty } from './json-view.ts'
+import { addressOf } from './place.ts'
+
+/** One delivery: what the receiver answered to the last attempts, and the body. */
+export const deliveryView = async (endpointId: string, eventId: string, signal: AbortSignal) => {
+  const url = path`/webhook_endpoints/${endpointId}/deliveries/${eventId}`
+  const { value, text } = await call<WebhookDeliveryWithAttempts>('GET', url, { signal })
+  const { type, status, attempts, lastAttempts, nextAttemptAt, deliveredAt } = value
+  const body = memberOf(text, 'body')
+  const rows = lastAttempts.map(({ at, ms, status, error, answer }) =>
+    h(
+      'tr',
+      {},
+      h('td.when', {}, time(at, true)),
+      h('td', {}, `${ms.toLocaleString('en')} ms`),
+      h('td', {}, status ?? 'none'),
+      h('td', {}, h('bdi', {}, error)),
+      h('td.start.mono', {}, answer === null ? h('span.muted', {}, 'not kept') : h('bdi', {}, answer)),
+    ),
+  )
+  return [
+    h(
+      'header',
+      {},
+      h('a.crumbs', { href: addressOf(['webhooks', endpointId]) }, 'Endpoint'),
+      h('h1', {}, type),
+    ),
+    card(
+      facts({
+        State: status,
+        Attempts: h('span', {}, attempts),
+        Next: nextAttemptAt && time(nextAttemptAt, true),
+        Delivered: deliveredAt && time(deliveredAt, true),
+        Event: h('a', { href: addressOf(['events', eventId]) }, 'Open the event'),
+      }),
+    ),
+    h('h2.label', {}, 'Last attempts, newest first'),
+    card(
+      rows.length > 0
+        ? table(['When', 'Took', 'Status', 'Error', 'Answer'], rows)
+        : h('p.muted.empty', {}, 'No attempts yet.'),
+    ),
+    h('h2.label', {}, 'Body, as it would be sent now'),
+    card(
+      code(pretty(body), 'Body'),
+      h(
+        'div.actions',
+        {},
+        button('Copy body', () => copy(body)),
+      ),
+    ),
+  ]
+}

@@ -1,0 +1,107 @@
+import type { EventSlice } from '../../shapes/event.ts'
+import { unavailable } from '../engine/failures.ts'
+import { type GatherOptions, gather } from '../engine/gather.ts'
+import { manyOf } from '../engine/outcome.ts'
+import type { Store } from '../ports/store.ts'
+import { cursorOf, type EventListing, positionOf } from './list-events.ts'
+
+/** From where to read on, or up to where nothing was found. */
+type Found = { readonly position: number; readonly isNew: boolean }
+export type WaitingListing = EventListing & {
+  /** Seconds. */
+  readonly wait: number
+  readonly signal?: AbortSignal | undefined
+  /** Waits without the place that the caller holds, and takes one again if something is new. */
+  readonly apart?: (wait: () => Promise<Found>) => Promise<Found>
+}
+type Reader = Pick<EventListing, 'types'> & { readonly after: number; readonly end: (found: Found) => void }
+type Deps = {
+  readonly store: Pick<Store, 'events' | 'watch'>
+  readonly read: (listing: EventListing) => Promise<EventSlice>
+  readonly looking: GatherOptions<{ readonly tenantId: string }>
+}
+
+const OF_TENANT_MAX = 100
+const READERS_MAX = 1_000
+/** Signals may be lost. */
+const LOOK_EVERY_MS = 5_000
+const ROWS_AT_ONCE = 100
+
+/**
+ * Reads the feed, and if nothing matches after the cursor, waits up to `wait` seconds until something does. One look at
+ * the new events of a tenant serves all of its readers that wait. Refuses `unavailable` if too many do.
+ */
+export const waitForEvents = ({ store, read, looking }: Deps) => {
+  /** By tenant: up to which event was looked, and who waits for the next ones. */
+  const watches = new Map<string, { position: number; readonly readers: Set<Reader> }>()
+  let waiting = 0
+  let stop = () => {}
+
+  const look = gather<{ readonly tenantId: string }, void>(
+    manyOf(async ({ tenantId }) => {
+      const watch = watches.get(tenantId)
+      if (watch === undefined) return
+      const { position } = watch
+      const list = store.events.list({ tenantId, afterSequence: position, limit: ROWS_AT_ONCE })
+      // If it fails, the readers look for themselves, and get the reason.
+      const rows = await list.then((found) => found.rows).catch(() => null)
+      watch.position = Math.max(watch.position, rows?.at(-1)?.sequence ?? 0)
+      for (const { after, types, end } of watch.readers)
+        if (rows?.some((row) => row.sequence > after && (types?.includes(row.type) ?? true)) ?? true)
+          end({ position: Math.max(after, position), isNew: true })
+      if (rows?.length === ROWS_AT_ONCE) void look({ tenantId })
+    }),
+    looking,
+  )
+  const lookFor = (named?: string) => {
+    for (const tenantId of watches.keys()) if (tenantId === (named ?? tenantId)) void look({ tenantId })
+  }
+  const start = () => {
+    const timer = setInterval(lookFor, LOOK_EVERY_MS)
+    const unwatch = store.watch((signal) => {
+      const [kind, tenantId] = signal.split(' ')
+      if (kind === 'numbered') lookFor(tenantId)
+    })
+    return () => {
+      clearInterval(timer)
+      unwatch()
+    }
+  }
+
+  const wait = async (tenantId: string, given: Omit<Reader, 'end'>, ms: number, signal?: AbortSignal) => {
+    const { after } = given
+    const watch = watches.get(tenantId) ?? { position: after, readers: new Set() }
+    // Something was numbered since the reader looked.
+    if (after < watch.position) return { position: after, isNew: true }
+    if (watch.readers.size >= OF_TENANT_MAX || waiting >= READERS_MAX)
+      throw unavailable('Too many requests wait for events.')
+    const { promise, resolve } = Promise.withResolvers<Found>()
+    const reader = { ...given, end: resolve }
+    const end = () => resolve({ position: Math.max(after, watch.position), isNew: false })
+    const timer = setTimeout(end, ms)
+    signal?.addEventListener('abort', end)
+    if (++waiting === 1) stop = start()
+    watches.set(tenantId, watch)
+    if (watch.readers.add(reader).size === 1) void look({ tenantId })
+    const found = await promise
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', end)
+    watch.readers.delete(reader)
+    if (watch.readers.size === 0) watches.delete(tenantId)
+    if (--waiting === 0) stop()
+    return found
+  }
+
+  return async ({ wait: seconds, signal, apart = (wait) => wait(), ...listing }: WaitingListing) => {
+    const endMs = performance.now() + seconds * 1_000
+    let slice = await read(listing)
+    for (;;) {
+      const leftMs = signal?.aborted ? 0 : endMs - performance.now()
+      if (slice.items.length > 0 || slice.hasMore || leftMs <= 0) return slice
+      const reader = { after: positionOf(slice.nextCursor), types: listing.types }
+      const { position, isNew } = await apart(() => wait(listing.tenantId, reader, leftMs, signal))
+      const nextCursor = cursorOf(position)
+      slice = isNew ? await read({ ...listing, cursor: nextCursor }) : { ...slice, nextCursor }
+    }
+  }
+}

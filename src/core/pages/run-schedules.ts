@@ -1,0 +1,57 @@
+import { DomainFailure } from '../engine/failures.ts'
+import { tenantsInTurn } from '../engine/tenants-in-turn.ts'
+import { isoTime } from '../engine/times.ts'
+import type { PageWant } from '../ports/pages.ts'
+import { currentPage, type ScheduleDeps } from './schedules.ts'
+
+/** Of a tenant at a time. */
+const PAGES_MAX = 32
+
+type Deps = ScheduleDeps &
+  Pick<Parameters<typeof tenantsInTurn>[0], 'onError'> & {
+    /** Longer than the time between two calls: what comes sooner is waited for. */
+    readonly aheadMs: number
+    /** Resolves after this time, or when `stop` is aborted. */
+    readonly sleep: (ms: number, stop: AbortSignal) => Promise<void>
+  }
+
+/**
+ * Publishes and unpublishes what is due, tenant by tenant, as soon as the clock says so and never before. Each call is one
+ * step. If nothing is due, it waits for what comes next, or until `woken` resolves, and returns false if nothing comes soon.
+ * Publishers need no claims: `currentPage` does nothing twice.
+ */
+export const runSchedules = ({ aheadMs, sleep, onError, ...deps }: Deps) => {
+  const { schedules } = deps.store
+  let nextMs = Number.POSITIVE_INFINITY
+
+  const doDue = async (page: PageWant): Promise<void> => {
+    await currentPage(deps, page).catch((why) => {
+      if (why instanceof DomainFailure && why.kind.endsWith('_not_found')) return schedules.end(page)
+      throw why
+    })
+  }
+  const step = tenantsInTurn({
+    waiting: async (afterTenantId, max) => {
+      const until = isoTime(deps.clock() + aheadMs)
+      return [...new Set(await schedules.waiting({ afterTenantId, until, max }))].sort().slice(0, max)
+    },
+    work: async (tenantId) => {
+      const now = deps.clock()
+      const found = await schedules.due({ tenantId, until: isoTime(now + aheadMs), max: PAGES_MAX })
+      const due = found.filter(({ at }) => Date.parse(at) <= now)
+      for (const { at } of found) if (Date.parse(at) > now) nextMs = Math.min(nextMs, Date.parse(at))
+      await Promise.all([...new Map(due.map((page) => [page.pageId, page])).values()].map(doDue))
+      return due.length > 0
+    },
+    onError,
+  })
+
+  return async (stop: AbortSignal, woken: Promise<void>): Promise<boolean> => {
+    if (await step(stop)) return true
+    const ms = nextMs - deps.clock()
+    nextMs = Number.POSITIVE_INFINITY
+    if (stop.aborted || ms > aheadMs) return false
+    await Promise.race([sleep(Math.max(ms, 0), stop), woken])
+    return true
+  }
+}

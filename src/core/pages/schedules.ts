@@ -1,0 +1,109 @@
+import type { EventType } from '../../shapes/event.ts'
+import { refuse } from '../engine/failures.ts'
+import { DAY_MS, isoTime } from '../engine/times.ts'
+import { newEvent } from '../events/new-event.ts'
+import type { Requester } from '../ports/events.ts'
+import type { PageChange, PageWant, StoredPageWithVersions } from '../ports/pages.ts'
+import { SCHEDULED_MAX, type ScheduledVersion } from '../ports/schedules.ts'
+import type { Needs } from '../ports/store.ts'
+import type { Recorded, Timestamp } from '../ports/world.ts'
+import { loadPage } from './get-page.ts'
+
+const AHEAD_MS_MAX = 731 * DAY_MS
+const ARCHIVED = 'The page group was archived when this version was to be published.'
+
+export type ScheduleDeps = Needs<'pages' | 'schedules'>
+/** A page with its versions that are to be published later. */
+export type CurrentPage = StoredPageWithVersions & { readonly scheduled: readonly ScheduledVersion[] }
+/** The fields of a page to change, and the event to emit. Omitted fields keep their values. Null: nothing to change. */
+export type Edit =
+  | (Partial<Omit<PageChange, keyof PageWant | 'revision' | 'updatedAt'>> & { readonly event?: EventType })
+  | null
+
+/**
+ * Loads a page once everything that is due on it is done, in the order of its times. Publishers call this when a time has come,
+ * and so does everyone who changes a page: whatever is done later counts as later, even if the publishers are late. Several
+ * may do it at once: of those that found the same revision one saves, and the others load again.
+ */
+export const currentPage = async (deps: ScheduleDeps, want: PageWant): Promise<CurrentPage> => {
+  for (;;) {
+    const page = await loadPage(deps.store, want)
+    const scheduled = await deps.store.schedules.ofPage(page)
+    const due = dueOf(page, scheduled, isoTime(deps.clock()))
+    if (due === null) return { ...page, scheduled }
+    await savePage(deps, page, due, { tenantId: page.tenantId })
+  }
+}
+
+/** The first of what is due. Of a publication and a withdrawal at the same time it is the publication, which cancels the other. */
+const dueOf = (
+  page: StoredPageWithVersions,
+  scheduled: readonly ScheduledVersion[],
+  now: Timestamp,
+): Edit => {
+  const next = scheduled.find(({ status }) => status !== 'processing')
+  const { unpublishAt } = page
+  if (unpublishAt !== null && unpublishAt <= now && !(next && next.publishAt <= unpublishAt))
+    return { ...(page.published && withdrawal(page)), unpublishAt: null }
+  if (next === undefined || next.publishAt > now) return null
+  if (page.groupStatus === 'active') return publication(page, next, next.unpublishAt)
+  return { schedule: unscheduled(next, ARCHIVED), event: 'page_version.ready' }
+}
+
+/** Only versions that are requested from now on are published automatically. */
+export const publication = (
+  { latest: { versionId: automaticAfter } }: StoredPageWithVersions,
+  { versionId, computedName }: Pick<ScheduledVersion, 'versionId' | 'computedName'>,
+  unpublishAt: Timestamp | null,
+) => {
+  const pointers = { publishedVersionId: versionId, automaticAfter, computedName, unpublishAt }
+  return { ...pointers, publishes: true, event: 'page_version.published' } as const
+}
+export const withdrawal = ({ latest: { versionId, computedName } }: StoredPageWithVersions) => {
+  const pointers = { publishedVersionId: null, automaticAfter: versionId, computedName, unpublishAt: null }
+  return { ...pointers, event: 'page.unpublished' } as const
+}
+
+export const unscheduled = ({ versionId }: { readonly versionId: string }, note: string | null = null) => {
+  return { versionId, publishAt: null, unpublishAt: null, scheduleNote: note }
+}
+
+/** Saves a change of the page as it was loaded, with its event. */
+export const savePage = (
+  { store, clock, newId }: ScheduleDeps,
+  page: StoredPageWithVersions,
+  { event, ...changes }: NonNullable<Edit>,
+  by: Requester & { readonly tenantId: string },
+): Promise<Recorded> => {
+  const change: PageChange = {
+    ...page,
+    publishedVersionId: page.published?.versionId ?? null,
+    added: null,
+    publishes: false,
+    schedule: null,
+    ...changes,
+    updatedAt: isoTime(clock()),
+  }
+  const { pageGroupId, pageId, publishes, publishedVersionId, schedule, updatedAt } = change
+  const versionId = schedule?.versionId ?? (publishes ? publishedVersionId : null)
+  const ids = { pageGroupId, pageId, ...(versionId !== null && { versionId }) }
+  return store.pages.change(change, event ? [newEvent(newId, event, by, ids, updatedAt)] : [])
+}
+
+/** The time if it is still to come; null means now. Refuses `invalid_request` if it is more than two years ahead. */
+export const timeAhead = (
+  time: Timestamp | null | undefined,
+  now: number,
+  field: 'publishAt' | 'unpublishAt',
+): Timestamp | null => {
+  if (!time || Date.parse(time) <= now) return null
+  if (Date.parse(time) <= now + AHEAD_MS_MAX) return time
+  const errors = [{ detail: 'must be at most two years ahead', pointer: `/${field}` }]
+  return refuse('invalid_request', `\`${field}\` is more than two years ahead.`, { errors })
+}
+
+/** Refuses `limit_reached`. A version that is scheduled already keeps its place. */
+export const requireRoom = ({ scheduled }: CurrentPage, id?: string): void => {
+  if (scheduled.length >= SCHEDULED_MAX && !scheduled.some(({ versionId }) => versionId === id))
+    refuse('limit_reached', 'A page has at most 100 scheduled versions.')
+}
