@@ -19,7 +19,38 @@ export const measurePublishers = async ({ amount, database, tell }: Setting): Pr
       const { url } = await database.newDatabase()
       measured.push({ count, isNamed, rate: await rateOf(url, count, isNamed, amount.seconds) })
     }
-  return { publishers: measured }
+  tell('how late what is scheduled is published')
+  return { publishers: measured, lateMs: await latenessOn((await database.newDatabase()).url) }
+}
+
+const SCHEDULED = 40
+const APART_MS = 50
+
+/** How late an idle publisher publishes versions at their times. */
+const latenessOn = async (url: string) => {
+  const store = postgresStore({ ...POSTGRES_SETTINGS, url }, readMigrations('postgres'))
+  await store.migrate()
+  const group = someGroup(await addTenant(store))
+  await store.pageGroups.add(group)
+  const firstMs = Date.now() + 3_000
+  const createdAt = new Date().toISOString()
+  const pages = Array.from({ length: SCHEDULED }, (_, i) =>
+    somePage(group, { createdAt, publishAt: new Date(firstMs + i * APART_MS).toISOString() }),
+  )
+  await store.pages.record(pages)
+  const publisher = createPublisher({ store })
+  publisher.start()
+  const publishedAt = async () =>
+    (await store.versions.find(pages)).map((found) => found?.publishedAt ?? null)
+  while ((await publishedAt()).includes(null)) await pause(500)
+  const times = await publishedAt()
+  await publisher.stop()
+  await store.close()
+  const late = pages.map(({ publishAt }, i) => Date.parse(String(times[i])) - Date.parse(String(publishAt)))
+  const [half, most] = [0.5, 0.99].map(
+    (part) => late.sort((a, b) => a - b)[Math.floor(part * SCHEDULED)] ?? 0,
+  )
+  return { half: half ?? 0, most: most ?? 0 }
 }
 
 /** Versions a second, each publisher with a pool of its own. */

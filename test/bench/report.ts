@@ -53,6 +53,9 @@ const publishersText = (found: Measured & PublishersFound): string[] => [
       ),
     ]),
   )}`,
+  ...(found.lateMs
+    ? [`scheduled versions are published ${found.lateMs.half} ms late, 1 % more than ${found.lateMs.most} ms`]
+    : []),
 ]
 
 const readsText = (found: Measured & ReadsFound): string[] => [

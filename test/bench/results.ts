@@ -55,6 +55,8 @@ export type HourFound = {
 }
 
 export type PublishersFound = {
+  /** How late scheduled versions were published, in ms. */
+  readonly lateMs?: { readonly half: number; readonly most: number }
   /** `rate`: versions a second. */
   readonly publishers: readonly { readonly count: number; readonly isNamed: boolean; readonly rate: number }[]
 }

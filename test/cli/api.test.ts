@@ -14,13 +14,10 @@ t.test('api runs every operation on webhook endpoints and hooks of any tenant', 
   const { tenantId: tenant } = await createTenant(world)({ name: 'Acme' })
   const api = async (method: string, path: string, body?: object) => {
     const operands = [method, path, ...(body ? [JSON.stringify(body)] : [])]
-    const answer = await (apiCommand.run(
-      { texts: { tenant }, operands, values: { json: true } },
-      async () => world,
-    ) as Promise<{
-      rawJson: string
-    } | null>)
-    return answer && JSON.parse(answer.rawJson)
+    const input = { texts: { tenant }, operands, values: { json: true } }
+    const answers = apiCommand.run(input, async () => world) as AsyncIterable<{ rawJson: string }>
+    for await (const { rawJson } of answers) return JSON.parse(rawJson)
+    return null
   }
   const created = await api('POST', '/v0/webhook_endpoints', { url: 'http://127.0.0.1:9/' })
   const endpoint = `/v0/webhook_endpoints/${created.webhookEndpointId}`

@@ -24,7 +24,7 @@ const setting = async (t: { teardown: (end: () => Promise<void>) => void }) => {
   const { promise: sent, resolve } = Promise.withResolvers<Webhook>()
   const send: SendWebhook = async (webhook) => {
     resolve(webhook)
-    return { status: 204, error: null, retryAfterMs: null }
+    return { status: 204, error: null, retryAfterMs: null, ms: 7 }
   }
   const tools = { secrets: createSecrets(null), checkUrl: () => null, send }
   const sender = createWebhooks({ store: seen, pollMs: NEVER_MS }, tools)

@@ -247,13 +247,13 @@ t.test('an address that takes connections and drops them is one that cannot answ
   const signals: string[] = []
   const { promise: assumed, resolve } = Promise.withResolvers<void>()
   store.watch((signal) => {
-    if (signals.push(signal) === 6) resolve()
+    if (signals.push(signal) === 8) resolve()
   })
   t.match(await noOf(store.migrate()), { kind: 'unavailable' })
   await assumed
   t.strictSame(
-    signals.slice(0, 6),
-    ['keys', 'versions', 'events', 'keys', 'versions', 'events'],
+    signals.slice(0, 8),
+    ['keys', 'versions', 'events', 'numbered', 'keys', 'versions', 'events', 'numbered'],
     'it may have missed them',
   )
   await store.close()

@@ -396,7 +396,7 @@ overStores(
       const hook = await create({ verify: { preset: 'standard-webhooks', secret } })
       const data = { prospectId: 'p1', email: 'ada@example.com', name: 'Ada' }
       const body = JSON.stringify({ type: 'prospect.created', timestamp: '2026-11-20T09:59:00.000Z', data })
-      const webhook = { url: '', secrets: ['whsec_b2xk', secret], eventId: 'event_1', body }
+      const webhook = { url: '', secrets: ['whsec_b2xk', secret], eventId: 'event_1', headers: {}, body }
       t.equal((await send(hook.path, body, signatureHeaders(webhook, NOW))).status, 200)
       t.match(await logs(), [
         { type: 'prospect.created', email: 'ada@example.com', name: 'Ada', idempotencyKey: 'event_1' },

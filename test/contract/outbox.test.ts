@@ -60,7 +60,7 @@ overStores(
       const [claimed] = await store.webhooks.claim(someClaim({ now: at(0), until: at(9) }))
       const results = events.toReversed().map(({ eventId }) => {
         const failed = { status: 'pending', attempts: 1, nextAttemptAt: at(9), deliveredAt: null } as const
-        return { eventId, ...failed, lastStatus: 500, lastError: 'why' }
+        return { eventId, ...failed, lastStatus: 500, lastError: 'why', attempt: null }
       })
       const state = { failures: 1, failingSince: at(0), claimableAt: null, readAt: at(0) }
       const want = { ...endpoint, afterEventId: '', delivered: true, now: at(0), max: 300 }

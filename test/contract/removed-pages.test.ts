@@ -16,6 +16,8 @@ overStores(
           publishedVersionId: null,
           automaticAfter: null,
           publishes: false,
+          unpublishAt: null,
+          schedule: null,
           updatedAt: at(0),
         }
         for (let revision = 1; revision < 40; revision++) {

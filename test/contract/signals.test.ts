@@ -4,13 +4,17 @@ import type { Test } from 'tap'
 import { openPostgres, parseAddress } from '../../src/adapters/postgres/open.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
+import { listEvents } from '../../src/core/events/list-events.ts'
+import { waitForEvents } from '../../src/core/events/wait-for-events.ts'
 import type { Signal, Store } from '../../src/core/ports/store.ts'
+import { outboxOf } from '../store-contract/outbox.ts'
 import { endSomeKey, watching as watchingAtOnce } from '../store-contract/signals.ts'
 import { until } from '../support/program.ts'
 import {
   addTenant,
   at,
   newId,
+  someEvent,
   someGroup,
   someHook,
   someKey,
@@ -60,6 +64,29 @@ overStores(async (t, kind) => {
     const signal = watcher.next('versions')
     await store.pages.record([somePage(group)])
     await t.resolves(signal)
+  })
+
+  t.test('events numbered through one store wake who waits for them at another', async (t) => {
+    const { store, another } = await opened(t, kind)
+    const ours = await outboxOf(store)
+    await ours.addEndpoint()
+    const other = await another()
+    const watcher = await watching(other, kind)
+    const read = listEvents({ store: other, dataOf: async () => ({}) })
+    const looking = { listLengthMax: 9, listsInFlightMax: 1 }
+    const reader = waitForEvents({ store: other, read, looking })
+    const types = ['page.created', 'page.deleted'] as const
+    const slices = types.map((type) => reader({ tenantId: ours.tenantId, limit: 9, types: [type], wait: 20 }))
+    const signal = watcher.next('numbered')
+    const own: string[] = []
+    store.watch((signal) => own.push(signal))
+    for (const type of types) {
+      await ours.write(someEvent(ours.tenantId, { type }))
+      await ours.number()
+    }
+    await t.resolves(signal)
+    t.match(await Promise.all(slices), [{ items: [{ sequence: 1 }] }, { items: [{ sequence: 2 }] }])
+    t.ok(own.includes(`numbered ${ours.tenantId}`), 'here it names the tenant')
   })
 
   t.test('a prospect corrected through one store reaches another, also beside new pages', async (t) => {
@@ -192,10 +219,10 @@ overStores(async (t, kind) => {
       const signals: Signal[] = []
       const assumed = new Promise<Signal[]>((resolve) => {
         store.watch((signal) => {
-          if (signals.push(signal) === 6) resolve(signals)
+          if (signals.push(signal) === 8) resolve(signals)
         })
       })
-      const expected = ['keys', 'versions', 'events', 'keys', 'versions', 'events']
+      const expected = ['keys', 'versions', 'events', 'numbered', 'keys', 'versions', 'events', 'numbered']
       t.strictSame(await Promise.race([assumed, gaveUp.promise]), expected)
     },
   )

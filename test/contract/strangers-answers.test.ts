@@ -143,6 +143,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'publishing a version in the own page': ({ version }, own) => [
     `POST ${pageAt(own)}/versions/${version}/publish`,
   ],
+  'unscheduling a version': (named) => [`POST ${pageAt(named)}/versions/${named.version}/unschedule`],
   'unpublishing a page': (named) => [`POST ${pageAt(named)}/unpublish`],
   'an erasure': ({ erasure }) => [`GET /v0/erasures/${erasure}`],
   'erasures after one': ({ erasure }) => [`GET /v0/erasures?${at('erasures', erasure)}`],
@@ -161,6 +162,10 @@ const CASES: Readonly<Record<string, Case>> = {
   ],
   'the own deliveries after one of somebody else': ({ endpoint, event }, own) => [
     `GET ${ENDPOINTS}/${own.endpoint}/deliveries?${at(`deliveries/${endpoint}?`, event)}`,
+  ],
+  'a delivery': ({ endpoint, event }) => [`GET ${ENDPOINTS}/${endpoint}/deliveries/${event}`],
+  'a delivery at the own webhook endpoint': ({ event }, own) => [
+    `GET ${ENDPOINTS}/${own.endpoint}/deliveries/${event}`,
   ],
   'a retry of an event': ({ endpoint, event }) => [`POST ${ENDPOINTS}/${endpoint}/deliveries/${event}/retry`],
   'a retry of an event at the own webhook endpoint': ({ event }, own) => [

@@ -20,7 +20,7 @@ import { backUp } from '../../src/operations/backup.ts'
 import { restore } from '../../src/operations/restore.ts'
 import { runChild } from '../support/children.ts'
 import { fillSource, sqliteRows } from '../support/moving.ts'
-import { makeNextRelease } from '../support/next-release.ts'
+import { makeNextRelease, NEXT_NUMBER } from '../support/next-release.ts'
 import {
   answerOf,
   caller,
@@ -85,7 +85,7 @@ t.test('a backup under load contains every acknowledged write, and a server can 
   t.equal(await server.stop(), 0)
 
   for (const { file, logs, pages: madePages, answer } of backups) {
-    t.strictSame(answer, { file, bytes: statSync(file).size, migration: 1 })
+    t.strictSame(answer, { file, bytes: statSync(file).size, migration: NEXT_NUMBER - 1 })
     t.equal(statSync(file).mode & 0o777, 0o600)
     const { rows } = embeddedDatabase(file)
     t.same(await rows('pragma integrity_check'), [{ integrity_check: 'ok' }])
@@ -241,7 +241,7 @@ t.test('restore brings a backup back and keeps the old file beside it', async (t
   addTenant(path, 'Late')
   const before = readFileSync(file)
   const { kept, ...answer } = await answerOf(['restore', file], urlOf(path))
-  t.match(answer, { file: path, migration: 1 })
+  t.match(answer, { file: path, migration: NEXT_NUMBER - 1 })
   t.strictSame(await tenantsIn(path), ['Early'])
   t.ok(kept.startsWith(`${path}.before-restore-`))
   t.strictSame(await tenantsIn(kept), ['Early', 'Late'])
@@ -277,7 +277,7 @@ t.test('restore refuses what is no backup of this program, and leaves the databa
   const newer = join(folder, 'newer.db')
   copyFileSync(file, newer)
   await embeddedDatabase(newer).rows(
-    "insert into schema_migrations values (2, 'x', 'now', 'x', '9.8.7') returning 1",
+    `insert into schema_migrations values (${NEXT_NUMBER}, 'x', 'now', 'x', '9.8.7') returning 1`,
   )
   const empty = join(folder, 'empty.db')
   writeFileSync(empty, '')
@@ -394,7 +394,7 @@ t.test('an embedded database is backed up before its first pending migration', a
   )
 
   const { stderr } = await runCommand(['migrate'], urlOf(path))
-  t.match(stderr, `prospect-pages 0.2.0 applied migration 2, this is ${VERSION}`)
+  t.match(stderr, `prospect-pages 0.2.0 applied migration ${NEXT_NUMBER}, this is ${VERSION}`)
   t.match(stderr, `The backup from before is ${before}.`)
   await answerOf(['restore', before], urlOf(path))
   t.match(await answerOf(['migrate'], urlOf(path)), { applied: [] }, 'the old release works again')

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -272,6 +272,30 @@ for (const kind of databaseKinds())
       t.match(first, { tenantId, requests: Number, bytes: Number, since: /:00\.000Z$/ })
       t.match(await runCommand(['usage', '--since', '1m'], env), { stdout: new RegExp(apiKeyId) })
     })
+
+    t.test('api --follow prints events as a server numbers them, until Ctrl-C', async (t) => {
+      const { env } = await kind.open(t)
+      const { tenantId, apiKey, apiKeyId } = await seed(env)
+      const server = await startProgram(t, { ...env, EVENTS: 'on' })
+      await server.ready()
+      const args = ['api', 'GET', '/v0/events?wait=5', '--tenant', tenantId, '--follow']
+      const child = spawn(NODE, [BIN, ...args], { env: { ...inherited(), ...env } })
+      t.teardown(() => child.kill('SIGKILL'))
+      const ended = once(child, 'close')
+      let text = ''
+      child.stdout.setEncoding('utf8').on('data', (chunk) => {
+        text += chunk
+      })
+      const call = caller(server.url, apiKey)
+      for (let events = 2; events <= 6; events += 2) {
+        await call('POST', '/v0/prospect_logs', `{"source":"crm","payload":{"exact":\n${EXACT}}}`)
+        await until('they are printed', () => linesOf(text).length === events, { tries: 2_400 })
+      }
+      t.match(linesOf(text), [{ sequence: 1, type: 'prospect.created', apiKeyId }, { sequence: 2 }])
+      t.ok(text.includes(EXACT))
+      child.kill('SIGINT')
+      t.equal((await ended)[0], 130)
+    })
   })
 
 /** Four processes at a time. */
@@ -294,6 +318,11 @@ t.test('incorrect use ends with 2 and one JSON object on stderr, which names the
       '--verison',
       'unknown option --verison; did you mean --version?',
       /^usage: prospect-pages serve\n.*--help/s,
+    ],
+    [
+      'api GET /v0/prospects --tenant t --follow',
+      '--follow needs GET /v0/events',
+      /^usage: prospect-pages api/,
     ],
     ['keys revoke a b', 'unexpected argument: b', /^usage: prospect-pages keys revoke ID\n.*--help/],
   ] as const

@@ -110,7 +110,7 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
     t.strictSame(served.failed, [])
     t.match(served.named('role'), { detail: 'prospect_pages has the privileges that serving needs' })
     const columns =
-      'custom_name, computed_name, published_version_id, automatic_after, latest_version_id, revision, updated_at'
+      'custom_name, computed_name, published_version_id, automatic_after, latest_version_id, revision, updated_at, unpublish_at'
     await run(`revoke update (${columns}) on pages from prospect_pages`)
     t.match((await diagnosed(t, env)).failed, [
       { detail: 'prospect_pages lacks the privileges update on pages' },

@@ -38,7 +38,8 @@ const newDatabaseFor = async (t: Test, line: string): Promise<Environment> => {
 /** Endpoints are created over HTTP. */
 const newEndpoint = async (env: Environment, tenantId: string): Promise<string> => {
   const world = await createRuntime(readConfig(env), createLog('silent'))
-  const endpoint = { tenantId, url: 'https://example.com', types: null, description: null }
+  const all = { types: null, sources: null, logTypes: null, headers: null }
+  const endpoint = { tenantId, url: 'https://example.com', ...all, description: null }
   const { webhookEndpointId } = await createWebhookEndpoint({
     ...world,
     webhooks: webhookTools({}, world.clock),

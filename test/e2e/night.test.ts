@@ -8,12 +8,14 @@ import { createRuntime } from '../../src/compose/service.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { secretsOf } from '../../src/core/engine/sealed-secrets.ts'
 import { createHook } from '../../src/core/hooks/hooks.ts'
+import type { StoredEndpoint } from '../../src/core/ports/webhooks.ts'
 import { createWebhookEndpoint, rotateWebhookSecret } from '../../src/core/webhooks/webhook-endpoints.ts'
+import { openedOf } from '../../src/core/webhooks/webhook-headers.ts'
 import { type Finding, findAttention } from '../../src/operations/findings.ts'
 import { reencryptSecrets } from '../../src/operations/reencrypt-secrets.ts'
 import { webhookTools } from '../../src/service/webhook-tools.ts'
 import { mountSmallDisk, whyNoSmallDisk } from '../faults/small-disk.ts'
-import { breakService, FLOOD } from '../support/break.ts'
+import { breakService, FLOOD, UNFILTERED } from '../support/break.ts'
 import { diagnosed } from '../support/doctor.ts'
 import { paste } from '../support/paste.ts'
 import {
@@ -135,9 +137,12 @@ for (const kind of databaseKinds())
         )
         return { ...world, webhooks: tools, hooks: { secrets: tools.secrets, publicUrl: null } }
       }
-      const endpoint = { tenantId, url: 'https://crm.example', types: null, description: null }
+      const endpoint = { tenantId, url: 'https://crm.example', ...UNFILTERED }
       const hook = { tenantId, source: 'git', description: null, map: {}, each: null }
-      const { webhookEndpointId } = await createWebhookEndpoint(toolsOf(before))(endpoint)
+      const { webhookEndpointId } = await createWebhookEndpoint(toolsOf(before))({
+        ...endpoint,
+        headers: { 'x-token': 'secret' },
+      })
       const first = { tenantId, webhookEndpointId }
       await rotateWebhookSecret(toolsOf(before))({ ...first, overlapHours: 24 })
       await createWebhookEndpoint(toolsOf(null))(endpoint)
@@ -171,12 +176,12 @@ for (const kind of databaseKinds())
       }
       const store = { ...world.store, webhooks: { ...webhooks, change } }
       t.match(await reencryptSecrets(config, { ...world, store }), {
-        rewritten: 5,
+        rewritten: 6,
         alreadyNew: 0,
         undecipherable: 1,
       })
       const { code, stdout } = await runCommand(['secrets', 'reencrypt'], settings)
-      t.match({ code, ...JSON.parse(stdout) }, { code: 1, rewritten: 0, alreadyNew: 6, undecipherable: 1 })
+      t.match({ code, ...JSON.parse(stdout) }, { code: 1, rewritten: 0, alreadyNew: 7, undecipherable: 1 })
       t.match(JSON.parse(stdout).toReplace, [
         new RegExp(`^prospect-pages api POST .*${half.webhookEndpointId}`),
       ])
@@ -186,6 +191,7 @@ for (const kind of databaseKinds())
       const endpoints = await webhooks.list(tenantId)
       const signing = endpoints.map((one) => secretsOf(one, world.clock(), open)?.length ?? null)
       t.strictSame(signing, [3, 1, null], 'those before it still sign')
+      t.match(openedOf(endpoints[0] as StoredEndpoint, world.clock(), open)?.headers, { 'x-token': 'secret' })
       const alone = readConfig({ ...env, SECRETS_KEY: after })
       const [only, ...others] = await findAttention(alone, world.clock())
       t.match(only, { kind: 'secret', tenantId, detail: half.webhookEndpointId })

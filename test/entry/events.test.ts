@@ -66,6 +66,20 @@ t.test('the feed and what is delivered, as the API answers them', async (t) => {
   t.strictSame(await service.listWebhookEndpoints({ tenantId }), { items: [] })
 })
 
+t.test('a program waits for the next event, until its signal aborts', async (t) => {
+  const { service, tenantId, activity, number } = await opened()
+  await service.createWebhookEndpoint({ tenantId, url: 'https://example.com/hooks' })
+  const next = service.listEvents({ tenantId, wait: 25, limit: 1 })
+  await service.logProspectActivity(activity)
+  await number()
+  t.match(await next, { items: [{ sequence: 1, apiKeyId: null }], hasMore: true })
+  const [ended, leaving] = [AbortSignal.abort(), new AbortController()]
+  const ask = (signal: AbortSignal) => service.listEvents({ tenantId, wait: 25, cursor: 'latest', signal })
+  t.match(await ask(ended), { items: [] })
+  setImmediate(() => leaving.abort())
+  t.match(await ask(leaving.signal), { items: [] })
+})
+
 t.test('a test reaches a receiver on a network that is allowed', async (t) => {
   const received: string[] = []
   const receiver = createServer((request, response) => {
@@ -99,6 +113,7 @@ t.test('what they are given is checked as over HTTP', async (t) => {
     t.match(await kindOf(call), ['invalid_request', fault])
   const want = { tenantId, webhookEndpointId: 'x' }
   await refused(service.listEvents({ tenantId, types: 'page.gone' }), { parameter: 'types' })
+  await refused(service.listEvents({ tenantId, wait: 26 }), { parameter: 'wait' })
   await refused(service.createWebhookEndpoint({ tenantId, url: '' }), { pointer: '/url' })
   await refused(service.rotateWebhookSecret({ ...want, overlapHours: 0.5 }), { pointer: '/overlapHours' })
   await refused(service.replayDeliveries({ ...want, since: 'now' }), { pointer: '/since' })

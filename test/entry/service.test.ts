@@ -421,6 +421,7 @@ const EVERY_OPTION: Record<
   clock: true,
   newId: true,
   webhooks: true,
+  answers: true,
   publicUrl: true,
   background: true,
   requireIdentity: true,

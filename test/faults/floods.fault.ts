@@ -149,6 +149,30 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
     await ended(`${during.statuses.get(200)} lists of up to 2 MiB, ${during.unanswered} not taken in time`)
   })
 
+  t.test('1,000 readers who wait for events', async (t) => {
+    const { server, env, quiet, keptFaults, ended } = await open(t, postgres, { EVENTS: 'on' })
+    const others = await Promise.all(Array.from({ length: 9 }, () => seed(env)))
+    const keys = [quiet, ...others].map(({ apiKey }) => apiKey)
+    const alone = await quietFor(server.url, quiet.apiKey)
+    const memoryMb = peakMemoryMb(server.pid) ?? 0
+    let asked = 0
+    const request = () =>
+      requestText('GET', '/v0/events?wait=25&cursor=latest&types=page.created', keys[asked++ % 10] ?? '')
+    const flood = await besides(server.url, quiet.apiKey, () =>
+      startCrowd(server.url, { callers: 1_000, request }),
+    )
+    t.strictSame(statusesOf(flood.quiet), [201])
+    t.equal(countOf(flood.crowd.tally), 0, 'all of them wait')
+    t.strictSame(await keptFaults(alone, flood.quiet), [])
+    const moreMb = (peakMemoryMb(server.pid) ?? 0) - memoryMb
+    t.ok(moreMb < 100, `${moreMb} MB more`)
+    const stopped = flood.crowd.stop()
+    await ended(
+      `p99 of a writer ${p99(alone)} ms alone, ${p99(flood.quiet)} ms beside them, ${moreMb} MB more`,
+    )
+    t.strictSame([...(await stopped).statuses], [[200, 1_000]], 'and are answered when the server stops')
+  })
+
   t.test('wrong keys', async (t) => {
     const { server, quiet, ended } = await open(t, postgres)
     const known = await quietFor(server.url, quiet.apiKey, 200)
@@ -197,7 +221,7 @@ const open = async (t: Test, postgres: ThrowawayPostgres, settings: Environment 
     const unknown = sumOf(tallies, ({ unanswered }) => unanswered)
     return kept < done || kept > done + unknown ? [`${kept} kept, ${done} done, ${unknown} unknown`] : []
   }
-  return { server, loud, quiet, keptFaults, ended }
+  return { server, env: database.env, loud, quiet, keptFaults, ended }
 }
 
 const countOfLogs = async ({ rows }: TestedDatabase): Promise<number> =>

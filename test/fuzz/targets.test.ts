@@ -123,6 +123,7 @@ const PATHS: readonly (readonly [shape: RegExp, methods: readonly string[]])[] =
   [/^\/v0\/webhook_endpoints\/([^/]+)$/, ['GET', 'HEAD', 'PATCH', 'DELETE']],
   [/^\/v0\/webhook_endpoints\/([^/]+)\/(?:test|rotate_secret|replay)$/, ['POST']],
   [/^\/v0\/webhook_endpoints\/([^/]+)\/deliveries$/, ['GET', 'HEAD']],
+  [/^\/v0\/webhook_endpoints\/([^/]+)\/deliveries\/([^/]+)$/, ['GET', 'HEAD']],
   [/^\/v0\/webhook_endpoints\/([^/]+)\/deliveries\/([^/]+)\/retry$/, ['POST']],
   [/^\/v0\/page_groups$/, ['GET', 'HEAD', 'POST']],
   [/^\/v0\/page_groups\/([^/]+)$/, ['GET', 'HEAD', 'PATCH', 'DELETE']],

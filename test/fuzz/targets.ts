@@ -81,8 +81,8 @@ export const pathOf = (ids: readonly string[]): fc.Arbitrary<string> => {
       .tuple(segment, fc.constantFrom('', '/test', '/rotate_secret', '/replay', '/deliveries'))
       .map(([endpoint, part]) => `/v0/webhook_endpoints/${endpoint}${part}`),
     fc
-      .tuple(segment, segment)
-      .map(([endpoint, event]) => `/v0/webhook_endpoints/${endpoint}/deliveries/${event}/retry`),
+      .tuple(segment, segment, fc.constantFrom('', '/retry'))
+      .map(([endpoint, event, end]) => `/v0/webhook_endpoints/${endpoint}/deliveries/${event}${end}`),
     fc.oneof(segment, fc.constantFrom('invalid_json')).map((code) => `/problems/${code}`),
   )
   return fc.oneof({ weight: 3, arbitrary: path }, { weight: 1, arbitrary: nearly(path) })

@@ -113,6 +113,8 @@ t.test(
 const LONG: Readonly<Record<string, string>> = {
   'console/page.ts': 'one page: what it shows and what its buttons do share its state',
   'adapters/http/admission.ts': 'one decision over shared counters',
+  'adapters/http/api.ts': 'the steps of a request, in one sitting',
+  'adapters/memory/pages.ts': 'pages, versions and what is scheduled share their tables',
   'core/operations.ts': 'one row per operation',
 }
 

@@ -51,11 +51,17 @@ t.test('a version is released when all its files name it, and nothing says that 
     read('CHANGELOG.md').replace(date, `## ${VERSION} (2026-12-01)`),
   )
   writeFileSync(join(folder, 'README.md'), read('README.md').replace('not released', ''))
-  t.match(run('.ci/releasable', `v${VERSION}`), { status: 0, stderr: '' })
+  // Those since the last release get into its databases with the next one.
+  const isNew =
+    /^sql\/\w+\/\d{4}_\w+\.sql is not among the migrations of a release: run node test\/upgrade\/make\.ts$/
+  const others = run('.ci/releasable', `v${VERSION}`)
+    .stderr.split('\n')
+    .filter((line) => !isNew.test(line))
+  t.strictSame(others, [''])
   writeFileSync(join(folder, 'sql/sqlite/0099_new.sql'), '')
   t.match(run('.ci/releasable', `v${VERSION}`), {
     status: 1,
-    stderr: /^sql\/sqlite\/0099_new\.sql is not among/,
+    stderr: /^sql\/sqlite\/0099_new\.sql is not among/m,
   })
 })
 

@@ -1,16 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
-import type { ClaimedEndpoint, Store, StoredDelivery, StoredEndpoint } from 'prospect-pages'
+import type { ClaimedEndpoint, DeliveryResult, Store, StoredDelivery, StoredEndpoint } from 'prospect-pages'
 import { equal, like, same } from './assertions.ts'
 import { section } from './contract.ts'
 import { DELETED, namesOf, outboxOf } from './outbox.ts'
-import { at, newId, scribbleOn, someEvent } from './rows.ts'
+import { AWKWARD_TEXTS, at, newId, scribbleOn, someEvent } from './rows.ts'
 import { watching } from './signals.ts'
 import { delivered } from './webhooks.ts'
 
 const settingOf = async ({ store }: { readonly store: Store }) => {
   const ours = await outboxOf(store)
   const endpoint = await ours.addEndpoint()
-  const settle = async (...results: Partial<StoredDelivery>[]) => {
+  const settle = async (...results: Partial<DeliveryResult>[]) => {
     const [claimed] = await ours.claim(0, { until: at(0) })
     const all = results.map((result) => ({ ...delivered(''), ...result }))
     const state = { failures: 0, failingSince: null, claimableAt: null, readAt: at(1e9) }
@@ -46,12 +46,13 @@ export const deliveries = section('deliveries', settingOf, {
     const { ours, endpoint, settle, list } = given
     const [one = '', two = ''] = await ours.addEvents(2, { type: 'page.deleted' })
     await settle({ eventId: one })
-    const rest = { ...namesOf(endpoint), createdAt: at(0), type: 'page.deleted' }
+    const rest = { ...namesOf(endpoint), createdAt: at(0), type: 'page.deleted', lastAttempts: '[]' }
     const pending = { status: 'pending', attempts: 0, nextAttemptAt: at(0), lastStatus: null }
+    const { attempt, ...done } = delivered(one)
     scribbleOn(await list())
     same(await list(), [
       { ...rest, ...pending, eventId: two, lastError: null, deliveredAt: null },
-      { ...rest, ...delivered(one) },
+      { ...rest, ...done },
     ])
   },
 
@@ -98,7 +99,10 @@ export const deliveries = section('deliveries', settingOf, {
     const refused = { ...delivered(two), ...FAILED, lastStatus: 503, nextAttemptAt: null }
     const state = { failures: 0, failingSince: null, claimableAt: null, readAt: at(1e9) }
     equal(await store.webhooks.settle(claimed as ClaimedEndpoint, [delivered(one), refused], state), true)
-    like(await list(), [{ status: 'failed', lastError: 'disabled' }, delivered(one)])
+    like(await list(), [
+      { status: 'failed', lastError: 'disabled' },
+      { eventId: one, status: 'delivered' },
+    ])
   },
 
   'what a deleted endpoint was to get is deleted, so many at a time, and then the endpoint': async (
@@ -145,6 +149,24 @@ export const deliveries = section('deliveries', settingOf, {
     same(await dueAt(49), [])
     same((await dueAt(50)).sort(), [one, two])
   },
+
+  'the last ten attempts are kept, oldest first, whatever their answers, even after a retry and a replay':
+    async (given) => {
+      const { ours, endpoint, store, settle, list, replay } = given
+      const [eventId = '', other = ''] = await ours.addEvents(2)
+      const lastOf = async (i: number) => JSON.parse(String((await list())[i]?.lastAttempts))
+      const tried = AWKWARD_TEXTS.map((answer, ms) => ({ at: at(ms), ms, status: 500, error: 'why', answer }))
+      const again = { status: 'pending', nextAttemptAt: at(0), lastStatus: 500, deliveredAt: null } as const
+      for (const [i, attempt] of tried.entries()) {
+        await settle({ ...again, eventId, attempt: JSON.stringify(attempt) }, { ...again, eventId: other })
+        if (i === 8) same(await lastOf(1), tried.slice(0, 9))
+      }
+      same(await lastOf(1), tried.slice(-10))
+      same(await lastOf(0), [])
+      await store.webhooks.retry({ ...namesOf(endpoint), eventId, now: at(50) })
+      await replay({ delivered: true })
+      same(await lastOf(1), tried.slice(-10))
+    },
 
   'a replay makes those due that were not delivered, or all': async ({ ours, settle, replay, dueAt }) => {
     const [pending = '', failed = '', done = ''] = await ours.addEvents(3)

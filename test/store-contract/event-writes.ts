@@ -55,8 +55,8 @@ const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Prom
   },
   'pages.change': async (store, tenant) => {
     const page = await addPage(store, tenant)
-    const pointers = { publishedVersionId: null, automaticAfter: null }
-    const change = { ...pointers, revision: 1, added: null, publishes: false }
+    const pointers = { publishedVersionId: null, automaticAfter: null, unpublishAt: null }
+    const change = { ...pointers, revision: 1, added: null, publishes: false, schedule: null }
     return (events) => store.pages.change({ ...page, ...change }, events)
   },
   'pages.remove': async (store, tenant) => {

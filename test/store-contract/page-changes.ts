@@ -47,9 +47,11 @@ export const pageChanges = section(
         ...{ tenantId, pageGroupId, pageId, customName, computedName, revision },
         publishedVersionId: page.published?.versionId ?? null,
         automaticAfter: page.automaticAfter,
+        unpublishAt: page.unpublishAt,
         updatedAt: at(7),
         added: null,
         publishes: false,
+        schedule: null,
         ...fields,
       })
     }
@@ -117,7 +119,10 @@ export const pageChanges = section(
       }
       const version = await addVersion(page, fields)
       const { publish, content, idempotencyKey, requestHash, ...shown } = version
-      const stored = { ...shown, status: 'processing', failureReason: null, publishedAt: null }
+      const stored = {
+        ...{ ...shown, status: 'processing', failureReason: null },
+        ...{ publishedAt: null, unpublishAt: null },
+      }
       like(await read(page), { published: null, latest: stored })
       const found = { ...stored, content }
       same(await versions.find([{ ...page, versionId: version.versionId }]), [found])
@@ -130,6 +135,7 @@ export const pageChanges = section(
         versionId: version.versionId,
         attempt: 1,
         publish: false,
+        publishAt: null,
       }
       same(
         claimed.filter(({ versionId }) => versionId === version.versionId),

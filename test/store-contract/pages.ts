@@ -58,12 +58,13 @@ export const pages = section(
       const { versionId, versionNumber, supplementaryContext, computedName, createdAt } = page
       const latest = {
         ...{ versionId, versionNumber, status: 'processing', publishedAt: null, failureReason: null },
-        ...{ supplementaryContext, computedName, createdAt },
+        ...{ supplementaryContext, computedName, createdAt, publishAt: null, unpublishAt: null },
       }
       const found = {
         ...storedPage(page),
         revision: 1,
         automaticAfter: null,
+        unpublishAt: null,
         groupStatus: 'active',
         published: null,
         latest,

@@ -17,6 +17,7 @@ import { pages } from './pages.ts'
 import { prospectLogs } from './prospect-logs.ts'
 import { prospects } from './prospects.ts'
 import { rememberedProspects } from './remembered-prospects.ts'
+import { schedules } from './schedules.ts'
 import { signals } from './signals.ts'
 import { simulation } from './simulation.ts'
 import { tenants } from './tenants.ts'
@@ -38,6 +39,7 @@ export const sections: readonly Section[] = [
   pages,
   pageChanges,
   versions,
+  schedules,
   erasures,
   events,
   eventWrites,

@@ -71,7 +71,7 @@ export const endSomeKey = async ({ apiKeys }: Store, tenantId: string): Promise<
 
 /** Watches a store, counts its signals, and waits for them. */
 export const watching = (store: Store) => {
-  const counts = { keys: 0, versions: 0, prospects: 0, events: 0, deliveries: 0 }
+  const counts = { keys: 0, versions: 0, prospects: 0, events: 0, numbered: 0, deliveries: 0 }
   type Kind = keyof typeof counts
   const waiting = new Set<{ readonly signal: Kind; readonly resolve: () => void }>()
   const remove = store.watch((emitted) => {

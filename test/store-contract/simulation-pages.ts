@@ -1,6 +1,6 @@
 import type { ClaimedVersion, NewEvent, PageWant, Settlement, VersionWant } from 'prospect-pages'
 import type { Random } from './random.ts'
-import { AWKWARD_TEXTS } from './rows.ts'
+import { AWKWARD_TEXTS, at } from './rows.ts'
 import { idOf } from './setting.ts'
 import {
   callsInTurn,
@@ -24,6 +24,7 @@ export const createPages: MakeStep = (chance, seen) =>
     customName: maybe(chance, () => chance.oneOf(NAMES)),
     supplementaryContext: maybe(chance, () => chance.oneOf(CONTEXTS)),
     content: maybe(chance, () => ({ rawJson: chance.oneOf(PAYLOADS) })),
+    publishAt: timeFrom(chance),
     idempotencyKey: chance.onceIn(3) ? `${chance.oneOf(KEYS)}${chance.below(4)}` : undefined,
   }))
 
@@ -93,6 +94,9 @@ const versionFrom = (chance: Random, seen: Seen): VersionWant => {
 }
 const ifRevision = (chance: Random): { ifRevision?: readonly number[] } =>
   chance.onceIn(6) ? { ifRevision: [1, 2].map(() => 1 + chance.below(8)) } : {}
+/** Now and then a time, which may be past. */
+const timeFrom = (chance: Random): string | undefined =>
+  chance.onceIn(3) ? at(chance.below(40 * 86_400_000)) : undefined
 const keyFrom = (chance: Random, keys = KEYS): string | undefined => maybe(chance, () => chance.oneOf(keys))
 
 export const renamePages: MakeStep = (chance, seen) =>
@@ -100,6 +104,7 @@ export const renamePages: MakeStep = (chance, seen) =>
     ...pageFrom(chance, seen),
     ...ifRevision(chance),
     customName: chance.oneOf([null, undefined, ...NAMES]),
+    unpublishAt: chance.onceIn(4) ? null : timeFrom(chance),
   }))
 
 export const deletePages: MakeStep = (chance, seen) =>
@@ -114,6 +119,7 @@ export const createVersions: MakeStep = (chance, seen) =>
     supplementaryContext: maybe(chance, () => chance.oneOf([null, ...CONTEXTS])),
     content: maybe(chance, () => chance.oneOf([null, { rawJson: chance.oneOf(PAYLOADS) }])),
     publish: chance.onceIn(2),
+    publishAt: timeFrom(chance),
     idempotencyKey: keyFrom(chance, KEYS.slice(0, 1)),
   }))
 
@@ -121,7 +127,17 @@ export const publishVersions: MakeStep = (chance, seen) =>
   callsInTurn('publish versions', chance, 'publishVersion', seen, () => ({
     ...versionFrom(chance, seen),
     ...ifRevision(chance),
+    publishAt: timeFrom(chance),
+    unpublishAt: timeFrom(chance),
   }))
+
+export const unscheduleVersions: MakeStep = (chance, seen) =>
+  callsInTurn('unschedule versions', chance, 'unscheduleVersion', seen, () => versionFrom(chance, seen))
+
+export const runSchedules: MakeStep = () => ({
+  name: 'run schedules',
+  run: async ({ runSchedules }) => [await runSchedules()],
+})
 
 export const unpublishPages: MakeStep = (chance, seen) =>
   callsInTurn('unpublish pages', chance, 'unpublishPage', seen, () => ({

@@ -23,8 +23,8 @@ const EMAILS = [
 ]
 const NAMES = ['Ada', 'Grace', 'NULL', '\\']
 const TIMES = ['1970-01-01T00:00:00.000Z', '2026-01-01T23:00:00.000Z', '2999-12-31T23:59:59.999Z']
-const SOURCES = ['crm', 'shop', 'NULL', '😀']
-const TYPES = ['webhook', 'form', '"']
+export const SOURCES = ['crm', 'shop', 'NULL', '😀']
+export const LOG_TYPES = ['webhook', 'form', '"']
 
 const emailFrom = (chance: Random): string =>
   chance.onceIn(3) ? `p${chance.below(300)}@x` : chance.oneOf(EMAILS)
@@ -33,7 +33,7 @@ export const logActivities: MakeStep = (chance, seen) =>
   manyCalls('log activities', chance, 'logProspectActivity', seen, () => ({
     tenantId: chance.oneOf(seen.tenants),
     source: chance.oneOf(SOURCES),
-    type: chance.oneOf(TYPES),
+    type: chance.oneOf(LOG_TYPES),
     payload: { rawJson: chance.oneOf(PAYLOADS) },
     email: chance.onceIn(3) ? undefined : emailFrom(chance),
     name: maybe(chance, () => chance.oneOf(NAMES)),
@@ -63,7 +63,7 @@ export const listProspects: MakeStep = (chance, seen) =>
 
 const filterFrom = (chance: Random) => ({
   source: maybe(chance, () => chance.oneOf(SOURCES)),
-  type: chance.onceIn(4) ? chance.oneOf(TYPES) : undefined,
+  type: chance.onceIn(4) ? chance.oneOf(LOG_TYPES) : undefined,
   since: chance.onceIn(4) ? chance.oneOf(TIMES) : undefined,
   until: chance.onceIn(4) ? chance.oneOf(TIMES) : undefined,
 })

@@ -11,10 +11,15 @@ import {
   type Seen,
   wantFrom,
 } from './simulation-calls.ts'
+import { LOG_TYPES, SOURCES } from './simulation-people.ts'
 import type { World } from './simulation-world.ts'
 
 const URLS = ['https://a.example', 'https://b.example']
 const TYPES = ['prospect.created', 'prospect.erased', 'page.created', 'page_version.published'] as const
+const filtersFrom = (chance: Random) => ({
+  sources: maybe(chance, () => chance.many(2, () => chance.oneOf(SOURCES))) ?? null,
+  logTypes: maybe(chance, () => [chance.oneOf(LOG_TYPES)]) ?? null,
+})
 const typesFrom = (chance: Random): EventType[] | null =>
   chance.onceIn(3) ? null : chance.many(2, () => chance.oneOf(TYPES))
 
@@ -64,6 +69,8 @@ export const createEndpoints: MakeStep = (chance, seen) =>
     tenantId: chance.oneOf(seen.tenants),
     url: chance.oneOf(URLS),
     types: typesFrom(chance),
+    ...filtersFrom(chance),
+    headers: maybe(chance, () => ({ 'x-key': 'secret' })) ?? null,
     description: chance.oneOf([null, ...AWKWARD_TEXTS]),
   }))
 
@@ -73,6 +80,8 @@ export const changeEndpoints: MakeStep = (chance, seen) =>
     status: chance.oneOf([undefined, 'enabled', 'disabled', 'disabled'] as const),
     url: maybe(chance, () => chance.oneOf(URLS)),
     types: maybe(chance, () => typesFrom(chance)),
+    ...maybe(chance, () => filtersFrom(chance)),
+    headers: maybe(chance, () => chance.oneOf([null, { a: 'b', c: 'd' }])),
     description: maybe(chance, () => chance.oneOf(AWKWARD_TEXTS)),
   }))
 
@@ -100,6 +109,11 @@ export const listDeliveries: MakeStep = (chance, seen) =>
     ...cursorFrom(chance, seen, 'list deliveries'),
     limit: 1 + chance.below(10),
   }))
+
+export const readDeliveries: MakeStep = (chance, seen) =>
+  manyCalls('read deliveries', chance, 'getDelivery', seen, () =>
+    withEvent(chance, seen, endpointFrom(chance, seen)),
+  )
 
 export const retryDeliveries: MakeStep = (chance, seen) =>
   callsInTurn('retry deliveries', chance, 'retryDelivery', seen, () =>
@@ -154,7 +168,8 @@ const settle = (
 /** What becomes of an attempt: always the same of this event with this luck. */
 const resultOf = ({ event: { eventId }, attempts }: DueDelivery, luck: number, now: World['now']) => {
   const which = (Number.parseInt(eventId.slice(-4), 16) + luck) % 4
-  const ended = { eventId, attempts: attempts + 1, nextAttemptAt: null, deliveredAt: null }
+  const attempt = JSON.stringify({ at: now(), ms: which, status: 500, error: null, answer: 'what' })
+  const ended = { eventId, attempts: attempts + 1, nextAttemptAt: null, deliveredAt: null, attempt }
   if (which === 0) return { ...ended, status: 'failed', lastStatus: 410, lastError: 'gone' } as const
   const later: DeliveryResult = {
     ...{ ...ended, status: 'pending', nextAttemptAt: now(which * 60_000) },

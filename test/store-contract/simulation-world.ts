@@ -96,6 +96,7 @@ export const worldOf = (core: Core, opened: Store) => {
       deletePage: core.deletePage(world),
       createVersion: core.createVersion(world),
       publishVersion: core.publishVersion(world),
+      unscheduleVersion: core.unscheduleVersion(world),
       unpublishPage: core.unpublishPage(world),
       getEvent: core.getEvent({ ...world, dataOf }),
       listEvents: core.listEvents({ ...world, dataOf }),
@@ -106,6 +107,7 @@ export const worldOf = (core: Core, opened: Store) => {
       deleteWebhookEndpoint: core.deleteWebhookEndpoint(withWebhooks),
       rotateWebhookSecret: core.rotateWebhookSecret(withWebhooks),
       listDeliveries: core.gather(core.listDeliveries(world), READS),
+      getDelivery: core.getDelivery({ ...world, dataOf }),
       retryDelivery: core.retryDelivery(world),
       replayDeliveries: core.replayDeliveries(world),
     },
@@ -115,6 +117,22 @@ export const worldOf = (core: Core, opened: Store) => {
     },
     publish: async () => {
       while (await publish(NEVER));
+    },
+    /** Does what is due, without waiting for what is due soon. */
+    runSchedules: async () => {
+      const errors: unknown[] = []
+      let isWaiting = false
+      const sleep = async () => {
+        isWaiting = true
+      }
+      const step = core.runSchedules({
+        ...world,
+        aheadMs: 15_000,
+        sleep,
+        onError: (error) => void errors.push(error),
+      })
+      while (!isWaiting && (await step(NEVER, Promise.race([]))));
+      for (const error of errors) throw error
     },
     /** Takes every erasure as far as it comes. Those that wait equally long are claimed in any order. */
     erase: async () => {

@@ -3,7 +3,7 @@ import type { NewEvent } from 'prospect-pages'
 import { same } from './assertions.ts'
 import { type Core, type Kept, type Subject, section } from './contract.ts'
 import { type Random, randomBy } from './random.ts'
-import { someEndpoint } from './rows.ts'
+import { at, someEndpoint } from './rows.ts'
 import { type MakeStep, outcomeOf, type Seen, type Step } from './simulation-calls.ts'
 import * as pages from './simulation-pages.ts'
 import * as people from './simulation-people.ts'
@@ -130,6 +130,9 @@ const EXPECTED = [
   'use counts: answered',
   'use keys: answered',
   'use hooks: answered',
+  'run schedules: answered',
+  'unschedule versions: answered',
+  'unschedule versions: version_not_ready',
   'claim versions and die: answered',
   'settle versions late: answered',
   'number events: answered',
@@ -222,6 +225,8 @@ const SHARES: readonly (readonly [share: number, step: MakeStep])[] = [
   [14, pages.createVersions],
   [10, pages.publishVersions],
   [2, pages.unpublishPages],
+  [4, pages.unscheduleVersions],
+  [6, pages.runSchedules],
   [3, pages.listVersions],
   [3, pages.readVersions],
   [6, webhooks.numberEvents],
@@ -239,6 +244,7 @@ const SHARES: readonly (readonly [share: number, step: MakeStep])[] = [
   [3, webhooks.claimEndpoints],
   [4, webhooks.settleLate],
   [2, webhooks.listDeliveries],
+  [2, webhooks.readDeliveries],
   [3, webhooks.retryDeliveries],
   [3, webhooks.replayDeliveries],
   [8, wait],
@@ -261,6 +267,12 @@ const everythingIn = async (world: World, kept: () => Promise<Kept>, seen: Seen)
     lists: await store.pages.list(parents.map((parent) => ({ ...parent, ...all }))),
     pages: await store.pages.find(pages),
     versions: await store.versions.list(pages.map((page) => ({ ...page, ...all }))),
+    schedules: await Promise.all(pages.map((page) => store.schedules.ofPage(page))),
+    due: await Promise.all(
+      tenants.map(async (tenantId) =>
+        (await store.schedules.due({ tenantId, until: at(1e12), max: 1e6 })).map(({ at }) => at).sort(),
+      ),
+    ),
     people: await store.prospects.list(tenants.map((tenantId) => ({ tenantId, emailHash: null, ...all }))),
     erasures: await store.erasures.list(tenants.map((tenantId) => ({ tenantId, ...all }))),
     events: await world.readFeeds(tenants),

@@ -195,8 +195,11 @@ export const VERBS = {
         const { pageGroupId, pageId, versionId, computedName } = page
         return pages.change({
           ...{ tenantId, pageGroupId, pageId, computedName, customName: 'Theirs', revision: 2 },
-          ...{ publishedVersionId: versionId, automaticAfter: null, updatedAt: at(9) },
+          ...{ publishedVersionId: versionId, automaticAfter: null, unpublishAt: at(9), updatedAt: at(9) },
           ...{ added: someVersion(keyFields('two')), publishes: true },
+          schedule: {
+            ...{ versionId: newId('pageversion'), publishAt: at(9), unpublishAt: null, scheduleNote: null },
+          },
         })
       },
       toStrangers: 'overtaken',
@@ -249,6 +252,30 @@ export const VERBS = {
       serves: 'publisher',
       ask: ({ versions }) => versions.backlog(100),
       noTenant: 'it counts for the metrics',
+    },
+  },
+  schedules: {
+    waiting: {
+      serves: 'publisher',
+      ask: ({ schedules }) => schedules.waiting({ afterTenantId: '', until: at(9), max: 1 }),
+      noTenant: 'it asks whose schedules are due; they are done tenant by tenant',
+    },
+    due: {
+      serves: 'publisher',
+      ask: ({ schedules }, { tenantId }) => schedules.due({ tenantId, until: at(9), max: 10 }),
+      toStrangers: [],
+    },
+    ofPage: {
+      serves: 'callers',
+      ask: ({ schedules }, { tenantId }, { page: { pageGroupId, pageId } }) =>
+        schedules.ofPage({ tenantId, pageGroupId, pageId }),
+      toStrangers: [],
+    },
+    end: {
+      serves: 'publisher',
+      ask: ({ schedules }, { tenantId }, { page: { pageGroupId, pageId } }) =>
+        schedules.end({ tenantId, pageGroupId, pageId }),
+      toStrangers: undefined,
     },
   },
   erasures: {
@@ -638,10 +665,10 @@ export const fillTenant = async (store: Ports) => {
   await store.pageGroups.add(group)
   const page = somePage(group, keyFields('one'))
   await store.pages.record([page])
-  const version = someVersion(keyFields('one'))
+  const version = someVersion({ ...keyFields('one'), publish: false, publishAt: at(5) })
   await store.pages.change({
-    ...{ ...page, revision: 1, publishedVersionId: null, automaticAfter: null },
-    ...{ added: version, publishes: false },
+    ...{ ...page, revision: 1, publishedVersionId: null, automaticAfter: null, unpublishAt: at(5) },
+    ...{ added: version, publishes: false, schedule: null },
   })
   const key = someKey(tenant.tenantId, { name: newId('apikey') })
   await store.apiKeys.add(key)

@@ -15,6 +15,7 @@ export const versions = section('versions', () => ({}), {
         versionId: page.versionId,
         attempt: 1,
         publish: true,
+        publishAt: null,
       },
     ])
   },
@@ -147,6 +148,8 @@ export const versions = section('versions', () => ({}), {
       versionNumber: 1,
       status: 'published',
       publishedAt: at(500),
+      publishAt: null,
+      unpublishAt: null,
       failureReason: null,
     }
     like(await read(store, page), {

@@ -1,9 +1,18 @@
-import type { ClaimedEndpoint, DeliveryResult, StoredEndpoint } from 'prospect-pages'
+import type { ClaimedEndpoint, DeliveryResult, NewEvent, StoredEndpoint } from 'prospect-pages'
 import { equal, like, ok, same } from './assertions.ts'
 import { times } from './concurrency.ts'
 import { section } from './contract.ts'
 import { DELETED, findEndpoint, namesOf, outboxOf } from './outbox.ts'
-import { at, newId, scribbleOn, someEndpoint, someEvent } from './rows.ts'
+import {
+  AWKWARD_TEXTS,
+  at,
+  newId,
+  scribbleOn,
+  someEndpoint,
+  someEvent,
+  someLog,
+  someProspect,
+} from './rows.ts'
 
 const CALM = { failures: 0, failingSince: null, claimableAt: null, readAt: at(1e9) }
 const idsOf = (endpoints: readonly StoredEndpoint[]) =>
@@ -11,11 +20,11 @@ const idsOf = (endpoints: readonly StoredEndpoint[]) =>
 
 export const delivered = (eventId: string): DeliveryResult => ({
   ...{ eventId, status: 'delivered', attempts: 1, nextAttemptAt: null },
-  ...{ lastStatus: 204, lastError: null, deliveredAt: at(9) },
+  ...{ lastStatus: 204, lastError: null, deliveredAt: at(9), attempt: null },
 })
 const retried = (eventId: string, ms: number): DeliveryResult => ({
   ...{ eventId, status: 'pending', attempts: 1, nextAttemptAt: at(ms) },
-  ...{ lastStatus: 500, lastError: 'why', deliveredAt: null },
+  ...{ lastStatus: 500, lastError: 'why', deliveredAt: null, attempt: null },
 })
 
 export const webhooks = section('webhooks', async ({ store }) => ({ ours: await outboxOf(store) }), {
@@ -25,6 +34,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
       ...{ types: ['page.created', 'prospect.erased'], description: '"Ada\'s", {NULL}', status: 'disabled' },
       ...{ disabledReason: 'why', secret: 's', previousSecret: 'p', previousSecretUntil: at(9) },
       ...{ failures: 3, failingSince: at(5), createdAt: at(1), updatedAt: at(2) },
+      ...{ sources: JSON.stringify(AWKWARD_TEXTS), logTypes: '["a b"]', headers: 'x-key v1:sealed' },
     })
     same(await store.webhooks.list(ours.tenantId), [plain, full])
     const copy = structuredClone(full)
@@ -63,7 +73,9 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     const before = await ours.addEndpoint({ types: ['page.created'] })
     const stores = [store, await another()]
     const changes = times(6, (i): StoredEndpoint => {
-      return { ...before, url: `https://example.com/${i}`, types: null, secret: 'new', updatedAt: at(i + 1) }
+      const others = { sources: '["crm"]', logTypes: '["call"]', headers: 'x-key v1:sealed' }
+      const url = `https://example.com/${i}`
+      return { ...before, ...others, url, types: null, secret: 'new', updatedAt: at(i + 1) }
     })
     const outcomes = await Promise.all(changes.map((to, i) => stores[i % 2]?.webhooks.change(to, at(0))))
     equal(outcomes.filter((outcome) => outcome === 'recorded').length, 1)
@@ -115,6 +127,46 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     same(await ours.deliveriesOf(some), [[taken, 'pending']])
     same(await ours.deliveriesOf(disabled), [])
   },
+
+  'of logged activities those are delivered that are of its sources and of its types, also by a replay':
+    async ({ ours, store }) => {
+      const sources = await ours.addEndpoint({ sources: JSON.stringify(['crm', 'a "shop", {b}']) })
+      const types = await ours.addEndpoint({ logTypes: '["call"]', types: ['prospect_log.created'] })
+      const both = await ours.addEndpoint({ sources: '["crm"]', logTypes: '["call","mail"]' })
+      const all = await ours.addEndpoint({})
+      const prospect = someProspect(ours.tenantId)
+      const logs = [
+        someLog(prospect, { source: 'crm', type: 'call' }),
+        someLog(prospect, { source: 'a "shop", {b}', type: 'call' }),
+        someLog(prospect, { source: 'crm', type: 'visit' }),
+        someLog(prospect, { source: 'shop', type: 'mail' }),
+      ]
+      const eventOf = (ids: NewEvent['ids']) =>
+        someEvent(ours.tenantId, { type: 'prospect_log.created', ids })
+      const events = logs.map(({ prospectLogId }) => eventOf({ prospectLogId }))
+      const erased = eventOf({ prospectLogId: newId('prospectlog') })
+      const other = someEvent(ours.tenantId, { type: 'page.created' })
+      same(
+        await store.activities.record({ prospects: [prospect], logs }, [...events, erased, other]),
+        'recorded',
+      )
+      equal(await ours.number(), 6)
+      const expected = [
+        [sources, [0, 1, 2], [other]],
+        [types, [0, 1], []],
+        [both, [0], [other]],
+        [all, [0, 1, 2, 3], [erased, other]],
+      ] as const
+      const from = { afterEventId: '', delivered: true, now: at(0), max: 100 }
+      for (const [endpoint, numbers, others] of expected) {
+        const ids = [...numbers.map((i) => events[i]), ...others].map((event) => event?.eventId)
+        same((await ours.deliveriesOf(endpoint)).map(([eventId]) => eventId).reverse(), ids)
+        same(await store.webhooks.replay({ ...namesOf(endpoint), ...from }), {
+          made: ids.length,
+          lastEventId: null,
+        })
+      }
+    },
 
   'an endpoint with a due delivery is claimed by one sender, until its lease ends': async ({
     ours,

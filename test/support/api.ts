@@ -16,6 +16,7 @@ import { DomainFailure } from '../../src/core/engine/failures.ts'
 import { receiveHooks } from '../../src/core/hooks/receive-hook.ts'
 import { createPageGroup, type PageGroupFields } from '../../src/core/pages/create-page-group.ts'
 import { publishVersions } from '../../src/core/pages/publish-versions.ts'
+import { runSchedules } from '../../src/core/pages/run-schedules.ts'
 import { SCOPES, type Scope } from '../../src/core/ports/api-keys.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import type { SendWebhook } from '../../src/core/ports/webhooks.ts'
@@ -82,7 +83,7 @@ export const openScene = async ({
   tracing,
   onError,
   everyEvent = false,
-  send = async () => ({ status: 204, error: null, retryAfterMs: null }),
+  send = async () => ({ status: 204, error: null, retryAfterMs: null, ms: 7 }),
   storeAs = (store) => store,
   publicUrl = null,
 }: Partial<Options> = {}) => {
@@ -166,6 +167,18 @@ export const openScene = async ({
       (await createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields })).pageGroup,
     newPage: async (pageGroupId: string, json: NewPage = {}) =>
       (await call(`POST /v0/page_groups/${pageGroupId}/pages`, { json })).json as CreatedPage,
+    /** Does what is due. */
+    runSchedules: async () => {
+      const step = runSchedules({
+        aheadMs: 15_000,
+        store,
+        clock,
+        newId,
+        sleep: async () => {},
+        onError: (why) => errors.push({ error: why, requestId: '' }),
+      })
+      while (await step(AbortSignal.any([]), Promise.race([])));
+    },
     publish: () =>
       publishVersions({ store, clock, newId, namer: null, claimMax: 100, leaseMs: 1_000 })(
         AbortSignal.any([]),

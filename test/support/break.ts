@@ -13,6 +13,8 @@ import { webhookTools } from '../../src/service/webhook-tools.ts'
 import { databaseAt, type Environment, embeddedDatabase, until } from './program.ts'
 
 const TENANTS = 50
+/** What an endpoint may have, and these do not. */
+export const UNFILTERED = { types: null, sources: null, logTypes: null, headers: null, description: null }
 /** Requests of one tenant. The others send none. */
 export const FLOOD = 300
 /** Nobody listens there. */
@@ -35,7 +37,7 @@ export const breakService = async (env: Environment) => {
   const names = Array.from({ length: TENANTS }, (_, i) => `O'Brien & "Sons" $(${i})`)
   const tenants = await Promise.all(names.map((name) => createTenant(world)({ name })))
   const tenantAt = (i: number) => tenants[i]?.tenantId ?? ''
-  const newEndpoint = { types: null, description: null }
+  const newEndpoint = UNFILTERED
 
   const unreached = tenantAt(7)
   const { webhookEndpointId } = await useCases.createWebhookEndpoint({

@@ -60,7 +60,7 @@ const UNSETTLE = `
 
 /** Every read that serves callers or the publisher, alone and gathered. */
 export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
-  const { activities, prospectLogs, pageGroups, pages, versions, erasures } = store
+  const { activities, prospectLogs, pageGroups, pages, versions, schedules, erasures } = store
   const { tenantId, strangerId, small, big, empty } = wanted
   const groupWants: PageGroupsWant[] = [null, 'active', 'archived', 'deleted'].flatMap((status) =>
     [tenantId, strangerId].flatMap((tenantId) =>
@@ -187,6 +187,14 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
       rowsMax: 1,
     },
     { name: 'a version settled', act: () => settle(1), rowsMax: 1, undo: UNSETTLE },
+    {
+      name: 'tenants with schedules',
+      act: () => schedules.waiting({ afterTenantId: '', until: at(0), max: MANY }),
+      rowsMax: MANY,
+    },
+    { name: 'what is due', act: () => schedules.due({ tenantId, until: at(0), max: MANY }), rowsMax: MANY },
+    { name: 'the schedules of a page', act: () => schedules.ofPage(page), rowsMax: 1 },
+    { name: 'schedules ended', act: () => schedules.end(page), rowsMax: 1 },
     { name: 'versions claimed', act: () => claim(MANY), rowsMax: MANY },
     { name: 'many versions claimed', act: () => claim(LIST), rowsMax: LIST },
     { name: 'an erasure read', act: () => erasures.find({ tenantId, erasureId: ERASURE }), rowsMax: 1 },

@@ -129,7 +129,8 @@ const fillEvents = async (store: Store, tenant: { tenantId: string; brandId: str
   await store.pageGroups.add(someGroup(tenant), events)
   await store.events.number({ tenantId, now: at(0), max: 2 })
   const [delivered = '', failed = ''] = events.map(({ eventId }) => eventId)
-  const ended = { attempts: 2, nextAttemptAt: null }
+  const attempt = JSON.stringify({ at: at(9), ms: 8, status: 200, error: null, answer: 'it\'s {"ü"}' })
+  const ended = { attempts: 2, nextAttemptAt: null, attempt }
   const results = [
     {
       ...ended,

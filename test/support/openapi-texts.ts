@@ -123,7 +123,8 @@ const published = {
   ...names,
   supplementaryContext: 'A page about the spring sale',
   publishedVersion: { ...version, publishedAt: PUBLISHED_AT },
-  latestVersion: { ...version, status: 'published', failureReason: null },
+  latestVersion: { ...version, status: 'published', failureReason: null, publishAt: null },
+  unpublishAt: null,
 }
 const listedVersion = {
   ...version,
@@ -133,7 +134,12 @@ const listedVersion = {
   computedName: 'A page about the spring sale',
   createdAt: CREATED_AT,
   publishedAt: PUBLISHED_AT,
+  publishAt: null,
+  unpublishAt: null,
 }
+const PUBLISH_AT = '2026-12-01T09:00:00.000Z'
+const UNPUBLISH_AT = '2026-12-24T17:00:00.000Z'
+const scheduled = { status: 'scheduled', failureReason: null, publishAt: PUBLISH_AT }
 
 const RECEIPT = {
   prospectId: id('prospect', 'p18'),
@@ -152,6 +158,7 @@ const EVENT = {
   sequence: 4711,
   type: 'prospect.created',
   createdAt: HAPPENED_AT,
+  apiKeyId: id('apikey', 'k11'),
   data: prospect,
 }
 const erasedEvent = {
@@ -159,6 +166,7 @@ const erasedEvent = {
   sequence: 4712,
   type: 'prospect.erased',
   createdAt: erasure.requestedAt,
+  apiKeyId: null,
   data: { prospectId: PROSPECT_ID },
 }
 const FEED_CURSOR = Buffer.from('1:events:4712').toString('base64url')
@@ -167,7 +175,10 @@ const endpoint = {
   webhookEndpointId: ENDPOINT_ID,
   url: HOOKS,
   types: ['prospect_log.created'],
+  sources: ['crm'],
+  logTypes: null,
   description: 'The CRM',
+  headers: { authorization: '•••' },
   status: 'enabled',
   disabledReason: null,
   failures: 0,
@@ -203,6 +214,9 @@ const delivery = {
   deliveredAt: null,
   createdAt: HAPPENED_AT,
 }
+
+const UNAVAILABLE = { status: 503, error: delivery.lastError, answer: 'Closed for maintenance.' }
+const TOO_LATE = { status: null, error: 'No complete answer within 15 s.', answer: null }
 
 /** What the body of a webhook has as an example, by the resource that its event is about. */
 export const EVENT_DATA: Readonly<Record<string, object>> = {
@@ -502,14 +516,15 @@ those refused with 503. All items together may take 8 MiB unless the server sets
           ...names,
           supplementaryContext: 'A page about the spring sale',
           publishedVersion: null,
-          latestVersion: { ...version, status: 'processing', failureReason: null },
+          latestVersion: { ...version, status: 'processing', failureReason: null, publishAt: null },
+          unpublishAt: null,
         },
       },
     },
   },
   createPageWithVersion: {
     description:
-      'Creates a page and its first version, which is published in the background. Read the page to see when it is published.',
+      'Creates a page and its first version, which is published in the background, or at `publishAt`. Read the page to see when it is published.',
     done: 'The page was stored. A retry with the same idempotency key returns the same answer.',
     requests: {
       about: {
@@ -518,16 +533,19 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       },
       named: { summary: 'With a custom name', value: { customName: 'Spring sale' } },
       content: { summary: 'With content', value: { customName: 'Spring sale', content: CONTENT } },
+      later: { summary: 'To be published later', value: { publishAt: PUBLISH_AT } },
       empty: { summary: 'Empty; the same as no body', value: {} },
     },
     answers: { created: { summary: 'Created', value: { ...page, status: 'processing' } } },
   },
   updatePage: {
-    description: 'Replaces the custom name of a page, or removes it.',
+    description:
+      'Replaces the custom name of a page, or removes it, or sets when the page is unpublished. A version published by hand or at its time before that removes the time.',
     done: 'The page as it is now.',
     requests: {
       named: { summary: 'Rename', value: { customName: 'Spring sale' } },
       removed: { summary: 'Remove the custom name', value: { customName: null } },
+      until: { summary: 'Unpublish it later', value: { unpublishAt: UNPUBLISH_AT } },
     },
     answers: {
       renamed: {
@@ -557,7 +575,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   createVersion: {
     description:
-      'Creates a version, which becomes ready in the background and is then published, unless `publish` is false, a newer one is published by then, or a person publishes or unpublishes by hand before that. What is left out is as in the newest version. A version never changes; a page has at most 1,000.',
+      'Creates a version, which becomes ready in the background and is then published, unless `publish` is false, a newer one is published by then, or a person publishes or unpublishes by hand before that. What is left out is as in the newest version. With `publishAt` it is published at that time. A version never changes; a page has at most 1,000, and at most 100 that are scheduled.',
     done: 'The version was stored. A retry with the same idempotency key returns the same answer.',
     requests: {
       content: { summary: 'With other content', value: { content: CONTENT } },
@@ -582,9 +600,33 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   publishVersion: {
     description:
-      'Publishes a version that is `ready` or was published before. Publishing an older one than the one now published is the rollback. Versions that were requested before this call are no longer published automatically.',
+      'Publishes a version that is `ready` or was published before. Publishing an older one than the one now published is the rollback. Versions that were requested before this call are no longer published automatically. With `publishAt` the version is `scheduled`, and all this happens at that time; sent again, it changes the schedule. With `unpublishAt` the page is unpublished then.',
     done: 'The page as it is now.',
-    answers: { published: { summary: 'Published', value: published } },
+    requests: {
+      now: { summary: 'At once; the same as no body', value: {} },
+      later: {
+        summary: 'For some weeks',
+        value: { publishAt: PUBLISH_AT, unpublishAt: UNPUBLISH_AT },
+      },
+    },
+    answers: {
+      published: { summary: 'Published', value: published },
+      scheduled: {
+        summary: 'Scheduled',
+        value: { ...published, publishedVersion: null, latestVersion: { ...version, ...scheduled } },
+      },
+    },
+  },
+  unscheduleVersion: {
+    description:
+      'Ends the schedule of a version: it is `ready` again, or `published` if it was published before. A version that has none stays as it is.',
+    done: 'The version as it is now.',
+    answers: {
+      unscheduled: {
+        summary: 'Unscheduled',
+        value: { ...listedVersion, status: 'ready', publishedAt: null, content: null },
+      },
+    },
   },
   unpublishPage: {
     description:
@@ -625,7 +667,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   listEvents: {
     description: `Returns events in the order of their numbers, one slice at a time. \`data\` is the resource as it is now. Keep \`nextCursor\` and ask again with it later: nothing is skipped, also while
-others write. Events are recorded while the tenant has an enabled webhook endpoint, or always if the server is set so (\`EVENTS=on\`), and kept for 30 days unless the server sets another time. With \`types\`, a slice looks at no more than 10,000 events: it may be short or empty while \`hasMore\` is true.`,
+others write. Events are recorded while the tenant has an enabled webhook endpoint, or always if the server is set so (\`EVENTS=on\`), and kept for 30 days unless the server sets another time. With \`types\`, a slice looks at no more than 10,000 events: it may be short or empty while \`hasMore\` is true. With \`wait\`, a request that finds nothing is answered as soon as an event follows, or after so many seconds with an empty slice; at most 100 requests of a tenant wait at a time.`,
     done: 'A slice of events.',
     answers: {
       some: {
@@ -644,12 +686,22 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
     },
   },
   createWebhookEndpoint: {
-    description: `Events are delivered to its URL from now on, as described under **Webhooks**. Only this answer and that of a rotation show the secret. A tenant has at most 20 endpoints.`,
+    description:
+      'Events are delivered to its URL from now on, as described under **Webhooks**. Only this answer and that of a rotation show the secret; the values of `headers` are never shown. With `sources` or `logTypes`, only the events `prospect_log.created` of such activities are delivered; this does not concern events of other types. A tenant has at most 20 endpoints.',
     done: 'The endpoint, with its secret.',
     requests: {
       some: {
         summary: 'For one type, with a note',
         value: { url: HOOKS, types: ['prospect_log.created'], description: 'The CRM' },
+      },
+      filtered: {
+        summary: 'For activities from one source, with a header',
+        value: {
+          url: HOOKS,
+          types: ['prospect_log.created'],
+          sources: ['crm'],
+          headers: { authorization: 'Bearer 4711' },
+        },
       },
       all: { summary: 'For events of all types', value: { url: HOOKS } },
     },
@@ -667,7 +719,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   updateWebhookEndpoint: {
     description:
-      'Replaces the given fields; the others keep their values. The status `enabled`, or another URL, forgets its failures and ends its rest. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.',
+      'Replaces the given fields, `headers` as a whole; the others keep their values. The status `enabled`, or another URL, forgets its failures and ends its rest. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.',
     done: 'The endpoint as it is now.',
     requests: {
       described: { summary: 'Another note', value: { description: 'The new CRM' } },
@@ -718,6 +770,24 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
       'Returns the deliveries of an endpoint, one slice at a time. A slice looks at no more than 10,000 deliveries: with a rare `status` it may be short or empty while `hasMore` is true.',
     done: 'A slice of deliveries.',
     answers: { whole: { summary: 'The only slice', value: { items: [delivery], hasMore: false } } },
+  },
+  getDelivery: {
+    description:
+      'Returns a delivery with its last ten attempts, newest first, even those before it was delivered again, and the body as it would be sent now. `answer` is null if there was none, if the address is not public or is allowed by a setting, and if the server keeps no answers (`WEBHOOK_ANSWERS=off`).',
+    done: 'The delivery.',
+    answers: {
+      pending: {
+        summary: 'Two attempts have failed',
+        value: {
+          ...delivery,
+          lastAttempts: [
+            { at: '2026-11-21T07:48:12.000Z', ms: 48, ...UNAVAILABLE },
+            { at: '2026-11-21T07:47:52.000Z', ms: 15_000, ...TOO_LATE },
+          ],
+          body: { type: delivery.type, timestamp: HAPPENED_AT, data: log },
+        },
+      },
+    },
   },
   retryDelivery: {
     description:
@@ -866,6 +936,7 @@ export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
   until: '2026-12-01T00:00:00+01:00',
   idempotencyKey: 'crm-4711',
   types: 'prospect.created,prospect.erased',
+  wait: 25,
 }
 
 /** The query parameters that may contain a plus sign, which means a space in a query. */
@@ -908,6 +979,7 @@ const FIRST_CREATED: Readonly<Partial<Record<keyof UseCases, Json>>> = {
 }
 const LIMITS: Readonly<Partial<Record<keyof UseCases, string>>> = {
   createVersion: 'A page has at most 1,000 versions.',
+  publishVersion: 'A page has at most 100 scheduled versions.',
   createWebhookEndpoint: 'A tenant has at most 20 webhook endpoints.',
   createHook: 'A tenant has at most 100 hooks.',
 }
@@ -935,7 +1007,8 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   listVersions: WRONG_LIMIT,
   getVersion: REPEATED,
   createVersion: { detail: 'must be an object', pointer: '/content' },
-  publishVersion: REPEATED,
+  publishVersion: { detail: 'must be at most two years ahead', pointer: '/publishAt' },
+  unscheduleVersion: REPEATED,
   unpublishPage: REPEATED,
   eraseProspect: { detail: 'is required without a prospectId', pointer: '/email' },
   listErasures: WRONG_LIMIT,
@@ -955,6 +1028,7 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   rotateWebhookSecret: { detail: 'must be at most 168', pointer: '/overlapHours' },
   testWebhookEndpoint: REPEATED,
   listDeliveries: WRONG_LIMIT,
+  getDelivery: REPEATED,
   retryDelivery: REPEATED,
   replayDeliveries: {
     detail: 'send exactly one of `since` and `cursor`',

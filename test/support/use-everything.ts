@@ -59,6 +59,7 @@ export const useEverything = async (t: Test, env: Environment): Promise<void> =>
   t.equal((await call('PATCH', own, { types: ['page.created'] })).status, 200)
   t.match((await call('POST', `${own}/test`)).body, { delivered: false, statusCode: null })
   t.match((await call('GET', `${own}/deliveries`)).body.items, [{ eventId: event.eventId }])
+  t.match((await call('GET', `${own}/deliveries/${event.eventId}`)).body, { body: { type: event.type } })
   t.equal((await call('POST', `${own}/deliveries/${event.eventId}/retry`)).status, 202)
   t.equal((await call('POST', `${own}/replay`, { since: event.createdAt })).status, 202)
   t.equal((await call('POST', `${own}/rotate_secret`)).status, 200)

@@ -103,6 +103,12 @@ t.test('a client generated from the document gets through every operation', asyn
     return data?.status === 'ready'
   })
   const publish = '/v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish'
+  const publishAt = new Date(Date.now() + 3_600_000).toISOString()
+  const later = await client.POST(publish, { params: { path: ofVersion }, body: { publishAt } })
+  t.match(later.data?.latestVersion, { status: 'scheduled', publishAt })
+  const unschedule = '/v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/unschedule'
+  const unscheduled = await client.POST(unschedule, { params: { path: ofVersion } })
+  t.match(unscheduled.data, { status: 'ready', publishAt: null })
   const published = await client.POST(publish, { params: { path: ofVersion } })
   const content: Record<string, unknown> | undefined = published.data?.publishedVersion?.content
   t.strictSame(content, { h1: 'Tulips' })
@@ -110,7 +116,7 @@ t.test('a client generated from the document gets through every operation', asyn
     params: { path: ofPage, header: { 'If-Match': '"r1"' } },
     body: { customName: 'Spring' },
   })
-  t.match(stale.error, { code: 'precondition_failed', revision: 5 })
+  t.match(stale.error, { code: 'precondition_failed', revision: 7 })
   const versions = await client.GET('/v0/page_groups/{page_group_id}/pages/{page_id}/versions', {
     params: { path: ofPage },
   })
@@ -166,6 +172,10 @@ t.test('a client generated from the document gets through every operation', asyn
   t.strictSame((await client.GET('/v0/events/{event_id}', { params: { path: ofEvent } })).data, event)
   const deliveries = await client.GET(`${endpoint}/deliveries`, { params })
   t.match(deliveries.data?.items, [{ eventId: event?.eventId }])
+  const delivery = await client.GET(`${endpoint}/deliveries/{event_id}`, {
+    params: { path: { ...ofHook, ...ofEvent } },
+  })
+  t.match(delivery.data, { eventId: event?.eventId, lastAttempts: [], body: { type: event?.type } })
   const retried = await client.POST(`${endpoint}/deliveries/{event_id}/retry`, {
     params: { path: { ...ofHook, ...ofEvent } },
   })

@@ -16,6 +16,7 @@ type Item = {
   readonly eventId: string
   readonly sequence: number
   readonly type: string
+  readonly apiKeyId?: string | null
   readonly data: object
 }
 const itemsOf = ({ json }: { readonly json: object }) => (json as { items: Item[] }).items
@@ -51,6 +52,50 @@ t.test('200: events in order, each with its resource as a GET of it shows it', a
   t.match(feed.json, { hasMore: false })
   const cursor = feed.json['nextCursor']
   t.match((await call(`GET /v0/events?cursor=${cursor}`)).json, { items: [], nextCursor: cursor })
+})
+
+t.test('200: every event but that of an activity says whose key led to it', async (t) => {
+  const { call, log, number, newPage, publish, owner } = await openFeed()
+  const json = { items: [{ source: 'crm', email: 'eve@example.com', payload: {} }] }
+  await call('POST /v0/prospect_logs/batch', { json })
+  const { prospectId } = (await log({ email: 'ada@example.com' })).json
+  await log({ email: 'ada@example.com', name: 'Ada' })
+  await call(`PATCH /v0/prospects/${prospectId}`, { json: { name: 'Ada L.' } })
+  const { pageGroupId } = (await call('POST /v0/page_groups', { json: { name: 'n', title: 't' } })).json
+  const group = `/v0/page_groups/${pageGroupId}`
+  const { pageId } = await newPage(String(pageGroupId))
+  const page = `${group}/pages/${pageId}`
+  while (await publish());
+  const [{ versionId } = {}] = (await call(`GET ${page}/versions`)).json['items'] as { versionId?: string }[]
+  await call(`POST ${page}/unpublish`)
+  await call(`POST ${page}/versions/${versionId}/publish`)
+  await call(`PATCH ${page}`, { json: { customName: 'Sale' } })
+  await call(`DELETE ${page}`)
+  await call(`PATCH ${group}`, { json: { title: 'T' } })
+  await call(`DELETE ${group}`)
+  await call('POST /v0/erasures', { json: { prospectId } })
+  await number()
+  const items = itemsOf(await call('GET /v0/events?limit=100'))
+  const named = items.map(({ type, apiKeyId }) => `${type} ${apiKeyId === owner.apiKeyId ? 'key' : apiKeyId}`)
+  t.strictSame(named.sort(), [
+    'page.created key',
+    'page.deleted key',
+    'page.unpublished key',
+    'page.updated key',
+    'page_group.created key',
+    'page_group.updated key',
+    'page_group.updated key',
+    'page_version.published key',
+    'page_version.published null',
+    'prospect.created key',
+    'prospect.created key',
+    'prospect.erased key',
+    'prospect.updated key',
+    'prospect.updated key',
+    'prospect_log.created undefined',
+    'prospect_log.created undefined',
+    'prospect_log.created undefined',
+  ])
 })
 
 t.test('200: what happened later follows the cursor, even that of the latest event', async (t) => {

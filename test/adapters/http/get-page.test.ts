@@ -38,7 +38,9 @@ t.test('200: a page can be read before anything of it is published', async (t) =
         versionNumber: 1,
         status: 'processing',
         failureReason: null,
+        publishAt: null,
       },
+      unpublishAt: null,
     }),
   )
 })
@@ -62,7 +64,8 @@ t.test('200: a published page has its published version', async (t) => {
       computedName: 'About the spring sale',
       supplementaryContext: 'About the\nspring sale',
       publishedVersion: { ...version, publishedAt: '2026-01-01T00:00:00.250Z' },
-      latestVersion: { ...version, status: 'published', failureReason: null },
+      latestVersion: { ...version, status: 'published', failureReason: null, publishAt: null },
+      unpublishAt: null,
     }),
   )
 })

@@ -77,6 +77,7 @@ t.test('its operations are the routes, and those of the specification', async (t
     'get /v0/webhook_endpoints listWebhookEndpoints',
     'get /v0/webhook_endpoints/{webhook_endpoint_id} getWebhookEndpoint',
     'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries listDeliveries',
+    'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id} getDelivery',
     'patch /v0/hooks/{hook_id} updateHook',
     'patch /v0/page_groups/{page_group_id} updatePageGroup',
     'patch /v0/page_groups/{page_group_id}/pages/{page_id} updatePage',
@@ -91,6 +92,7 @@ t.test('its operations are the routes, and those of the specification', async (t
     'post /v0/page_groups/{page_group_id}/pages/{page_id}/unpublish unpublishPage',
     'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions createVersion',
     'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish publishVersion',
+    'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/unschedule unscheduleVersion',
     'post /v0/prospect_logs logProspectActivity',
     'post /v0/prospect_logs/batch logProspectActivities',
     'post /v0/webhook_endpoints createWebhookEndpoint',
@@ -223,7 +225,7 @@ t.test('the items and pages have every field of the specification', async (t) =>
   t.equal(
     shapeOf(paths['/v0/page_groups/{page_group_id}/pages/{page_id}'].get, 200).required.join(' '),
     'pageId pageGroupId tenantId createdAt effectiveName customName computedName supplementaryContext ' +
-      'publishedVersion latestVersion',
+      'publishedVersion latestVersion unpublishAt',
   )
 })
 
@@ -244,7 +246,8 @@ t.test('every operation documents the problems that it can give, each as a probl
   for (const { method, path, operationId, problems, body, status, item } of ROUTES) {
     const operations = paths[path as keyof typeof paths] as Record<string, { responses: object }>
     const { responses = {} } = operations[method.toLowerCase()] ?? {}
-    const ofBody = method === 'POST' && !/erasures|webhook|hooks/.test(path) ? [item ? '207' : '422'] : []
+    const ofBody =
+      method === 'POST' && !/erasures|webhook|hooks|publish/.test(path) ? [item ? '207' : '422'] : []
     for (const expected of [...always, ...(body ? ['413', '415', ...ofBody] : [])])
       t.ok(expected in responses, `${expected} of ${method} ${path}`)
     t.equal('304' in responses, method === 'GET')

@@ -281,3 +281,105 @@ t.test('403: reading needs pages:read, changing pages:write', async (t) => {
       t.ok((await call(operation, { ...sent, key: await keyWith(scope) })).status < 300, operation)
     }
 })
+
+const HOUR = 3_600_000
+
+t.test(
+  '200: a version is published and unpublished at its times; the page and the version show them',
+  async (t) => {
+    const { call, clock, path, add, publish, runSchedules } = await setting()
+    const at = (ms: number) => new Date(clock() + ms).toISOString()
+    const [publishAt, unpublishAt] = [at(HOUR), at(2 * HOUR)]
+    const { versionId } = (await add(`{"publishAt":"${publishAt}"}`)).json
+    await publish()
+    const version = `${path}/versions/${versionId}`
+    t.match((await call(`GET ${path}`)).json, { latestVersion: { status: 'scheduled', publishAt } })
+    const answer = await call(`POST ${version}/publish`, { json: { publishAt, unpublishAt } })
+    t.match(answer, {
+      status: 200,
+      json: { latestVersion: { status: 'scheduled', publishAt }, unpublishAt: null },
+    })
+    t.match((await call(`GET ${version}`)).json, { status: 'scheduled', publishAt, unpublishAt })
+    clock.advance(HOUR)
+    await runSchedules()
+    t.match((await call(`GET ${path}`)).json, { publishedVersion: { versionId }, unpublishAt })
+    t.match((await call(`PATCH ${path}`, { json: { unpublishAt: null } })).json, { unpublishAt: null })
+    const past = at(-HOUR)
+    t.match((await call(`PATCH ${path}`, { json: { unpublishAt: past } })).json, { unpublishAt: past })
+    await runSchedules()
+    t.match((await call(`GET ${path}`)).json, { publishedVersion: null, unpublishAt: null })
+  },
+)
+
+t.test('200: a schedule ends by a call; a time that is past means now', async (t) => {
+  const { call, clock, path, add, publish } = await setting()
+  const [publishAt, past] = [HOUR, -HOUR].map((ms) => new Date(clock() + ms).toISOString())
+  const { versionId } = (await add(`{"publishAt":"${publishAt}"}`)).json
+  const version = `${path}/versions/${versionId}`
+  t.match(await call(`POST ${version}/unschedule`), { status: 409, json: { code: 'version_not_ready' } })
+  await publish()
+  t.match(await call(`POST ${version}/unschedule`), {
+    status: 200,
+    json: { status: 'ready', publishAt: null },
+  })
+  t.equal((await call(`POST ${path}/versions/${idOf('pageversion', 9)}/unschedule`)).status, 404)
+  const published = await call(`POST ${version}/publish`, { json: { publishAt: past } })
+  t.match(published.json, { publishedVersion: { versionId } })
+  await add(`{"publishAt":"${past}"}`)
+  await publish()
+  t.match((await call(`GET ${path}`)).json, { publishedVersion: { versionNumber: 3 } })
+})
+
+t.test('400: a time that is no time, too far ahead, or before the publication', async (t) => {
+  const { call, clock, pages, path, versions } = await setting()
+  const [version] = await versions()
+  const publication = `POST ${path}/versions/${version?.versionId}/publish`
+  const far = new Date(clock() + 732 * 24 * HOUR).toISOString()
+  const soon = new Date(clock() + HOUR).toISOString()
+  for (const [target, json, pointer] of [
+    [`POST ${pages}`, { publishAt: 'tomorrow' }, '/publishAt'],
+    [`POST ${pages}`, { publishAt: far }, '/publishAt'],
+    [`POST ${path}/versions`, { publishAt: far }, '/publishAt'],
+    [publication, { publishAt: far }, '/publishAt'],
+    [publication, { unpublishAt: far }, '/unpublishAt'],
+    [publication, { publishAt: soon, unpublishAt: soon }, '/unpublishAt'],
+    [publication, { unpublishAt: new Date(clock() - 1).toISOString() }, '/unpublishAt'],
+    [`PATCH ${path}`, { unpublishAt: far }, '/unpublishAt'],
+  ] as const)
+    t.match(
+      await call(target, { json }),
+      { status: 400, json: { errors: [{ pointer }] } },
+      JSON.stringify(json),
+    )
+})
+
+t.test('409: a page has at most 100 scheduled versions; one of them can be moved', async (t) => {
+  const { call, clock, path, add, publish, versions } = await setting()
+  const at = (ms: number) => new Date(clock() + ms).toISOString()
+  for (let i = 0; i < 100; i++) await add(`{"publishAt":"${at(HOUR)}"}`)
+  await add('{"publish":false}')
+  const limited = { status: 409, json: { code: 'limit_reached' } }
+  t.match(await add(`{"publishAt":"${at(HOUR)}"}`), limited)
+  for (let step = 0; step < 2; step++) await publish()
+  const [draft, scheduled] = (await versions()).map(
+    ({ versionId }) => `POST ${path}/versions/${versionId}/publish`,
+  )
+  const json = { publishAt: at(2 * HOUR) }
+  t.match(await call(String(draft), { json }), limited)
+  t.equal((await call(String(scheduled), { json })).status, 200)
+  t.equal((await call(String(draft))).status, 200)
+})
+
+t.test('422: the time is part of a request that is retried, if it is given', async (t) => {
+  const { clock, add, call, pages } = await setting()
+  const publishAt = new Date(clock() + HOUR).toISOString()
+  const headers = { 'idempotency-key': 'one' }
+  for (const post of [
+    add,
+    (body: string, headers: object) => call(`POST ${pages}`, { body, headers: { ...headers } }),
+  ]) {
+    const first = await post(`{"publishAt":"${publishAt}"}`, headers)
+    t.strictSame((await post(`{"publishAt":"${publishAt}"}`, headers)).json, first.json)
+    t.equal((await post('{}', headers)).status, 422)
+  }
+})

@@ -11,7 +11,7 @@ const ENDPOINTS = '/v0/webhook_endpoints'
 const openEndpoints = async (options: Parameters<typeof openScene>[0] = {}) => {
   const sent: Webhook[] = []
   const answers: WebhookAnswer[] = []
-  const DELIVERED = { status: 204, error: null, retryAfterMs: null }
+  const DELIVERED = { status: 204, error: null, retryAfterMs: null, ms: 7 }
   const scene = await openScene({
     ...options,
     send: async (webhook) => {
@@ -46,7 +46,10 @@ t.test('201: an endpoint for all events, with a secret that is shown once', asyn
     webhookEndpointId: endpoint.webhookEndpointId,
     url: URL_OK,
     types: null,
+    sources: null,
+    logTypes: null,
     description: null,
+    headers: null,
     status: 'enabled',
     disabledReason: null,
     failures: 0,
@@ -77,8 +80,74 @@ t.test('400: what is no endpoint, with every fault', async (t) => {
   t.match(unknown, 'must be one of prospect.created, prospect.updated')
   t.notMatch(unknown, /ada|Expected/, 'nothing of the value is repeated')
   await refused({ url: `https://example.com/${'x'.repeat(2_048)}` }, '/url')
+  await refused({ url: URL_OK, sources: [], logTypes: ['x'.repeat(101)] }, '/logTypes/0', '/sources')
+  await refused({ url: URL_OK, sources: Array(51).fill('crm') }, '/sources')
   for (const url of ['x', 'ftp://example.com', 'https://me:secret@example.com', 'http://example.com'])
     await refused({ url }, '/url')
+})
+
+t.test('400: headers that are none, or that HTTP or the service sets, each with its pointer', async (t) => {
+  const { call, create } = await openEndpoints()
+  const { webhookEndpointId } = await create()
+  const refused = async (headers: unknown, ...pointers: string[]) => {
+    for (const operation of [`POST ${ENDPOINTS}`, `PATCH ${ENDPOINTS}/${webhookEndpointId}`]) {
+      const answer = await call(operation, { json: { url: URL_OK, headers } })
+      t.equal(answer.status, 400, JSON.stringify(headers))
+      const errors = answer.json['errors'] as { pointer: string }[]
+      t.strictSame(
+        errors.map(({ pointer }) => pointer),
+        pointers.map((pointer) => `/headers${pointer}`),
+      )
+      t.notMatch(answer.body, /4711/, 'no value is repeated')
+    }
+  }
+  const reserved = ['Host', 'content-length', 'Content-Type', 'connection', 'transfer-encoding', 'User-Agent']
+  for (const name of [...reserved, 'webhook-id', 'Webhook-Signature', 'proxy-authorization', 'te'])
+    await refused({ [name]: '4711' }, `/${name}`)
+  for (const name of ['', 'x y', 'x:', 'é', 'x'.repeat(101)]) await refused({ [name]: '4711' }, `/${name}`)
+  for (const value of ['', ' 4711', '4711 ', '4711\r\nx: y', '4711é', '•••', '4'.repeat(1_001), 4711, null])
+    await refused({ 'x-key': value }, '/x-key')
+  await refused(Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`x-${i}`, 'v'])), '')
+  await refused('x-key: 1', '')
+})
+
+t.test('200: headers are sent with every webhook, and shown by their names alone', async (t) => {
+  const { call, create, sent, store, owner } = await openEndpoints()
+  const headers = { Authorization: 'Bearer 4711', 'x-key': 'k'.repeat(1_000) }
+  const { webhookEndpointId, ...created } = await create({ headers })
+  const path = `${ENDPOINTS}/${webhookEndpointId}`
+  const shown = { headers: { Authorization: '•••', 'x-key': '•••' } }
+  t.match(created, shown)
+  t.match((await call(`GET ${path}`)).json, shown)
+  t.notMatch(JSON.stringify(await store.webhooks.list(owner.tenantId)), /4711/, 'stored like a secret')
+  const patched = async (json: object) => (await call(`PATCH ${path}`, { json })).json['headers']
+  const headersSent = async () => {
+    await call(`POST ${path}/test`)
+    return sent.pop()?.headers
+  }
+  t.strictSame(await headersSent(), headers)
+  t.strictSame(await patched({ description: 'x' }), shown.headers)
+  t.strictSame(await patched({ headers: { 'x-other': '1' } }), { 'x-other': '•••' })
+  t.strictSame(await headersSent(), { 'x-other': '1' })
+  t.equal(await patched({ headers: {} }), null)
+  await patched({ headers })
+  t.equal(await patched({ headers: null }), null)
+  t.strictSame(await headersSent(), {})
+})
+
+t.test('200: sources and types of activities are shown, changed, and decide what is delivered', async (t) => {
+  const { call, create, logged, deliveries } = await openEndpoints()
+  const types = ['prospect_log.created']
+  const { webhookEndpointId, ...created } = await create({ types, sources: ['crm'], logTypes: ['call'] })
+  const path = `${ENDPOINTS}/${webhookEndpointId}`
+  t.match(created, { sources: ['crm'], logTypes: ['call'] })
+  await logged()
+  t.strictSame((await deliveries(webhookEndpointId)).items, [])
+  const changed = (await call(`PATCH ${path}`, { json: { logTypes: null } })).json
+  t.match(changed, { sources: ['crm'], logTypes: null })
+  await logged()
+  t.equal((await deliveries(webhookEndpointId)).items.length, 1)
+  t.match((await call(`PATCH ${path}`, { json: { sources: ['a b', 'ü'] } })).json, { sources: ['a b', 'ü'] })
 })
 
 t.test('400: a private address is refused by the name of the setting that allows it', async (t) => {
@@ -213,7 +282,8 @@ t.test('200: a rotation replaces a secret whose SECRETS_KEY was lost', async (t)
   const test = () => call(`POST ${ENDPOINTS}/${webhookEndpointId}/test`)
   t.strictSame((await test()).json, {
     ...{ delivered: false, statusCode: null, durationMs: 0 },
-    error: 'The secret cannot be decrypted. Restore SECRETS_KEY, or rotate the secret.',
+    error:
+      'The secret or a header cannot be decrypted. Restore SECRETS_KEY, or rotate the secret and set the headers again.',
   })
   const { secret } = (await call(`POST ${ENDPOINTS}/${webhookEndpointId}/rotate_secret`)).json
   t.match(await test(), { status: 200, json: { delivered: true } })
@@ -232,9 +302,9 @@ t.test('200: a test is sent as every webhook is, and answers what happened', asy
     timestamp: NOW,
     data: { webhookEndpointId },
   })
-  answers.push({ status: 500, error: 'The receiver answered 500.', retryAfterMs: null })
+  answers.push({ status: 500, error: 'The receiver answered 500.', retryAfterMs: null, ms: 7 })
   t.match((await test()).json, { delivered: false, statusCode: 500, error: 'The receiver answered 500.' })
-  answers.push({ status: null, error: 'The connection was refused.', retryAfterMs: null })
+  answers.push({ status: null, error: 'The connection was refused.', retryAfterMs: null, ms: 7 })
   t.match((await test()).json, { delivered: false, statusCode: null, error: 'The connection was refused.' })
   t.equal(new Set(sent.map(({ eventId }) => eventId)).size, 3)
   t.strictSame((await deliveries(webhookEndpointId)).items, [])
@@ -249,7 +319,7 @@ const openTests = async () => {
     const { webhookEndpointId } = (await call(`POST ${ENDPOINTS}`, { json: { url: URL_OK }, key })).json
     return () => call(`POST ${ENDPOINTS}/${webhookEndpointId}/test`, { key })
   }
-  return { testOf, answer: () => resolve({ status: 204, error: null, retryAfterMs: null }) }
+  return { testOf, answer: () => resolve({ status: 204, error: null, retryAfterMs: null, ms: 7 }) }
 }
 const TOO_MANY = { status: 429, headers: { 'retry-after': '5' }, json: { code: 'rate_limited' } }
 
@@ -311,6 +381,33 @@ t.test('200: deliveries, newest event first, of all or of one status, one slice 
   t.match(await deliveries(webhookEndpointId, '?status=gone'), { code: 'invalid_request' })
 })
 
+t.test('200: a delivery with its last attempts, newest first, and its body', async (t) => {
+  const { call, create, logged, deliveries, store, owner } = await openEndpoints()
+  const { webhookEndpointId } = await create({ types: ['prospect_log.created'] })
+  await logged()
+  const { items } = await deliveries(webhookEndpointId)
+  const path = `${ENDPOINTS}/${webhookEndpointId}/deliveries/${items[0]?.eventId}`
+  const { body, ...delivery } = (await call(`GET ${path}`)).json
+  t.strictSame(delivery, { ...items[0], lastAttempts: [] })
+  t.match(body, { type: 'prospect_log.created', timestamp: NOW, data: { source: 'crm', payload: {} } })
+  const [endpoint] = await store.webhooks.list(owner.tenantId)
+  if (endpoint === undefined) throw new Error('no endpoint')
+  const attempts = [1, 2].map((ms) => ({ at: NOW, ms, status: 500, error: 'No.', answer: `${ms}` }))
+  for (const attempt of attempts) {
+    const claim = { now: NOW, until: NOW, horizon: '2026-01-02T00:00:00.000Z', afterTenantId: '', max: 1 }
+    const [claimed] = await store.webhooks.claim(claim)
+    if (claimed === undefined) throw new Error('it is claimable')
+    const failed = { attempts: 1, nextAttemptAt: NOW, lastStatus: 500, lastError: 'No.', deliveredAt: null }
+    const result = { eventId: delivery['eventId'] as string, status: 'pending', ...failed } as const
+    await store.webhooks.settle(claimed, [{ ...result, attempt: JSON.stringify(attempt) }], {
+      ...{ failures: 1, failingSince: NOW, claimableAt: null, readAt: NOW },
+    })
+  }
+  t.strictSame((await call(`GET ${path}`)).json['lastAttempts'], attempts.toReversed())
+  await call(`POST ${path}/retry`)
+  t.match((await call(`GET ${path}`)).json, { attempts: 0, lastAttempts: attempts.toReversed() })
+})
+
 t.test('202: an event is delivered again, with all its attempts', async (t) => {
   const { call, create, logged, deliveries, store, owner, clock } = await openEndpoints()
   const { webhookEndpointId } = await create({ types: ['prospect.created'] })
@@ -324,7 +421,14 @@ t.test('202: an event is delivered again, with all its attempts', async (t) => {
     }
     const [claimed] = await store.webhooks.claim(claim)
     if (claimed === undefined) throw new Error('it is claimable')
-    const failed = { attempts: 10, nextAttemptAt: null, lastStatus: 503, lastError: 'No.', deliveredAt: null }
+    const failed = {
+      attempts: 10,
+      nextAttemptAt: null,
+      lastStatus: 503,
+      lastError: 'No.',
+      deliveredAt: null,
+      attempt: null,
+    }
     await store.webhooks.settle(claimed, [{ eventId, status: 'failed', ...failed }], {
       ...{ failures: 10, failingSince: NOW, claimableAt: null, readAt: NOW },
     })
@@ -432,6 +536,7 @@ t.test('404: what is missing, deleted, or of another tenant', async (t) => {
       [`POST ${ENDPOINTS}/${id}/rotate_secret`],
       [`POST ${ENDPOINTS}/${id}/test`],
       [`GET ${ENDPOINTS}/${id}/deliveries`],
+      [`GET ${ENDPOINTS}/${id}/deliveries/${eventId}`],
       [`POST ${ENDPOINTS}/${id}/deliveries/${eventId}/retry`],
       [`POST ${ENDPOINTS}/${id}/replay`, json],
     ] as const)
@@ -440,10 +545,9 @@ t.test('404: what is missing, deleted, or of another tenant', async (t) => {
         { status: 404, json: { code: 'webhook_endpoint_not_found', detail: 'Webhook endpoint not found.' } },
         operation,
       )
-  t.match(await call(`POST ${ENDPOINTS}/${mine.webhookEndpointId}/deliveries/event_x/retry`), {
-    status: 404,
-    json: { code: 'delivery_not_found' },
-  })
+  const unknown = `${ENDPOINTS}/${mine.webhookEndpointId}/deliveries/event_x`
+  for (const operation of [`GET ${unknown}`, `POST ${unknown}/retry`])
+    t.match(await call(operation), { status: 404, json: { code: 'delivery_not_found' } }, operation)
 })
 
 t.test('403: everything about webhooks needs the scope webhooks:write', async (t) => {
@@ -451,7 +555,8 @@ t.test('403: everything about webhooks needs the scope webhooks:write', async (t
   const { webhookEndpointId } = await create()
   const key = await keyWith('events:read', 'pages:write')
   const path = `${ENDPOINTS}/${webhookEndpointId}`
-  const reads = [`GET ${ENDPOINTS}`, `GET ${path}`, `GET ${path}/deliveries`]
+  const reads = ['', '/deliveries', '/deliveries/event_x'].map((end) => `GET ${path}${end}`)
+  reads.push(`GET ${ENDPOINTS}`)
   const writes = ['', '/test', '/rotate_secret', '/replay', '/deliveries/event_x/retry'].map(
     (end) => `POST ${path}${end}`,
   )

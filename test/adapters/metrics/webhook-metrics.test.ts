@@ -25,8 +25,8 @@ t.test('attempts are counted by outcome, and so are those that could not be made
   if (!claimed || !one || !two || !three || !four) throw new Error('they are due')
   const nowMs = Date.parse(at(0))
   const results = [
-    deliveryAfter(one, { status: 204, error: null, retryAfterMs: null }, nowMs, 0),
-    deliveryAfter(two, { status: 500, error: 'why', retryAfterMs: null }, nowMs, 0),
+    deliveryAfter(one, { status: 204, error: null, retryAfterMs: null, ms: 7 }, nowMs, 0),
+    deliveryAfter(two, { status: 500, error: 'why', retryAfterMs: null, ms: 7 }, nowMs, 0),
     deliveryUnsent(three, nowMs, UNREAD),
     deliveryUnsent(four, nowMs, UNSIGNED),
   ]

@@ -129,3 +129,16 @@ t.test('a URL must be https: without credentials, and not too long', async (t) =
   t.equal(checkUrl(`https://example.com/${'x'.repeat(2_028)}`), null)
   t.equal(checkUrl(`https://example.com/${'x'.repeat(2_029)}`), 'must have at most 2048 characters')
 })
+
+t.test('answers are kept of public addresses that no setting allows, unless none are', async (t) => {
+  const kept = (settings: object, url: string, address: string) =>
+    createAddresses(settings).mayKeep(new URL(url), address)
+  const [url, local] = ['https://hooks.example/x', { allowedNetworks: ['10.0.0.0/8', '2600::/16'] }]
+  for (const address of ['8.8.8.8', '2600::1']) t.ok(kept({}, url, address))
+  for (const address of ['10.0.0.1', '127.0.0.1', '::1', '::ffff:10.0.0.1', '169.254.169.254'])
+    for (const settings of [{}, local]) t.notOk(kept(settings, url, address), address)
+  t.notOk(kept(local, url, '2600::1'), 'allowed by a network')
+  t.notOk(kept({ allowedHosts: ['hooks.example'] }, url, '8.8.8.8'), 'allowed by name')
+  t.notOk(kept({ allowedHosts: ['2600::1'] }, 'https://[2600::1]', '2600::1'))
+  t.notOk(kept({ answers: false }, url, '8.8.8.8'))
+})

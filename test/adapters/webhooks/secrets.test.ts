@@ -33,12 +33,18 @@ const body = '{"type":"prospect.created","timestamp":"2026-01-01T00:00:00.000Z",
 t.test('an independent library verifies the signatures, with each secret during a rotation', async (t) => {
   const secrets = createSecrets(null)
   const [old, next, foreign] = [secrets.issue().secret, secrets.issue().secret, secrets.issue().secret]
-  const headers = signatureHeaders({ url: '', secrets: [next, old], eventId: 'event_01', body }, Date.now())
+  const headers = signatureHeaders(
+    { url: '', secrets: [next, old], eventId: 'event_01', headers: {}, body },
+    Date.now(),
+  )
   t.match(headers, { 'webhook-id': 'event_01', 'webhook-signature': /^v1,\S{44} v1,\S{44}$/ })
   for (const secret of [old, next]) t.match(new Webhook(secret).verify(body, headers), JSON.parse(body))
   t.throws(() => new Webhook(foreign).verify(body, headers))
   t.throws(() => new Webhook(next).verify(`${body} `, headers))
   t.throws(() => new Webhook(next).verify(body, { ...headers, 'webhook-id': 'event_02' }))
-  const late = signatureHeaders({ url: '', secrets: [next], eventId: 'event_01', body }, Date.now() - 600_000)
+  const late = signatureHeaders(
+    { url: '', secrets: [next], eventId: 'event_01', headers: {}, body },
+    Date.now() - 600_000,
+  )
   t.throws(() => new Webhook(next).verify(body, late), 'the time of the attempt is signed')
 })

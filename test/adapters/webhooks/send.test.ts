@@ -15,15 +15,23 @@ const GOING_ON = new AbortController().signal
 const body = '{"type":"prospect.created","timestamp":"2026-01-01T00:00:00.000Z","data":{"name":"Zoë"}}'
 
 type Settings = Parameters<typeof createAddresses>[0]
+type Others = {
+  msMax?: number
+  clock?: () => number
+  headers?: Record<string, string>
+  mayKeep?: () => boolean
+}
 const sender = ({
   msMax = 15_000,
   clock = Date.now,
+  headers = {},
+  mayKeep,
   ...settings
-}: Settings & { msMax?: number; clock?: () => number }) => {
-  const addresses = createAddresses({ ...LOCAL, ...settings })
+}: Settings & Others) => {
+  const addresses = { ...createAddresses({ ...LOCAL, ...settings }), ...(mayKeep && { mayKeep }) }
   const send = createSendWebhook({ addresses, clock, userAgent: 'prospect-pages/1', msMax })
   return (url: string, stop = GOING_ON, isKept = true) =>
-    send({ url, body, secrets: [SECRET], eventId: 'event_01' }, stop, isKept)
+    send({ url, body, secrets: [SECRET], headers, eventId: 'event_01' }, stop, isKept)
 }
 const listening = async (t: Test, server: Server): Promise<string> => {
   const sockets = new Set<Socket>()
@@ -59,8 +67,8 @@ t.test('a webhook is a signed POST of JSON, and any 2xx is a success', async (t)
     response.writeHead(status++).end('thanks')
   })
   const send = sender({})
-  t.strictSame(await send(url), { status: 200, error: null, retryAfterMs: null })
-  t.strictSame(await send(url), { status: 201, error: null, retryAfterMs: null })
+  t.match(await send(url), { status: 200, error: null, retryAfterMs: null, answer: null })
+  t.match(await send(url), { status: 201, error: null, retryAfterMs: null, answer: null })
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'prospect-pages/1',
@@ -78,7 +86,7 @@ t.test('anything else is a failure that quotes nothing of the answer', async (t)
     [304, 'The receiver answered 304; redirects are not followed.'],
   ] as const) {
     const url = await receiver(t, (_, response) => response.writeHead(status).end('a secret'))
-    t.strictSame(await sender({})(url), { status, error, retryAfterMs: null })
+    t.match(await sender({})(url), { status, error, retryAfterMs: null, answer: null })
   }
 })
 
@@ -125,7 +133,7 @@ t.test(
     const silent = await rawReceiver(t, () => {})
     const slowHead = await rawReceiver(t, trickle(`HTTP/1.1 200 OK\r\nx-long: `))
     const informing = await rawReceiver(t, trickle('HTTP/1.1 102 Processing\r\n\r\n'.repeat(1_000)))
-    for (const url of [silent, slowHead, informing]) t.strictSame(await sender({ msMax: SOON_MS })(url), late)
+    for (const url of [silent, slowHead, informing]) t.match(await sender({ msMax: SOON_MS })(url), late)
     const slowBody = await rawReceiver(t, (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n')
       trickle('')(socket)
@@ -133,6 +141,35 @@ t.test(
     t.match(await sender({ msMax: SOON_MS })(slowBody), { status: 200, error: null }, 'the status counts')
   },
 )
+
+t.test('custom headers are sent besides those of every webhook', async (t) => {
+  const seen: unknown[] = []
+  const url = await receiver(t, ({ headers }, response) => {
+    seen.push(headers)
+    response.end()
+  })
+  await sender({ headers: { Authorization: 'Bearer 4711', 'X-Key': '1' } })(url)
+  const all = { authorization: 'Bearer 4711', 'x-key': '1', 'webhook-id': 'event_01' }
+  t.match(seen, [{ ...all, 'content-type': 'application/json' }])
+})
+
+t.test('of an answer that may be kept the first 1 KiB are, as text that can be stored', async (t) => {
+  const cases: readonly (readonly [string | Buffer, string])[] = [
+    ['', ''],
+    ['No such list: Zoë', 'No such list: Zoë'],
+    ['x'.repeat(9_000), 'x'.repeat(1_024)],
+    [`${'x'.repeat(1_023)}ë`, 'x'.repeat(1_023)],
+    [Buffer.from([0x61, 0xff, 0, 0x62]), 'a\ufffd\ufffdb'],
+  ]
+  for (const [sent, answer] of cases) {
+    const url = await receiver(t, (_, response) => response.writeHead(500).end(sent))
+    t.match(await sender({ mayKeep: () => true })(url), { status: 500, answer })
+  }
+  const cut = await rawReceiver(t, (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nso far')
+  })
+  t.match(await sender({ mayKeep: () => true, msMax: SOON_MS })(cut), { status: 200, answer: 'so far' })
+})
 
 t.test('no more than a part of a large answer is read', async (t) => {
   let written = 0
@@ -188,7 +225,7 @@ t.test('a host that does not exist looks the same as one whose address must not 
   )
   const error = 'The host is unknown, or not public and not allowed by allowedHosts or allowedNetworks.'
   for (const answer of await Promise.all(answers))
-    t.strictSame(answer, { status: null, error, retryAfterMs: null, isRefused: true })
+    t.match(answer, { status: null, error, retryAfterMs: null, isRefused: true })
   const allowed = sender({ lookup: failing('ENOTFOUND'), allowedHosts: ['hooks.example'] })
   t.match(
     await allowed('https://hooks.example'),

@@ -49,6 +49,7 @@ t.test('a feed walked by its cursors shows each event once, oldest first', async
     sequence: 1,
     type: 'prospect.created',
     createdAt: '2026-11-22T09:00:00.000Z',
+    apiKeyId: null,
     data: { prospectId: 'prospect_1' },
   })
   t.match(first, { hasMore: true, nextCursor: cursorAt(20) })

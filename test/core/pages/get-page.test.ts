@@ -23,7 +23,9 @@ t.test('a page that is not published yet is read all the same', async (t) => {
       versionNumber: 1,
       status: 'processing',
       failureReason: null,
+      publishAt: null,
     },
+    unpublishAt: null,
   })
 })
 

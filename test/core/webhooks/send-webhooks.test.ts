@@ -8,17 +8,20 @@ import type {
   WebhookAnswer,
 } from '../../../src/core/ports/webhooks.ts'
 import { sendWebhooks } from '../../../src/core/webhooks/send-webhooks.ts'
+import { UNSIGNED } from '../../../src/core/webhooks/webhook-attempts.ts'
 import { findEndpoint } from '../../store-contract/outbox.ts'
+import { START_MS } from '../../support/setting.ts'
 import { scene } from '../scene.ts'
 
 const MIN = 60_000
 const DAY = 86_400_000
 const LEASE_MS = 45_000
-const OK: WebhookAnswer = { status: 204, error: null, retryAfterMs: null }
+const OK: WebhookAnswer = { status: 204, error: null, retryAfterMs: null, ms: 7 }
 const failing = (status: number | null, retryAfterMs: number | null = null): WebhookAnswer => ({
   status,
   error: `It answered ${status}.`,
   retryAfterMs,
+  ms: 7,
 })
 const iso = (ms: number) => new Date(ms).toISOString()
 /** Lets happen what can happen without anything from outside. */
@@ -35,6 +38,7 @@ const setting = async (endpoints = 1, overrides: Overrides = {}) => {
   for (let i = 0; i < endpoints; i++)
     await store.webhooks.add({
       ...{ tenantId, webhookEndpointId: idAt(i), url: `https://${i}`, types: null, description: null },
+      ...{ sources: null, logTypes: null, headers: null },
       ...{ status: 'enabled', disabledReason: null, secret: 'whsec_new', previousSecret: null },
       ...{ previousSecretUntil: null, failures: 0, failingSince: null, slot: i + 1 },
       ...{ createdAt: iso(clock()), updatedAt: iso(clock()) },
@@ -498,8 +502,10 @@ t.test('a secret that cannot be opened sends nothing, and other endpoints go on'
     sent.map(({ url }) => url),
     ['https://1'],
   )
-  t.match(errors, [{ message: /^webhookendpoint_0: The secret cannot be decrypted.* SECRETS_KEY/ }])
-  const lastError = 'The secret cannot be decrypted. Restore SECRETS_KEY, or rotate the secret.'
+  t.match(errors, [
+    { message: /^webhookendpoint_0: The secret or a header cannot be decrypted.* SECRETS_KEY/ },
+  ])
+  const lastError = UNSIGNED
   const nextAttemptAt = iso(clock() + MIN)
   t.match((await statuses()).get('pending'), [{ attempts: 0, nextAttemptAt, lastStatus: null, lastError }])
   t.match(await endpoint(), { status: 'enabled', failures: 0, failingSince: null })
@@ -507,6 +513,35 @@ t.test('a secret that cannot be opened sends nothing, and other endpoints go on'
   clock.advance(MIN)
   await run()
   t.match(sent.slice(1), [{ url: 'https://0', secrets: ['whsec_rotated'] }])
+})
+
+t.test('neither does an endpoint whose headers cannot be opened', async (t) => {
+  const openSecret = (sealed: string) => (sealed === 'v1:lost' ? null : sealed)
+  const { happen, run, change, clock, sent, statuses } = await setting(1, { openSecret })
+  await change(0, { headers: 'x-key v1:lost' })
+  await happen()
+  await run()
+  t.match((await statuses()).get('pending'), [{ attempts: 0, lastAttempts: '[]', lastError: UNSIGNED }])
+  await change(0, { headers: 'x-key {"x-key":"1"}' })
+  clock.advance(MIN)
+  await run()
+  t.match(sent, [{ url: 'https://0', headers: { 'x-key': '1' } }])
+})
+
+t.test('what became of each attempt is kept with its delivery', async (t) => {
+  const { happen, run, clock, answers, statuses } = await setting()
+  await happen()
+  const refused = { ...failing(503), answer: 'Closed.' }
+  answers.set('https://0', () => refused)
+  await run()
+  answers.clear()
+  clock.advance(MIN)
+  await run()
+  const [delivery] = (await statuses()).get('delivered') ?? []
+  t.strictSame(JSON.parse(String(delivery?.lastAttempts)), [
+    { at: iso(START_MS - 7), ms: 7, status: 503, error: refused.error, answer: 'Closed.' },
+    { at: iso(START_MS + MIN - 7), ms: 7, status: 204, error: null, answer: null },
+  ])
 })
 
 t.test('however much is due without a secret, one list a minute says why', async (t) => {

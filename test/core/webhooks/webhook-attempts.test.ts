@@ -19,6 +19,7 @@ const answer = (status: number | null, retryAfterMs: number | null = null): Webh
   status,
   error: status === 200 ? null : 'It failed.',
   retryAfterMs,
+  ms: 7,
 })
 /** After how long it is tried again; null: never. */
 const pauseMs = (attempts: number, given: WebhookAnswer, random = 0.5): number | null => {
@@ -32,6 +33,7 @@ t.test('a success ends a delivery', async (t) => {
   t.strictSame(deliveryAfter(due(3), answer(200), START_MS, 0.5), {
     ...{ eventId: 'event_01', status: 'delivered', attempts: 4, lastStatus: 200, lastError: null },
     ...{ nextAttemptAt: null, deliveredAt: at(0) },
+    attempt: JSON.stringify({ at: at(-7), ms: 7, status: 200, error: null, answer: null }),
   })
 })
 

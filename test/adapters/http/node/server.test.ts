@@ -1,7 +1,9 @@
 import t from 'tap'
 import { createHttpServer, type ServerLimits } from '../../../../src/adapters/http/node/server.ts'
+import type { Store } from '../../../../src/core/ports/store.ts'
 import { heldLists, openScene, SECURITY_HEADERS } from '../../../support/api.ts'
 import { codesOf, dial, type Heard, requestOf } from '../../../support/dial.ts'
+import { until } from '../../../support/program.ts'
 
 t.setTimeout(180_000)
 
@@ -388,6 +390,34 @@ t.test('a server that ends answers what is under way and lets nobody hold it', a
   t.match(answer, { status: 200, headers: { connection: 'close' } })
   await Promise.all([drained, idle.fault(), halfSent.fault()])
   t.match(await dial().fault(), { code: 'ECONNREFUSED' })
+})
+
+t.test('a server that ends lets nobody wait for events, and neither does a caller who leaves', async (t) => {
+  let [waiting, began] = [0, 0]
+  const storeAs = (store: Store): Store => ({
+    ...store,
+    watch: (listener) => {
+      const remove = store.watch(listener)
+      began++
+      waiting++
+      return () => {
+        waiting--
+        remove()
+      }
+    },
+  })
+  const { dial, textOf, http } = await serve(t, { storeAs })
+  const leaving = dial().say(textOf('GET /v0/events?wait=25'))
+  await until('it waits', () => waiting === 1, { tries: 2_400 })
+  leaving.hangUp()
+  await until('it waits no more', () => waiting === 0, { tries: 2_400 })
+  const staying = dial().say(textOf('GET /v0/events?wait=25'))
+  await until('it waits', () => began === 2, { tries: 2_400 })
+  const drained = http.drain(20_000)
+  const [answer] = await staying.closed()
+  t.match(answer, { status: 200, headers: { connection: 'close' } })
+  await drained
+  t.equal(waiting, 0)
 })
 
 t.test('a server that ends does not wait for an answer that never comes', async (t) => {

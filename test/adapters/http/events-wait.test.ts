@@ -1,0 +1,182 @@
+import t from 'tap'
+import { createMetrics } from '../../../src/adapters/metrics/metrics.ts'
+import type { Store } from '../../../src/core/ports/store.ts'
+import { DATABASE_AWAY, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
+import { until } from '../../support/program.ts'
+
+t.setTimeout(120_000)
+
+/** A feed whose waiting readers and looks can be counted. */
+const openFeed = async (options: Parameters<typeof openScene>[0] = {}) => {
+  let listens = false
+  let isAway = false
+  const looks: string[] = []
+  const storeAs = (store: Store): Store => ({
+    ...store,
+    events: {
+      ...store.events,
+      list: async (want) => {
+        looks.push(want.tenantId)
+        if (isAway) throw DATABASE_AWAY
+        return store.events.list(want)
+      },
+    },
+    watch: (listener) => {
+      const remove = store.watch(listener)
+      listens = true
+      return () => {
+        listens = false
+        remove()
+      }
+    },
+  })
+  const scene = await openScene({ everyEvent: true, storeAs, ...options })
+  const { store, clock, owner, call } = scene
+  const log = async (tenant = owner) => {
+    await call('POST /v0/prospect_logs', { json: { source: 'crm', payload: {} }, key: tenant.apiKey })
+    const now = new Date(clock()).toISOString()
+    await store.events.number({ tenantId: tenant.tenantId, now, max: 1_000 })
+  }
+  /** Readers who wait until they are let go. */
+  const ended = new AbortController()
+  const wait = async (query = '', key = owner.apiKey, signal = ended.signal) => {
+    const headers = { 'x-api-key': key }
+    const target = `/v0/events?wait=25${query}`
+    const answer = await scene.api({ method: 'GET', target, headers, untilEnd: () => signal })
+    return { ...answer, json: JSON.parse(String(answer.body)) }
+  }
+  const someoneWaits = () => until('someone waits', () => listens, { tries: 2_000 })
+  const nobodyWaits = () => until('nobody waits', () => !listens, { tries: 2_000 })
+  const setAway = (away: boolean) => {
+    isAway = away
+  }
+  return { ...scene, log, wait, looks, setAway, someoneWaits, nobodyWaits, letGo: () => ended.abort() }
+}
+
+t.test('200: what follows the cursor is returned at once', async (t) => {
+  const { call, log, nobodyWaits } = await openFeed()
+  await log()
+  t.match((await call('GET /v0/events?wait=25&limit=1')).json, { items: [{ sequence: 1 }], hasMore: true })
+  await nobodyWaits()
+})
+
+t.test(
+  '200: a reader waits for the next event of its types, and its cursor passes over the others',
+  async (t) => {
+    const { log, wait, newGroup, someoneWaits, nobodyWaits } = await openFeed()
+    const any = wait()
+    const groups = wait('&types=page_group.created')
+    await someoneWaits()
+    await log()
+    t.match((await any).json, { items: [{ sequence: 1 }, { sequence: 2 }], hasMore: false })
+    await newGroup()
+    await log()
+    t.match((await groups).json, { items: [{ sequence: 3, type: 'page_group.created' }] })
+    await nobodyWaits()
+  },
+)
+
+t.test('200: after the time an empty slice; HEAD and If-None-Match wait like GET', async (t) => {
+  const { call, log, answered } = await openFeed()
+  const cursor = async () => (await call('GET /v0/events?cursor=latest')).json['nextCursor']
+  const before = await cursor()
+  const empty = call(`GET /v0/events?cursor=${before}&wait=1&types=page.deleted`)
+  const [head, known] = await Promise.all([
+    call('HEAD /v0/events?wait=1&cursor=latest&types=page.deleted'),
+    empty.then(({ headers }) =>
+      call(`GET /v0/events?cursor=${before}&wait=1`, { headers: { 'if-none-match': `${headers['etag']}` } }),
+    ),
+  ])
+  t.match((await empty).json, { items: [], hasMore: false, nextCursor: before })
+  t.match(head, { status: 200, body: '', headers: { 'content-length': /^\d+$/ } })
+  t.match(known, { status: 304, body: '' })
+  const later = call(`GET /v0/events?cursor=${before}&wait=1&types=page.deleted`)
+  await log()
+  t.strictSame((await later).json, { items: [], hasMore: false, nextCursor: await cursor() })
+  const waited = answered.filter(({ waitedMs = 0, ms }) => waitedMs >= 900 && waitedMs <= ms)
+  t.equal(waited.length, 4, 'the log tells how long')
+})
+
+t.test('400: a wait that is not 0 to 25 whole seconds', async (t) => {
+  const { call } = await openFeed()
+  const errors = [{ detail: 'must be a whole number from 0 to 25', parameter: 'wait' }]
+  for (const wait of ['26', '-1', '1.5', '', 'x']) {
+    const answer = await call(`GET /v0/events?wait=${wait}`)
+    t.strictSame(answer.json, problemFor(answer, 'invalid_request', 400, SEE_ERRORS, { errors }), wait)
+  }
+})
+
+t.test('503: at most 100 of a tenant wait, and they hold no place', async (t) => {
+  const { call, log, wait, newTenant, nobodyWaits } = await openFeed({
+    requestsAtOnceMax: 2,
+    requestsWaitingMax: 110,
+  })
+  const readers = Array.from({ length: 101 }, () => wait())
+  const refused = await Promise.race(readers)
+  t.match(refused, { status: 503, headers: { 'retry-after': '1' }, json: { code: 'unavailable' } })
+  const other = await newTenant()
+  const theirs = wait('', other.apiKey)
+  const groups = await Promise.all(Array.from({ length: 110 }, () => call('GET /v0/page_groups')))
+  t.ok(groups.every(({ status }) => status === 200))
+  await log()
+  const answers = await Promise.all(readers)
+  t.equal(answers.filter(({ json }) => json.items?.length === 2).length, 100)
+  await log(other)
+  t.match((await theirs).json, { items: [{ sequence: 1 }, { sequence: 2 }] })
+  await nobodyWaits()
+})
+
+t.test('readers who wait for the same share a look and a read', async (t) => {
+  const { log, wait, looks, someoneWaits, nobodyWaits } = await openFeed()
+  const readers = Array.from({ length: 50 }, () => wait())
+  await someoneWaits()
+  await log()
+  for (const { json } of await Promise.all(readers)) t.equal(json.items.length, 2)
+  t.ok(looks.length < 10, `${looks.length} looks`)
+  await nobodyWaits()
+})
+
+t.test('503: at most 1,000 wait in a process', async (t) => {
+  const { wait, newTenant, letGo, nobodyWaits } = await openFeed()
+  const tenants = await Promise.all(Array.from({ length: 11 }, newTenant))
+  const readers = tenants.flatMap(({ apiKey }) => Array.from({ length: 91 }, () => wait('', apiKey)))
+  t.equal((await Promise.race(readers)).status, 503)
+  letGo()
+  const answers = await Promise.all(readers)
+  t.equal(answers.filter(({ status }) => status === 503).length, 1)
+  t.match(answers.find(({ status }) => status === 200)?.json, { items: [], hasMore: false })
+  await nobodyWaits()
+})
+
+t.test('429 and 403: the limit and the scope are checked before the wait', async (t) => {
+  const { wait, keyWith, letGo } = await openFeed({ rateLimitPerMinute: 1 })
+  t.equal((await wait('', await keyWith('pages:read'))).status, 403)
+  letGo()
+  t.equal((await wait()).status, 200)
+  t.equal((await wait()).status, 429)
+})
+
+t.test('503: a reader is told that the database went away while it waited', async (t) => {
+  const { wait, log, setAway, someoneWaits, nobodyWaits } = await openFeed()
+  const first = wait()
+  await someoneWaits()
+  setAway(true)
+  await log()
+  t.match(await first, { status: 503, json: { detail: 'The database is away.' } })
+  await nobodyWaits()
+  setAway(false)
+  const second = wait('&cursor=latest')
+  await someoneWaits()
+  await log()
+  t.match((await second).json, { items: [{ sequence: 3 }, { sequence: 4 }] })
+})
+
+t.test('the durations of requests leave the wait out', async (t) => {
+  const metrics = createMetrics()
+  const { call, answered } = await openFeed({ metrics })
+  await call('GET /v0/events?wait=1')
+  const [{ ms = 0, waitedMs = 0 } = {}] = answered
+  const line = /^prospect_pages_http_request_duration_seconds_sum\{.*route="\/v0\/events".*\} (.*)$/m
+  t.equal(Number(line.exec(await metrics.text())?.[1]), (ms - waitedMs) / 1_000)
+  t.ok(waitedMs >= 900)
+})
