@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { answerOf, caller, databaseKinds, seed, startProgram, until } from '../support/program.ts'
-import { randomBy } from '../support/random.ts'
+import { faultsRandom } from '../support/random.ts'
 
 t.setTimeout(240_000)
 const ROUNDS = 10
@@ -15,9 +15,7 @@ for (const kind of databaseKinds())
     { skip: kind.skip ?? false },
     async (t) => {
       t.teardown(kind.end)
-      const seedOfChance = Number(process.env['FAULTS_SEED'] ?? Date.now() % 1_000_000)
-      t.comment(`FAULTS_SEED=${seedOfChance}`)
-      const random = randomBy(seedOfChance)
+      const random = faultsRandom(t)
       const database = await kind.open(t)
       const { apiKey, tenantId } = await seed(database.env)
       const activity = (i: number) => ({

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { postgresRows } from '../support/moving.ts'
 import { caller, databaseKinds, seed, startProgram, until } from '../support/program.ts'
-import { randomBy } from '../support/random.ts'
+import { faultsRandom } from '../support/random.ts'
 
 t.setTimeout(240_000)
 const ROUNDS = 8
@@ -19,9 +19,7 @@ for (const kind of databaseKinds())
     { skip: kind.skip ?? false },
     async (t) => {
       t.teardown(kind.end)
-      const seedOfChance = Number(process.env['FAULTS_SEED'] ?? Date.now() % 1_000_000)
-      t.comment(`FAULTS_SEED=${seedOfChance}`)
-      const random = randomBy(seedOfChance)
+      const random = faultsRandom(t)
       const { env, rows } = await kind.open(t)
       const { apiKey } = await seed(env)
       const start = async () => {

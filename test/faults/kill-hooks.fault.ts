@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { signatureOf } from '../support/hooks.ts'
 import { caller, databaseKinds, seed, startProgram } from '../support/program.ts'
-import { randomBy } from '../support/random.ts'
+import { faultsRandom } from '../support/random.ts'
 
 const ROUNDS = 8
 const VENDORS = 8
@@ -19,7 +19,7 @@ for (const kind of databaseKinds())
       t.teardown(kind.end)
       const database = await kind.open(t)
       const { apiKey } = await seed(database.env)
-      const random = randomBy(Number(process.env['FAULTS_SEED'] ?? Date.now() % 1_000_000))
+      const random = faultsRandom(t)
       const start = async () => {
         const server = await startProgram(t, { ...database.env, RATE_LIMIT_PER_MINUTE: '1000000' })
         await server.ready()

@@ -9,7 +9,7 @@ import {
   startProgram,
   until,
 } from '../support/program.ts'
-import { randomBy } from '../support/random.ts'
+import { faultsRandom } from '../support/random.ts'
 
 t.setTimeout(240_000)
 const ROUNDS = 6
@@ -21,9 +21,7 @@ for (const kind of databaseKinds())
     { skip: kind.skip ?? false },
     async (t) => {
       t.teardown(kind.end)
-      const seedOfChance = Number(process.env['FAULTS_SEED'] ?? Date.now() % 1_000_000)
-      t.comment(`FAULTS_SEED=${seedOfChance}`)
-      const random = randomBy(seedOfChance)
+      const random = faultsRandom(t)
       const { env, rows } = await kind.open(t)
       const [leaving, staying] = [await seed(env), await seed(env)]
       const line = (i: number) =>

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { caller, databaseKinds, type Program, seed, startProgram, until } from '../support/program.ts'
-import { randomBy } from '../support/random.ts'
+import { faultsRandom } from '../support/random.ts'
 import { keptFaults, versionFaults } from './kept.ts'
 import { createTraffic } from './traffic.ts'
 import { answerFaults, figuresOf, peakMemoryMb } from './verdict.ts'
@@ -40,9 +40,7 @@ for (const kind of databaseKinds())
     { skip: kind.skip ?? false },
     async (t) => {
       t.teardown(kind.end)
-      const seedOfChance = Number(process.env['FAULTS_SEED'] ?? Date.now() % 1_000_000)
-      t.comment(`FAULTS_SEED=${seedOfChance}`)
-      const random = randomBy(seedOfChance)
+      const random = faultsRandom(t)
       const database = await kind.open(t)
       const { rows } = database
       const env = { ...database.env, WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' }

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { databaseAt, type Environment, seed, startProgram, until } from '../support/program.ts'
-import { randomBy } from '../support/random.ts'
+import { faultsRandom } from '../support/random.ts'
 import { keptFaults, versionFaults } from './kept.ts'
 import { noteSettlements, settlementFaults } from './settlements.ts'
 import { createTraffic } from './traffic.ts'
@@ -26,9 +26,7 @@ t.test('two servers with their publishers', { skip: whyNoPostgres() ?? false }, 
 
   t.test('one of them is killed again and again', async (t) => {
     const { env, database, traffic, serve } = await setting(t, postgres, {})
-    const seedOfChance = Number(process.env['FAULTS_SEED'] ?? Date.now() % 1_000_000)
-    t.comment(`FAULTS_SEED=${seedOfChance}`)
-    const random = randomBy(seedOfChance)
+    const random = faultsRandom(t)
     const steady = await serve(env)
     const flow = traffic.flow(steady.url, { callers: 4, kinds: ['page'] })
     for (let round = 0; round < ROUNDS; round++) {

@@ -1,1 +1,11 @@
+import type { Test } from 'tap'
+import { type Random, randomBy } from '../store-contract/random.ts'
+
 export * from '../store-contract/random.ts'
+
+/** The chance of a fault test. `FAULTS_SEED`, which it prints, repeats a run. */
+export const faultsRandom = (t: Pick<Test, 'comment'>): Random => {
+  const seed = Number(process.env['FAULTS_SEED'] ?? Date.now() % 1_000_000)
+  t.comment(`FAULTS_SEED=${seed}`)
+  return randomBy(seed)
+}

@@ -54,7 +54,7 @@ type Deps = {
 
 /**
  * Finds the hook, admits the request as its tenant's, reads the body, and hands both to the receiver. Only what is verified
- * counts for the rate limit: whoever sends wrong signatures cannot use it up.
+ * counts for the rate limit, so wrong signatures cannot use it up. Of a suspended tenant every request counts.
  */
 export const receiveOver =
   ({ receiver, publicUrl, admission, rateLimit, readBody }: Deps) =>
