@@ -120,8 +120,23 @@ const commandLine = async (t: Test, command: readonly string[], cwd: string, PAT
   const { apiKey } = await answer('keys', 'create', '--tenant', tenantId)
   const groups = await fetch(`${server.url}/v0/page_groups`, { headers: { 'x-api-key': apiKey } })
   t.equal(groups.status, 200)
+  writeFileSync(join(cwd, 'client.mjs'), CLIENT)
+  const called = { cwd, env: { ...env, URL: server.url, KEY: apiKey } }
+  t.equal(await run(executable, [...args, 'client.mjs'], called), 'true true invalid_signature\n')
   t.match(await answer('doctor'), { ok: true })
   t.match(await answer('backup', 'backup.db'), { file: 'backup.db' })
   t.equal(await server.stop(), 0)
   t.match(server.stderr(), /"msg":"stopped"/)
 }
+
+const CLIENT = `
+import { createClient } from 'prospect-pages/client'
+const client = createClient({ url: process.env.URL, key: process.env.KEY })
+const activity = { source: 'crm', payload: {} }
+const { receipt } = await client.logActivity(activity)
+const buffer = client.buffer({ ms: 10 })
+const logged = await buffer.log(activity)
+const headers = { 'webhook-timestamp': String(Date.now() / 1000), 'webhook-signature': 'v1,' + 'A'.repeat(43) + '=' }
+const { code } = await client.verifyWebhook({ secrets: 'whsec_AAAA', headers, body: '{}' }).catch((error) => error)
+console.log(receipt.createdProspect, logged.receipt.createdProspect, code)
+`

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { createContext, runInContext } from 'node:vm'
+import { Webhook } from 'standardwebhooks'
+import t from 'tap'
+import type * as client from '../../src/client/prospect-pages.ts'
+import { answering } from './answers.ts'
+
+const source = readFileSync(new URL('../../src/client/prospect-pages.ts', import.meta.url), 'utf8')
+/** Nothing of Node: what is not named here is missing, as in a worker. */
+const WEB = {
+  ...{ AbortController, Headers, Response, TextDecoder, TextEncoder, URL },
+  ...{ atob, clearTimeout, crypto, setTimeout },
+}
+
+t.test('the client runs with the globals of the web alone', async (t) => {
+  const { fetch, sent } = answering(
+    { status: 503, headers: { 'retry-after': '0' } },
+    { status: 201, body: { prospectLogId: 'prospectlog_1' } },
+    { status: 201, body: { accepted: 1, items: [{ status: 201, prospectLog: {}, replayed: false }] } },
+    { body: { items: [{ sequence: 1 }], hasMore: false, nextCursor: 'a' } },
+  )
+  const script = stripTypeScriptTypes(source).replaceAll(/^export /gm, '')
+  const made = `${script}\n;({ createClient, verifyWebhook })`
+  const { createClient, verifyWebhook } = runInContext(
+    made,
+    createContext({ ...WEB, fetch }),
+  ) as typeof client
+  const { logActivity, buffer, events } = createClient({
+    url: 'https://prospects.example.com',
+    key: 'pp_key',
+  })
+  const activity = { source: 'crm', payload: {} }
+  t.match(await logActivity(activity), { receipt: { prospectLogId: 'prospectlog_1' }, replayed: false })
+  const waiting = buffer()
+  const logged = waiting.log(activity)
+  t.same(await waiting.close(), [])
+  t.match(await logged, { replayed: false })
+  t.match((await events().next()).value, { sequence: 1, cursor: 'a' })
+  t.equal(sent.length, 4)
+
+  const secret = `whsec_${btoa('a secret of some length')}`
+  const body = '{"type":"page.created"}'
+  const headers = {
+    'webhook-id': 'event_1',
+    'webhook-timestamp': String(Math.floor(Date.now() / 1_000)),
+    'webhook-signature': new Webhook(secret).sign('event_1', new Date(), body),
+  }
+  t.match(await verifyWebhook({ secrets: secret, headers, body }), {
+    eventId: 'event_1',
+    type: 'page.created',
+  })
+})
+
+t.test('the client is one file of at most 350 lines, and imports nothing', async (t) => {
+  t.notMatch(source, /\bimport\b.*\bfrom\b|\bimport\(|require\(/)
+  t.ok(source.trimEnd().split('\n').length <= 350)
+})

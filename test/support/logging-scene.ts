@@ -1,0 +1,87 @@
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { type Activity, createClient, type Logged, type LogResult } from '../../src/client/prospect-pages.ts'
+import type { Random } from '../store-contract/random.ts'
+import { type Fate, startCuttingProxy } from './cutting-proxy.ts'
+import { embeddedDatabase, newFolder, type Program, seed, startProgram } from './program.ts'
+
+const CUTS = ['cut before', 'cut after', 'cut within'] as const
+const OTHERS: readonly Fate[] = [
+  { status: 503, headers: { 'retry-after': '0' }, body: '{"code":"unavailable"}' },
+  { status: 429, headers: { 'retry-after': '0' }, body: '{"code":"rate_limited"}' },
+  { status: 200, body: '<html>Welcome</html>' },
+  { delayMs: 20 },
+]
+/** Of ten requests, the connections of four are cut, and one is answered in the place of the server, or late. */
+export const fateBy = ({ below }: Random): Fate => {
+  const chance = below(10)
+  if (chance < 4) return CUTS[below(CUTS.length)] ?? 'cut before'
+  return (chance === 4 && OTHERS[below(OTHERS.length)]) || 'passes'
+}
+
+/** A server behind a proxy that cuts connections, and a client of it that does not give up. */
+export const loggingScene = async (t: Test, random: Random) => {
+  const database = embeddedDatabase(join(newFolder(t), 'test.db'))
+  const { apiKey } = await seed(database.env)
+  const start = async (): Promise<Program> => {
+    const server = await startProgram(t, database.env)
+    await server.ready()
+    return server
+  }
+  let server = await start()
+  const url = await startCuttingProxy(
+    t,
+    () => server.url,
+    () => fateBy(random),
+  )
+  const client = createClient({ url, key: apiKey, tries: 100 })
+  const activities = (way: string, count: number): Activity[] =>
+    Array.from({ length: count }, (_, n) => ({
+      ...{ source: way, email: `person-${n % 50}@example.com`, payload: { n } },
+      idempotencyKey: `${way}-${n}`,
+    }))
+
+  return {
+    client,
+    /** SIGKILL, and the same database again. */
+    restart: async (): Promise<void> => {
+      await server.kill()
+      server = await start()
+    },
+    /** Each activity by this way: what became of all of them. */
+    log: {
+      singly: async (count: number, callers: number): Promise<Logged[]> => {
+        const left = activities('singly', count).entries()
+        const logged: Logged[] = []
+        const caller = async () => {
+          for (const [i, activity] of left) logged[i] = await client.logActivity(activity)
+        }
+        await Promise.all(Array.from({ length: callers }, caller))
+        return logged
+      },
+      inLists: (count: number) => client.logActivities(activities('in lists', count)),
+      buffered: async (count: number, max: number): Promise<Logged[]> => {
+        const buffer = client.buffer({ max, waitingMax: count })
+        const logged = activities('buffered', count).map((activity) => buffer.log(activity))
+        t.strictSame(await buffer.close({ ms: 120_000 }), [], 'everything is sent')
+        return Promise.all(logged)
+      },
+    },
+    /** What is wrong with what is stored under the receipts of each way. */
+    faults: async (logged: Readonly<Record<string, readonly LogResult[]>>) => {
+      type Row = { way: string; key: string; id: string }
+      const rows = await database.rows<Row>(
+        'select source as way, idempotency_key as key, prospect_log_id as id from prospect_logs',
+      )
+      const ids = new Map(rows.map(({ key, id }) => [key, id]))
+      const receipts = Object.entries(logged).flatMap(([way, all]) =>
+        all.map(({ receipt }, n) => ({ key: `${way}-${n}`, id: receipt?.prospectLogId })),
+      )
+      return {
+        lost: receipts.filter(({ key, id }) => id === undefined || ids.get(key) !== id),
+        doubled: rows.length - ids.size,
+        unknown: ids.size - receipts.length,
+      }
+    },
+  }
+}
