@@ -1,21 +1,33 @@
 import { refuse } from '../../core/engine/failures.ts'
 import { gather } from '../../core/engine/gather.ts'
+import type { Admission } from './admission.ts'
+import type { Api } from './api.ts'
 import { type Asset, assetOf } from './assets.ts'
 import { html, pageFor } from './html.ts'
+import { llmsText } from './llms.ts'
+import type { bodiesOver } from './parse-request.ts'
 import { PROBLEMS } from './problems.ts'
-import { type ApiRequest, type ApiResponse, headerOf, JSON_HEADERS, json, jsonLine } from './requests.ts'
+import type { Answered, ApiRequest, ApiResponse } from './requests.ts'
+import { headerOf, JSON_HEADERS, json, jsonLine } from './requests.ts'
 import type { Match } from './router.ts'
 
-/** A route that needs no key and answers anything. */
+/** What a route may use of the API that it is part of. */
+type Lent = {
+  readonly api: Api
+  readonly admission: Admission
+  readonly readBody: ReturnType<typeof bodiesOver>
+  readonly known: Partial<Answered>
+}
+/** A route without an operation, which answers anything. The API asks it for no key. */
 export type RawRoute = {
-  readonly method: 'GET'
+  readonly method: 'GET' | 'POST'
   readonly path: string
-  readonly raw: (request: ApiRequest, params: Match<never>['params']) => Promise<ApiResponse>
-  /** Answered even if the service is overloaded. */
-  readonly isProbe?: true
+  readonly raw: (request: ApiRequest, params: Match<never>['params'], lent: Lent) => Promise<ApiResponse>
+  /** Takes no place in the admission: it answers even under overload, or what it calls takes places. */
+  readonly isFree?: true
 }
 export const rawRoute = (path: string, raw: RawRoute['raw']): RawRoute => ({ method: 'GET', path, raw })
-const probe = (path: string, raw: RawRoute['raw']): RawRoute => ({ ...rawRoute(path, raw), isProbe: true })
+const probe = (path: string, raw: RawRoute['raw']): RawRoute => ({ ...rawRoute(path, raw), isFree: true })
 
 /** `ready` refuses `unavailable` while the service cannot answer. */
 export const publicRoutes = (
@@ -36,6 +48,11 @@ export const publicRoutes = (
     }),
     probe('/healthz', async () => json(200, '{"status":"ok"}\n')),
     probe('/readyz', () => ready().then(() => json(200, '{"status":"ready"}\n'))),
+    rawRoute('/llms.txt', async ({ basePath = '' }) => ({
+      status: 200,
+      headers: { 'content-type': 'text/plain; charset=utf-8' },
+      body: llmsText(basePath),
+    })),
     rawRoute('/openapi.json', async (request) => {
       const { basePath: base = '' } = request
       // Of one mount alone: a framework may take its path from the request.

@@ -1,0 +1,70 @@
+import { membersOf, splitAt } from '../../../json/raw-json.ts'
+import { ITEMS_MAX } from '../../../shapes/slice.ts'
+import type { ApiResponse } from '../requests.ts'
+
+/** A target of the API with the key of the request. */
+export type Call = (target: string) => Promise<ApiResponse>
+type Value = string | number | undefined
+/** Reads what is at these parts of a path. Throws `Refused`. */
+export type Read = (parts: readonly Value[], query?: Readonly<Record<string, Value>>) => Promise<Shown>
+type Shown = Record<string, unknown>
+/** Its message is for the assistant. */
+export class Refused extends Error {}
+
+// In bytes of JSON, so that no result has more than 20 kB.
+const [LIST_MAX, TEXT_MAX, LONG_TEXT_MAX, LISTED_TEXT_MAX] = [17_000, 400, 8_000, 1_500]
+/** Of no use to an assistant, or without a bound. */
+const HIDDEN =
+  /^(tenantId|brandId|idempotencyKey|actions|footerLinks|scripts|header.*|types|sources|logTypes|description)$/
+const WRITTEN_BY_STRANGERS = /^(payload|email|name|externalId)$/
+
+/** Reads through the API. A list has as many whole items as fit: it is read again with that limit, so that the cursor is right. */
+export const readThrough = (call: Call): Read => {
+  const read: Read = async (parts, query = {}) => {
+    const path = parts.map((part) => encodeURIComponent(String(part).toWellFormed())).join('/')
+    const { status, body } = await call(`/v0/${path}?${new URLSearchParams(query as Record<string, string>)}`)
+    const text = String(body)
+    if (status !== 200) throw new Refused(text)
+    const { elements, rest } = splitAt(text, 'items', ITEMS_MAX) ?? { elements: null, rest: '' }
+    if (elements === null) return shown(text, LONG_TEXT_MAX)
+    const items: Shown[] = []
+    let bytes = 0
+    for (const element of elements) {
+      const item = shown(element, LISTED_TEXT_MAX)
+      bytes += bytesOf(item) + 1
+      if (bytes > LIST_MAX) return read(parts, { ...query, limit: items.length })
+      items.push(item)
+    }
+    const { nextCursor } = JSON.parse(rest)
+    return { items, ...(nextCursor && { nextCursor, note: 'There are more: pass nextCursor as cursor.' }) }
+  }
+  return read
+}
+
+/** A resource for an assistant. A payload and the content of a page stay JSON text, and long texts are cut. */
+const shown = (object: string, longTextMax: number): Shown => {
+  const { members } = membersOf(object)
+  const all = [...members].filter(([name]) => !HIDDEN.test(name))
+  return Object.fromEntries(
+    all.map(([name, { rawJson }]) => {
+      const isUntrusted = members.has('prospectId') && WRITTEN_BY_STRANGERS.test(name)
+      const as = isUntrusted ? `untrusted${name[0]?.toUpperCase()}${name.slice(1)}` : name
+      if (name === 'payload' || name === 'content') return [as, cut(rawJson, longTextMax)]
+      if (rawJson.startsWith('{')) return [as, shown(rawJson, longTextMax)]
+      const value = JSON.parse(rawJson)
+      // The rest of the URL of a webhook endpoint may be a secret.
+      if (name === 'url') return [as, cut(new URL(value).origin, TEXT_MAX)]
+      return [as, typeof value === 'string' ? cut(value, TEXT_MAX) : value]
+    }),
+  )
+}
+
+const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
+
+/** At most so many bytes of a text, within JSON. */
+const cut = (text: string, max: number): string => {
+  let part = text.slice(0, max).toWellFormed()
+  for (let bytes = bytesOf(part); bytes > max; bytes = bytesOf(part))
+    part = part.slice(0, Math.floor((part.length * max) / bytes)).toWellFormed()
+  return part.length === text.length ? part : `${part}… (cut: it has ${text.length} characters)`
+}

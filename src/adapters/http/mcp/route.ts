@@ -1,0 +1,42 @@
+import type { ApiKey } from '../../../shapes/api-key.ts'
+import { requireJson } from '../parse-request.ts'
+import type { RawRoute } from '../public-routes.ts'
+import { headerOf } from '../requests.ts'
+import { answerMessage, failed } from './protocol.ts'
+
+const BODY_BYTES_MAX = 65_536
+
+/**
+ * Tools for assistants, by the Model Context Protocol. It is a client of the API that it is part of: keys, scopes, limits and
+ * turns are those of the calls that it makes. The first looks the key up, before the body is read.
+ */
+export const mcpRoute = (publicUrl: string | null): RawRoute => ({
+  method: 'POST',
+  path: '/mcp',
+  isFree: true,
+  raw: async (request, _params, { api, admission, readBody, known }) => {
+    // Not compared with the header Host: under DNS rebinding both contain the attacker's name.
+    const origin = headerOf(request, 'origin')
+    if (origin !== undefined && origin !== (publicUrl && new URL(publicUrl).origin))
+      return failed(403, 403, 'Requests from web pages of other origins are refused.')
+    const { address, basePath } = request
+    const bearer = /^Bearer +(\S+)$/i.exec(headerOf(request, 'authorization') ?? '')?.[1]
+    const headers = {
+      'x-api-key': headerOf(request, 'x-api-key') || bearer,
+      'x-request-id': known.requestId,
+      traceparent: headerOf(request, 'traceparent'),
+    }
+    const call = (target: string) => api({ method: 'GET', target, basePath, address, headers })
+    const self = await call('/v0/api_keys/self')
+    if (self.status !== 200) return self
+    const key: ApiKey = JSON.parse(String(self.body))
+    const { tenantId, apiKeyId } = key
+    Object.assign(known, { tenantId, apiKeyId })
+    // Only while its body arrives: the calls take places of their own.
+    const place = admission.arrive(tenantId)
+    const reading = readBody(request, place, BODY_BYTES_MAX, requireJson)
+    const bytes = (await reading.finally(() => admission.leave(place))) ?? new Uint8Array()
+    Object.assign(known, { bodyBytes: bytes.length })
+    return { ...(await answerMessage(bytes, request, key, call)), tenantId }
+  },
+})
