@@ -20,6 +20,7 @@ select create_distributed_table('pages', 'tenant_id', colocate_with => 'brands')
 select create_distributed_table('page_versions', 'tenant_id', colocate_with => 'brands');
 select create_distributed_table('prospects', 'tenant_id', colocate_with => 'brands');
 select create_distributed_table('erasures', 'tenant_id', colocate_with => 'brands');
+select create_distributed_table('merges', 'tenant_id', colocate_with => 'brands');
 select create_distributed_table('prospect_logs', 'tenant_id', colocate_with => 'brands');
 select create_distributed_table('counted_tenants', 'tenant_id', colocate_with => 'brands');
 select create_distributed_table('prospect_log_counts', 'tenant_id', colocate_with => 'brands');

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
+import { isWhole } from '../adapters/http/requests.ts'
 import { composeApi } from '../compose/api.ts'
 import { webhooksOf } from '../compose/service.ts'
 import { readConfig } from '../config/config.ts'
@@ -7,6 +8,7 @@ import { tooLarge } from '../core/engine/failures.ts'
 import { SCOPES } from '../core/ports/api-keys.ts'
 import { brandsOf } from '../core/tenants/create-tenant.ts'
 import { splitAt } from '../json/raw-json.ts'
+import { writeLine } from '../json/write-json.ts'
 import { ITEMS_MAX } from '../shapes/slice.ts'
 import { type Command, TENANT, wrongUse } from './command.ts'
 import { report } from './output.ts'
@@ -74,6 +76,7 @@ export const apiCommand: Command = {
         body: { bytesMax: config.bodyBytesMax, batchBytesMax: config.batchBytesMax, read },
       })
       if (answer.status >= 500 && cause !== undefined) throw cause
+      if (!isWhole(answer.body)) return printParts(answer.body)
       const text = String(answer.body).trimEnd()
       if (answer.status < 400) return text
       process.stderr.write(`${text}\n`)
@@ -91,6 +94,12 @@ export const apiCommand: Command = {
   },
 }
 
+/** Prints parts as they come, on a terminal too, until nobody reads them any more. Returns what is left: nothing. */
+const printParts = async (parts: AsyncIterable<string>): Promise<''> => {
+  for await (const part of parts) if (await new Promise((done) => process.stdout.write(part, done))) break
+  return ''
+}
+
 /** The exact text of each event, slice by slice, until Ctrl-C or a refusal. */
 async function* followEvents(path: string, call: (target: string, end: AbortSignal) => Promise<string>) {
   const stop = new AbortController()
@@ -101,8 +110,7 @@ async function* followEvents(path: string, call: (target: string, end: AbortSign
     const text = await call(`${target.pathname}${target.search}`, stop.signal)
     if (text === '') return
     const { elements, rest } = splitAt(text, 'items', ITEMS_MAX) ?? { elements: null, rest: text }
-    // Unescaped line breaks stand only between the parts of JSON, where a space means the same.
-    for (const item of elements ?? []) yield { rawJson: item.replace(/[\n\r]/g, ' ') }
+    for (const item of elements ?? []) yield { rawJson: writeLine({ rawJson: item }) }
     target.searchParams.set('cursor', JSON.parse(rest).nextCursor)
   }
   process.exitCode = 130

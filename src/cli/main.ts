@@ -18,6 +18,7 @@ import { operationCommands } from './operations.ts'
 import { printAnswers, withCommand } from './output.ts'
 import { commandIn, groupIn, parse, unknownCommand } from './parse.ts'
 import { prospectLogCommands } from './prospect-logs.ts'
+import { prospectCommands } from './prospects.ts'
 import { databaseNames, refusalText } from './refusals.ts'
 import { tenantCommands } from './tenants.ts'
 import { usageCommand } from './usage.ts'
@@ -31,6 +32,7 @@ export const COMMANDS = [
   apiCommand,
   hookCommands,
   prospectLogCommands,
+  prospectCommands,
 ].flat()
 
 /** Answers go to stdout, refusals to stderr. Exit codes: 0, 1 refused, 2 incorrect use. */

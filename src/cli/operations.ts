@@ -66,7 +66,7 @@ export const operationCommands: readonly Command[] = [
   },
   {
     words: 'status',
-    help: 'shows what needs attention, over all tenants, each with a command that shows more or mends it',
+    help: 'shows what needs attention, over all tenants, each with a command that shows more or repairs it',
     details: ['The exit code is 1 if there is anything. Changes nothing, and waits for no lock.'],
     examples: { 'what needs attention': 'prospect-pages status' },
     run: async ({ values }) => {

@@ -44,7 +44,7 @@ const REMEDIES: readonly Remedy[] = [
   [/^EEXIST: .* '(.*)'$/, 'Name a file in a folder that exists.', '$1 is not a folder.'],
   [/^ENOTDIR: .* '(.*)\/.*'$/, 'Name a file in a folder that exists.', '$1 is not a folder.'],
   [/^ENOENT: (.*), \w+ '(.*)\.unfinished.*'$/, 'Correct the path. Its folder must exist.', '$2: $1.'],
-  [/^ENOENT: (.*), \w+ '(.*)'$/, 'Correct the path: nothing has this name.', '$2: $1.'],
+  [/^ENOENT: (.*), \w+ '(.*)'$/, 'Correct the path: no such file exists.', '$2: $1.'],
   [/^E[A-Z]+: (.*), \w+ '(.*)'$/, 'Check the path and its permissions.', '$2: $1.'],
 ]
 

@@ -1,15 +1,19 @@
 import { type Background, type Job, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
+import { createNewId } from '../adapters/ids.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { REMEMBERED_MS_MAX } from '../core/activities/remember-prospects.ts'
 import { deleteExpired } from '../core/erasures/delete-expired.ts'
 import { eraseProspects } from '../core/erasures/erase-prospects.ts'
 import type { Store } from '../core/ports/store.ts'
-import type { Clock, Served } from '../core/ports/world.ts'
+import type { Clock, NewId, Served } from '../core/ports/world.ts'
+import { moveMerged } from '../core/prospects/move-merged.ts'
 import { removeTenants } from '../core/tenants/remove-tenants.ts'
 
 /** Between two steps: requests get the database meanwhile. */
 const REST_MS = 10
+/** Nothing waits for logs that move: nine tenths of the time belong to requests. */
+const MOVE_REST_MS = 100
 /** Erasures in this process, or signalled by others, are noticed at once; the second pass waits anyway. */
 const POLL_MS = 5_000
 const EXPIRED_POLL_MS = 60 * 60_000
@@ -18,8 +22,9 @@ const WRITE_MARGIN_MS = 20_000
 
 /** What an eraser needs. Omitted settings have the defaults of the service. */
 export type EraserOptions = WorkHooks & {
-  readonly store: Pick<Store, 'erasures' | 'events' | 'tenants' | 'watch'>
+  readonly store: Pick<Store, 'erasures' | 'merges' | 'events' | 'tenants' | 'watch'>
   readonly clock?: Clock | undefined
+  readonly newId?: NewId | undefined
   /** How long activities are kept, unless their tenant has its own time; 0 or null: for ever. */
   readonly retentionDays?: number | null | undefined
   /** How long events are kept. */
@@ -35,17 +40,17 @@ export type EraserOptions = WorkHooks & {
 
 /** What to do about such a pause. */
 export const PAUSED =
-  'Nothing that has expired is deleted for 24 hours: the clock is more than seven days past the time at which the database was last served. Check the clock. If the service was off that long, there is nothing to do.'
+  'Deletion of expired data is paused for 24 hours: the clock is more than seven days past the time at which the database was last served. Check the clock. If the service was off that long, there is nothing to do.'
 
 /**
- * An eraser over a store: completes erasures, removes deleted tenants, ends blocks of emails, and deletes activities and
+ * An eraser over a store: completes erasures and merges, removes deleted tenants, ends blocks of emails, and deletes activities and
  * events that have been kept long enough. Several erasers, in one process or in many, share the work.
  */
 export const createEraser = (options: EraserOptions): Background =>
   workInBackground(checkOptions('createEraser', options), eraserJobs(options))
 
 export const eraserJobs = (options: EraserOptions): readonly Job[] => {
-  const { store, clock = Date.now, retentionDays = null, onPause = warn } = options
+  const { store, clock = Date.now, newId = createNewId(), retentionDays = null, onPause = warn } = options
   const { eventDaysKept = DEFAULTS.eventDaysKept, statementMsMax = DEFAULTS.statementMsMax } = options
   const settleMs = REMEMBERED_MS_MAX + 2 * statementMsMax + WRITE_MARGIN_MS
   const expire = { store, clock, retentionDays, eventDaysKept, onPause }
@@ -53,6 +58,7 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
   const expiring = { pollMs: EXPIRED_POLL_MS, restMs: REST_MS }
   return [
     { ...erasing, stepWith: () => eraseProspects({ store, clock, settleMs }) },
+    { ...erasing, restMs: MOVE_REST_MS, stepWith: () => moveMerged({ store, clock, newId, settleMs }) },
     {
       ...{ pollMs: POLL_MS, restMs: REST_MS },
       stepWith: (onError) => removeTenants({ store, clock, settleMs, onError }),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { workInBackground } from '../adapters/background-work.ts'
 import { consoleRoutes } from '../adapters/http/console/routes.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'
+import { mcpRoute } from '../adapters/http/mcp/route.ts'
 import { createHttpServer } from '../adapters/http/node/server.ts'
 import { metricsRoute } from '../adapters/http/public-routes.ts'
 import { createNewId } from '../adapters/ids.ts'
@@ -123,6 +124,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     rawRoutes: [
       ...(config.docs ? docsRoutes() : []),
       ...(config.console ? consoleRoutes() : []),
+      ...(config.mcp ? [mcpRoute(config.publicUrl)] : []),
       ...(scrape ? [metricsRoute(scrape)] : []),
     ],
   })
@@ -132,7 +134,15 @@ export const compose = (config: Config, runtime: Runtime) => {
   const naming = { namer, namerPatienceMs, namerCallsMax }
   const publisher = createPublisher({ ...publishing, store, clock, newId, ...naming, pollMs })
   const { retentionDays, eventDaysKept, statementMsMax } = config
-  const eraser = createEraser({ ...erasing, store, clock, retentionDays, eventDaysKept, statementMsMax })
+  const eraser = createEraser({
+    ...erasing,
+    store,
+    clock,
+    newId,
+    retentionDays,
+    eventDaysKept,
+    statementMsMax,
+  })
   const counted = counterJobs({ store, clock, counts: config.counts, statementMsMax })
   const saving = { pollMs: MINUTE_MS, restMs: 0, stepWith: () => usage.save }
   const counter = workInBackground({ ...counting, store }, [...counted, saving])

@@ -34,7 +34,7 @@ const SERVICE =
   'store! clock newId webhooks publicUrl background requireIdentity prospectsRememberedMax listsInFlightMax tenantListsMax counts statementMsMax'
 const PUBLISHER =
   'store! clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep'
-const ERASER = 'store! clock retentionDays eventDaysKept statementMsMax onPause onError onStep'
+const ERASER = 'store! clock newId retentionDays eventDaysKept statementMsMax onPause onError onStep'
 const WEBHOOKS = 'store! clock newId webhooks pollMs onEndpoint onError onStep'
 /** The options of each function; `!` follows those that are needed. */
 export const OPTIONS = {

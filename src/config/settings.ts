@@ -114,7 +114,7 @@ export const SETTINGS = {
   NAMER_PATIENCE_MS: ['10000', whole(1, 600_000), 'how long naming may delay a version, retries included'],
   NAMER_CALLS_MAX: ['4', whole(1, 1_000), 'naming calls in flight'],
   PROSPECTS_REMEMBERED_MAX: ['50000', whole(0, 10_000_000), 'prospects kept in memory; 0: none'],
-  REQUIRE_IDENTITY: ['false', flag, 'refuse activities with neither prospectId nor email: true, false'],
+  REQUIRE_IDENTITY: ['false', flag, 'refuse activities that identify no prospect: true, false'],
   RETENTION_DAYS: [
     'none',
     wholeOrNone(36_500),
@@ -178,6 +178,11 @@ export const SETTINGS = {
   PUBLISHER_POLL_MS: ['1000', whole(10, 600_000), 'how often the publisher polls for new versions'],
   DOCS: ['on', onOrOff, 'the API reference at /docs: on, off'],
   CONSOLE: ['on', onOrOff, 'the console at /console/, a page for people: on, off'],
+  MCP: [
+    '',
+    nullable((given) => oneOf(['read'])(given) as 'read'),
+    'read: tools for assistants at /mcp, which read with the API key of the request; empty: none',
+  ],
 } as const
 
 /** The names, defaults and help lines of all settings, for `--help`. */

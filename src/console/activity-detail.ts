@@ -32,13 +32,13 @@ export const activityDetail = async (id: string, signal: AbortSignal, isInTimeli
       : laterMs < 60_000 && laterMs > 0
         ? `, stored ${laterMs} ms later`
         : `, stored ${absolute(log.createdAt)}`
-  const isOther = log.email || log.name
+  const isOther = log.email || log.externalId || log.name
   return h(
     'div.detail',
     {},
     facts({
       Person: !isInTimeline && h('a', { href: addressOf(['people', log.prospectId]) }, whoDid(log, signal)),
-      'Sent as': isOther && h('bdi', {}, [log.name, log.email].filter(Boolean).join(', ')),
+      'Sent as': isOther && h('bdi', {}, [log.name, log.email, log.externalId].filter(Boolean).join(', ')),
       From: [h('bdi', {}, log.source), ' · ', h('bdi', {}, log.type)],
       Happened: [h('span', {}, absolute(log.occurredAt)), h('span.muted', {}, later)],
       'Idempotency key': log.idempotencyKey && h('bdi.mono', {}, log.idempotencyKey),

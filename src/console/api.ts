@@ -92,12 +92,10 @@ const reach = (url: string, init: RequestInit): Promise<Response> =>
     throw new Unreachable('The server cannot be reached.', { cause })
   })
 
-/** Calls an operation of `/v0`. Throws a `Problem` if it is refused. */
-export const call = async <T>(method: string, path: string, options: Options = {}): Promise<Answer<T>> => {
-  const { query = {}, body, etag, ifMatch, signal } = options
+const respond = async (method: string, path: string, options: Options): Promise<Response> => {
+  const { query = {}, body, etag, ifMatch, signal = null } = options
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
-  const timeout = AbortSignal.timeout(TIMEOUT_MS)
   const used = apiKey
   const response = await reach(`${baseUrl()}/v0${path}${search && `?${search}`}`, {
     method,
@@ -109,19 +107,28 @@ export const call = async <T>(method: string, path: string, options: Options = {
     },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     ...{ cache: 'no-store', credentials: 'omit', redirect: 'error' },
-    signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    signal,
   })
-  const text = await response.text()
   if (!response.ok && response.status !== 304) {
-    const problem = new Problem(response.status, response.headers, text)
+    const problem = new Problem(response.status, response.headers, await response.text())
     if (problem.status === 401 && self !== null && used === apiKey) session.onRefused(problem)
     throw problem
   }
+  return response
+}
+/** Calls an operation of `/v0`. Throws a `Problem` if it is refused. */
+export const call = async <T>(method: string, path: string, options: Options = {}): Promise<Answer<T>> => {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS)
+  const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout
+  const response = await respond(method, path, { ...options, signal })
+  const text = await response.text()
   const value = text === '' ? undefined : JSON.parse(text)
   return { status: response.status, value: value as T, text, etag: response.headers.get('etag') }
 }
 export const get = async <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> =>
   (await call<T>('GET', path, { query, signal })).value
+/** An answer of any length, as a file. */
+export const fileAt = async (path: string): Promise<Blob> => (await respond('GET', path, {})).blob()
 /** A read that is repeated: null while the answer is the same as before. */
 export const repeated = <T>(path: string) => {
   let known: { readonly search: string; readonly etag: string | null } | undefined

@@ -18,9 +18,13 @@ export const erase = ({ prospectId, email, name }: Prospect): void => {
     action: 'Erase for good',
     isDanger: true,
     body: [
-      h('p', {}, 'Name, email and all activities of this person are deleted. This cannot be undone.'),
+      h(
+        'p',
+        {},
+        'Name, email, external id and all activities of this person are deleted. This cannot be undone.',
+      ),
       field(
-        'Days to refuse new activities with this email, so that the person is not created again',
+        'Days to refuse new activities with this email or external id, so that the person is not created again',
         'blockDays',
         { type: 'number', value: 30, min: 0, max: 3_650, required: true },
       ),

@@ -5,6 +5,7 @@ const TYPES: Readonly<Record<EventType, true>> = {
   ...{
     'prospect.created': true,
     'prospect.updated': true,
+    'prospect.merged': true,
     'prospect.erased': true,
     'prospect_log.created': true,
   },

@@ -4,12 +4,13 @@ import { memberOf } from './api.ts'
 import { attempt, gated, tell } from './dialog.ts'
 import { card, h, table } from './dom.ts'
 
-const MEMBERS = ['type', 'email', 'name', 'occurredAt', 'idempotencyKey'] as const
+const MEMBERS = ['type', 'email', 'externalId', 'name', 'occurredAt', 'idempotencyKey'] as const
 type Member = (typeof MEMBERS)[number]
 
 const LENGTHS_MAX: Readonly<Record<Member, number>> = {
   type: 100,
   email: 1_000,
+  externalId: 255,
   name: 255,
   occurredAt: 100,
   idempotencyKey: 255,

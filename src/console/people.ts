@@ -1,13 +1,13 @@
 import type { Erasure } from '../shapes/erasure.ts'
 import type { Prospect } from '../shapes/prospect.ts'
-import { call, can, get, path, type Slice } from './api.ts'
+import { call, can, get, path, type Query, type Slice } from './api.ts'
 import { attempt, idOf, loadMore } from './dialog.ts'
 import { button, card, counted, h, person, table, time } from './dom.ts'
 import { refusedUntil } from './erasing.ts'
 import { personView } from './person.ts'
 import { addressOf, type Place, type View } from './place.ts'
 
-/** People: found by exact email or id, and the newest. */
+/** People: found by exact email, external id or id, and the newest. */
 export const view: View = (place, signal) =>
   place.id ? personView(place.id, signal) : listView(place, signal)
 
@@ -22,12 +22,14 @@ const listView = async (place: Place, signal: AbortSignal) => {
     name: 'q',
     type: 'search',
     value: wanted,
-    placeholder: 'Exact email or id',
-    'aria-label': 'Exact email or id',
+    placeholder: 'Exact email, external id or id',
+    'aria-label': 'Exact email, external id or id',
   })
   const rows = h('tbody')
   const load = async (cursor?: string): Promise<string | undefined> => {
-    const slice = await get<Slice<Prospect>>('/prospects', { email: wanted, limit: 50, cursor }, signal)
+    const find = (by: Query) => get<Slice<Prospect>>('/prospects', { ...by, limit: 50, cursor }, signal)
+    let slice = await find({ email: wanted })
+    if (slice.items.length === 0 && wanted && wanted.length <= 255) slice = await find({ externalId: wanted })
     rows.append(...slice.items.map(personRow))
     return slice.nextCursor
   }
@@ -37,8 +39,8 @@ const listView = async (place: Place, signal: AbortSignal) => {
   list.tBodies[0]?.replaceWith(rows)
   const nobody = wanted
     ? wanted.includes('@')
-      ? 'No one with exactly this email.'
-      : 'No one with exactly this email. Search by email or id, not by name.'
+      ? 'No one with exactly this email or external id.'
+      : 'No one with exactly this email or external id. Search by these or by id, not by name.'
     : 'No people yet. They appear with their first activity.'
   const found = rows.childElementCount > 0 ? list : h('p.muted.empty', {}, nobody)
   return [

@@ -2,23 +2,13 @@ import type { Prospect } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { activityDetail } from './activity-detail.ts'
 import { forgetPeople } from './activity-table.ts'
-import {
-  type Answer,
-  call,
-  can,
-  get,
-  itemTexts,
-  Problem,
-  path,
-  type Query,
-  repeated,
-  type Slice,
-} from './api.ts'
+import { call, can, fileAt, get, Problem, path, repeated, type Slice } from './api.ts'
 import { ask, attempt, gated, idOf, loadMore, tell } from './dialog.ts'
 import { absolute, card, counted, expander, facts, h, refill, time } from './dom.ts'
 import { erase, erasedView } from './erasing.ts'
 import { field } from './fields.ts'
 import { type LiveState, liveMark, type Row, repeat, rowsOf } from './live.ts'
+import { merge } from './merging.ts'
 import { addressOf } from './place.ts'
 
 const POLL_MS = 2_000
@@ -37,7 +27,7 @@ export const personView = async (id: string, signal: AbortSignal) => {
   const about = h('div')
   const heading = h('div')
   const showPerson = (): void => {
-    const { name, email, createdAt, updatedAt } = prospect
+    const { name, email, externalId, createdAt, updatedAt } = prospect
     refill(
       heading,
       h('h1', {}, h('bdi', {}, name ?? email ?? 'No name yet')),
@@ -48,10 +38,11 @@ export const personView = async (id: string, signal: AbortSignal) => {
       about,
       facts({
         Email: email && h('bdi', {}, email),
+        'External id': externalId && h('bdi', {}, externalId),
         Name: name && h('bdi', {}, name),
         Since: h('span', {}, absolute(createdAt)),
         Changed: changed,
-        Id: idOf(id),
+        Id: idOf(prospect.prospectId),
       }),
     )
   }
@@ -67,12 +58,13 @@ export const personView = async (id: string, signal: AbortSignal) => {
           { value: prospect.email },
           'Activities with this email belong to this person. Empty: no email.',
         ),
+        field('External id', 'externalId', { value: prospect.externalId, maxlength: 255 }),
         field('Name', 'name', { value: prospect.name, maxlength: 255 }),
       ],
-      run: async ({ email = '', name = '' }) => {
+      run: async ({ email = '', externalId = '', name = '' }) => {
         if (email && email !== prospect.email && !/^\S+@\S+$/.test(email.trim()))
           throw new Error('This is not an email address.')
-        const changes = { email: email || null, name: name || null }
+        const changes = { email: email || null, externalId: externalId || null, name: name || null }
         prospect = (await call<Prospect>('PATCH', url, { body: changes })).value
         forgetPeople()
         showPerson()
@@ -86,7 +78,8 @@ export const personView = async (id: string, signal: AbortSignal) => {
     'div.actions',
     {},
     gated('prospects:write', 'Correct…', correct),
-    gated('prospect_logs:read', 'Download everything', () => attempt(() => download(prospect))),
+    gated('prospect_logs:read', 'Download everything', () => attempt(() => download(id))),
+    gated('prospects:write', 'Merge into…', () => merge(prospect)),
     gated('prospects:erase', 'Erase…', () => erase(prospect), { class: 'danger' }),
   )
   return [
@@ -155,22 +148,12 @@ const timelineOf = (
 }
 
 /** Everything about a person as JSON lines: the answer to a request for access. */
-const download = async (prospect: Prospect): Promise<void> => {
-  const url = path`/prospects/${prospect.prospectId}`
-  const parts: string[] = [(await call('GET', url)).text]
-  let cursor: string | undefined
-  let count = 0
-  do {
-    const query: Query = { limit: 100, cursor }
-    const answer: Answer<Slice<ProspectLog>> = await call('GET', `${url}/prospect_logs`, { query })
-    const texts = itemTexts(answer.text)
-    parts.push(...texts.map((text) => `${text}\n`))
-    count += texts.length
-    cursor = answer.value.nextCursor
-  } while (cursor)
-  parts.push(`${JSON.stringify({ done: true, logs: count })}\n`)
-  const href = URL.createObjectURL(new Blob(parts, { type: 'application/x-ndjson' }))
-  h('a', { href, download: `${prospect.prospectId}.jsonl` }).click()
+const download = async (id: string): Promise<void> => {
+  const file = await fileAt(path`/prospects/${id}/export`)
+  const [, logs] = /\{"done":true,"logs":(\d+)\}\n$/.exec(await file.slice(-100).text()) ?? []
+  if (logs === undefined) throw new Error('The download is not complete. Try again.')
+  const href = URL.createObjectURL(file)
+  h('a', { href, download: `${id}.jsonl` }).click()
   setTimeout(() => URL.revokeObjectURL(href), 60_000)
-  tell(`Downloaded: one person, ${counted(count, 'activity', 'activities')}.`)
+  tell(`Downloaded: one person, ${counted(Number(logs), 'activity', 'activities')}.`)
 }

@@ -7,6 +7,7 @@ import { anyId, conditional, createdOnce, endable } from '../shapes/input.ts'
 import * as pages from '../shapes/page.ts'
 import * as groups from '../shapes/page-group.ts'
 import * as prospects from '../shapes/prospect.ts'
+import { ProspectExportLine } from '../shapes/prospect-export.ts'
 import * as logs from '../shapes/prospect-log.ts'
 import * as counts from '../shapes/prospect-log-count.ts'
 import { SliceQuery } from '../shapes/slice.ts'
@@ -17,8 +18,8 @@ import type { UseCases } from './use-cases.ts'
 type Shape = v.ObjectSchema<v.ObjectEntries, undefined>
 /** What an operation takes and returns, and who may call it. Its use case has the same name. */
 export type Operation = {
-  /** Null if any key will do. */
-  readonly scope: Scope | null
+  /** Null if any key will do; several if the key needs all of them. */
+  readonly scope: Scope | readonly Scope[] | null
   /** What names the resource: over HTTP the ids in the path. */
   readonly ids?: v.ObjectEntries
   readonly query?: Shape
@@ -27,6 +28,8 @@ export type Operation = {
   readonly takes?: v.ObjectEntries
   /** Absent if nothing is returned. */
   readonly answer?: v.GenericSchema
+  /** It returns any number of these, one by one: over HTTP as JSON lines. */
+  readonly lines?: true
   /** It takes up to 1,000 of these, in order. The body is what HTTP sends them in. */
   readonly item?: Shape
 }
@@ -44,7 +47,7 @@ const endpoint = { webhookEndpointId: anyId }
  * `Service` and the command `api` follow.
  */
 export const operations = {
-  /** Logs one activity, for the prospect with this id, else the one with this email, else a new one. */
+  /** Logs one activity, for the prospect with this id, else with this external id, else with this email, else a new one. */
   logProspectActivity: {
     scope: 'prospect_logs:write',
     body: logs.NewProspectLog,
@@ -61,15 +64,24 @@ export const operations = {
     body: logs.ProspectLogBatch,
     answer: logs.ProspectLogBatchResult,
   },
-  /** Lists the prospects of a tenant, newest first, or the one with this email. */
+  /** Creates a prospect, or finds the one with this external id or email and fills its blanks. */
+  createProspect: { scope: 'prospects:write', body: prospects.NewProspect, answer: prospects.Prospect },
+  /** Lists the prospects of a tenant, newest first, or the one with this email or external id. */
   listProspects: { scope: 'prospects:read', query: prospects.ProspectQuery, answer: prospects.ProspectSlice },
   /** Reads a prospect. */
   getProspect: { scope: 'prospects:read', ids: prospect, answer: prospects.Prospect },
-  /** Corrects the email or the name of a prospect; null clears it. */
+  /** Corrects the email, the external id or the name of a prospect; null clears it. */
   updateProspect: {
     scope: 'prospects:write',
     ids: prospect,
     body: prospects.ProspectChanges,
+    answer: prospects.Prospect,
+  },
+  /** Merges a prospect into another one, for good. `startBackground` of `prospect-pages/publisher` moves its activities. */
+  mergeProspect: {
+    scope: 'prospects:write',
+    ids: prospect,
+    body: prospects.ProspectMerge,
     answer: prospects.Prospect,
   },
   /** Lists the activities of a prospect, newest first by `occurredAt`. */
@@ -78,6 +90,13 @@ export const operations = {
     ids: prospect,
     query: logs.TimelineQuery,
     answer: logs.ProspectLogSlice,
+  },
+  /** Everything about one person, line by line, a slice at a time: the answer to a request for access. */
+  exportProspect: {
+    scope: ['prospects:read', 'prospect_logs:read'],
+    ids: prospect,
+    answer: ProspectExportLine,
+    lines: true,
   },
   /** Lists the activities of a tenant, newest first in the order of arrival. */
   listProspectLogs: {
@@ -93,13 +112,13 @@ export const operations = {
     query: counts.ProspectLogCountQuery,
     answer: counts.ProspectLogCounts,
   },
-  /** Erases a person, by prospect id or email. `startBackground` of `prospect-pages/publisher` completes it. */
+  /** Erases a person, by prospect id, external id or email. `startBackground` of `prospect-pages/publisher` completes it. */
   eraseProspect: { scope: 'prospects:erase', body: erasures.NewErasure, answer: erasures.Erasure },
   /** Lists the erasures of a tenant, newest first. */
   listErasures: { scope: 'prospects:erase', query: SliceQuery, answer: erasures.ErasureSlice },
   /** Reads an erasure: how far it is. */
   getErasure: { scope: 'prospects:erase', ids: erasure, answer: erasures.Erasure },
-  /** Lifts the block of an erased email: the person may return. */
+  /** Lifts the block of an erased email and external id: the person may return. */
   unblockErasure: { scope: 'prospects:erase', ids: erasure, answer: erasures.Erasure },
   /** Lists the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
   listPageGroups: { scope: 'page_groups:read', query: groups.PageGroupQuery, answer: groups.PageGroupSlice },

@@ -26,7 +26,10 @@ import { publishVersion, unpublishPage, unscheduleVersion } from './pages/publis
 import { deletePage, updatePage } from './pages/update-page.ts'
 import { deletePageGroup, updatePageGroup } from './pages/update-page-group.ts'
 import type { Needs, Store } from './ports/store.ts'
+import { createProspects } from './prospects/create-prospect.ts'
+import { exportProspect } from './prospects/export-prospect.ts'
 import { listProspects } from './prospects/list-prospects.ts'
+import { mergeProspect } from './prospects/merge-prospect.ts'
 import { updateProspect } from './prospects/update-prospect.ts'
 import { getApiKey } from './tenants/get-api-key.ts'
 import {
@@ -46,7 +49,7 @@ const FEED = { listLengthMax: 1, listsInFlightMax: 16, dedupeKey: JSON.stringify
 const LIST_CHARACTERS_MAX = 4_194_304
 
 export type UseCaseSettings = {
-  /** Refuse an activity without a prospect id or an email to find its prospect by. */
+  /** Refuse an activity without a prospect id, an external id or an email to find its prospect by. */
   readonly requireIdentity: boolean
   /** Prospects that need no look-up; 0: none. */
   readonly prospectsRememberedMax: number
@@ -88,6 +91,7 @@ export const composeUseCases = (deps: Deps) => {
   const readSlices = (operation: string) => ({ ...options(operation), ...SLICES })
   const turning = { ...deps, inTurn: createTurns() }
   const logAll = logProspectActivities({ ...deps, remembered })
+  const createAll = createProspects(deps)
   const gatherLogs = () =>
     gather(logAll, {
       ...options('logProspectActivity'),
@@ -102,6 +106,7 @@ export const composeUseCases = (deps: Deps) => {
   const readers = eventReaders(deps, readOne)
   const dataOf = eventData(readers)
   const readFeed = gather(manyOf(listEvents({ ...deps, dataOf })), { ...options('listEvents'), ...FEED })
+  const listTimeline = gather(listTimelines(deps), readSlices('listTimeline'))
   return {
     ...readers,
     logProspectActivity: (activity: NewActivity): Promise<LoggedActivity> => {
@@ -111,8 +116,14 @@ export const composeUseCases = (deps: Deps) => {
     /** A list of them: an activity finds what those before it created. */
     logProspectActivities: (activities: readonly NewActivity[]) => logAll(activities.map(located)),
     listProspects: gather(listProspects(deps), readSlices('listProspects')),
+    createProspect: gather(createAll, {
+      ...options('createProspect'),
+      weightOf: ({ email, name }) => lengthOf(email) + lengthOf(name),
+    }),
     updateProspect: updateProspect({ ...deps, remembered }),
-    listTimeline: gather(listTimelines(deps), readSlices('listTimeline')),
+    mergeProspect: mergeProspect({ ...deps, remembered }),
+    listTimeline,
+    exportProspect: exportProspect({ ...deps, ...readers, listTimeline }),
     listProspectLogs: gather(listProspectLogs(deps), readSlices('listProspectLogs')),
     listProspectLogCounts: listProspectLogCounts(deps),
     listPageGroups: gather(listPageGroups(deps), readSlices('listPageGroups')),

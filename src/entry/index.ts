@@ -60,6 +60,7 @@ export type * from '../core/ports/counts.ts'
 export type * from '../core/ports/erasures.ts'
 export type * from '../core/ports/events.ts'
 export type * from '../core/ports/hooks.ts'
+export type * from '../core/ports/merges.ts'
 export type * from '../core/ports/page-groups.ts'
 export type * from '../core/ports/pages.ts'
 export type * from '../core/ports/prospect-logs.ts'
@@ -70,8 +71,16 @@ export type * from '../core/ports/tenants.ts'
 export type * from '../core/ports/versions.ts'
 export type * from '../core/ports/webhooks.ts'
 export type * from '../core/ports/world.ts'
+export {
+  type CreatedProspect,
+  createProspects,
+  type ProspectCreation,
+} from '../core/prospects/create-prospect.ts'
+export { exportProspect } from '../core/prospects/export-prospect.ts'
 export { getProspects } from '../core/prospects/get-prospect.ts'
 export { listProspects, type ProspectListing } from '../core/prospects/list-prospects.ts'
+export { mergeProspect, type ProspectMerging } from '../core/prospects/merge-prospect.ts'
+export { moveMerged } from '../core/prospects/move-merged.ts'
 export { type ProspectCorrection, updateProspect } from '../core/prospects/update-prospect.ts'
 export { createTenant } from '../core/tenants/create-tenant.ts'
 export { getApiKey } from '../core/tenants/get-api-key.ts'
@@ -115,7 +124,15 @@ export {
   VersionWithContent,
 } from '../shapes/page.ts'
 export { PageGroup, PageGroupChanges, PageGroupQuery, PageGroupSlice } from '../shapes/page-group.ts'
-export { Prospect, ProspectChanges, ProspectQuery, ProspectSlice } from '../shapes/prospect.ts'
+export {
+  NewProspect,
+  Prospect,
+  ProspectChanges,
+  ProspectMerge,
+  ProspectQuery,
+  ProspectSlice,
+} from '../shapes/prospect.ts'
+export { ProspectExportLine } from '../shapes/prospect-export.ts'
 export {
   NewProspectLog,
   ProspectLog,

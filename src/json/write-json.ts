@@ -1,6 +1,9 @@
 /** Whatever JSON escapes: control characters, quotes, backslashes, and halves of characters if they are alone. */
 const TO_ESCAPE = /[^ !#-[\]-\ud7ff\ue000-\uffff]/
 
+/** Writes a value as one line. Unescaped line breaks stand only between the parts of JSON, where a space means the same. */
+export const writeLine = (value: object): string => writeJson(value).replace(/[\n\r]/g, ' ')
+
 /** Writes a value as JSON. Parts that are kept as JSON text are inserted unchanged. */
 export const writeJson = (value: unknown): string => {
   // Most texts need no more than quotes, which takes half the time.

@@ -56,7 +56,7 @@ const checkDatabase = async (config: Config, thorough: boolean): Promise<readonl
   return isReadable ? [...checks, ...(await readDatabase(config, examineContent(config)))] : checks
 }
 
-const ERASER = 'check that an eraser runs: serve has one, a program needs createEraser; see the log'
+const ERASER = 'check that serve is running, or startBackground in your own program, and see its log'
 const STATUS = 'prospect-pages status shows each, with a command'
 const ENCRYPT = 'set SECRETS_KEY to 32 random bytes in base64, then run prospect-pages secrets reencrypt'
 
@@ -65,7 +65,7 @@ const examineContent = (config: Config) => async (database: Database) => {
   const nowMs = Date.now()
   const checks: Check[] = []
   const check = async (name: string, examine: () => Promise<Check>) => {
-    const unread = (error: Error) => failed(name, `could not look at ${inWords(error)}`, STATUS)
+    const unread = (error: Error) => failed(name, `could not be checked: ${inWords(error)}`, STATUS)
     checks.push(await examine().catch(unread))
   }
   const unlessFound = (name: string, kind: string, well: string, remedy: string) =>
@@ -75,14 +75,14 @@ const examineContent = (config: Config) => async (database: Database) => {
     })
   await unlessFound('erasures', 'erasure', 'no erasure is overdue', ERASER)
   await check('retention', async () => retentionPause(await database.read(SELECT_SERVED), nowMs))
-  await unlessFound('webhook secrets', 'secret', 'no key is missing', STATUS)
+  await unlessFound('webhook secrets', 'secret', 'each webhook secret can be decrypted', STATUS)
   await check('encryption', async () => {
     const { rewritten, alreadyNew } = (await examineSecrets(database.read, config, nowMs)).sum
     const old = config.secretsKey ? rewritten : alreadyNew
     if (old === 0) return passed('encryption', 'each webhook secret is encrypted with SECRETS_KEY')
     return warned('encryption', `${old} webhook secrets are not encrypted with SECRETS_KEY`, ENCRYPT)
   })
-  await unlessFound('locks', 'lock', 'no session holds up others', STATUS)
+  await unlessFound('locks', 'lock', 'no session blocks others', STATUS)
   return checks
 }
 

@@ -54,6 +54,7 @@ const examine = async (sql: Sql, known: readonly Migration[], settings: Settings
           ('prospects', '{select, insert, update, delete}'), ('prospect_logs', '{select, insert, update, delete}'),
           ('tenants', '{select, delete}'), ('served', '{select, insert, update}'),
           ('erasures', '{select, insert, update, delete}'),
+          ('merges', '{select, insert, update, delete}'),
           ('page_groups', '{select, insert, update, delete}'), ('page_counts', '{select, insert, update, delete}'),
           ('pages', '{select, insert, update, delete}'), ('page_versions', '{select, insert, update, delete}'),
           ('counted_tenants', '{select, insert, update, delete}'),

@@ -47,7 +47,7 @@ export const examineSecrets = async (
         for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += counts[name]
         if (counts.rewritten > 0) await onOld?.(`${tenantId}`, `${id}`)
         if (counts.undecipherable === 0 || lost.length > FINDINGS_MAX) continue
-        const detail = `no key opens a secret of ${id}: set SECRETS_KEY_PREVIOUS to its key, or replace it`
+        const detail = `no key decrypts a secret of ${id}: set SECRETS_KEY_PREVIOUS to its key, or replace the secret`
         lost.push({ tenantId, tenant, detail, method, path: `/v0/${table}/${id}${action}` })
       }
     }

@@ -63,7 +63,7 @@ const disk = (folder: string): Check => {
   const { bavail, bsize } = statfsSync(folder)
   const detail = `${bavail * bsize} bytes free in ${folder}`
   if (bavail * bsize >= FREE_BYTES_MIN) return passed('disk', detail)
-  return failed('disk', detail, 'free some space: when the disk is full, every write is answered 503')
+  return failed('disk', detail, 'free some space: while the disk is full, every write gets 503')
 }
 
 const integrity = (file: DatabaseSync, isRead: boolean): Check => {

@@ -3,7 +3,7 @@ import { idsSince } from '../core/engine/times.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Timestamp } from '../core/ports/world.ts'
 import { brandsOf } from '../core/tenants/create-tenant.ts'
-import { writeJson } from '../json/write-json.ts'
+import { writeLine } from '../json/write-json.ts'
 import type { RawJson } from '../shapes/json.ts'
 
 /** Whose logs, and those that arrived from one time on and before another one. */
@@ -26,9 +26,7 @@ export async function* exportProspectLogs(
     const logs = await store.prospectLogs.listOldest({ tenantId, afterId, beforeId, limit })
     const last = logs.at(-1)
     if (last === undefined) return
-    // Unescaped line breaks stand only between the parts of JSON, where a space means the same.
-    const lines = logs.map((log) => writeJson(log).replace(/[\n\r]/g, ' '))
-    yield { rawJson: lines.join('\n') }
+    yield { rawJson: logs.map(writeLine).join('\n') }
     afterId = last.prospectLogId
     limit = Math.min(2 * logs.length, PAGE_MAX)
   }

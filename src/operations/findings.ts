@@ -67,14 +67,14 @@ const SELECTS: Readonly<Record<string, (before: (ms: number) => string) => strin
     where h.last_refused_at > ${before(DAY_MS)} and h.status = 'enabled'
       and (h.last_received_at is null or h.last_received_at < h.last_refused_at)`,
   deletion: (before) => `
-    select ${TENANT} t.deleted_at as since, 'the tenant is not removed yet' as detail, 'prospect-pages tenants list' as command
+    select ${TENANT} t.deleted_at as since, 'the tenant has not been removed yet' as detail, 'prospect-pages tenants list' as command
     from tenants t where t.deleted_at < ${before(26 * HOUR_MS)} or t.deleted_at > ${before(-HOUR_MS)}`,
   // Rewriting a large embedded file may wait for a day.
   erasure: (before) => `
     select ${TENANT} e.requested_at as since, '/v0/erasures/' || e.erasure_id as path,
-      e.erasure_id || ' is not completed' as detail
+      e.erasure_id || ' has not been completed' as detail
     from erasures e join tenants t on t.tenant_id = e.tenant_id
-    where e.status = 'processing' and e.requested_at < ${before(26 * HOUR_MS)}`,
+    where e.status = 'processing' and e.part_of is null and e.requested_at < ${before(26 * HOUR_MS)}`,
 }
 
 const asRow = ({ detail }: Check): Row => ({ detail, command: 'prospect-pages backup' })
@@ -104,9 +104,9 @@ export const findAttention = (config: Config, nowMs: number): Promise<readonly F
     const findings: Finding[] = []
     for (const kind of [...Object.keys(SELECTS), 'secret', 'lock', 'backup']) {
       const other = (detail: string) => [{ kind, detail, command: DOCTOR }]
-      const unread = (error: Error) => other(`could not look at ${inWords(error)}`)
+      const unread = (error: Error) => other(`could not be checked: ${inWords(error)}`)
       const found = await look(database, config, kind, nowMs).catch(unread)
-      const more = found.length > FINDINGS_MAX ? other(`there are more than ${FINDINGS_MAX}`) : []
+      const more = found.length > FINDINGS_MAX ? other(`there are more than ${FINDINGS_MAX} of these`) : []
       findings.push(...found.slice(0, FINDINGS_MAX), ...more)
     }
     return findings

@@ -22,7 +22,7 @@ export const lateBackups = (config: Config, nowMs: number): readonly Check[] => 
   const failure = commandFailure(join(backupDir, basename(database.path)))
   if (existsSync(failure))
     return [failed('backups', readFileSync(failure, 'utf8'), 'correct it, then run prospect-pages backup')]
-  const newest = lastMs === 0 ? `${backupDir} has no backup` : `the newest is of ${isoTime(lastMs)}`
+  const newest = lastMs === 0 ? `${backupDir} has no backup` : `the newest is from ${isoTime(lastMs)}`
   if (nowMs - lastMs <= 2 * backupEvery) return [passed('backups', newest)]
   return [failed('backups', newest, 'see the log of the server, or run prospect-pages backup')]
 }

@@ -14,7 +14,7 @@ export type Use<Answer> = (database: Database) => Promise<Answer>
 /** Lets `use` read the database of these settings. Changes nothing. */
 export const readDatabase = async <Answer>(config: Config, use: Use<Answer>) => {
   const { database } = config
-  if (database.kind === 'memory') throw new Error('DATABASE_URL is memory: nothing else can look into it')
+  if (database.kind === 'memory') throw new Error('DATABASE_URL is memory:, which no other process can read')
   // It brings the driver.
   if (database.kind === 'postgres')
     return (await import('./read-postgres.ts')).readPostgres(database.url, config, use)

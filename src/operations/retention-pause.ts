@@ -11,8 +11,8 @@ const REMEDY = 'check the clock; if the service was off that long, there is noth
 export const retentionPause = (rows: readonly object[], nowMs: number): Check => {
   const [served] = rows as readonly Served[]
   if (served === undefined || servedNow(served, nowMs).pausedAt === null)
-    return passed('retention', 'what has expired is deleted')
+    return passed('retention', 'expired data is deleted')
   const [now, then] = [nowMs, Date.parse(served.servedAt)].map(isoTime)
-  const detail = `nothing is deleted for a day: the clock is at ${now}, but the database was last served at ${then}`
+  const detail = `deletion of expired data is paused for a day: the clock says ${now}, but the database was last served at ${then}`
   return failed('retention', detail, REMEDY)
 }

@@ -9,7 +9,7 @@ export const warnUnattended = (useCases: UseCases, { watch }: Store, background?
   const warn = <Answer>(answer: Answer): Answer => {
     if (background === undefined && !attended.has(watch)) {
       process.emitWarning(
-        'Erasures and webhooks are accepted, but this process does not complete them. Call startBackground({ store }) ' +
+        'Erasures, merges and webhooks are accepted, but this process does not complete them. Call startBackground({ store }) ' +
           "of prospect-pages/publisher, or set background: 'elsewhere' if other work completes them.",
       )
       attended.add(watch)
@@ -19,6 +19,7 @@ export const warnUnattended = (useCases: UseCases, { watch }: Store, background?
   return {
     ...useCases,
     eraseProspect: (request) => useCases.eraseProspect(request).then(warn),
+    mergeProspect: (merge) => useCases.mergeProspect(merge).then(warn),
     createWebhookEndpoint: (endpoint) => useCases.createWebhookEndpoint(endpoint).then(warn),
   }
 }

@@ -1,20 +1,24 @@
 import * as v from 'valibot'
 import { sliceOf } from './slice.ts'
-import { described, id, optional, text, timestamp, whole } from './text.ts'
+import { boundedText, described, id, optional, text, timestamp, whole } from './text.ts'
 
 const BLOCK_DAYS_MAX = 3_650
 
-/** Body of `POST /v0/erasures`: exactly one of `prospectId` and `email`. */
+/** Body of `POST /v0/erasures`: exactly one of `prospectId`, `externalId` and `email`. */
 export const NewErasure = v.object({
   prospectId: optional(id('prospect'), 'The prospect to erase.'),
   email: optional(
     text(),
     'The email of the person to erase, compared as in activities. It need not belong to a prospect.',
   ),
+  externalId: optional(
+    boundedText(1, 255),
+    'The external id of the person to erase. It need not belong to a prospect.',
+  ),
   blockDays: v.optional(
     described(
       v.pipe(whole(0), v.maxValue(BLOCK_DAYS_MAX, `must be at most ${BLOCK_DAYS_MAX}`)),
-      'How long activities with the email of the person are refused, so that nothing brings the person back: an hour at least.',
+      'How long activities with the email or the external id of the person are refused, so that nothing brings the person back: an hour at least.',
     ),
     30,
   ),
@@ -26,7 +30,7 @@ export const Erasure = v.object({
   erasureId: described(id('erasure'), 'The id of the erasure.'),
   prospectId: described(
     v.nullable(id('prospect')),
-    'The prospect that was erased; null if none had the email.',
+    'The prospect that was erased; null if none had the email or the external id.',
   ),
   status: described(
     v.picklist(['processing', 'completed']),
@@ -41,7 +45,7 @@ export const Erasure = v.object({
   ),
   blockedUntil: described(
     v.nullable(timestamp()),
-    'Until when activities with the email of the person are refused, in UTC; null if they are not.',
+    'Until when activities with the email or the external id of the person are refused, in UTC; null if they are not.',
   ),
 })
 export type Erasure = v.InferOutput<typeof Erasure>

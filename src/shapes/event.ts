@@ -6,6 +6,7 @@ import { described, documented, id, optional, timestamp, whole } from './text.ts
 export const EVENT_TYPES = [
   'prospect.created',
   'prospect.updated',
+  'prospect.merged',
   'prospect.erased',
   'prospect_log.created',
   'page_group.created',

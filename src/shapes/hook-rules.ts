@@ -158,6 +158,7 @@ export const HookMap = v.pipe(
   v.strictObject({
     type: places('Where the type is.'),
     email: places('Where the email of the prospect is.'),
+    externalId: places('Where the id is that the vendor has for the prospect.'),
     name: places('Where the name of the prospect is.'),
     occurredAt: places('Where the time is: RFC 3339, or seconds or milliseconds since 1970.'),
     idempotencyKey: places(
@@ -174,7 +175,7 @@ export type HookMap = v.InferOutput<typeof HookMap>
 
 /** Of the text of any member of an activity, in characters. */
 export const MEMBER_LENGTH_MAX = 1_000
-const { type, name, idempotencyKey } = NewProspectLog.entries
-const MEMBERS = { type, name, idempotencyKey, email: boundedText(1, MEMBER_LENGTH_MAX) }
+const { type, externalId, name, idempotencyKey } = NewProspectLog.entries
+const MEMBERS = { type, externalId, name, idempotencyKey, email: boundedText(1, MEMBER_LENGTH_MAX) }
 /** Whether a text can be this member of an activity. */
 export const fitsMember = (member: keyof typeof MEMBERS, text: string): boolean => v.is(MEMBERS[member], text)

@@ -99,10 +99,13 @@ export const HookTrial = v.object({
 })
 export type HookTrial = v.InferOutput<typeof HookTrial>
 
-const { source, type, email, name, occurredAt, idempotencyKey } = NewProspectLog.entries
+const { source, type, email, externalId, name, occurredAt, idempotencyKey } = NewProspectLog.entries
 /** An activity as it would be logged. */
 export const TriedActivity = v.pipe(
-  v.object({ source, type, email, name, occurredAt, idempotencyKey, payload: ProspectLog.entries.payload }),
+  v.object({
+    ...{ source, type, email, externalId, name, occurredAt, idempotencyKey },
+    payload: ProspectLog.entries.payload,
+  }),
   v.description('An activity as it would be logged.'),
 )
 

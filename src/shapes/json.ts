@@ -21,7 +21,7 @@ export const withTexts = <Output>(output: Output, members: ReadonlyMap<string, R
   return output
 }
 
-const isObject = (given: unknown) => typeof given === 'object' && given !== null && !Array.isArray(given)
+export const isObject = (it: unknown) => typeof it === 'object' && it !== null && !Array.isArray(it)
 /** Any JSON object, kept as its text. */
 export const anyObject = (description: string) =>
   v.pipe(

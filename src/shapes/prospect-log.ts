@@ -15,6 +15,10 @@ export const NewProspectLog = v.object({
     text(),
     'Finds or creates the prospect. Compared after trimming and lowercasing. Any string is accepted, so that no activity is lost because of a malformed address. Placeholders such as `null`, `n/a` or `unknown` do not identify anyone.',
   ),
+  externalId: optional(
+    boundedText(1, 255),
+    'The id that another system has for the prospect. Finds or creates it, before the email does. Compared exactly. Placeholders identify nobody, as in `email`.',
+  ),
   occurredAt: v.optional(
     dateTime(
       'When it happened: an RFC 3339 date-time with an offset, such as 2026-11-22T09:00:00+01:00, from 1970 to 24 hours ahead. Kept in UTC, to the millisecond. By default when the activity is stored.',
@@ -49,6 +53,7 @@ export const ProspectLog = v.object({
   payload: described(rawObject(), 'The payload, byte for byte as it was sent.'),
   email: described(v.nullable(v.string()), 'The email as it was sent, or null.'),
   name: described(v.nullable(v.string()), 'The name as it was sent, or null.'),
+  externalId: described(v.nullable(v.string()), 'The external id as it was sent, or null.'),
   idempotencyKey: described(v.nullable(v.string()), 'The idempotency key of the request, or null.'),
   occurredAt: described(timestamp(), 'When it happened, in UTC.'),
   createdAt: described(timestamp(), 'When the entry was stored, in UTC.'),

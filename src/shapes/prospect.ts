@@ -7,6 +7,10 @@ export const Prospect = v.object({
   prospectId: described(id('prospect'), 'The id of the prospect.'),
   tenantId: described(id('tenant'), 'The tenant that the API key belongs to.'),
   email: described(v.nullable(v.string()), 'The email that identifies the prospect, normalised, or null.'),
+  externalId: described(
+    v.nullable(v.string()),
+    'The id of the prospect in another system, as sent, or null.',
+  ),
   name: described(v.nullable(v.string()), 'The name of the prospect, or null.'),
   createdAt: described(timestamp(), 'When the prospect was created, in UTC.'),
   updatedAt: described(timestamp(), 'When the prospect was last changed, in UTC.'),
@@ -20,6 +24,10 @@ export const ProspectQuery = v.object({
     text(),
     'Return only the prospect with this email, compared after trimming and lowercasing.',
   ),
+  externalId: optional(
+    boundedText(1, 255),
+    'Return only the prospect with this external id. Not with `email`.',
+  ),
 })
 export type ProspectQuery = v.InferOutput<typeof ProspectQuery>
 
@@ -27,12 +35,36 @@ export type ProspectQuery = v.InferOutput<typeof ProspectQuery>
 export const ProspectSlice = v.object(sliceOf(Prospect))
 export type ProspectSlice = v.InferOutput<typeof ProspectSlice>
 
+/** Body of `POST /v0/prospects`. */
+export const NewProspect = v.object({
+  externalId: optional(
+    boundedText(1, 255),
+    'The id that another system has for the person. Required without an email. Compared exactly.',
+  ),
+  email: optional(text(), 'Required without an external id. Compared after trimming and lowercasing.'),
+  name: optional(boundedText(1, 255), 'Sets the name of the prospect if it has none.'),
+})
+export type NewProspect = v.InferOutput<typeof NewProspect>
+
 /** Body of `PATCH /v0/prospects/{prospect_id}`. */
 export const ProspectChanges = v.object({
   email: optional(
     v.nullable(text()),
     'Replaces the email, or removes it if null. Blank and placeholders are refused.',
   ),
+  externalId: optional(
+    v.nullable(boundedText(1, 255)),
+    'Replaces the external id, or removes it if null. Blank and placeholders are refused.',
+  ),
   name: optional(v.nullable(boundedText(1, 255)), 'Replaces the name, or removes it if null.'),
 })
 export type ProspectChanges = v.InferOutput<typeof ProspectChanges>
+
+/** Body of `POST /v0/prospects/{prospect_id}/merge`. */
+export const ProspectMerge = v.object({
+  into: described(
+    id('prospect'),
+    'The prospect that remains. If it was merged itself, this is its survivor. Merging is final.',
+  ),
+})
+export type ProspectMerge = v.InferOutput<typeof ProspectMerge>

@@ -6,6 +6,7 @@ import { type Caller, requireActiveTenant, requireScope } from '../../core/tenan
 import type { UseCases } from '../../core/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import type { Admission } from './admission.ts'
+import { answerLines } from './answer-lines.ts'
 import { createWrite, isKnown } from './entity-tags.ts'
 import { RECEIVING_ROUTES, type ReceivingRoute, receiveOver } from './hook-routes.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
@@ -53,7 +54,7 @@ type AnyRoute = Route | RawRoute | ReceivingRoute
 export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
 export const createApi = (deps: Deps): Api => {
-  const { useCases, identify, rateLimit, admission, tracing, rawRoutes = [] } = deps
+  const { useCases, identify, rateLimit, admission, tracing, onAnswered, rawRoutes = [] } = deps
   const has = (path: string) => rawRoutes.some((route) => route.path === path)
   const match = createRouter<AnyRoute>([
     ...[...RECEIVING_ROUTES, ...ROUTES],
@@ -74,9 +75,13 @@ export const createApi = (deps: Deps): Api => {
     if (request.method === 'OPTIONS') return { status: 204, headers: { allow: methodsOf(matched) }, body: '' }
     const route = matched.routes.get(request.method === 'HEAD' ? 'GET' : request.method)
     if (route === undefined) return refuseMethod(methodsOf(matched))
-    if ('raw' in route && route.isProbe) return route.raw(request, matched.params)
-    if ('raw' in route) return admitted(() => route.raw(request, matched.params))
-    if ('receives' in route) return receive(request, matched.params, query, headers, known)
+    const { params } = matched
+    if ('raw' in route) {
+      const answer = admitted(route, () => route.raw(request, params, { api, admission, readBody, known }))
+      // Its own calls name other routes meanwhile.
+      return answer.finally(() => tracing?.onRoute(matched.template))
+    }
+    if ('receives' in route) return receive(request, params, query, headers, known)
 
     const apiKey = headerOf(request, 'x-api-key')
     // Repeated headers are joined by this.
@@ -87,7 +92,7 @@ export const createApi = (deps: Deps): Api => {
     Object.assign(known, { tenantId, apiKeyId })
     rateLimit(caller, headers)
     requireActiveTenant(caller)
-    if (route.scope !== null) requireScope(caller, route.scope)
+    for (const scope of [route.scope ?? []].flat()) requireScope(caller, scope)
     let place = admission.arrive(tenantId)
     try {
       const { body } = request
@@ -102,13 +107,7 @@ export const createApi = (deps: Deps): Api => {
       if (turn !== undefined) await turn
       const before = shareLoop(tenantId)
       if (before !== undefined) await before
-      const checked = parseRequest(route, request, {
-        tenantId,
-        apiKeyId,
-        params: matched.params,
-        query,
-        bytes,
-      })
+      const checked = parseRequest(route, request, { tenantId, apiKeyId, params, query, bytes })
       // The text is enough from here on.
       bytes = undefined
       const answer = await route.run(useCases, checked, {
@@ -130,6 +129,12 @@ export const createApi = (deps: Deps): Api => {
           return found
         },
       })
+      if (route.lines) {
+        const onError = (why: unknown) =>
+          callHook(() => deps.onError(Object(why).cause ?? why, String(headers['x-request-id']), known))
+        const callerNow = () => identify(apiKey, request.address)
+        return answerLines(answer.body as AsyncIterable<object>, { tenantId, admission, callerNow, onError })
+      }
       const after = shareLoop(tenantId, true)
       if (after !== undefined) await after
       if (answer.logged) Object.assign(known, { activities: answer.logged })
@@ -149,7 +154,8 @@ export const createApi = (deps: Deps): Api => {
   }
 
   /** All routes without a key count as one tenant. They wait but are not worked on: what they wait for is shared. */
-  const admitted = async (work: () => Promise<ApiResponse>): Promise<ApiResponse> => {
+  const admitted = async (route: RawRoute, work: () => Promise<ApiResponse>): Promise<ApiResponse> => {
+    if (route.isFree) return work()
     const place = admission.arrive('')
     try {
       await shareLoop('')
@@ -162,41 +168,41 @@ export const createApi = (deps: Deps): Api => {
   const readBody = bodiesOver(admission)
   const receive = receiveOver({ ...deps, readBody })
 
-  return async (request) => {
+  const api: Api = async (request) => {
     const began = performance.now()
     callHook(() => deps.onRequest?.())
     const requestId = requestIdIn(request) ?? deps.newRequestId()
     const traceId = tracing?.traceId() ?? traceIdIn(request)
-    const known: Partial<Answered> = traceId === undefined ? {} : { traceId }
+    const known = traceId === undefined ? { requestId } : { requestId, traceId }
     const { path, query } = splitTarget(request.target)
     const matched = match(path)
+    // Before anything that takes time: the span of a sender that leaves early must not have the token of a hook.
     if (matched !== null) tracing?.onRoute(matched.template)
     const headers: Headers = { 'x-request-id': requestId, ...ALWAYS }
     const refusalOf = (why: unknown): ApiResponse => {
       const failure = why instanceof DomainFailure ? why : null
       if (failure === null || failure.cause !== undefined)
         callHook(() => deps.onError(failure?.cause ?? why, requestId, known))
-      return problem(problemCodeOf(why), requestId, failure, request.basePath)
+      return problem(codeOf(why), requestId, failure, request.basePath)
     }
     let code: ProblemCode | null = null
     let draft: ApiResponse
     try {
       draft = await respond(request, matched, query, headers, known, refusalOf)
     } catch (why) {
-      code = problemCodeOf(why)
+      code = codeOf(why)
       draft = refusalOf(why)
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null
-    const { method } = request
-    callHook(() => deps.onAnswered({ requestId, method, route, status: draft.status, code, ms, ...known }))
+    callHook(() => onAnswered({ method: request.method, route, status: draft.status, code, ms, ...known }))
     const response = responseOf(draft, headers)
-    return method === 'HEAD' ? { ...response, body: '' } : response
+    return request.method === 'HEAD' ? { ...response, body: '' } : response
   }
+  return api
 }
 
-const problemCodeOf = (why: unknown): ProblemCode =>
-  why instanceof DomainFailure ? why.kind : 'internal_error'
+const codeOf = (why: unknown): ProblemCode => (why instanceof DomainFailure ? why.kind : 'internal_error')
 
 const methodsOf = ({ routes }: Match<AnyRoute>): string =>
   [...routes.keys(), 'OPTIONS'].join(', ').replace('GET', 'GET, HEAD')

@@ -26,7 +26,10 @@ const ROWS: Readonly<Record<ProblemCode, Row>> = {
   page_group_not_found: missing('Page group', ', or the group was deleted.'),
   page_not_found: '404 Page not found: The page group has no page with this id.',
   version_not_found: '404 Version not found: The page has no version with this id.',
-  prospect_not_found: missing('Prospect', '. Omit `prospectId` to find or create one by email.'),
+  prospect_not_found: missing(
+    'Prospect',
+    '. Omit `prospectId` to find or create one by external id or email.',
+  ),
   prospect_log_not_found:
     '404 Prospect log not found: The tenant of this API key has no logged activity with this id. It may have been erased, or its retention time is over.',
   erasure_not_found: missing('Erasure'),
@@ -42,8 +45,10 @@ const ROWS: Readonly<Record<ProblemCode, Row>> = {
   webhook_endpoint_disabled: '409 Webhook endpoint disabled: Enable the endpoint first.',
   limit_reached: '409 Limit reached: The limit named in `detail` is reached.',
   email_taken: '409 Email taken: Another prospect of this tenant has this email. `prospectId` identifies it.',
+  external_id_taken:
+    '409 External id taken: Another prospect of this tenant has this external id. `prospectId` identifies it.',
   prospect_erased:
-    '410 Prospect erased: The prospect was erased, or its email is blocked after an erasure. Nothing was stored. Do not retry.',
+    '410 Prospect erased: The prospect was erased, or its email or external id is blocked after an erasure. Nothing was stored. Do not retry.',
   cursor_expired:
     '410 Cursor expired: The events after this cursor are no longer kept. Read the current state of what you need, then start again without a cursor or with `latest`.',
   precondition_failed:

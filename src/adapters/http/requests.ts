@@ -53,8 +53,8 @@ export type Headers = Record<string, string>
 export type ApiResponse = {
   readonly status: number
   readonly headers: Readonly<Headers>
-  /** Text, except for files. */
-  readonly body: string | Uint8Array
+  /** Text; bytes of a file; or the parts of a text that is made while it is read. An error of it ends the answer early. */
+  readonly body: string | Uint8Array | AsyncIterable<string>
   /** Whose answer it is; undefined for routes that need no key. */
   readonly tenantId?: string | undefined
 }
@@ -118,9 +118,13 @@ export const ALWAYS: Headers = {
   'x-content-type-options': 'nosniff',
 }
 
+export const isWhole = (body: ApiResponse['body']): body is string | Uint8Array =>
+  typeof body === 'string' || body instanceof Uint8Array
+
 /** The whole answer. `alwaysSent` becomes its headers; those of the answer win. */
 export const responseOf = ({ status, headers, body, tenantId }: ApiResponse, alwaysSent: Headers) => {
   Object.assign(alwaysSent, headers)
-  if (status !== 204 && status !== 304) alwaysSent['content-length'] ??= String(Buffer.byteLength(body))
+  if (status !== 204 && status !== 304 && isWhole(body))
+    alwaysSent['content-length'] ??= String(Buffer.byteLength(body))
   return { status, headers: alwaysSent, body, tenantId }
 }

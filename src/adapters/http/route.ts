@@ -106,12 +106,12 @@ const PROBLEMS_OF_IDS: Readonly<Record<string, readonly ProblemCode[]>> = {
 }
 
 type Result = Omit<Answer, 'body'> & {
-  readonly [Member in 'page' | 'pageGroup' | 'version' | 'receipt']?: object
-}
+  readonly [Member in 'page' | 'pageGroup' | 'version' | 'receipt' | 'prospect']?: object
+} & { readonly created?: boolean }
 
 /**
- * Gives the use case the tenant, the ids in the path, the query and the body. Returns its result, or the page, group,
- * version or receipt that this names beside its revision or whether it is replayed.
+ * Gives the use case the tenant, the ids in the path, the query and the body. Returns its result, or the page, group, version,
+ * receipt or prospect that this names beside its revision, or whether it is replayed or was created: 200 if it was not.
  */
 const runOf =
   (operationId: OperationId, method: Method, takes: object): Run =>
@@ -125,9 +125,10 @@ const runOf =
     if ('signal' in takes && input['wait'])
       Object.assign(input, { signal: steps.untilEnd?.(), apart: steps.apart })
     const result = await (useCases[operationId] as (input: object) => Promise<Result | undefined>)(input)
-    const { page, pageGroup, version, receipt, revision, replayed } = result ?? {}
+    const { page, pageGroup, version, receipt, prospect, created, revision, replayed } = result ?? {}
     const logged = receipt && !replayed ? 1 : 0
-    return { body: page ?? pageGroup ?? version ?? receipt ?? result, revision, replayed, logged }
+    const shown = page ?? pageGroup ?? version ?? receipt ?? prospect ?? result
+    return { ...(created === false && { status: 200 }), body: shown, revision, replayed, logged }
   }
 
 /** The key may be in the body, the header, or both if they are equal. */

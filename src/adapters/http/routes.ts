@@ -34,22 +34,40 @@ const ROWS: Rows = {
     write: writeBatch,
     run: logBatch,
   },
+  createProspect: {
+    method: 'POST',
+    path: '/v0/prospects',
+    summary: 'Create a prospect, or find the one that exists and fill its blanks',
+    status: 201,
+    problems: ['prospect_erased'],
+  },
   listProspects: {
     method: 'GET',
     path: '/v0/prospects',
-    summary: 'List prospects, newest first, or find one by email',
+    summary: 'List prospects, newest first, or find one by email or external id',
   },
   getProspect: { method: 'GET', path: '/v0/prospects/{prospect_id}', summary: 'Read a prospect' },
   updateProspect: {
     method: 'PATCH',
     path: '/v0/prospects/{prospect_id}',
-    summary: 'Correct the email or the name of a prospect',
-    problems: ['email_taken'],
+    summary: 'Correct the email, the external id or the name of a prospect',
+    problems: ['email_taken', 'external_id_taken'],
+  },
+  mergeProspect: {
+    method: 'POST',
+    path: '/v0/prospects/{prospect_id}/merge',
+    summary: 'Merge a prospect into another one',
+    problems: ['limit_reached'],
   },
   listTimeline: {
     method: 'GET',
     path: '/v0/prospects/{prospect_id}/prospect_logs',
     summary: 'List the activities of a prospect, newest first by when they happened',
+  },
+  exportProspect: {
+    method: 'GET',
+    path: '/v0/prospects/{prospect_id}/export',
+    summary: 'Download everything about a prospect',
   },
   listProspectLogs: {
     method: 'GET',
@@ -75,7 +93,7 @@ const ROWS: Rows = {
   unblockErasure: {
     method: 'POST',
     path: '/v0/erasures/{erasure_id}/unblock',
-    summary: 'Lift the block of an erased email',
+    summary: 'Lift the block of an erased email and external id',
   },
   listPageGroups: { method: 'GET', path: '/v0/page_groups', summary: 'List page groups, newest first' },
   createPageGroup: { method: 'POST', path: '/v0/page_groups', summary: 'Create a page group', status: 201 },

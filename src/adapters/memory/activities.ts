@@ -1,3 +1,4 @@
+import { laterThan } from '../../core/engine/times.ts'
 import type { Activities, NewLog, ProspectChange, StoredReceipt } from '../../core/ports/activities.ts'
 import { eventsOf } from '../stores/rows.ts'
 import type { KeptProspect, People } from './people.ts'
@@ -5,22 +6,28 @@ import type { KeptProspect, People } from './people.ts'
 export const memoryActivities = ({ prospects, logs, outbox }: People): Activities => {
   const isOvertaken = (change: ProspectChange): boolean => {
     const before = prospects.byId.at(change)
-    if (before?.erasedAt) return true
-    if (change.emailHash === null) return false
-    const owner = prospects.byEmail.at(change)
-    return owner === undefined ? (before?.emailHash ?? null) !== null : owner !== before
+    if (before?.erasedAt || before?.mergedInto) return true
+    const isTaken = (name: 'emailHash' | 'externalIdHash', owner: KeptProspect | undefined) =>
+      change[name] !== null && (owner === undefined ? (before?.[name] ?? null) !== null : owner !== before)
+    return (
+      isTaken('emailHash', prospects.byEmail.at(change)) ||
+      isTaken('externalIdHash', prospects.byExternalId.at(change))
+    )
   }
   const isNew = (log: NewLog): boolean => logs.byKey.at(log) === undefined
 
   const save = (change: ProspectChange) => {
     const before = prospects.byId.at(change)
-    if (before === undefined) prospects.add({ ...change, erasedAt: null, blockedUntil: null })
+    if (before === undefined)
+      prospects.add({ ...change, erasedAt: null, blockedUntil: null, mergedInto: null })
     else
       prospects.change(before, {
         email: before.email ?? change.email,
         emailHash: before.emailHash ?? change.emailHash,
+        externalId: before.externalId ?? change.externalId,
+        externalIdHash: before.externalIdHash ?? change.externalIdHash,
         name: before.name ?? change.name,
-        updatedAt: change.updatedAt,
+        updatedAt: laterThan(before.updatedAt, change.updatedAt),
       })
   }
 
@@ -28,7 +35,11 @@ export const memoryActivities = ({ prospects, logs, outbox }: People): Activitie
 
   return {
     recall: async (wants) => ({
-      prospects: [...wants.prospects.map(prospects.byId.at), ...wants.emails.map(prospects.byEmail.at)]
+      prospects: [
+        ...wants.prospects.map(prospects.byId.at),
+        ...wants.emails.map(prospects.byEmail.at),
+        ...wants.externalIds.map(prospects.byExternalId.at),
+      ]
         .filter((prospect) => prospect !== undefined)
         .map(storedProspect),
       receipts: wants.keys
@@ -53,7 +64,15 @@ export const memoryActivities = ({ prospects, logs, outbox }: People): Activitie
   }
 }
 
-const storedProspect = ({ email, createdAt, updatedAt, blockedUntil, ...prospect }: KeptProspect) => prospect
+const storedProspect = ({
+  email,
+  externalId,
+  createdAt,
+  updatedAt,
+  blockedUntil,
+  ...prospect
+}: KeptProspect) => prospect
 
 /** Of a log with an idempotency key. */
-const storedReceipt = ({ payload, email, name, occurredAt, ...receipt }: NewLog) => receipt as StoredReceipt
+const storedReceipt = ({ payload, email, name, externalId, occurredAt, ...receipt }: NewLog) =>
+  receipt as StoredReceipt

@@ -1,23 +1,25 @@
 import type { NewLog } from '../../core/ports/activities.ts'
 import type { Erasures, StoredErasure } from '../../core/ports/erasures.ts'
 import type { Served } from '../../core/ports/world.ts'
-import { newErasureRow } from '../stores/rows.ts'
+import { isIdentified, NO_IDENTIFIERS } from '../../core/prospects/identifiers.ts'
+import { blockRow, newErasureRow } from '../stores/people-rows.ts'
 import { takeSlice } from '../stores/take-slice.ts'
 import { claimFrom } from './claim.ts'
-import type { KeptProspect, People } from './people.ts'
+import { isUnchanged, type KeptProspect, type People } from './people.ts'
 import { indexBy, tableOf } from './table.ts'
 
 type Row = ReturnType<typeof newErasureRow>
 
-/** Calls `erased` after a person was erased. */
+/** Calls `notify` after a person was erased. */
 export const memoryErasures = (
-  { prospects, logs, outbox }: People,
-  erased: (tenantId: string) => void,
+  { prospects, logs, merges, outbox }: People,
+  notify: (tenantId: string) => void,
 ): Erasures => {
   const erasures = outbox.own(
     'erasures',
     tableOf({
       byId: indexBy<Row>(['tenantId'], ['erasureId']),
+      byProspect: indexBy<Row>(['tenantId', 'prospectId'], ['erasureId']),
       byStatus: indexBy<Row>(['status'], ['erasureId']),
     }),
   )
@@ -29,6 +31,14 @@ export const memoryErasures = (
     )
   const blockOf = (row: Pick<Row, 'tenantId' | 'blockId'> | undefined) =>
     row && prospects.byId.at({ tenantId: row.tenantId, prospectId: row.blockId })
+  const blocksOf = ({ tenantId, erasureId }: Pick<Row, 'tenantId' | 'erasureId'>) =>
+    erasures.byId
+      .after({ tenantId })
+      .filter((row) => row.erasureId === erasureId || row.partOf === erasureId)
+      .flatMap((row) => blockOf(row) ?? [])
+  const extendTo = (until: string) => (block: KeptProspect) => {
+    if ((block.blockedUntil ?? '') < until) prospects.change(block, { blockedUntil: until })
+  }
   const stored = ({ position, attempts, claimableAt, ...erasure }: Row): StoredErasure => ({
     ...erasure,
     blockedUntil: blockOf(erasure)?.blockedUntil ?? null,
@@ -36,70 +46,95 @@ export const memoryErasures = (
 
   return {
     find: async (want) => {
-      const row = 'erasureId' in want ? erasures.byId.at(want) : running(want)
-      return row === undefined ? null : stored(row)
+      const ofErased = () =>
+        'erasedId' in want
+          ? erasures.byProspect.after({ ...want, prospectId: want.erasedId })[0]
+          : running(want)
+      const found = 'erasureId' in want ? erasures.byId.at(want) : ofErased()
+      const leads = !('erasureId' in want || 'prospectId' in want)
+      const row = leads && found?.partOf ? erasures.byId.at({ ...found, erasureId: found.partOf }) : found
+      return row === undefined || row.partOf !== null ? null : stored(row)
     },
     list: async (wants) =>
-      wants.map((want) => takeSlice(erasures.byId.backFrom(want, want.beforeId), want.limit).map(stored)),
+      wants.map((want) => {
+        const all = erasures.byId.backFrom(want, want.beforeId)
+        return takeSlice(
+          all.filter(({ partOf }) => partOf === null),
+          want.limit,
+        ).map(stored)
+      }),
 
-    record: async ({ tenantId, now, erasure, block }, events) => {
-      const ownerOfEmail = () => prospects.byEmail.at({ tenantId, emailHash: block?.emailHash ?? null })
-      const owner = ownerOfEmail()
-      const prospect = prospects.byId.at({ tenantId, prospectId: erasure?.prospectId ?? null })
-      const isOwned = owner?.erasedAt === null && owner !== prospect
-      if (erasure !== null) {
-        const { prospectId, emailHash } = erasure
-        if (prospectId !== null && (prospect?.erasedAt !== null || prospect.emailHash !== emailHash))
-          return 'overtaken'
-        if (isOwned || running({ tenantId, prospectId, emailHash })) return 'overtaken'
+    record: async ({ tenantId, now, until, prospects: people, erasures: added }, events) => {
+      const [person] = people
+      const row = prospects.byId.at({ tenantId, prospectId: person?.prospectId ?? null })
+      if (person !== undefined && !isUnchanged(row, person)) return 'overtaken'
+      const erased = people.map(({ prospectId }) => prospects.byId.at({ tenantId, prospectId }))
+      const isTaken = (erasure: StoredErasure) => {
+        const { blockId, prospectId, emailHash, externalIdHash } = erasure
+        const names = { tenantId, emailHash, externalIdHash }
+        const owners = [prospects.byEmail.at(names), prospects.byExternalId.at(names)]
+        const isOwned = owners.some(
+          (owner) => owner && owner.prospectId !== blockId && !erased.includes(owner),
+        )
+        return (
+          isOwned ||
+          (emailHash !== null && running({ tenantId, prospectId, emailHash })) ||
+          (externalIdHash !== null && running({ tenantId, prospectId, externalIdHash }))
+        )
       }
+      if (added.some(isTaken)) return 'overtaken'
       outbox.save(events)
-      if (erasure !== null) erasures.add(newErasureRow(erasure))
-      const erasedNow = { email: null, emailHash: null, name: null, updatedAt: now, erasedAt: now }
-      prospects.change(prospect, erasedNow)
-      if (block !== null && !isOwned) {
-        const { until: blockedUntil, ...tombstone } = block
-        const blocked = ownerOfEmail()
-        if (blocked === undefined)
-          prospects.add({ ...erasedNow, ...tombstone, tenantId, createdAt: now, blockedUntil })
-        else if ((blocked.blockedUntil ?? '') < blockedUntil) prospects.change(blocked, { blockedUntil })
+      const erasedNow = { ...NO_IDENTIFIERS, name: null, updatedAt: now, erasedAt: now }
+      for (const one of erased) prospects.change(one, erasedNow)
+      for (const merge of merges.byStatus.after({ status: 'processing' }))
+        if (merge.tenantId === tenantId && merge.intoId === person?.prospectId)
+          merges.change(merge, { status: 'completed', completedAt: now })
+      for (const erasure of added) {
+        erasures.add(newErasureRow(erasure))
+        const blocked = blockOf(erasure)
+        if (blocked !== undefined) extendTo(until)(blocked)
+        else if (isIdentified(erasure)) prospects.add(blockRow(erasure, now, until))
       }
-      erased(tenantId)
+      notify(tenantId)
       return 'recorded'
     },
 
     claim: async (want) =>
       claimFrom(inProgress(), erasures.change, want).map((row) => ({ ...row, attempt: row.attempts })),
 
-    deleteLogs: async ({ tenantId, erasureId, prospectId }, max) => {
+    deleteLogs: async ({ tenantId, erasureId, partOf, prospectId }, max) => {
       const gone = [...logs.timelines.backFrom({ tenantId, prospectId })].slice(0, max)
       gone.forEach(logs.remove)
-      const row = erasures.byId.at({ tenantId, erasureId })
+      const row = erasures.byId.at({ tenantId, erasureId: partOf ?? erasureId })
       erasures.change(row, { logsErased: (row?.logsErased ?? 0) + gone.length })
       return gone.length
     },
 
-    emailsAfter: async (tenantId, afterId, max) => {
-      const emailOf = ({ prospectLogId, email }: NewLog) => ({ prospectLogId, email })
-      return takeSlice([...logs.byId.after({ tenantId }, afterId)].slice(0, max).map(emailOf), max)
+    namesAfter: async (tenantId, afterId, max) => {
+      const namesOf = ({ prospectLogId, email, externalId }: NewLog) => ({ prospectLogId, email, externalId })
+      return takeSlice([...logs.byId.after({ tenantId }, afterId)].slice(0, max).map(namesOf), max)
     },
 
     settle: async (tenantId, steps, foreign = []) => {
-      const cleaned = { email: null, name: null, requestHash: null }
+      const cleaned = { email: null, externalId: null, name: null, requestHash: null }
       for (const prospectLogId of foreign) logs.change(logs.byId.at({ tenantId, prospectLogId }), cleaned)
       for (const { erasureId, attempt, pass, position, claimableAt, status, completedAt } of steps) {
         const row = erasures.byId.at({ tenantId, erasureId })
-        const emailHash = completedAt === null ? (row?.emailHash ?? null) : null
-        if (row?.status === 'processing' && row.attempts === attempt)
-          erasures.change(row, { pass, position, claimableAt, status, completedAt, emailHash })
+        const isHeldUp = completedAt !== null && running({ tenantId, partOf: erasureId })
+        if (row?.status === 'processing' && row.attempts === attempt && !isHeldUp)
+          erasures.change(row, {
+            ...{ pass, position, claimableAt, status, completedAt },
+            ...(completedAt !== null && { emailHash: null, externalIdHash: null }),
+          })
       }
     },
 
     rewrite: async () => true,
 
+    extend: async (want, until) => blocksOf(want).forEach(extendTo(until)),
     unblock: async (want, now) => {
-      const block = blockOf(erasures.byId.at(want))
-      if ((block?.blockedUntil ?? '') > now) prospects.change(block, { blockedUntil: now })
+      for (const block of blocksOf(want))
+        if ((block.blockedUntil ?? '') > now) prospects.change(block, { blockedUntil: now })
     },
 
     backlog: async (countMax) => {
@@ -108,8 +143,8 @@ export const memoryErasures = (
     },
 
     expire: async ({ tenantId, now, beforeLogId, max }) => {
-      const isOver = ({ blockedUntil, emailHash }: KeptProspect) =>
-        blockedUntil !== null && blockedUntil <= now && !running({ tenantId, emailHash })
+      const isOver = ({ blockedUntil, prospectId }: KeptProspect) =>
+        blockedUntil !== null && blockedUntil <= now && !running({ tenantId, blockId: prospectId })
       const ended = [...prospects.byId.after({ tenantId })].filter(isOver).slice(0, max)
       ended.forEach(prospects.remove)
       const old = [...logs.byId.after({ tenantId }, '', beforeLogId ?? '')].slice(0, max)

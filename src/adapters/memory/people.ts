@@ -1,5 +1,7 @@
 import type { NewLog, ProspectChange } from '../../core/ports/activities.ts'
+import type { KnownProspect } from '../../core/ports/prospects.ts'
 import type { Timestamp } from '../../core/ports/world.ts'
+import type { newMergeRow } from '../stores/people-rows.ts'
 import type { Outbox } from './events.ts'
 import { indexBy, tableOf } from './table.ts'
 
@@ -7,9 +9,18 @@ import { indexBy, tableOf } from './table.ts'
 export type KeptProspect = ProspectChange & {
   readonly erasedAt: Timestamp | null
   readonly blockedUntil: Timestamp | null
+  readonly mergedInto: string | null
 }
 
+type KeptMerge = ReturnType<typeof newMergeRow>
+
 export type People = ReturnType<typeof memoryPeople>
+
+/** Whether a prospect is as it was, with all that was merged into it. */
+export const isUnchanged = (now: KeptProspect | undefined, before: KnownProspect): boolean =>
+  (['erasedAt', 'mergedInto', 'updatedAt', 'emailHash', 'externalIdHash', 'name'] as const).every(
+    (name) => now?.[name] === before[name],
+  )
 
 /** Prospects and their logs. */
 export const memoryPeople = (outbox: Outbox) => ({
@@ -19,6 +30,15 @@ export const memoryPeople = (outbox: Outbox) => ({
     tableOf({
       byId: indexBy<KeptProspect>(['tenantId'], ['prospectId']),
       byEmail: indexBy<KeptProspect>(['tenantId', 'emailHash']),
+      byMergedInto: indexBy<KeptProspect>(['tenantId', 'mergedInto'], ['prospectId']),
+      byExternalId: indexBy<KeptProspect>(['tenantId', 'externalIdHash']),
+    }),
+  ),
+  merges: outbox.own(
+    'merges',
+    tableOf({
+      byId: indexBy<KeptMerge>(['tenantId'], ['mergeId']),
+      byStatus: indexBy<KeptMerge>(['status'], ['mergeId']),
     }),
   ),
   logs: outbox.own(

@@ -7,7 +7,7 @@ import { scan, takeSlice } from '../stores/take-slice.ts'
 import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
 import type { People } from './people.ts'
 
-export const memoryProspectLogs = ({ prospects, logs }: People): ProspectLogs => ({
+export const memoryProspectLogs = ({ prospects, logs, merges }: People): ProspectLogs => ({
   find: async (wants) =>
     wants.map((want) => {
       const log = logs.byId.at(want)
@@ -30,7 +30,13 @@ export const memoryProspectLogs = ({ prospects, logs }: People): ProspectLogs =>
       const position = before && keyOf(before.occurredAt, before.prospectLogId)
       const rows = logs.timelines.backFrom(want, position, since)
       const stepOf = ({ occurredAt }: NewLog) => timeOfKey(timelineKey(prospectId, occurredAt))
-      return shown(scan(rows, limit, passes(want), stepOf))
+      const unmoved = merges.byStatus
+        .after({ status: 'processing' })
+        .filter((merge) => merge.tenantId === want.tenantId && merge.intoId === prospectId)
+        .map((merge) => merge.prospectId)
+        .join(' ')
+      const { mergedInto } = owner
+      return { ...shown(scan(rows, limit, passes(want), stepOf)), mergedInto, unmoved: unmoved || null }
     }),
   listOldest: async (want) =>
     takeSlice(logs.byId.after(want, want.afterId, want.beforeId, want.limit), want.limit - 1).map(logOf),

@@ -1,5 +1,6 @@
+import { laterThan } from '../../core/engine/times.ts'
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
-import { scan } from '../stores/take-slice.ts'
+import { scan, takeSlice } from '../stores/take-slice.ts'
 import type { KeptProspect, People } from './people.ts'
 
 /** Calls `changed` after a prospect was updated. */
@@ -12,25 +13,51 @@ export const memoryProspects = (
       const prospect = prospects.byId.at(want)
       return prospect === undefined ? null : foundProspect(prospect)
     }),
+  findWithMerged: async (want) => {
+    const prospect = prospects.byId.at(want)
+    if (!prospect || prospect.erasedAt !== null || prospect.mergedInto !== null) return []
+    const { tenantId, prospectId } = want
+    const merged = prospects.byMergedInto.after({ tenantId, mergedInto: prospectId })
+    return [prospect, ...merged].map(({ blockedUntil, ...known }) => known)
+  },
   list: async (wants) =>
     wants.map((want) => {
-      const { byId, byEmail } = prospects
-      const all = want.emailHash === null ? byId.backFrom(want, want.beforeId) : byEmail.backFrom(want)
-      const isListed = ({ erasedAt }: KeptProspect) => erasedAt === null
+      const { byId, byEmail, byExternalId } = prospects
+      const by = want.emailHash !== null ? byEmail : want.externalIdHash !== null ? byExternalId : null
+      const all = by?.backFrom(want) ?? byId.backFrom(want, want.beforeId)
+      const isListed = ({ erasedAt, mergedInto }: KeptProspect) =>
+        erasedAt === null && (mergedInto === null || by !== null)
       const { rows, resume } = scan(all, want.limit, isListed, ({ prospectId }) => prospectId)
       return { rows: rows.map(foundProspect), resume }
     }),
-  update: async ({ email, name, updatedAt, ...want }, events) => {
+  listOldest: async (want) =>
+    takeSlice(prospects.byId.after(want, want.afterId, undefined, want.limit), want.limit - 1).map(
+      foundProspect,
+    ),
+  update: async ({ email, externalId, name, updatedAt, ...want }, events) => {
     const before = prospects.byId.at(want)
-    if (before === undefined || before.erasedAt !== null) return null
-    const after = { ...before, ...email, ...(name !== undefined && { name }), updatedAt }
-    const owner = prospects.byEmail.at(after)
-    if (owner !== undefined && owner !== before) return 'overtaken'
+    if (before === undefined || before.erasedAt !== null || before.mergedInto !== null) return null
+    const fields = { ...email, ...externalId, ...(name !== undefined && { name }) }
+    const after = { ...before, ...fields, updatedAt: laterThan(before.updatedAt, updatedAt) }
+    const owners = [prospects.byEmail.at(after), prospects.byExternalId.at(after)]
+    const isFree = (owner: KeptProspect | undefined) =>
+      owner === undefined || owner === before || owner.mergedInto === want.prospectId
+    if (!owners.every(isFree)) return 'overtaken'
     outbox.save(events)
+    for (const one of prospects.byMergedInto.after({ ...want, mergedInto: want.prospectId }))
+      prospects.change(one, {
+        ...(one.emailHash === after.emailHash && { email: null, emailHash: null }),
+        ...(one.externalIdHash === after.externalIdHash && { externalId: null, externalIdHash: null }),
+      })
     prospects.change(before, after)
     changed(want.tenantId)
     return foundProspect(after)
   },
 })
 
-const foundProspect = ({ emailHash, blockedUntil, ...prospect }: KeptProspect): FoundProspect => prospect
+const foundProspect = ({
+  emailHash,
+  externalIdHash,
+  blockedUntil,
+  ...prospect
+}: KeptProspect): FoundProspect => prospect

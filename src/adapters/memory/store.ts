@@ -9,6 +9,7 @@ import { memoryCounts } from './counts.ts'
 import { memoryErasures } from './erasures.ts'
 import { memoryEvents, memoryOutbox } from './events.ts'
 import { memoryHooks } from './hooks.ts'
+import { memoryMerges } from './merges.ts'
 import { memoryPages } from './pages.ts'
 import { memoryPeople } from './people.ts'
 import { memoryProspectLogs } from './prospect-logs.ts'
@@ -53,6 +54,7 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
   return {
     activities: memoryActivities(people),
     prospects: memoryProspects(people, onChange),
+    merges: memoryMerges(people, onChange),
     prospectLogs: memoryProspectLogs(people),
     counts: memoryCounts(people),
     erasures: memoryErasures(people, onChange),
@@ -126,7 +128,7 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     kept: {
       prospects: () =>
         sortedBy('prospectId', people.prospects.byId.all()).map(
-          ({ erasedAt, blockedUntil, ...prospect }) => prospect,
+          ({ erasedAt, blockedUntil, mergedInto, ...prospect }) => prospect,
         ),
       logs: () => sortedBy('prospectLogId', people.logs.byId.all()),
     },

@@ -41,7 +41,7 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
   return {
     /** The same store, which counts the versions that are created and settled. */
     countedStore: <Kept extends Store>(store: Kept): Kept => {
-      const { pages, versions, erasures } = store
+      const { pages, versions, erasures, merges } = store
       const readIfReady: Versions['backlog'] = (max) => store.ready().then(() => versions.backlog(max))
       const backlog = backlogGauges(gauge, readIfReady, {
         name: 'versions_processing',
@@ -54,6 +54,11 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
         name: 'erasures_processing',
         what: 'Erasures in processing',
         ageName: 'erasures_oldest_processing_age_seconds',
+      })
+      backlogGauges(gauge, merges.backlog, {
+        name: 'merges_processing',
+        what: 'Merges in processing',
+        ageName: 'merges_oldest_processing_age_seconds',
       })
       let isPaused = false
       const setPaused = (gauge: Gauge) => gauge.set(Number(isPaused))

@@ -1,10 +1,11 @@
 import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../../core/ports/activities.ts'
-import { COLUMNS, PROSPECT_CHANGES } from '../stores/rows.ts'
+import type { Columns } from '../stores/columns.ts'
+import { COLUMNS, PROSPECT_CHANGES, without } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import { byTenant, soleTenantOf, sortedBy, upTo, wantedTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
-import { columns, ifOvertaken } from './statements.ts'
+import { columns, ifOvertaken, later } from './statements.ts'
 
 type RecallRow =
   | (KnownActivities['prospects'][number] & { readonly prospectLogId: null })
@@ -12,18 +13,28 @@ type RecallRow =
 
 const BY_ID = columns('want', 'tenant_id, prospect_id')
 const BY_EMAIL = columns('want', 'tenant_id, email_hash')
+const BY_EXTERNAL_ID = columns('want', 'tenant_id, external_id_hash')
 const BY_KEY = columns('want', 'tenant_id, source, idempotency_key')
-const PROSPECTS = columns('change', PROSPECT_CHANGES)
-const LOGS = columns('log', COLUMNS.prospect_logs)
+/** The columns of rows with external ids, and of rows without: nearly all. */
+const bothOf = (alias: string, list: Columns) => ({
+  named: columns(alias, list),
+  others: columns(alias, without(list, 'external_id', 'external_id_hash')),
+})
+const columnsFor = (rows: readonly { externalId: string | null }[], { named, others }: typeof LOGS) =>
+  rows.some(({ externalId }) => externalId !== null) ? named : others
+const PROSPECTS = bothOf('change', PROSPECT_CHANGES)
+const LOGS = bothOf('log', COLUMNS.prospect_logs)
 
 export const postgresActivities = (query: Query, isCluster: boolean, outbox: Outbox): Activities => ({
   recall: async (wants) => {
     const from = isCluster ? 'from' : 'fromShortest'
-    const rows = await byTenant(isCluster, wants, (tenantId, { prospects, emails, keys }) => {
+    const rows = await byTenant(isCluster, wants, (tenantId, { prospects, emails, externalIds, keys }) => {
       // Only what is wanted: for a single caller, an empty part would cost a tenth of the statement.
       const selects: Fragment[] = []
       if (prospects.length > 0) selects.push(prospectsBy(BY_ID[from](prospects), tenantId, IS_WANTED_ID))
       if (emails.length > 0) selects.push(prospectsBy(BY_EMAIL[from](emails), tenantId, IS_WANTED_EMAIL))
+      if (externalIds.length > 0)
+        selects.push(prospectsBy(BY_EXTERNAL_ID[from](externalIds), tenantId, IS_WANTED_EXTERNAL_ID))
       if (keys.length > 0) selects.push(logsByKey(BY_KEY[from](keys), tenantId))
       return selects.length === 0 ? [] : query(tenantId)<RecallRow>`${joined(selects, sql` union all `)}`
     })
@@ -35,11 +46,13 @@ export const postgresActivities = (query: Query, isCluster: boolean, outbox: Out
 
   record: (changes, events) => {
     const prospects = prospectsInLockOrder(changes)
-    const tenantId = soleTenantOf(isCluster, changes.logs)
-    const saved = PROSPECTS[tenantId === null ? 'into' : 'values']
-    const parts = prospects.length === 0 ? [] : [savedPart(saved(prospects))]
-    const insert = insertLogs(changes.logs, tenantId)
     const all = [...changes.prospects, ...changes.logs]
+    const hasLogs = changes.logs.length > 0
+    const tenantId = soleTenantOf(isCluster, hasLogs ? changes.logs : all)
+    const saved = columnsFor(prospects, PROSPECTS)[tenantId === null ? 'into' : 'values']
+    const parts = prospects.length === 0 ? [] : [savedPart(saved(prospects))]
+    if (!hasLogs) return outbox.record(all, events, parts, sql`select 1`)
+    const insert = insertLogs(changes.logs, tenantId)
     return tenantId === null
       ? outbox.record(all, events, parts, insert, IN_LOCK_ORDER)
       : outbox.record(all, events, [...parts, sql`logged as (${insert})`], sql`select 1`)
@@ -72,7 +85,7 @@ const UNLESS_KNOWN = sql`
 
 const insertLogs = (logs: readonly NewLog[], tenantId: string | null) => {
   const its = tenantId === null ? logs : sortedBy(logs, 'source', 'idempotencyKey', 'prospectLogId')
-  return sql`insert into prospect_logs ${LOGS[tenantId === null ? 'into' : 'values'](its.map(logRow))}`
+  return sql`insert into prospect_logs ${columnsFor(its, LOGS)[tenantId === null ? 'into' : 'values'](its.map(logRow))}`
 }
 const IN_LOCK_ORDER = sql`order by tenant_id, source, idempotency_key, prospect_log_id`
 
@@ -84,30 +97,33 @@ const LOGGED = {
 
 const IS_WANTED_ID = sql`p.prospect_id = want.prospect_id`
 const IS_WANTED_EMAIL = sql`p.email_hash = want.email_hash`
+const IS_WANTED_EXTERNAL_ID = sql`p.external_id_hash = want.external_id_hash`
 
 const prospectsBy = (wants: Fragment, tenantId: string | null, isWanted: Fragment) => sql`
   select p.*, null as prospect_log_id, null as source, null as idempotency_key, null as request_hash, null as type,
     null::boolean as created_prospect, null::timestamptz as created_at
   from ${wants}
     cross join lateral (
-      select p.tenant_id, p.prospect_id, p.email_hash, p.name, p.erased_at from prospects p
+      select p.tenant_id, p.prospect_id, p.email_hash, p.external_id_hash, p.name, p.erased_at, p.merged_into
+      from prospects p
       where p.tenant_id = ${wantedTenant(tenantId)} and ${isWanted} ${upTo(1, tenantId)}
     ) p`
 
 const logsByKey = (wants: Fragment, tenantId: string | null) => sql`
   select l.* from ${wants}
     cross join lateral (
-      select l.tenant_id, l.prospect_id, null as email_hash, null as name, null::timestamptz as erased_at,
-        l.prospect_log_id, l.source,
-        l.idempotency_key, l.request_hash, l.type, l.created_prospect, l.created_at
+      select l.tenant_id, l.prospect_id, null as email_hash, null as external_id_hash, null as name,
+        null::timestamptz as erased_at, null as merged_into, l.prospect_log_id, l.source, l.idempotency_key,
+        l.request_hash, l.type, l.created_prospect, l.created_at
       from prospect_logs l
       where l.tenant_id = ${wantedTenant(tenantId)} and l.source = want.source
         and l.idempotency_key = want.idempotency_key ${upTo(1, tenantId)}
     ) l`
 
 /**
- * An existing prospect keeps what it has. If its email was blank when this list was decided and is a different one by
- * now, or if it was erased, the hash is set to what the constraint refuses: nothing is saved, and the list is decided again.
+ * An existing prospect keeps what it has. If its email or external id was blank when this list was decided and is a
+ * different one by now, or if it was erased, the hash of the email is set to what the constraint refuses: nothing is saved,
+ * and the list is decided again.
  *
  * PostgreSQL does not define which of the two inserts runs first, and neither depends on it: no foreign key joins them.
  */
@@ -116,19 +132,24 @@ const savedPart = (prospects: Fragment) => sql`
     insert into prospects as p ${prospects}
     on conflict (tenant_id, prospect_id) do update set
       email = coalesce(p.email, excluded.email),
-      email_hash = case when p.erased_at is not null or p.email_hash <> excluded.email_hash then ''
+      email_hash = case when p.erased_at is not null or p.merged_into is not null or p.email_hash <> excluded.email_hash
+          or p.external_id_hash <> excluded.external_id_hash then ''
         else coalesce(p.email_hash, excluded.email_hash) end,
+      external_id = coalesce(p.external_id, excluded.external_id),
+      external_id_hash = coalesce(p.external_id_hash, excluded.external_id_hash),
       name = coalesce(p.name, excluded.name),
-      updated_at = excluded.updated_at
+      updated_at = ${later(sql`p.updated_at`, sql`excluded.updated_at`)}
   )`
 
 /**
- * Rows are locked in the order in which they are sent. Two lists that change the same prospects, or add the same
- * emails, do so in the same order, so that they cannot deadlock: first existing prospects by id, then new ones by email.
+ * Rows are locked in the order in which they are sent. Two lists that change the same prospects, or add the same emails, do
+ * so in the same order, so that they cannot deadlock: first existing prospects by id, then new ones by email. New ones with
+ * the same external ids, but other emails, can: then one of the lists is decided again.
  */
 const prospectsInLockOrder = ({ prospects, logs }: ActivityChanges) => {
+  const isAll = logs.length === 0
   const added = new Set(logs.flatMap((log) => (log.createdProspect ? [log.prospectId] : [])))
-  const rankOf = ({ prospectId, emailHash }: (typeof prospects)[number]) =>
-    added.has(prospectId) ? `2${emailHash ?? ''}` : `1${prospectId}`
+  const rankOf = ({ prospectId, emailHash, externalIdHash }: (typeof prospects)[number]) =>
+    isAll || added.has(prospectId) ? `2${emailHash ?? ''}${externalIdHash ?? ''}` : `1${prospectId}`
   return prospects.toSorted((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1))
 }

@@ -1,21 +1,29 @@
-import type { ClaimedErasure, Erasures, ErasureWant, StoredErasure } from '../../core/ports/erasures.ts'
+import type {
+  ClaimedErasure,
+  Erasures,
+  ErasureWant,
+  NamingLog,
+  StoredErasure,
+} from '../../core/ports/erasures.ts'
 import type { Served } from '../../core/ports/world.ts'
-import { COLUMNS, ERASURE_SHOWN, newErasureRow } from '../stores/rows.ts'
-import { timelineOf } from '../stores/timeline-key.ts'
+import { ERASURE_SHOWN } from '../stores/rows.ts'
 import { slicesByTenant } from './by-tenant.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import type { Outbox } from './outbox.ts'
-import { joined, type Query, sql } from './sql.ts'
+import { alongTimeline } from './prospect-logs.ts'
+import { type Query, sql } from './sql.ts'
 import { columns, textArray } from './statements.ts'
+import { tombstones } from './tombstones.ts'
 import { slice } from './walk.ts'
 
-const ROW = columns('erasure', COLUMNS.erasures)
 const SHOWN = columns('e', ERASURE_SHOWN)
 const STEPS = columns(
   'step',
   'erasure_id, attempt int, pass int, position, claimable_at timestamptz, status, completed_at timestamptz',
 )
 const WANTS = columns('want', 'number int, before_id, rows_max int')
+// As an expression, of which the planner does not think that few rows match: else it would sort them all.
+const IS_WHOLE = sql`case when e.part_of is null then true else false end`
 const WAITING = sql`erasures where status = 'processing' order by tenant_id, claimable_at`
 const QUEUE = {
   table: sql`erasures v`,
@@ -45,7 +53,7 @@ export const postgresErasures = (
         from ${WANTS.from(its)}
           cross join lateral (
             select ${SHOWN.names}, ${blockedUntil(tenantId)} from erasures e
-            where e.tenant_id = ${tenantId} and e.erasure_id < want.before_id
+            where e.tenant_id = ${tenantId} and e.erasure_id < want.before_id and ${IS_WHOLE}
             order by e.erasure_id desc limit want.rows_max
           ) e
         order by want.number, e.erasure_id desc`
@@ -53,66 +61,37 @@ export const postgresErasures = (
     return lists.map((list) => list.map(({ want, ...row }) => row))
   },
 
-  /**
-   * The old row of the erased prospect must be gone before its email is blocked, so that the email is free. PostgreSQL runs
-   * a part when it is read: the checks at the end read one after the other. If they ran in another order, or a part changed
-   * nothing because another writer was faster, a division by zero would take everything back.
-   */
-  record: async ({ tenantId, now, erasure, block }, events) => {
-    const parts = []
-    const checks = []
-    if (erasure?.prospectId != null) {
-      parts.push(sql`erased as (
-        update prospects set email = null, email_hash = null, name = null, erased_at = ${now}, updated_at = ${now}
-        where tenant_id = ${tenantId} and prospect_id = ${erasure.prospectId} and erased_at is null
-          and email_hash is not distinct from ${erasure.emailHash}
-        returning 1)`)
-      checks.push(sql`select 1 / count(*) from erased`)
-    }
-    if (block !== null) {
-      parts.push(sql`blocked as (
-        insert into prospects as p (tenant_id, prospect_id, email_hash, created_at, updated_at, erased_at, blocked_until)
-        values (${tenantId}, ${block.prospectId}, ${block.emailHash}, ${now}, ${now}, ${now}, ${block.until})
-        on conflict (tenant_id, email_hash) where email_hash is not null
-          do update set blocked_until = greatest(p.blocked_until, excluded.blocked_until) where p.erased_at is not null
-        returning 1)`)
-      if (erasure !== null) checks.push(sql`select 1 / count(*) from blocked`)
-    }
-    if (erasure !== null)
-      parts.push(sql`added as (insert into erasures ${ROW.values([newErasureRow(erasure)])})`)
-    const done = joined([...checks, sql`select 1`], sql` union all `)
-    const recorded = await outbox.record([{ tenantId }], events, parts, done)
-    if (recorded === 'recorded') erased(tenantId)
+  record: async (changes, events) => {
+    const recorded = await outbox.record([changes], events, ...tombstones(changes))
+    if (recorded === 'recorded') erased(changes.tenantId)
     return recorded
   },
 
   claim: claimFrom<ClaimedErasure>(query, isCluster, QUEUE),
 
-  deleteLogs: async ({ tenantId, erasureId, prospectId }, max) => {
-    const [first, last] = timelineOf(prospectId ?? '')
+  deleteLogs: async ({ tenantId, erasureId, partOf, prospectId }, max) => {
+    const its = alongTimeline(isCluster, { tenantId, prospectId: prospectId ?? '' })
     const [row] = await query(tenantId)<{ found: number }>`
       with due as materialized (
-        select l.prospect_log_id from prospect_logs l
-        where l.tenant_id = ${tenantId} and l.timeline_key >= ${first} and l.timeline_key <= ${last}
-          and l.prospect_id = ${prospectId}
-        order by l.timeline_key limit ${max}
+        select * from (select l.prospect_log_id ${its} order by l.timeline_key limit (select ${max}::int)) l
+        limit ${max}
       ), deleted as (
         delete from prospect_logs l using due
         where l.tenant_id = ${tenantId} and l.prospect_log_id = due.prospect_log_id
         returning 1
       )
       update erasures set logs_erased = logs_erased + (select count(*) from deleted)
-      where tenant_id = ${tenantId} and erasure_id = ${erasureId}
+      where tenant_id = ${tenantId} and erasure_id = ${partOf ?? erasureId}
       returning (select count(*)::int from due) as found`
     return row?.found ?? 0
   },
 
-  emailsAfter: (tenantId, afterId, max) => {
+  namesAfter: (tenantId, afterId, max) => {
     const after = sql`
-      select l.prospect_log_id, l.email from prospect_logs l
+      select l.prospect_log_id, l.email, l.external_id from prospect_logs l
       where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId}`
-    return query(tenantId)<{ prospectLogId: string; email: string | null }>`
-      select l.prospect_log_id, l.email
+    return query(tenantId)<NamingLog>`
+      select l.prospect_log_id, l.email, l.external_id
       from ${slice(after, sql`octet_length(l.email)`, sql`l.prospect_log_id`, max)}
       order by l.prospect_log_id`
   },
@@ -120,26 +99,30 @@ export const postgresErasures = (
   settle: async (tenantId, steps, foreign = []) => {
     await query(tenantId)`
       with cleaned as (
-        update prospect_logs set email = null, name = null, request_hash = null
+        update prospect_logs set email = null, external_id = null, name = null, request_hash = null
         where tenant_id = ${tenantId} and prospect_log_id = any (${textArray(foreign)}::text[])
       )
       update erasures e set pass = step.pass, position = step.position, claimable_at = step.claimable_at,
         status = step.status, completed_at = step.completed_at,
-        email_hash = case when step.completed_at is null then e.email_hash end
+        email_hash = case when step.completed_at is null then e.email_hash end,
+        external_id_hash = case when step.completed_at is null then e.external_id_hash end
       from ${STEPS.from(steps)}
       where e.tenant_id = ${tenantId} and e.erasure_id = step.erasure_id
-        and e.status = 'processing' and e.attempts = step.attempt`
+        and e.status = 'processing' and e.attempts = step.attempt and (step.completed_at is null or not exists (
+          select 1 from erasures part
+          where part.tenant_id = ${tenantId} and part.part_of = e.erasure_id and part.completed_at is null))`
   },
 
   // Vacuum does it.
   rewrite: async () => true,
 
-  unblock: async ({ tenantId, erasureId }, now) => {
-    await query(tenantId)`
-      update prospects set blocked_until = ${now}
-      where tenant_id = ${tenantId} and blocked_until > ${now} and prospect_id = (
-        select block_id from erasures where tenant_id = ${tenantId} and erasure_id = ${erasureId}
-      )`
+  extend: async (want, until) => {
+    await query(want.tenantId)`
+      update prospects set blocked_until = ${until} where blocked_until < ${until} and ${isBlockOf(want)}`
+  },
+  unblock: async (want, now) => {
+    await query(want.tenantId)`
+      update prospects set blocked_until = ${now} where blocked_until > ${now} and ${isBlockOf(want)}`
   },
 
   backlog: backlogOf(query, sql`requested_at`, WAITING),
@@ -150,7 +133,8 @@ export const postgresErasures = (
       with blocks as materialized (
         select p.prospect_id from prospects p
         where p.tenant_id = ${tenantId} and p.blocked_until <= ${now} and not exists (
-          select 1 from erasures e where e.tenant_id = ${tenantId} and e.email_hash = p.email_hash
+          select 1 from erasures e
+          where e.tenant_id = ${tenantId} and e.block_id = p.prospect_id and e.completed_at is null
         )
         limit ${max} for update skip locked
       ), unblocked as (
@@ -182,7 +166,20 @@ const blockedUntil = (tenantId: string | null) => sql`(
 ) as blocked_until`
 
 const isWanted = (by: ErasureWant) => {
-  if ('erasureId' in by) return sql`e.erasure_id = ${by.erasureId}`
-  if ('prospectId' in by) return sql`e.completed_at is null and e.prospect_id = ${by.prospectId}`
-  return sql`e.email_hash = ${by.emailHash}`
+  if ('erasureId' in by) return sql`e.part_of is null and e.erasure_id = ${by.erasureId}`
+  if ('prospectId' in by)
+    return sql`e.part_of is null and e.completed_at is null and e.prospect_id = ${by.prospectId}`
+  return sql`e.erasure_id in (
+    select coalesce(f.part_of, f.erasure_id) from erasures f where f.tenant_id = ${by.tenantId} and ${isNamed(by)})`
 }
+const isNamed = (by: Exclude<ErasureWant, { erasureId: string } | { prospectId: string }>) => {
+  if ('erasedId' in by) return sql`f.prospect_id = ${by.erasedId}`
+  if ('emailHash' in by) return sql`f.email_hash = ${by.emailHash}`
+  return sql`f.external_id_hash = ${by.externalIdHash}`
+}
+
+/** Of an erasure and its parts. */
+const isBlockOf = ({ tenantId, erasureId }: Pick<StoredErasure, 'tenantId' | 'erasureId'>) => sql`
+  tenant_id = ${tenantId} and prospect_id in (
+    select block_id from erasures where tenant_id = ${tenantId} and erasure_id = ${erasureId}
+    union all select block_id from erasures where tenant_id = ${tenantId} and part_of = ${erasureId})`

@@ -1,7 +1,13 @@
-import type { ProspectLogs, ProspectLogsWant, TimelineWant } from '../../core/ports/prospect-logs.ts'
+import type {
+  ProspectLogs,
+  ProspectLogsWant,
+  TimelineSlice,
+  TimelineWant,
+} from '../../core/ports/prospect-logs.ts'
+import type { ProspectWant } from '../../core/ports/prospects.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
-import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
+import { timelineKey, timelineOf, timeOfKey } from '../stores/timeline-key.ts'
 import { findBy } from './by-tenant.ts'
 import { nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
@@ -36,10 +42,6 @@ export const postgresProspectLogs = (query: Query, isCluster: boolean): Prospect
         return { rows: rows.map(storedLog), resume }
       }),
 
-    /**
-     * Along the index of timelines. The tenant is compared so that no other index can be used: a plan that is made for all
-     * tenants would take the primary key for selective, and read all logs of a large tenant. Citus needs it plain as well.
-     */
     timeline: (wants) =>
       eachAlone(wants, async (want) => {
         const { tenantId, prospectId, limit } = want
@@ -47,24 +49,28 @@ export const postgresProspectLogs = (query: Query, isCluster: boolean): Prospect
         const end = want.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }
         const { first, rows, resume } = await walk<TimelineRow>(query, tenantId, {
           ...{ selected: SHOWN.selected, bytes: BYTES, limit },
-          along: sql`
-            from prospect_logs l
-            where l.timeline_key between ${timelineKey(prospectId, from)}::bigint
-                and ${timelineKey(prospectId, end.occurredAt)}::bigint
-              and case when l.tenant_id = ${tenantId} then l.prospect_id = ${prospectId} end
-              ${isCluster ? sql`and l.tenant_id = ${tenantId}` : nothing}`,
+          along: alongTimeline(isCluster, want, [
+            timelineKey(prospectId, from),
+            timelineKey(prospectId, end.occurredAt),
+          ]),
           key: sql`l.timeline_key`,
           newest: sql`l.timeline_key desc, l.occurred_at desc, l.prospect_log_id desc`,
           matches: sql`
             l.occurred_at >= ${from} and (l.occurred_at, l.prospect_log_id) < (${end.occurredAt}, ${end.prospectLogId})
               and ${passesFilter(want)}`,
           owner: sql`(
-            select p.erased_at from prospects p where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId}
+            select p.erased_at, p.merged_into, (
+              select string_agg(m.prospect_id, ' ') from merges m
+              where m.tenant_id = ${tenantId} and m.into_id = ${prospectId} and m.status = 'processing'
+            ) as unmoved
+            from prospects p where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId}
           ) o`,
         })
         if (first === undefined) return 'prospect_not_found'
         if (first.erasedAt !== null) return 'prospect_erased'
-        return { rows: rows.map(storedLog), resume: resume === null ? null : timeOfKey(Number(resume)) }
+        const { mergedInto, unmoved } = first
+        const time = resume === null ? null : timeOfKey(Number(resume))
+        return { rows: rows.map(storedLog), resume: time, mergedInto, unmoved }
       }),
 
     listOldest: async ({ tenantId, afterId, beforeId, limit }) => {
@@ -79,7 +85,23 @@ export const postgresProspectLogs = (query: Query, isCluster: boolean): Prospect
   }
 }
 
-type TimelineRow = LogRow & { readonly erasedAt: string | null }
+/**
+ * Logs `l` of a prospect, along the index of timelines. The tenant is compared so that no other index can be used: a plan
+ * that is made for all tenants would take the primary key for selective, and read all logs of a large tenant. Citus needs
+ * it plain as well. Of a limit see `walk`; one more, as a number, tells how few rows are joined to others.
+ */
+export const alongTimeline = (
+  isCluster: boolean,
+  { tenantId, prospectId }: ProspectWant,
+  [first, last]: ReturnType<typeof timelineOf> = timelineOf(prospectId),
+) => sql`
+  from prospect_logs l
+  where l.timeline_key between ${first}::bigint and ${last}::bigint
+    and case when l.tenant_id = ${tenantId} then l.prospect_id = ${prospectId} end
+    ${isCluster ? sql`and l.tenant_id = ${tenantId}` : nothing}`
+
+type TimelineRow = LogRow &
+  Pick<TimelineSlice, 'mergedInto' | 'unmoved'> & { readonly erasedAt: string | null }
 
 const BYTES = sql`octet_length(l.payload::text) + coalesce(octet_length(l.email), 0)`
 

@@ -1,16 +1,18 @@
-import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
-import { SHOWN_PROSPECT } from '../stores/rows.ts'
+import type { FoundProspect, KnownProspect, Prospects } from '../../core/ports/prospects.ts'
+import { KNOWN_PROSPECT, SHOWN_PROSPECT } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { findBy } from './by-tenant.ts'
 import { sqlStateOf } from './error-codes.ts'
 import type { Outbox } from './outbox.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
-import { columns, ifOvertaken } from './statements.ts'
-import { eachAlone, walk } from './walk.ts'
+import { columns, ifOvertaken, later } from './statements.ts'
+import { eachAlone, slice, walk } from './walk.ts'
 
 type Row = FoundProspect & { readonly want?: number; readonly resume?: string | null; readonly one?: number }
 
 const SHOWN = columns('l', SHOWN_PROSPECT)
+const BYTES = sql`coalesce(octet_length(l.email), 0) + coalesce(octet_length(l.name), 0)`
+const KNOWN = columns('p', KNOWN_PROSPECT)
 
 /** Calls `changed` after a prospect was updated. */
 export const postgresProspects = (
@@ -19,16 +21,25 @@ export const postgresProspects = (
   isCluster: boolean,
   outbox: Outbox,
 ): Prospects => {
-  const findByEmail = findBy(query, false, 'prospects', 'email_hash', SHOWN_PROSPECT, prospectOf)
+  const findByHash = (column: string) => findBy(query, false, 'prospects', column, SHOWN_PROSPECT, prospectOf)
+  const [findByEmail, findByExternalId] = [findByHash('email_hash'), findByHash('external_id_hash')]
   return {
     find: findBy(query, !isCluster, 'prospects', 'prospect_id', SHOWN_PROSPECT, prospectOf),
 
+    findWithMerged: ({ tenantId, prospectId }) => query(tenantId)<KnownProspect>`
+      select ${KNOWN.selected} from prospects p
+      where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId} and p.erased_at is null and p.merged_into is null
+      union all
+      select ${KNOWN.selected} from prospects p
+      where p.tenant_id = ${tenantId} and p.merged_into = ${prospectId} and p.erased_at is null
+      order by merged_into nulls first, prospect_id`,
+
     list: (wants) =>
       eachAlone(wants, async (want) => {
-        const { tenantId, emailHash, limit } = want
+        const { tenantId, emailHash, externalIdHash, limit } = want
         const beforeId = want.beforeId ?? AFTER_ALL_IDS
-        if (emailHash !== null) {
-          const [found] = await findByEmail([want])
+        if (emailHash !== null || externalIdHash !== null) {
+          const [found] = await (emailHash === null ? findByExternalId : findByEmail)([want])
           const isShown = found && found.erasedAt === null && found.prospectId < beforeId
           return { rows: isShown ? [found] : [], resume: null }
         }
@@ -36,29 +47,51 @@ export const postgresProspects = (
           along: sql`from prospects l where l.tenant_id = ${tenantId} and l.prospect_id < ${beforeId}`,
           key: sql`l.prospect_id`,
           newest: sql`l.prospect_id desc`,
-          matches: sql`l.erased_at is null`,
+          matches: sql`l.erased_at is null and l.merged_into is null`,
           selected: SHOWN.selected,
-          bytes: sql`coalesce(octet_length(l.email), 0) + coalesce(octet_length(l.name), 0)`,
+          bytes: BYTES,
           limit,
         })
         return { rows: rows.map(prospectOf), resume }
       }),
 
-    /** With events it divides by zero if there is no such prospect. */
+    listOldest: async ({ tenantId, afterId, limit }) => {
+      const after = sql`select * from prospects l where l.tenant_id = ${tenantId} and l.prospect_id > ${afterId}`
+      const rows = await query(tenantId)<FoundProspect>`
+        select ${SHOWN.selected} from ${slice(after, BYTES, sql`l.prospect_id`, limit)} order by l.prospect_id`
+      return [...rows]
+    },
+
+    /**
+     * What the prospect is to have, those that were merged into it give up, just before: see `erasures.record`. With events it
+     * divides by zero if there is no such prospect.
+     */
     update: async (update, events) => {
-      const { tenantId, prospectId, email, name, updatedAt } = update
+      const { tenantId, prospectId, email, externalId, name, updatedAt } = update
       const changes = sql`
         update prospects l set
           ${email === undefined ? nothing : sql`email = ${email.email}, email_hash = ${email.emailHash},`}
+          ${externalId === undefined ? nothing : sql`external_id = ${externalId.externalId}, external_id_hash = ${externalId.externalIdHash},`}
           ${name === undefined ? nothing : sql`name = ${name},`}
-          updated_at = ${updatedAt}
+          updated_at = ${later(sql`l.updated_at`, sql`${updatedAt}`)}
         where l.tenant_id = ${tenantId} and l.prospect_id = ${prospectId} and l.erased_at is null
+          and l.merged_into is null and (select count(*) from given) >= 0
         returning ${SHOWN.selected}`
+      const [emailHash, externalIdHash] = [email?.emailHash ?? null, externalId?.externalIdHash ?? null]
+      const given = sql`given as (
+        update prospects m set
+          email = case when m.email_hash = ${emailHash} then null else m.email end,
+          email_hash = nullif(m.email_hash, ${emailHash}),
+          external_id = case when m.external_id_hash = ${externalIdHash} then null else m.external_id end,
+          external_id_hash = nullif(m.external_id_hash, ${externalIdHash})
+        where m.tenant_id = ${tenantId} and m.merged_into = ${prospectId}
+          and (m.email_hash = ${emailHash} or m.external_id_hash = ${externalIdHash})
+        returning 1)`
       const write = (eventInserts: readonly Fragment[], assumptionHolds: Fragment) => {
         const ifUpdated =
           eventInserts.length === 0 ? nothing : sql`and 1 / (select count(*) from updated) = 1`
         return query(tenantId)<FoundProspect>`
-          with ${joined([sql`updated as (${changes})`, ...eventInserts], sql`, `)}
+          with ${joined([given, sql`updated as (${changes})`, ...eventInserts], sql`, `)}
           select * from updated where ${assumptionHolds} ${ifUpdated}`
       }
       const updated = await outbox.withEvents([update], events, write).catch((why) => {

@@ -95,3 +95,7 @@ export const ifOvertaken =
 
 export const unlessOvertaken = (written: Promise<unknown>): Promise<Recorded> =>
   written.then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
+
+/** As `laterThan`, of expressions. In UTC, because Citus wants functions that no setting changes. */
+export const later = (last: Fragment, now: Fragment) =>
+  sql`greatest(${now}, (${last} at time zone 'UTC' + interval '1 ms') at time zone 'UTC')`

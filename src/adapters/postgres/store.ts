@@ -7,6 +7,7 @@ import { postgresErasures } from './erasures.ts'
 import { unavailableUnlessRejected } from './error-codes.ts'
 import { postgresEvents } from './events.ts'
 import { postgresHooks } from './hooks.ts'
+import { postgresMerges } from './merges.ts'
 import { appliedMigrations, migratePostgres, type Warn } from './migrate.ts'
 import { findObstacle, nameDirect, refuseOtherCluster } from './obstacle.ts'
 import { createOutbox } from './outbox.ts'
@@ -72,6 +73,7 @@ export const portsOver = (
   return {
     activities: postgresActivities(query, isCluster, outbox),
     prospects: postgresProspects(query, onChange, isCluster, outbox),
+    merges: postgresMerges(query, isCluster, onChange, outbox),
     prospectLogs: postgresProspectLogs(query, isCluster),
     counts: postgresCounts(query, isCluster),
     pageGroups: postgresPageGroups(query, outbox),

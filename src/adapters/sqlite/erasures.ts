@@ -2,12 +2,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type { ClaimedErasure, Erasures, StoredErasure } from '../../core/ports/erasures.ts'
 import type { Served } from '../../core/ports/world.ts'
-import { COLUMNS, ERASURE_SHOWN, newErasureRow } from '../stores/rows.ts'
+import { isIdentified } from '../../core/prospects/identifiers.ts'
+import { blockRow, newErasureRow } from '../stores/people-rows.ts'
+import { COLUMNS, ERASURE_SHOWN } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, type Values } from './open.ts'
 import { removeSome } from './pages.ts'
+import { IS_UNCHANGED } from './prospects.ts'
 import { rewriteFile } from './rewrite.ts'
 
 const ERASURE = `
@@ -15,22 +18,27 @@ const ERASURE = `
     select blocked_until from prospects p where p.tenant_id = e.tenant_id and p.prospect_id = e.block_id
   ) as blocked_until
   from erasures e where tenant_id = :tenantId`
-const BY_ID = `${ERASURE} and erasure_id = :erasureId`
-const BY_PROSPECT = `${ERASURE} and completed_at is null and prospect_id = :prospectId`
-const BY_EMAIL = `${ERASURE} and email_hash = :emailHash`
-const LIST = `${ERASURE} and erasure_id < ${BEFORE_ID} order by erasure_id desc`
+const BY_ID = `${ERASURE} and part_of is null and erasure_id = :erasureId`
+const BY_PROSPECT = `${ERASURE} and part_of is null and completed_at is null and prospect_id = :prospectId`
+/** Of a part: the one that it is a part of. */
+const leading = (index: string, isNamed: string) => `
+  ${ERASURE} and erasure_id in (
+    select coalesce(part_of, erasure_id) from erasures indexed by ${index} where tenant_id = :tenantId and ${isNamed})`
+const BY_ERASED = leading('erasures_by_prospect', 'prospect_id = :erasedId')
+const BY_EMAIL = leading('erasures_of_email', 'email_hash = :emailHash')
+const BY_EXTERNAL_ID = leading('erasures_of_external_id', 'external_id_hash = :externalIdHash')
+const LIST = `${ERASURE} and part_of is null and erasure_id < ${BEFORE_ID} order by erasure_id desc`
 const ADD = insertInto('erasures', COLUMNS.erasures)
 const ERASE = `
-  update prospects set email = null, email_hash = null, name = null, erased_at = :now, updated_at = :now
-  where tenant_id = :tenantId and prospect_id = :prospectId and erased_at is null and email_hash is :emailHash`
-const OWNER = `
-  select 1 from prospects
-  where tenant_id = :tenantId and email_hash = :emailHash and erased_at is null and prospect_id is not :erasedId`
+  update prospects set email = null, email_hash = null, external_id = null, external_id_hash = null, name = null,
+    erased_at = :now, updated_at = :now
+  where tenant_id = :tenantId and prospect_id = :prospectId`
+const END_MERGES = `
+  update merges indexed by merges_into set status = 'completed', completed_at = :now
+  where tenant_id = :tenantId and into_id = :prospectId and status = 'processing'`
 const BLOCK = `
-  insert into prospects as p (tenant_id, prospect_id, email_hash, created_at, updated_at, erased_at, blocked_until)
-  values (:tenantId, :prospectId, :emailHash, :now, :now, :now, :until)
-  on conflict (tenant_id, email_hash) where email_hash is not null
-    do update set blocked_until = max(p.blocked_until, excluded.blocked_until) where p.erased_at is not null`
+  ${insertInto('prospects as p', COLUMNS.prospects)}
+  on conflict (tenant_id, prospect_id) do update set blocked_until = max(p.blocked_until, excluded.blocked_until)`
 const QUEUE = {
   table: 'erasures',
   key: 'erasure_id',
@@ -41,7 +49,7 @@ const LOGS = `
     + coalesce(octet_length(name), 0) as bytes
   from prospect_logs`
 // The `+` keeps SQLite from going through all logs of the tenant instead of the timeline.
-const LOGS_OF_PROSPECT = `
+export const LOGS_OF_PROSPECT = `
   ${LOGS} where +tenant_id = :tenantId and timeline_key >= :first and timeline_key <= :last
     and prospect_id = :prospectId
   order by timeline_key limit :limit`
@@ -50,25 +58,35 @@ const LOGS_BEFORE = `
   ${LOGS} where tenant_id = :tenantId and prospect_log_id < :beforeLogId order by prospect_log_id limit :limit`
 const LOG = 'where tenant_id = :tenantId and prospect_log_id = :prospectLogId'
 const DELETE_LOG = `delete from prospect_logs ${LOG}`
-const CLEAN_LOG = `update prospect_logs set email = null, name = null, request_hash = null ${LOG}`
+const CLEAN_LOG = `
+  update prospect_logs set email = null, external_id = null, name = null, request_hash = null ${LOG}`
 const COUNT_LOGS = `
-  update erasures set logs_erased = logs_erased + :deleted where tenant_id = :tenantId and erasure_id = :erasureId`
-const EMAILS = `
-  select prospect_log_id, email from prospect_logs where tenant_id = :tenantId and prospect_log_id > :afterId
+  update erasures set logs_erased = logs_erased + :deleted
+  where tenant_id = :tenantId and erasure_id = coalesce(:partOf, :erasureId)`
+const NAMES = `
+  select prospect_log_id, email, external_id from prospect_logs where tenant_id = :tenantId and prospect_log_id > :afterId
   order by prospect_log_id limit :limit`
 // In pass 3 the position belongs to the process that rewrites the file.
 const SETTLE = `
   update erasures set pass = max(pass, :pass), position = iif(:pass = 3, position, :position),
-    claimable_at = :claimableAt, status = :status, completed_at = :completedAt, email_hash = case when :completedAt is null then email_hash end
-  where tenant_id = :tenantId and erasure_id = :erasureId and status = 'processing' and attempts = :attempt`
-const UNBLOCK = `
-  update prospects set blocked_until = :now where tenant_id = :tenantId and blocked_until > :now
-    and prospect_id = (select block_id from erasures where tenant_id = :tenantId and erasure_id = :erasureId)`
+    claimable_at = :claimableAt, status = :status, completed_at = :completedAt,
+    email_hash = case when :completedAt is null then email_hash end,
+    external_id_hash = case when :completedAt is null then external_id_hash end
+  where tenant_id = :tenantId and erasure_id = :erasureId and status = 'processing' and attempts = :attempt
+    and (:completedAt is null or not exists (
+      select 1 from erasures part indexed by erasures_parts
+      where part.tenant_id = :tenantId and part.part_of = :erasureId and part.completed_at is null))`
+const BLOCKS = `tenant_id = :tenantId and prospect_id in (
+  select block_id from erasures where tenant_id = :tenantId and erasure_id = :erasureId
+  union all select block_id from erasures indexed by erasures_parts where tenant_id = :tenantId and part_of = :erasureId)`
+const EXTEND = `update prospects set blocked_until = :until where blocked_until < :until and ${BLOCKS}`
+const UNBLOCK = `update prospects set blocked_until = :now where blocked_until > :now and ${BLOCKS}`
 const END_BLOCKS = `
   delete from prospects where (tenant_id, prospect_id) in (
     select tenant_id, prospect_id from prospects p
     where tenant_id = :tenantId and blocked_until <= :now and not exists (
-      select 1 from erasures e where e.tenant_id = :tenantId and e.email_hash = p.email_hash)
+      select 1 from erasures e indexed by erasures_blocking
+      where e.tenant_id = :tenantId and e.block_id = p.prospect_id and e.completed_at is null)
     limit :max)`
 const MARK_SERVED = `
   insert into served values (1, :servedAt, :pausedAt)
@@ -82,19 +100,31 @@ export const sqliteErasures = (
   erased: (tenantId: string) => () => void,
 ): Erasures => ({
   find: async (want) => {
-    const by = 'erasureId' in want ? BY_ID : 'prospectId' in want ? BY_PROSPECT : BY_EMAIL
+    const by =
+      'erasureId' in want
+        ? BY_ID
+        : 'erasedId' in want
+          ? BY_ERASED
+          : 'prospectId' in want
+            ? BY_PROSPECT
+            : 'emailHash' in want
+              ? BY_EMAIL
+              : BY_EXTERNAL_ID
     return database.get<StoredErasure>(by, want)
   },
 
   list: async (wants) => wants.map((want) => database.slice<StoredErasure>(LIST, want)),
 
-  record: ({ tenantId, now, erasure, block }, events) =>
+  record: ({ tenantId, now, until, prospects, erasures }, events) =>
     database.record(() => {
-      if (erasure && block && database.has(OWNER, { ...block, tenantId, erasedId: erasure.prospectId }))
-        return 'overtaken'
-      if (erasure?.prospectId != null && database.run(ERASE, { ...erasure, now }) === 0) return 'overtaken'
-      if (block !== null) database.run(BLOCK, { ...block, tenantId, now })
-      if (erasure !== null) database.run(ADD, newErasureRow(erasure))
+      const [prospect] = prospects
+      if (prospect !== undefined) {
+        if (!database.has(IS_UNCHANGED, prospect)) return 'overtaken'
+        for (const one of prospects) database.run(ERASE, { ...one, now })
+        database.run(END_MERGES, { ...prospect, now })
+      }
+      for (const erasure of erasures.filter(isIdentified)) database.run(BLOCK, blockRow(erasure, now, until))
+      for (const erasure of erasures) database.run(ADD, newErasureRow(erasure))
       outbox(events)
       return 'recorded'
     }, erased(tenantId)),
@@ -106,7 +136,7 @@ export const sqliteErasures = (
     for (let all = 0; ; await nextTurn()) {
       const wanted = { ...erasure, first, last, limit: max - all }
       const deleted = await database.write(() => {
-        const deleted = deleteFirst(database, LOGS_OF_PROSPECT, wanted)
+        const deleted = changeFirst(database, LOGS_OF_PROSPECT, wanted, DELETE_LOG)
         if (deleted > 0) database.run(COUNT_LOGS, { ...erasure, deleted })
         return deleted
       })
@@ -115,7 +145,7 @@ export const sqliteErasures = (
     }
   },
 
-  emailsAfter: async (tenantId, afterId, limit) => database.slice(EMAILS, { tenantId, afterId, limit }),
+  namesAfter: async (tenantId, afterId, limit) => database.slice(NAMES, { tenantId, afterId, limit }),
 
   settle: (tenantId, steps, foreign = []) =>
     database.write(() => {
@@ -125,6 +155,7 @@ export const sqliteErasures = (
 
   rewrite: (now) => rewriteFile(database, Date.parse(now)),
 
+  extend: async (want, until) => void (await database.write(() => database.run(EXTEND, { ...want, until }))),
   unblock: async (want, now) => void (await database.write(() => database.run(UNBLOCK, { ...want, now }))),
 
   backlog: backlogOf(database, 'requested_at', WAITING),
@@ -132,7 +163,7 @@ export const sqliteErasures = (
   expire: (want) =>
     database.write(() => {
       const blocks = database.run(END_BLOCKS, want)
-      const logs = deleteFirst(database, LOGS_BEFORE, { ...want, limit: want.max })
+      const logs = changeFirst(database, LOGS_BEFORE, { ...want, limit: want.max }, DELETE_LOG)
       return removeSome(database, want.tenantId) || blocks === want.max || logs > 0
     }),
 
@@ -140,13 +171,13 @@ export const sqliteErasures = (
   markServed: (served) => database.write(() => void database.run(MARK_SERVED, served)),
 })
 
-/** The first of these logs, as many as fill a slice: what is deleted is overwritten, and callers wait meanwhile. */
-const deleteFirst = (database: Database, logs: string, want: Values): number => {
-  let [deleted, bytesDeleted] = [0, 0]
+/** The first of these logs, as many as fill a slice: they are written, and callers wait meanwhile. */
+export const changeFirst = (database: Database, logs: string, want: Values, change: string): number => {
+  let [changed, bytesChanged] = [0, 0]
   for (const { bytes, ...log } of database.all<Values & { bytes: number }>(logs, want)) {
-    if (bytesDeleted > SLICE_BYTES_MAX) break
-    deleted += database.run(DELETE_LOG, log)
-    bytesDeleted += bytes
+    if (bytesChanged > SLICE_BYTES_MAX) break
+    changed += database.run(change, { ...want, ...log })
+    bytesChanged += bytes
   }
-  return deleted
+  return changed
 }

@@ -51,8 +51,9 @@ const WAITING = `
     from t where tenant_id is not null
   )
   select tenant_id from t where tenant_id > :afterTenantId limit :max`
+// Without statistics SQLite would go through all events of the tenant.
 const NEXT = `
-  select event_id from events where tenant_id = :tenantId and sequence is null order by event_id limit :max`
+  select event_id from events indexed by events_waiting where tenant_id = :tenantId and sequence is null order by event_id limit :max`
 const COUNT = `
   insert into event_counts (tenant_id, sequence) values (:tenantId, :more)
   on conflict (tenant_id) do update set sequence = sequence + excluded.sequence returning sequence`

@@ -1,13 +1,23 @@
 import { eachInTurn } from '../../core/engine/share-loop.ts'
 import { ROWS_SCANNED_MAX } from '../../core/engine/slices.ts'
-import type { ProspectLogs, ProspectLogsWant, TimelineWant } from '../../core/ports/prospect-logs.ts'
+import type {
+  ProspectLogs,
+  ProspectLogsWant,
+  TimelineSlice,
+  TimelineWant,
+} from '../../core/ports/prospect-logs.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
 import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
 import { BEFORE_ID, type Database, type Values } from './open.ts'
 
 const SHOWN = `select ${Object.keys(SHOWN_LOG)} from prospect_logs`
 const PASSES = 'source = coalesce(:source, source) and type = coalesce(:type, type)'
-const OWNER = 'select erased_at from prospects where tenant_id = :tenantId and prospect_id = :prospectId'
+const OWNER = `
+  select erased_at, merged_into, (
+    select group_concat(m.prospect_id, ' ') from merges m indexed by merges_into
+    where m.tenant_id = :tenantId and m.into_id = :prospectId and m.status = 'processing'
+  ) as unmoved
+  from prospects where tenant_id = :tenantId and prospect_id = :prospectId`
 const FIND = `${SHOWN} where tenant_id = :tenantId and prospect_log_id = :prospectLogId`
 const BY_KEY = `
   ${SHOWN} where tenant_id = :tenantId and source = :source and idempotency_key = :idempotencyKey
@@ -33,6 +43,7 @@ const TIMELINE = `
     order by timeline_key desc, occurred_at desc, prospect_log_id desc limit :limit + 1
   ) cross join prospect_logs l on l.rowid = place`
 
+type Owner = Pick<TimelineSlice, 'mergedInto' | 'unmoved'> & { readonly erasedAt: string | null }
 type Walk<Position> = Values & Pick<TimelineWant, 'source' | 'type' | 'limit'> & { readonly from: Position }
 
 export const sqliteProspectLogs = (database: Database): ProspectLogs => {
@@ -51,7 +62,7 @@ export const sqliteProspectLogs = (database: Database): ProspectLogs => {
   }
 
   const timeline = (want: TimelineWant) => {
-    const owner = database.get<{ erasedAt: string | null }>(OWNER, want)
+    const owner = database.get<Owner>(OWNER, want)
     if (owner === null) return 'prospect_not_found'
     if (owner.erasedAt !== null) return 'prospect_erased'
     const since = want.since ?? ''
@@ -59,7 +70,8 @@ export const sqliteProspectLogs = (database: Database): ProspectLogs => {
     const from = timelineKey(want.prospectId, since || '1970')
     const lastKey = timelineKey(want.prospectId, before.occurredAt)
     const { rows, resume } = walk(TIMELINE, STOP_KEY, { ...want, ...before, since, from, lastKey })
-    return { rows, resume: resume === null ? null : timeOfKey(resume) }
+    const { mergedInto, unmoved } = owner
+    return { rows, resume: resume === null ? null : timeOfKey(resume), mergedInto, unmoved }
   }
 
   return {

@@ -1,6 +1,7 @@
 import { eachInTurn } from '../../core/engine/share-loop.ts'
-import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
-import { SHOWN_PROSPECT } from '../stores/rows.ts'
+import type { FoundProspect, KnownProspect, Prospects } from '../../core/ports/prospects.ts'
+import { NO_IDENTIFIERS } from '../../core/prospects/identifiers.ts'
+import { KNOWN_PROSPECT, SHOWN_PROSPECT } from '../stores/rows.ts'
 import { scan } from '../stores/take-slice.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database } from './open.ts'
@@ -8,15 +9,45 @@ import { BEFORE_ID, type Database } from './open.ts'
 const SHOWN = Object.keys(SHOWN_PROSPECT)
 const OF_TENANT = `select ${SHOWN} from prospects where tenant_id = :tenantId`
 const FIND = `${OF_TENANT} and prospect_id = :prospectId`
-const BY_EMAIL = `${OF_TENANT} and email_hash = :emailHash and prospect_id < ${BEFORE_ID} and erased_at is null`
+const KNOWN = `select ${Object.keys(KNOWN_PROSPECT)} from prospects`
+const IS_KNOWN = 'where tenant_id = :tenantId and erased_at is null'
+// Without statistics SQLite would go through all prospects of the tenant, not along this index; here and in other files.
+const WITH_MERGED = `
+  ${KNOWN} ${IS_KNOWN} and prospect_id = :prospectId and merged_into is null
+  union all ${KNOWN} indexed by prospects_merged ${IS_KNOWN} and merged_into = :prospectId
+  order by merged_into, prospect_id`
+const IS_LISTED = `prospect_id < ${BEFORE_ID} and erased_at is null`
+const BY_EMAIL = `${OF_TENANT} and email_hash = :emailHash and ${IS_LISTED}`
+const BY_EXTERNAL_ID = `${OF_TENANT} and external_id_hash = :externalIdHash and ${IS_LISTED}`
 const LIST = `${OF_TENANT} and prospect_id < ${BEFORE_ID} order by prospect_id desc`
+const LIST_OLDEST = `${OF_TENANT} and prospect_id > :afterId order by prospect_id`
+/** What a prospect is to have, those that were merged into it give up. */
+const GIVE_UP = `
+  update prospects indexed by prospects_merged set
+    email = iif(email_hash = :emailHash, null, email), email_hash = nullif(email_hash, :emailHash),
+    external_id = iif(external_id_hash = :externalIdHash, null, external_id),
+    external_id_hash = nullif(external_id_hash, :externalIdHash)
+  where tenant_id = :tenantId and merged_into = :prospectId
+    and (email_hash = :emailHash or external_id_hash = :externalIdHash)`
+/** As `laterThan`, of expressions. */
+export const later = (last: string, now: string): string =>
+  `max(${now}, strftime('%Y-%m-%dT%H:%M:%fZ', ${last}, '+0.001 seconds'))`
 const UPDATE = `
   update prospects set
     email = case when :setsEmail then :email else email end,
     email_hash = case when :setsEmail then :emailHash else email_hash end,
-    name = case when :setsName then :name else name end, updated_at = :updatedAt
-  where tenant_id = :tenantId and prospect_id = :prospectId and erased_at is null
+    external_id = case when :setsExternalId then :externalId else external_id end,
+    external_id_hash = case when :setsExternalId then :externalIdHash else external_id_hash end,
+    name = case when :setsName then :name else name end,
+    updated_at = ${later('updated_at', ':updatedAt')}
+  where tenant_id = :tenantId and prospect_id = :prospectId and erased_at is null and merged_into is null
   returning ${SHOWN}`
+
+/** Of a row as it was: it is so still, and so is all that was merged into it. */
+export const IS_UNCHANGED = `
+  select 1 from prospects
+  where tenant_id = :tenantId and prospect_id = :prospectId and erased_at is null and merged_into is null
+    and updated_at = :updatedAt and email_hash is :emailHash and external_id_hash is :externalIdHash and name is :name`
 
 /** Calls `changed` after a prospect was updated. */
 export const sqliteProspects = (
@@ -26,19 +57,30 @@ export const sqliteProspects = (
 ): Prospects => ({
   find: async (wants) => wants.map((want) => database.get<FoundProspect>(FIND, want)),
 
+  findWithMerged: async (want) => database.all<KnownProspect>(WITH_MERGED, want),
+
   list: (wants) =>
     eachInTurn(wants, (want) => {
-      if (want.emailHash !== null) return { rows: database.all<FoundProspect>(BY_EMAIL, want), resume: null }
-      const isShown = ({ erasedAt }: FoundProspect) => erasedAt === null
+      const by = want.emailHash !== null ? BY_EMAIL : want.externalIdHash !== null ? BY_EXTERNAL_ID : null
+      if (by !== null) return { rows: database.all<FoundProspect>(by, want), resume: null }
+      const isShown = ({ erasedAt, mergedInto }: FoundProspect) => erasedAt === null && mergedInto === null
       const look = (rows: Iterable<FoundProspect>) =>
         scan(rows, want.limit, isShown, ({ prospectId }) => prospectId)
       return database.from(look, LIST, want)
     }),
 
-  update: async ({ email, name, ...prospect }, events) => {
-    const sets = { setsEmail: email !== undefined, setsName: name !== undefined }
-    const row = { ...prospect, ...sets, email: null, emailHash: null, ...email, name: name ?? null }
+  // A slice reads one row more than its limit.
+  listOldest: async (want) => database.slice<FoundProspect>(LIST_OLDEST, { ...want, limit: want.limit - 1 }),
+
+  update: async ({ email, externalId, name, ...prospect }, events) => {
+    const sets = {
+      setsEmail: email !== undefined,
+      setsExternalId: externalId !== undefined,
+      setsName: name !== undefined,
+    }
+    const row = { ...prospect, ...sets, ...NO_IDENTIFIERS, ...email, ...externalId, name: name ?? null }
     return database.record(() => {
+      database.run(GIVE_UP, row)
       const updated = database.get<FoundProspect>(UPDATE, row)
       if (updated) outbox(events)
       return updated

@@ -7,6 +7,7 @@ import { sqliteCounts } from './counts.ts'
 import { sqliteErasures } from './erasures.ts'
 import { sqliteEvents, sqliteOutbox } from './events.ts'
 import { sqliteHooks } from './hooks.ts'
+import { sqliteMerges } from './merges.ts'
 import { type Database, openDatabase } from './open.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
@@ -63,6 +64,7 @@ export const sqliteStore = (
   return {
     activities: sqliteActivities(database, outbox),
     prospects: sqliteProspects(database, outbox, onChange),
+    merges: sqliteMerges(database, outbox, onChange),
     prospectLogs: sqliteProspectLogs(database),
     counts: sqliteCounts(database),
     pageGroups: sqlitePageGroups(database, outbox),

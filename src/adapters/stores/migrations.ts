@@ -39,7 +39,7 @@ const newerDetail = (ours: readonly Migration[], applied: readonly Applied[], pl
   if (newer === undefined) return null
   const detail = `The database is newer than this program: prospect-pages ${newer.version} applied migration ${newer.number}, this is ${VERSION} and knows ${ours.length}.`
   const backup = place && backupBefore(place, newer.version)
-  return backup && existsSync(backup) ? `${detail} The backup from before is ${backup}.` : detail
+  return backup && existsSync(backup) ? `${detail} The backup made before that is ${backup}.` : detail
 }
 
 /** Those of our migrations that a database lacks. Refuses a database that a newer program has migrated. */

@@ -1,6 +1,5 @@
 import { shownStatus } from '../../core/pages/version-states.ts'
 import type { StoredApiKey } from '../../core/ports/api-keys.ts'
-import type { StoredErasure } from '../../core/ports/erasures.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { StoredHook } from '../../core/ports/hooks.ts'
 import type {
@@ -27,10 +26,10 @@ export const COLUMNS = {
     previous_secret_until timestamptz, slot int, created_at timestamptz, updated_at timestamptz,
     last_received_at timestamptz, last_refused_at timestamptz, last_refusal`),
   prospects: columnsOf(`tenant_id, prospect_id, email, email_hash, name, created_at timestamptz,
-    updated_at timestamptz, erased_at timestamptz, blocked_until timestamptz`),
+    updated_at timestamptz, erased_at timestamptz, blocked_until timestamptz, external_id, external_id_hash, merged_into`),
   prospect_logs: columnsOf(`tenant_id, prospect_log_id, prospect_id, source, type, payload json, email, name,
     idempotency_key, request_hash, created_prospect boolean, occurred_at timestamptz, timeline_key bigint,
-    created_at timestamptz`),
+    created_at timestamptz, external_id`),
   counted_tenants: columnsOf('tenant_id, position, read_at timestamptz'),
   prospect_log_counts: columnsOf('tenant_id, unit, at timestamptz, source, type, count bigint'),
   usage_counts: columnsOf(
@@ -48,7 +47,10 @@ export const COLUMNS = {
     publish boolean, attempts int, claimable_at timestamptz, idempotency_key, request_hash,
     created_at timestamptz, publish_at timestamptz, unpublish_at timestamptz, schedule_note`),
   erasures: columnsOf(`tenant_id, erasure_id, prospect_id, email_hash, status, requested_at timestamptz,
-    completed_at timestamptz, logs_erased int, block_id, pass int, position, attempts int, claimable_at timestamptz`),
+    completed_at timestamptz, logs_erased int, block_id, pass int, position, attempts int, claimable_at timestamptz,
+    external_id_hash, part_of`),
+  merges: columnsOf(`tenant_id, merge_id, prospect_id, into_id, api_key_id, status, requested_at timestamptz,
+    completed_at timestamptz, pass int, attempts int, claimable_at timestamptz`),
   events: columnsOf(
     `tenant_id, event_id, sequence bigint, type, ids json, api_key_id, created_at timestamptz`,
   ),
@@ -62,14 +64,15 @@ export const COLUMNS = {
     created_at timestamptz, last_attempts json`),
 }
 
-const without = (columns: Columns, ...names: readonly string[]): Columns =>
+export const without = (columns: Columns, ...names: readonly string[]): Columns =>
   Object.fromEntries(Object.entries(columns).filter(([name]) => !names.includes(name)))
 
 /** Of a prospect that is logged for. */
-export const PROSPECT_CHANGES = without(COLUMNS.prospects, 'erased_at', 'blocked_until')
+export const PROSPECT_CHANGES = without(COLUMNS.prospects, 'erased_at', 'blocked_until', 'merged_into')
 
 /** Of prospects and logs, those that are read back. */
-export const SHOWN_PROSPECT = without(COLUMNS.prospects, 'email_hash', 'blocked_until')
+export const SHOWN_PROSPECT = without(COLUMNS.prospects, 'email_hash', 'external_id_hash', 'blocked_until')
+export const KNOWN_PROSPECT = without(COLUMNS.prospects, 'blocked_until')
 export const SHOWN_LOG = without(COLUMNS.prospect_logs, 'request_hash', 'timeline_key')
 
 export type LogRow = Omit<StoredLog, 'payload' | 'createdProspect'> & {
@@ -86,6 +89,7 @@ export const storedLog = (row: LogRow): StoredLog => ({
   payload: { rawJson: row.payload },
   email: row.email,
   name: row.name,
+  externalId: row.externalId,
   idempotencyKey: row.idempotencyKey,
   occurredAt: row.occurredAt,
   createdAt: row.createdAt,
@@ -167,9 +171,6 @@ export const settledRow = (tenantId: string, done: Settlement) => ({
 
 /** Of an erasure, what a request for one needs to know. */
 export const ERASURE_SHOWN = without(COLUMNS.erasures, 'position', 'attempts', 'claimable_at')
-export const newErasureRow = ({ blockedUntil, ...erasure }: StoredErasure) => {
-  return { ...erasure, position: '', attempts: 0, claimableAt: erasure.requestedAt }
-}
 
 /** Scopes are read as one text: `a b` from SQLite, `{a,b}` from PostgreSQL. */
 export type ApiKeyRow = Omit<StoredApiKey, 'scopes'> & { readonly scopes: string }

@@ -24,6 +24,7 @@ export const TABLES: readonly Table[] = [
   table('pages', 'tenant_id', 'page_group_id', 'page_id'),
   table('page_versions', 'tenant_id', 'page_id', 'version_id'),
   table('erasures', 'tenant_id', 'erasure_id'),
+  table('merges', 'tenant_id', 'merge_id'),
   table('events', 'tenant_id', 'event_id'),
   table('event_counts', 'tenant_id'),
   table('webhook_endpoints', 'tenant_id', 'webhook_endpoint_id'),

@@ -1,42 +1,108 @@
+import { prospectErased } from '../engine/failures.ts'
 import { keyOf } from '../engine/keys.ts'
-import type { ProspectChange, StoredProspect } from '../ports/activities.ts'
-import type { MatchableEmail } from '../prospects/emails.ts'
+import type {
+  Activities,
+  ActivityWants,
+  KnownActivities,
+  ProspectChange,
+  StoredProspect,
+} from '../ports/activities.ts'
+import { type Identifiers, NO_IDENTIFIERS } from '../prospects/identifiers.ts'
 
-/** The prospects that a list of activities needs, as they will be once the list is saved. */
+/** `recall` which also returns the survivors of prospects that were merged. Hardly ever a second read. */
+export const recallWithSurvivors = async (
+  activities: Pick<Activities, 'recall'>,
+  wants: ActivityWants,
+): Promise<KnownActivities> => {
+  const known = await activities.recall(wants)
+  const prospects = known.prospects.flatMap(({ tenantId, mergedInto }) =>
+    mergedInto === null ? [] : [{ tenantId, prospectId: mergedInto }],
+  )
+  if (prospects.length === 0) return known
+  const survivors = await recallWithSurvivors(activities, {
+    prospects,
+    emails: [],
+    externalIds: [],
+    keys: [],
+  })
+  return { ...known, prospects: [...known.prospects, ...survivors.prospects] }
+}
+
+/** The prospects that a list needs, as they will be once the list is saved. */
 export const knownProspects = (stored: readonly StoredProspect[], now: string) => {
   const byId = new Map<string, StoredProspect>()
   const byEmail = new Map<string, StoredProspect>()
+  const byExternalId = new Map<string, StoredProspect>()
   const changes = new Map<string, ProspectChange>()
 
   const remember = (prospect: StoredProspect) => {
-    byId.set(keyOf(prospect.tenantId, prospect.prospectId), prospect)
-    if (prospect.emailHash !== null) byEmail.set(keyOf(prospect.tenantId, prospect.emailHash), prospect)
+    const { tenantId, prospectId, emailHash, externalIdHash } = prospect
+    byId.set(keyOf(tenantId, prospectId), prospect)
+    if (emailHash !== null) byEmail.set(keyOf(tenantId, emailHash), prospect)
+    if (externalIdHash !== null) byExternalId.set(keyOf(tenantId, externalIdHash), prospect)
   }
   for (const prospect of stored) remember(prospect)
 
-  /** Only `taken` changes an email. */
-  const put = (prospect: StoredProspect, taken: MatchableEmail | null): StoredProspect => {
-    const { tenantId, prospectId, name } = prospect
+  /** Of a prospect that was merged: its survivor. */
+  const survivor = (prospect: StoredProspect | undefined): StoredProspect | undefined =>
+    prospect?.mergedInto ? survivor(byId.get(keyOf(prospect.tenantId, prospect.mergedInto))) : prospect
+
+  const ownersOf = (tenantId: string, { emailHash, externalIdHash }: Identifiers) => ({
+    ofEmail: emailHash === null ? undefined : survivor(byEmail.get(keyOf(tenantId, emailHash))),
+    ofExternalId:
+      externalIdHash === null ? undefined : survivor(byExternalId.get(keyOf(tenantId, externalIdHash))),
+  })
+
+  /** Of what identifies somebody, what the prospect lacks and nobody has. */
+  const freeFor = (prospect: StoredProspect, given: Identifiers): Partial<Identifiers> => {
+    const { ofEmail, ofExternalId } = ownersOf(prospect.tenantId, given)
+    const { email, emailHash, externalId, externalIdHash } = given
+    const takesEmail = prospect.emailHash === null && emailHash !== null && !ofEmail
+    const takesExternalId = prospect.externalIdHash === null && externalIdHash !== null && !ofExternalId
+    return { ...(takesEmail && { email, emailHash }), ...(takesExternalId && { externalId, externalIdHash }) }
+  }
+
+  /** Only `taken` changes what identifies it. */
+  const put = (prospect: StoredProspect, taken: Partial<Identifiers>): StoredProspect => {
+    const { tenantId, prospectId, name, emailHash, externalIdHash } = prospect
     const key = keyOf(tenantId, prospectId)
-    const before = changes.get(key) ?? { email: null, emailHash: null, createdAt: now, updatedAt: now }
+    const before = changes.get(key) ?? { ...NO_IDENTIFIERS, createdAt: now, updatedAt: now }
     changes.set(key, { ...before, ...taken, tenantId, prospectId, name })
-    const after = { ...prospect, emailHash: taken?.emailHash ?? prospect.emailHash }
+    const after = {
+      ...prospect,
+      emailHash: taken.emailHash ?? emailHash,
+      externalIdHash: taken.externalIdHash ?? externalIdHash,
+    }
     remember(after)
     return after
   }
 
   return {
-    byId: (tenantId: string, prospectId: string) => byId.get(keyOf(tenantId, prospectId)),
-    byEmail: (tenantId: string, emailHash: string) => byEmail.get(keyOf(tenantId, emailHash)),
     changes: () => [...changes.values()],
-    added: (tenantId: string, prospectId: string, matchable: MatchableEmail | null, name: string | null) =>
-      put({ tenantId, prospectId, name, emailHash: null, erasedAt: null }, matchable),
 
-    /** The prospect with its blanks filled. Nothing is overwritten, and an email of another prospect is ignored. */
-    filled: (prospect: StoredProspect, matchable: MatchableEmail | null, name: string | null) => {
-      const isFree = matchable !== null && !byEmail.has(keyOf(prospect.tenantId, matchable.emailHash))
-      const taken = prospect.emailHash === null && isFree ? matchable : null
-      const isFilled = taken === null && (prospect.name !== null || name === null)
+    /**
+     * The prospect with this id, else with this external id, else with this email, unless it has another external id.
+     * Refuses `prospect_erased`: a blocked email or external id is refused for any prospect.
+     */
+    find: (tenantId: string, prospectId: string | undefined, given: Identifiers) => {
+      const { ofEmail, ofExternalId } = ownersOf(tenantId, given)
+      const isOther = given.externalIdHash !== null && (ofEmail?.externalIdHash ?? null) !== null
+      const named = ofExternalId ?? (isOther ? undefined : ofEmail)
+      const found = prospectId === undefined ? named : survivor(byId.get(keyOf(tenantId, prospectId)))
+      if (found?.erasedAt || ofEmail?.erasedAt || ofExternalId?.erasedAt) prospectErased()
+      return found
+    },
+
+    added: (tenantId: string, prospectId: string, given: Identifiers, name: string | null) => {
+      const blank = { emailHash: null, externalIdHash: null, erasedAt: null, mergedInto: null }
+      const prospect = { tenantId, prospectId, name, ...blank }
+      return put(prospect, freeFor(prospect, given))
+    },
+
+    /** The prospect with its blanks filled. Nothing is overwritten, and what identifies another prospect is ignored. */
+    filled: (prospect: StoredProspect, given: Identifiers, name: string | null) => {
+      const taken = freeFor(prospect, given)
+      const isFilled = Object.keys(taken).length === 0 && (prospect.name !== null || name === null)
       return isFilled ? prospect : put({ ...prospect, name: prospect.name ?? name }, taken)
     },
   }

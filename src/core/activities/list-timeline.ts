@@ -1,12 +1,13 @@
-import type { TimelineQuery } from '../../shapes/prospect-log.ts'
+import type { ProspectLog, TimelineQuery } from '../../shapes/prospect-log.ts'
 import { prospectErased, prospectNotFound } from '../engine/failures.ts'
-import { attemptEach } from '../engine/outcome.ts'
-import { slicesOf } from '../engine/slices.ts'
+import { attemptEach, type Outcome } from '../engine/outcome.ts'
+import { cursorAt, slicesOf } from '../engine/slices.ts'
 import { isoTime } from '../engine/times.ts'
 import type { FoundTimeline, TimelineWant } from '../ports/prospect-logs.ts'
 import type { ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { SliceWant } from '../ports/world.ts'
+import { gatherTimeline, isWhole } from './gather-timeline.ts'
 import { filterOf } from './list-prospect-logs.ts'
 
 /** Which slice of the activities of a prospect to list. */
@@ -16,14 +17,29 @@ export type TimelineListing = TimelineQuery & ProspectWant
  * Lists prospects' activities, newest first by when they happened, many lists at once.
  * Refuses, per list: `prospect_not_found`, `prospect_erased`, `invalid_cursor`.
  */
-export const listTimelines = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
-  slicesOf({
-    nameOf: (listing: TimelineListing) => `prospects/${listing.prospectId}?${filterOf(listing)}`,
-    find: async (wants) => attemptEach(await store.prospectLogs.timeline(wants.map(wantOf)), rowsOf),
+export const listTimelines = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) => {
+  const readOne = async (want: TimelineWant) =>
+    (await store.prospectLogs.timeline([want]))[0] as Outcome<FoundTimeline>
+  return slicesOf({
+    nameOf,
+    find: async (wants) => {
+      const asked = wants.map(wantOf)
+      const found = await store.prospectLogs.timeline(asked)
+      if (found.every(isWhole)) return attemptEach(found, rowsOf)
+      const gathered = found.map((one, i) => gatherTimeline(readOne, asked[i] as TimelineWant, one))
+      return attemptEach(await Promise.all(gathered), rowsOf)
+    },
     position: /^\d{1,14} prospectlog_[a-z0-9]{26}$/,
     positionOf: ({ occurredAt, prospectLogId }) => positionAt(occurredAt, prospectLogId),
     itemOf: (log) => log,
   })
+}
+
+const nameOf = (listing: TimelineListing) => `prospects/${listing.prospectId}?${filterOf(listing)}`
+
+/** The cursor after an activity in the middle of a slice. */
+export const cursorAfter = (listing: TimelineListing, { occurredAt, prospectLogId }: ProspectLog): string =>
+  cursorAt(nameOf(listing), positionAt(occurredAt, prospectLogId))
 
 /** Milliseconds, so that a forged cursor still contains a time. */
 const positionAt = (time: string, prospectLogId: string) => `${Date.parse(time)} ${prospectLogId}`

@@ -1,6 +1,6 @@
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import { decideAndSave, decideAndSaveRest } from '../engine/decide-and-save.ts'
-import { DomainFailure, prospectErased, prospectNotFound, refuse } from '../engine/failures.ts'
+import { DomainFailure, prospectNotFound, refuse } from '../engine/failures.ts'
 import { earlierRequests } from '../engine/idempotency.ts'
 import { keyOf } from '../engine/keys.ts'
 import { attempt, attemptEach, type Outcome } from '../engine/outcome.ts'
@@ -8,8 +8,8 @@ import { isoTime } from '../engine/times.ts'
 import { eventOfLog, eventsOfLogs } from '../events/new-event.ts'
 import type { ActivityChanges, KnownActivities, NewLog, StoredProspect } from '../ports/activities.ts'
 import type { Needs } from '../ports/store.ts'
-import { matchableEmail } from '../prospects/emails.ts'
-import { knownProspects } from './known-prospects.ts'
+import { identifiersOf, isIdentified, wantedBy } from '../prospects/identifiers.ts'
+import { knownProspects, recallWithSurvivors } from './known-prospects.ts'
 import type { KeyedActivity, LocatedActivity, Logged } from './new-log.ts'
 import { newLog, occurredAtOf, receiptOf, withKey } from './new-log.ts'
 import type { RememberedProspects } from './remember-prospects.ts'
@@ -18,7 +18,7 @@ import type { RememberedProspects } from './remember-prospects.ts'
 export type LoggedActivity = { readonly receipt: ProspectLogReceipt; readonly replayed: boolean }
 
 type Deps = Needs<'activities'> & {
-  /** Refuse an activity without a prospect id or an email to find its prospect by. */
+  /** Refuse an activity without a prospect id, an external id or an email to find its prospect by. */
   readonly requireIdentity?: boolean
   /** Gets the prospects that were looked up or added. */
   readonly remembered?: RememberedProspects | undefined
@@ -28,8 +28,9 @@ type Deps = Needs<'activities'> & {
  * Logs what prospects did, many at once, each in the order given. Checks neither the tenant nor any field:
  * what it is given is stored. `createService` checks.
  *
- * The prospect is the one named by `prospectId`, else the one with this email, else a new one. The activity's email and
- * name fill its blanks; nothing is overwritten. A request repeated under its idempotency key gets its first answer.
+ * The prospect is the one named by `prospectId`, else by `externalId`, else the one with this email, else a new one. The
+ * activity's email, external id and name fill its blanks; nothing is overwritten. A request repeated under its idempotency
+ * key gets its first answer.
  *
  * A list whose prospects are all remembered is written without a look-up. What the store skips, because its idempotency
  * key is taken, is then decided like any other list.
@@ -45,7 +46,7 @@ export const logProspectActivities = (deps: Deps) => {
    * comes on top for those that are known and not remembered.
    */
   const storyAt = (seenMs = remembered?.stopwatch() ?? 0) => ({
-    recall: (activities: readonly Activity[]) => store.activities.recall(wantsOf(activities)),
+    recall: (activities: readonly Activity[]) => recallWithSurvivors(store.activities, wantsOf(activities)),
     // Together with the ids, by which times are looked for.
     decide: (activities: readonly Activity[], known: KnownActivities) =>
       decide(activities, known, isoTime(clock()), deps),
@@ -60,11 +61,11 @@ export const logProspectActivities = (deps: Deps) => {
   return async (inputs: readonly LocatedActivity[]): Promise<readonly Outcome<LoggedActivity>[]> => {
     const activities = inputs.map(withKey)
     const logs = logsOfRemembered(activities, deps)
-    if (logs === undefined) return decideAndSave(activities.map(withEmail), storyAt())
+    if (logs === undefined) return decideAndSave(activities.map(withIdentifiers), storyAt())
 
     const added = new Set(await store.activities.recordLogs(logs, logs.map(eventOfLog)))
     const skipped = activities.filter((_, i) => !added.has(logs[i]?.prospectLogId ?? ''))
-    const decided = (await decideAndSaveRest(skipped.map(withEmail), storyAt())).values()
+    const decided = (await decideAndSaveRest(skipped.map(withIdentifiers), storyAt())).values()
     return logs.map((log) =>
       added.has(log.prospectLogId)
         ? { receipt: receiptOf(log), replayed: false }
@@ -86,11 +87,11 @@ const logsOfRemembered = (activities: readonly KeyedActivity[], { clock, newId }
   return logs instanceof DomainFailure ? undefined : logs
 }
 
-type Activity = ReturnType<typeof withEmail>
+type Activity = ReturnType<typeof withIdentifiers>
 /** With what identifies its prospect. */
-const withEmail = (activity: KeyedActivity) => ({
+const withIdentifiers = (activity: KeyedActivity) => ({
   ...activity,
-  matchable: matchableEmail(activity.email),
+  matchable: identifiersOf(activity),
   prospectName: activity.name?.trim() ? activity.name : null,
 })
 
@@ -98,9 +99,7 @@ const wantsOf = (activities: readonly Activity[]) => ({
   prospects: activities.flatMap(({ tenantId, prospectId }) =>
     prospectId === undefined ? [] : [{ tenantId, prospectId }],
   ),
-  emails: activities.flatMap(({ tenantId, matchable }) =>
-    matchable === null ? [] : [{ tenantId, emailHash: matchable.emailHash }],
-  ),
+  ...wantedBy(activities),
   keys: activities.flatMap(({ tenantId, source, idempotencyKey }) =>
     idempotencyKey === undefined ? [] : [{ tenantId, source, idempotencyKey }],
   ),
@@ -126,10 +125,8 @@ const decide = (
 
   const logOne = (activity: Activity): LoggedActivity => {
     const { tenantId, prospectId, matchable } = activity
-    const owner = matchable && prospects.byEmail(tenantId, matchable.emailHash)
-    const found = prospectId !== undefined ? prospects.byId(tenantId, prospectId) : owner
-    // Before a replay: its receipt would name a prospect that is erased. A blocked email is refused for any prospect.
-    if (found?.erasedAt || owner?.erasedAt) prospectErased()
+    // Refuses before a replay: its receipt would name a prospect that is erased.
+    const found = prospects.find(tenantId, prospectId, matchable)
     const first = earlier.find(activity.key, activity.requestHash)
     if (first !== undefined) return { receipt: receiptOf(first), replayed: true }
     // Refuses before a prospect is added.
@@ -138,7 +135,7 @@ const decide = (
     const log = newLog(activity, prospect.prospectId, isNew, now, newId)
     logs.push(log)
     // Without an id or an email that matches, each activity gets a new prospect.
-    if (activity.prospectId !== undefined || activity.matchable !== null) seen.push([activity, prospect])
+    if (prospectId !== undefined || isIdentified(matchable)) seen.push([activity, prospect])
     earlier.add(activity.key, log)
     return { receipt: receiptOf(log), replayed: false }
   }
@@ -147,7 +144,7 @@ const decide = (
     const { tenantId, prospectId, matchable, prospectName: name } = activity
     if (found === null && prospectId !== undefined) prospectNotFound()
     if (found) return { prospect: prospects.filled(found, matchable, name), isNew: false }
-    if (matchable === null && requireIdentity && !activity.isVerified) {
+    if (!isIdentified(matchable) && requireIdentity && !activity.isVerified) {
       const isGiven = activity.email !== undefined
       const detail = isGiven ? 'is blank or a placeholder' : 'is required without a prospectId'
       const errors = [{ detail, pointer: '/email' }]

@@ -22,9 +22,12 @@ export type LocatedActivity = NewActivity & { readonly rememberedId?: string | u
 /** With what identifies the request, if it has an idempotency key. */
 export type KeyedActivity = ReturnType<typeof withKey>
 export const withKey = (activity: LocatedActivity) => {
-  const { tenantId, source, type, payload, prospectId, email, name, occurredAt, idempotencyKey } = activity
+  const { tenantId, source, type, payload, prospectId, email, externalId, name, occurredAt, idempotencyKey } =
+    activity
   if (idempotencyKey === undefined) return { ...activity, key: null, requestHash: null }
-  const fields = [type, prospectId, email, name, ...(occurredAt === undefined ? [] : [occurredAt])]
+  // What was added later is left out if it was not sent, so that the hashes of older requests stay the same.
+  const added = externalId === undefined ? [occurredAt ?? []].flat() : [occurredAt, externalId]
+  const fields = [type, prospectId, email, name, ...added]
   const key = keyOf(tenantId, source, idempotencyKey)
   return { ...activity, key, requestHash: requestHashOf(fields, payload) }
 }
@@ -46,6 +49,7 @@ export const newLog = (
   payload: activity.payload,
   email: activity.email ?? null,
   name: activity.name ?? null,
+  externalId: activity.externalId ?? null,
   idempotencyKey: activity.idempotencyKey ?? null,
   requestHash: activity.requestHash,
   createdProspect,

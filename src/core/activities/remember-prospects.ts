@@ -10,10 +10,11 @@ export const REMEMBERED_MS_MAX = 60_000
 const FORGOTTEN_MAX = 1_000
 
 /** How an activity names its prospect, and what it could fill in. */
-type Identity = Pick<NewActivity, 'tenantId' | 'prospectId' | 'email' | 'name'>
+type Identity = Pick<NewActivity, 'tenantId' | 'prospectId' | 'externalId' | 'email' | 'name'>
 type Entry = {
   readonly prospectId: string
   readonly hasEmail: boolean
+  readonly hasExternalId: boolean
   readonly hasName: boolean
   readonly until: number
 }
@@ -21,9 +22,9 @@ type Entry = {
 export type RememberedProspects = ReturnType<typeof rememberProspects>
 
 /**
- * Which prospect an id, an email exactly as sent, or the two together belong to: that changes only by a correction or an
- * erasure, so an activity of a remembered prospect needs no look-up. An id says nothing about an email that comes with
- * it, which may be blocked. Half of the entries are those used since the last turn; at each turn the others are
+ * Which prospect an id, an external id, an email exactly as sent, or some of them together belong to: that changes only by a
+ * correction or an erasure, so an activity of a remembered prospect needs no look-up. An id says nothing about what comes
+ * with it, which may be blocked. Half of the entries are those used since the last turn; at each turn the others are
  * forgotten, so the least recently used go first. `stopwatch`: milliseconds of a monotonic clock.
  */
 export const rememberProspects = (entriesMax: number, stopwatch: () => number) => {
@@ -63,16 +64,22 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
       if (entry === undefined || !isValid(identity, entry.until)) return undefined
       if (used === undefined) keep(identity, entry)
       const fillsEmail = !entry.hasEmail && identity.email !== undefined
+      const fillsExternalId = !entry.hasExternalId && identity.externalId !== undefined
       const fillsName = !entry.hasName && identity.name !== undefined
-      return fillsEmail || fillsName ? undefined : entry.prospectId
+      return fillsEmail || fillsExternalId || fillsName ? undefined : entry.prospectId
     },
 
     /** `seenMs`: when the database was asked, by the stopwatch. */
-    add: (identity: Identity, { prospectId, emailHash, name }: StoredProspect, seenMs: number): void => {
-      const [hasEmail, hasName] = [emailHash !== null, name !== null]
+    add: (identity: Identity, prospect: StoredProspect, seenMs: number): void => {
       const until = Math.floor(seenMs) + REMEMBERED_MS_MAX
-      if (keyOf(identity) !== '' && isValid(identity, until))
-        keep(identity, { prospectId, hasEmail, hasName, until })
+      if (keyOf(identity) === '' || !isValid(identity, until)) return
+      const { prospectId, emailHash, externalIdHash, name } = prospect
+      const has = {
+        hasEmail: emailHash !== null,
+        hasExternalId: externalIdHash !== null,
+        hasName: name !== null,
+      }
+      keep(identity, { prospectId, ...has, until })
     },
 
     forget,
@@ -102,8 +109,9 @@ const entries = () => {
 }
 const ownerOf = ({ tenantId, prospectId }: Identity): string =>
   prospectId === undefined ? tenantId : `${tenantId} by id`
-/** Empty for an email that is too long to be remembered. */
-const keyOf = ({ prospectId, email = '' }: Identity): string => {
+/** Empty for an email that is too long to be remembered. No text that is stored contains NUL. */
+const keyOf = ({ prospectId, externalId, email = '' }: Identity): string => {
   if (email.length > EMAIL_LENGTH_MAX) return ''
-  return prospectId === undefined ? email : `${prospectId} ${email}`
+  const key = prospectId === undefined ? email : `${prospectId} ${email}`
+  return externalId === undefined ? key : `${externalId}\0${key}`
 }

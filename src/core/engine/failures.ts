@@ -15,6 +15,7 @@ export type FailureKind =
   | 'hook_not_found'
   | 'prospect_erased'
   | 'email_taken'
+  | 'external_id_taken'
   | 'page_group_not_active'
   | 'version_not_ready'
   | 'webhook_endpoint_disabled'

@@ -1,6 +1,9 @@
 import type { IdPrefix, Timestamp } from '../ports/world.ts'
 
 export const isoTime = (ms: number): Timestamp => new Date(ms).toISOString()
+/** Now, or just after the last change: by the time of its last change a row is seen to be unchanged. */
+export const laterThan = (last: Timestamp, now: Timestamp): Timestamp =>
+  last < now ? now : isoTime(Date.parse(last) + 1)
 
 const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz'
 /** What the ids of a moment begin with: all ids made from then on are greater. */

@@ -2,7 +2,7 @@ import { claimInTurns } from '../engine/claim-in-turns.ts'
 import { idsSince, isoTime } from '../engine/times.ts'
 import type { ClaimedErasure, ErasureStep } from '../ports/erasures.ts'
 import type { Needs } from '../ports/store.ts'
-import { matchableEmail } from '../prospects/emails.ts'
+import { identifiersOf } from '../prospects/identifiers.ts'
 
 /** Erasures in progress at a time. Those of one tenant share a walk over its logs. */
 const CLAIM_MAX = 200
@@ -26,9 +26,9 @@ type Deps = Omit<Needs<'erasures'>, 'newId'> & {
 
 /**
  * Does the rest of the erasures: the logs of the prospect are deleted, and the logs of other prospects that carry the same
- * email lose email and name. A process that still remembers the prospect, or is just writing, may add logs meanwhile, so a
- * second pass follows once no process can. Then the store removes what deleted rows leave on disk; only then the erasure
- * is completed.
+ * email or external id lose both, and the name. A process that still remembers the prospect, or is just writing, may add
+ * logs meanwhile, so a second pass follows once no process can. Then the store removes what deleted rows leave on disk; only
+ * then the erasure is completed.
  *
  * Each call claims some erasures, takes each tenant's one short step further, and returns whether there may be more. All
  * progress is in the store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
@@ -53,16 +53,21 @@ export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) =
     const [furthest = ''] = cleared.map(({ position }) => position).toSorted(descending)
     const walking = cleared.filter(({ position }) => position === furthest)
     const after = furthest === BEFORE_LOGS ? walking.map(beginningOf).sort()[0] : furthest
-    const hashes = new Set(walking.flatMap(({ emailHash }) => emailHash ?? []))
-    const logs = hashes.size === 0 ? [] : await erasures.emailsAfter(tenantId, after ?? '', LOOK_MAX)
-    const foreign = logs.filter(({ email }) => hashes.has(matchableEmail(email ?? '')?.emailHash ?? ''))
+    const emails = new Set(walking.flatMap(({ emailHash }) => emailHash ?? []))
+    const externalIds = new Set(walking.flatMap(({ externalIdHash }) => externalIdHash ?? []))
+    const isNamed = emails.size + externalIds.size > 0
+    const logs = isNamed ? await erasures.namesAfter(tenantId, after ?? '', LOOK_MAX) : []
+    const foreign = logs.filter((log) => {
+      const { emailHash, externalIdHash } = identifiersOf(log)
+      return emails.has(emailHash ?? '') || externalIds.has(externalIdHash ?? '')
+    })
     const last = logs.at(-1)?.prospectLogId
     for (const erasure of cleared) {
-      const settledMs = Date.parse(erasure.requestedAt) + settleMs
       if (erasure.position !== furthest) add(erasure)
       else if (last !== undefined) add(erasure, { position: last })
       else if (erasure.pass === 2) add(erasure, { pass: 3 })
-      else add(erasure, { pass: 2, position: '', claimableAt: isoTime(settledMs) })
+      // From now, not from the request: the clock of the process that took it may differ.
+      else add(erasure, { pass: 2, position: '', claimableAt: isoTime(clock() + settleMs) })
     }
     const foreignIds = foreign.map(({ prospectLogId }) => prospectLogId)
     await erasures.settle(tenantId, steps, foreignIds)
@@ -87,7 +92,13 @@ export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) =
     const inPass = (wanted: number) => claimed.filter(({ pass }) => pass === wanted)
 
     await eachTenant([...inPass(1), ...inPass(2)], advance)
-    await eachTenant(inPass(4), settleWith({ status: 'completed', completedAt: isoTime(clock()) }))
+    const completed = settleWith({ status: 'completed', completedAt: isoTime(clock()) })
+    // Parts first.
+    for (const isPart of [true, false])
+      await eachTenant(
+        inPass(4).filter(({ partOf }) => (partOf !== null) === isPart),
+        completed,
+      )
     const waiting = stop.aborted ? [] : inPass(3)
     if (waiting.length > 0) {
       const nowMs = clock()

@@ -1,28 +1,31 @@
 import type { Erasure, NewErasure } from '../../shapes/erasure.ts'
+import { recallWithSurvivors } from '../activities/known-prospects.ts'
 import { untilRecorded } from '../engine/decide-and-save.ts'
 import { prospectErased, prospectNotFound, refuse } from '../engine/failures.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { StoredErasure } from '../ports/erasures.ts'
 import type { Requester } from '../ports/events.ts'
+import type { KnownProspect } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
-import { matchableEmail } from '../prospects/emails.ts'
-import { erasureOf, getErasure } from './list-erasures.ts'
+import { identifiersOf, isIdentified, wantedBy } from '../prospects/identifiers.ts'
+import { getErasure } from './list-erasures.ts'
 
 /** The shortest block. None ends before its erasure: the second pass would clean what a person who returned has logged. */
 const BLOCK_MS_MIN = 60 * 60_000
 
-/** Whom to erase: exactly one of prospect id and email. */
+/** Whom to erase: exactly one of prospect id, external id and email. */
 export type ErasureRequest = NewErasure & Requester & { readonly tenantId: string }
 
 /**
- * Erases a person, by prospect id or by email. The prospect is a tombstone and the email is blocked when this resolves;
- * `eraseProspects` does the rest. A request for a person who is being erased answers that erasure; it may extend the block.
+ * Erases a person, by prospect id, external id or email. The prospect is a tombstone, and its email and external id are
+ * blocked, when this resolves; so is all that was merged into it. `eraseProspects` does the rest. A request for a person who
+ * is being erased answers that erasure; it may extend the block.
  *
  * Refuses `invalid_request`, `prospect_not_found`, and `prospect_erased` for a prospect whose erasure is completed.
  */
 export const requestErasure =
-  ({ store, clock, newId }: Needs<'activities' | 'erasures'>) =>
+  ({ store, clock, newId }: Needs<'activities' | 'prospects' | 'erasures'>) =>
   async (request: ErasureRequest): Promise<Erasure> => {
     const { tenantId, blockDays, apiKeyId } = request
     const whom = whomOf(request)
@@ -31,51 +34,66 @@ export const requestErasure =
     const until = isoTime(nowMs + Math.max(blockDays * DAY_MS, BLOCK_MS_MIN))
 
     return untilRecorded(async () => {
-      const wants = { prospects: [whom.prospect ?? []].flat(), emails: [whom.email ?? []].flat(), keys: [] }
-      const [found] = (await store.activities.recall(wants)).prospects
+      const found = (await recallWithSurvivors(store.activities, whom.wants)).prospects.at(-1)
       const live = found?.erasedAt === null ? found : null
-      // In progress for a tombstone, or for an email that no prospect had.
-      const running = live ? null : await store.erasures.find(whom.email ?? whom.prospect)
-      if (whom.prospect && !live && !running) return found ? prospectErased() : prospectNotFound()
+      // In progress for a tombstone, or for an email or external id that no prospect had.
+      const isById = request.prospectId !== undefined
+      const by = isById && found ? { tenantId, prospectId: found.prospectId } : whom.by
+      const running = live ? null : await store.erasures.find(by)
+      if (running) {
+        await store.erasures.extend(running, until)
+        return getErasure({ store })(running)
+      }
+      if (isById && !live) return found ? prospectErased() : prospectNotFound()
+      const prospects = live ? await store.prospects.findWithMerged(live) : []
+      if (live && prospects.length === 0) return 'overtaken'
 
-      const emailHash = (running ?? live ?? whom.email)?.emailHash ?? null
-      const erasure: StoredErasure = running ?? {
+      const begun = (named: Named, partOf: string | null): StoredErasure => ({
         tenantId,
         erasureId: newId('erasure'),
-        prospectId: live?.prospectId ?? null,
-        emailHash,
+        prospectId: live && named.prospectId,
+        emailHash: named.emailHash,
+        externalIdHash: named.externalIdHash,
+        partOf,
         status: 'processing',
         requestedAt: now,
         completedAt: null,
         logsErased: 0,
-        // An email that is blocked already is found as the tombstone that blocks it.
-        blockId: emailHash && (live || !found ? newId('prospect') : found.prospectId),
+        // What is blocked already is found as the tombstone that blocks it.
+        blockId: isIdentified(named) ? (live || !found ? newId('prospect') : found.prospectId) : null,
         blockedUntil: null,
         pass: 1,
-      }
-      const block = emailHash && erasure.blockId ? { prospectId: erasure.blockId, emailHash, until } : null
-      if (running && !block) return erasureOf(running)
-      const { prospectId } = erasure
-      const isErased = !running && prospectId !== null
-      const by = { tenantId, apiKeyId }
-      const recorded = await store.erasures.record(
-        { tenantId, now, erasure: running ? null : erasure, block },
-        isErased ? [newEvent(newId, 'prospect.erased', by, { prospectId }, now)] : [],
+      })
+      const [person = found ?? { ...whom, prospectId: null }, ...merged] = prospects
+      const own = begun(person, null)
+      const parts = merged.map((prospect) => begun(prospect, own.erasureId))
+      // All blocks end together, so any of them shows when.
+      const [blockId = null] = [own, ...parts].flatMap(({ blockId }) => blockId ?? [])
+      const erasures = [{ ...own, blockId }, ...parts]
+      const events = prospects.map(({ prospectId }) =>
+        newEvent(newId, 'prospect.erased', { tenantId, apiKeyId }, { prospectId }, now),
       )
-      return recorded === 'recorded' ? getErasure({ store })(erasure) : recorded
+      const recorded = await store.erasures.record({ tenantId, now, until, prospects, erasures }, events)
+      return recorded === 'recorded' ? getErasure({ store })(own) : recorded
     })
   }
 
-const whomOf = ({ tenantId, prospectId, email }: ErasureRequest) => {
-  const refuseAs = (detail: string) =>
-    refuse('invalid_request', 'An erasure names either a prospect or an email.', {
-      errors: [{ detail, pointer: '/email' }],
+type Named = Pick<KnownProspect, 'emailHash' | 'externalIdHash'> & { readonly prospectId: string | null }
+
+/** Who is to be erased: how to look for prospects and for an erasure, and the hashes of what was given. */
+const whomOf = ({ tenantId, prospectId, email, externalId }: ErasureRequest) => {
+  const refuseAs = (detail: string, name = 'email') =>
+    refuse('invalid_request', 'An erasure names a person by one of prospectId, externalId and email.', {
+      errors: [{ detail, pointer: `/${name}` }],
     })
-  if (prospectId !== undefined)
-    return email === undefined
-      ? { prospect: { tenantId, prospectId } }
-      : refuseAs('must not be given with a prospectId')
-  if (email === undefined) return refuseAs('is required without a prospectId')
-  const { emailHash } = matchableEmail(email) ?? refuseAs('is blank or a placeholder')
-  return { email: { tenantId, emailHash } }
+  if (prospectId !== undefined && email !== undefined) refuseAs('must not be given with a prospectId')
+  if (externalId !== undefined && (prospectId ?? email) !== undefined)
+    refuseAs('must not be given with a prospectId or an email', 'externalId')
+  const { emailHash, externalIdHash } = identifiersOf({ email, externalId })
+  const prospects = prospectId === undefined ? [] : [{ tenantId, prospectId }]
+  const wants = { prospects, ...wantedBy([{ tenantId, matchable: { emailHash, externalIdHash } }]), keys: [] }
+  const [by] = [...prospects, ...wants.emails, ...wants.externalIds]
+  if (by !== undefined) return { by, wants, emailHash, externalIdHash }
+  if (externalId !== undefined) return refuseAs('is blank or a placeholder', 'externalId')
+  return refuseAs(email === undefined ? 'is required without a prospectId' : 'is blank or a placeholder')
 }

@@ -92,7 +92,8 @@ const resourceOf = async (event: StoredEvent, readers: EventReaders): Promise<ob
   const want = { tenantId, ...ids } as Required<EventIds> & Pick<StoredEvent, 'tenantId'>
   switch (resourceIn(event)) {
     case 'prospect':
-      return readers.getProspect(want)
+      // The person may be erased by now: ids are all that it tells.
+      return event.type === 'prospect.merged' ? ids : readers.getProspect(want)
     case 'prospect_log':
       // The activities of an erased prospect are deleted later: until then only the prospect shows that it was erased.
       return (await Promise.all([readers.getProspectLog(want), readers.getProspect(want)]))[0]

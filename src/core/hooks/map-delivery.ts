@@ -16,6 +16,7 @@ export type MappedActivity = {
   readonly type: string
   readonly payload: RawJson
   readonly email?: string | undefined
+  readonly externalId?: string | undefined
   readonly name?: string | undefined
   readonly occurredAt?: string | undefined
   readonly idempotencyKey?: string | undefined
@@ -112,6 +113,7 @@ const activityOf = ({ payload }: Document, find: (member: Member) => string | un
   type: find('type') ?? 'webhook',
   payload,
   email: find('email'),
+  externalId: find('externalId'),
   name: find('name'),
   occurredAt: find('occurredAt'),
   idempotencyKey: find('idempotencyKey'),

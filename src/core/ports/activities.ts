@@ -5,20 +5,24 @@ import type { FoundProspect, ProspectWant } from './prospects.ts'
 import type { Recorded } from './world.ts'
 
 /**
- * A prospect, as far as matching needs it: found by its id or by the hash of its email. `erasedAt` is set on a tombstone:
- * an erased prospect, or an email that is blocked after an erasure.
+ * A prospect, as far as matching needs it: found by its id, or by the hash of its email or external id. `erasedAt` is set on
+ * a tombstone: an erased prospect, or an email or external id that is blocked after an erasure.
  */
 export type StoredProspect = ProspectWant &
-  Pick<FoundProspect, 'name' | 'erasedAt'> & { readonly emailHash: string | null }
+  Pick<FoundProspect, 'name' | 'erasedAt' | 'mergedInto'> & {
+    readonly emailHash: string | null
+    readonly externalIdHash: string | null
+  }
 /** What was logged under an idempotency key. */
 export type StoredReceipt = Pick<StoredLog, 'tenantId' | keyof ProspectLogReceipt> & {
   readonly idempotencyKey: string
   readonly requestHash: string
 }
-/** What a list of activities needs to know: prospects by id and by email, receipts by idempotency key. */
+/** What a list of activities needs to know: prospects by id, email and external id, receipts by key. */
 export type ActivityWants = {
   readonly prospects: readonly ProspectWant[]
   readonly emails: readonly { readonly tenantId: string; readonly emailHash: string }[]
+  readonly externalIds: readonly { readonly tenantId: string; readonly externalIdHash: string }[]
   readonly keys: readonly Pick<StoredReceipt, 'tenantId' | 'source' | 'idempotencyKey'>[]
 }
 /** Those of the wanted prospects and receipts that exist. */
@@ -26,8 +30,8 @@ export type KnownActivities = {
   readonly prospects: readonly StoredProspect[]
   readonly receipts: readonly StoredReceipt[]
 }
-/** A prospect to add. If its id exists, only its blanks are filled; if it was erased, nothing is saved. */
-export type ProspectChange = Omit<FoundProspect & StoredProspect, 'erasedAt'>
+/** A prospect to add. If its id exists, only its blanks are filled; if it was erased or merged, nothing is saved. */
+export type ProspectChange = Omit<FoundProspect & StoredProspect, 'erasedAt' | 'mergedInto'>
 /** A logged activity to store. Its payload is kept as its exact text. */
 export type NewLog = StoredLog & Requester & { readonly requestHash: string | null }
 /** What logging a list of activities adds and changes: all of it is saved, or nothing. */

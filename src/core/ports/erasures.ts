@@ -1,39 +1,48 @@
 import type { Erasure } from '../../shapes/erasure.ts'
 import type { NewEvent } from './events.ts'
 import type { StoredLog } from './prospect-logs.ts'
+import type { KnownProspect } from './prospects.ts'
 import type { ClaimWant } from './versions.ts'
 import type { Backlog, Recorded, Served, SliceWant, Timestamp } from './world.ts'
 
-/** An erasure as callers see it, and the hash of the email that is erased: null once it is completed. */
+/** An erasure as callers see it, and the hashes of the email and the external id that are erased: null once it is completed. */
 export type StoredErasure = Readonly<Omit<Erasure, 'waitingFor'>> & {
   readonly tenantId: string
   readonly emailHash: string | null
-  /** The tombstone that blocks the email, which may be gone. */
+  readonly externalIdHash: string | null
+  /** The erasure that it belongs to: of a prospect that was merged into the one that is erased. */
+  readonly partOf: string | null
+  /** The tombstone that blocks them, which may be gone. */
   readonly blockId: string | null
   /** Logs are searched in 1 and 2. It waits for `rewrite` in 3, and for nothing in 4. */
   readonly pass: 1 | 2 | 3 | 4
 }
-/** By its own id; or the one in `processing` of this prospect, or one of this email. */
+/**
+ * By its own id or that of a prospect that was erased; or the one in `processing` of this prospect, or one of this email or
+ * external id. Never one that is a part.
+ */
 export type ErasureWant = { readonly tenantId: string } & (
   | { readonly erasureId: string }
+  | { readonly erasedId: string }
   | { readonly prospectId: string }
   | { readonly emailHash: string }
+  | { readonly externalIdHash: string }
 )
 /** What a request for an erasure changes. All of it is saved, or nothing. */
 export type ErasureChanges = {
   readonly tenantId: string
   readonly now: Timestamp
-  /** To add. Its prospect becomes a tombstone, if it still has this email hash and is none yet. */
-  readonly erasure: StoredErasure | null
   /**
-   * Blocks an email by a tombstone with this id, or extends its block. Overtaken if another prospect has the email, except
-   * the one that is erased. If a block is only extended, nothing happens in that case.
+   * Who is erased, if anybody, followed by those that were merged into it, as they were when this was decided. They become
+   * tombstones. Overtaken if the first has changed.
    */
-  readonly block: {
-    readonly prospectId: string
-    readonly emailHash: string
-    readonly until: Timestamp
-  } | null
+  readonly prospects: readonly KnownProspect[]
+  /**
+   * To add. What each names by its hashes is blocked by a tombstone with its `blockId`, or its block is extended. Overtaken
+   * if another prospect has one of them.
+   */
+  readonly erasures: readonly StoredErasure[]
+  readonly until: Timestamp
 }
 /** An erasure that an eraser has taken: `attempt` proves whose it is. */
 export type ClaimedErasure = Omit<StoredErasure, 'blockedUntil'> & {
@@ -43,22 +52,27 @@ export type ClaimedErasure = Omit<StoredErasure, 'blockedUntil'> & {
 }
 /** What becomes of a claimed erasure: it is completed, or can be claimed again from then on. */
 export type ErasureStep = ClaimedErasure & { readonly claimableAt: Timestamp }
-type LogEmail = Pick<StoredLog, 'prospectLogId' | 'email'>
+/** Who a log names. */
+export type NamingLog = Pick<StoredLog, 'prospectLogId' | 'email' | 'externalId'>
 /** The part of a store that erases people and deletes what has expired. */
 export type Erasures = {
   find(want: ErasureWant): Promise<StoredErasure | null>
-  /** One list of rows for each want, in order. */
+  /** One list of rows for each want, in order, without parts. */
   list(wants: readonly SliceWant[]): Promise<readonly (readonly StoredErasure[])[]>
   record(changes: ErasureChanges, events?: readonly NewEvent[]): Promise<Recorded>
   /** As `versions.claim`, of erasures in `processing`. */
   claim(want: ClaimWant): Promise<readonly ClaimedErasure[]>
-  /** Deletes up to `max` logs of its prospect and counts them in the erasure, both or neither. Returns how many it found. */
+  /**
+   * Deletes up to `max` logs of its prospect and counts them in the erasure, or in the one that it is part of, both or
+   * neither. Returns how many it found.
+   */
   deleteLogs(erasure: ClaimedErasure, max: number): Promise<number>
   /** The logs of the tenant after this id, oldest first: at most `max`, or fewer if their emails fill a slice. */
-  emailsAfter(tenantId: string, afterId: string, max: number): Promise<readonly LogEmail[]>
+  namesAfter(tenantId: string, afterId: string, max: number): Promise<readonly NamingLog[]>
   /**
-   * Saves steps of one tenant, except for erasures that another eraser has claimed. One with `completedAt` is completed.
-   * `foreign`: ids of other prospects' logs, which lose email, name and request hash.
+   * Saves steps of one tenant, except for erasures that another eraser has claimed. One with `completedAt` is completed,
+   * unless a part of it is not.
+   * `foreign`: ids of other prospects' logs, which lose email, external id, name and request hash.
    */
   settle(tenantId: string, steps: readonly ErasureStep[], foreign?: readonly string[]): Promise<void>
   /**
@@ -66,12 +80,14 @@ export type Erasures = {
    * store need not do so, and false if it is not the time.
    */
   rewrite(now: Timestamp): Promise<boolean>
-  /** Lets the block of an erasure end now: `expire` deletes it. */
+  /** Lets the blocks of an erasure and its parts end no earlier than then. */
+  extend(want: Pick<StoredErasure, 'tenantId' | 'erasureId'>, until: Timestamp): Promise<void>
+  /** Lets them end now: `expire` deletes them. */
   unblock(want: Pick<StoredErasure, 'tenantId' | 'erasureId'>, now: Timestamp): Promise<void>
   /** As `versions.backlog`, by when they were requested. */
   backlog(countMax: number): Promise<Backlog>
   /**
-   * Deletes up to `max` blocks of a tenant that have ended, but none whose email is still being erased, and up to `max`
+   * Deletes up to `max` blocks of a tenant that have ended, but none of an erasure in `processing`, and up to `max`
    * of its logs before an id, if there is one, or fewer if they are large. Returns whether there may be more.
    */
   expire(want: {

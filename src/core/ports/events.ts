@@ -5,7 +5,13 @@ import type { Timestamp } from './world.ts'
 export type EventIds = Readonly<
   Partial<
     Record<
-      'prospectId' | 'prospectLogId' | 'pageGroupId' | 'pageId' | 'versionId' | 'webhookEndpointId',
+      | 'prospectId'
+      | 'intoProspectId'
+      | 'prospectLogId'
+      | 'pageGroupId'
+      | 'pageId'
+      | 'versionId'
+      | 'webhookEndpointId',
       string
     >
   >

@@ -19,7 +19,14 @@ export type TimelineWant = ProspectWant &
     readonly limit: number
   }
 /** A slice of a timeline, or why there is none. */
-export type FoundTimeline = Scanned<StoredLog> | 'prospect_not_found' | 'prospect_erased'
+export type FoundTimeline = TimelineSlice | 'prospect_not_found' | 'prospect_erased'
+/** A slice of the logs of one prospect, and whether there are others of the same person. */
+export type TimelineSlice = Scanned<StoredLog> & {
+  /** The prospect that this one was merged into. */
+  readonly mergedInto: string | null
+  /** The ids of prospects merged into this one, separated by spaces, whose logs have not all moved; null if there are none. */
+  readonly unmoved: string | null
+}
 /** The logs of a tenant whose ids lie between these two. */
 export type OldestLogsWant = Pick<SliceWant, 'tenantId' | 'limit'> & {
   readonly afterId: string

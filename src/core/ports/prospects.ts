@@ -4,14 +4,31 @@ import type { NewEvent } from './events.ts'
 import type { Scanned, SliceWant, Timestamp } from './world.ts'
 
 /** A prospect as callers see it, or a tombstone. */
-export type FoundProspect = Readonly<Prospect> & { readonly erasedAt: Timestamp | null }
+export type FoundProspect = Readonly<Prospect> & {
+  readonly erasedAt: Timestamp | null
+  /** The prospect that it was merged into. */
+  readonly mergedInto: string | null
+}
+/** With the hashes by which it is found. */
+export type KnownProspect = FoundProspect & {
+  readonly emailHash: string | null
+  readonly externalIdHash: string | null
+}
 /** Names one prospect. */
 export type ProspectWant = Pick<FoundProspect, 'tenantId' | 'prospectId'>
-/** Which slice of a tenant's prospects to read. `emailHash` null: all of them. */
-export type ProspectsWant = SliceWant & { readonly emailHash: string | null }
+/** Which slice of a tenant's prospects to read: the one with an email or an external id, or all if both are null. */
+export type ProspectsWant = SliceWant & {
+  readonly emailHash: string | null
+  readonly externalIdHash: string | null
+}
+/** The prospects of a tenant whose ids come after this one. */
+export type OldestProspectsWant = Pick<SliceWant, 'tenantId' | 'limit'> & { readonly afterId: string }
 /** What to set. What is undefined stays as it is. */
 export type ProspectUpdate = ProspectWant & {
   readonly email: { readonly email: string | null; readonly emailHash: string | null } | undefined
+  readonly externalId:
+    | { readonly externalId: string | null; readonly externalIdHash: string | null }
+    | undefined
   readonly name: string | null | undefined
   readonly updatedAt: Timestamp
 }
@@ -19,8 +36,18 @@ export type ProspectUpdate = ProspectWant & {
 export type Prospects = {
   /** For each want, in order: the prospect or its tombstone, or null. */
   find(wants: readonly ProspectWant[]): Promise<readonly (FoundProspect | null)[]>
-  /** For each want, in order: prospects, but no tombstones, newest first. Resumes before an id. One may fail alone. */
+  /** A prospect that is neither erased nor merged, followed by those that were merged into it; none if there is no such one. */
+  findWithMerged(want: ProspectWant): Promise<readonly KnownProspect[]>
+  /**
+   * For each want, in order: prospects that are neither erased nor merged, newest first. Resumes before an id. One may fail
+   * alone. By a hash, also one that was merged.
+   */
   list(wants: readonly ProspectsWant[]): Promise<readonly Outcome<Scanned<FoundProspect>>[]>
-  /** Returns the updated prospect, null if it is missing or erased, `overtaken` if another one has this email. */
+  /** The oldest of those, oldest first, tombstones too: as `prospectLogs.listOldest`. */
+  listOldest(want: OldestProspectsWant): Promise<readonly FoundProspect[]>
+  /**
+   * Returns the updated prospect, null if it is missing, erased or merged, `overtaken` if another one has this email or
+   * external id. Prospects that were merged into it give them up.
+   */
   update(update: ProspectUpdate, events?: readonly NewEvent[]): Promise<FoundProspect | null | 'overtaken'>
 }

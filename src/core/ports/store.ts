@@ -4,6 +4,7 @@ import type { Counts } from './counts.ts'
 import type { Erasures } from './erasures.ts'
 import type { Events } from './events.ts'
 import type { Hooks } from './hooks.ts'
+import type { Merges } from './merges.ts'
 import type { PageGroups } from './page-groups.ts'
 import type { Pages } from './pages.ts'
 import type { ProspectLogs } from './prospect-logs.ts'
@@ -37,6 +38,7 @@ export type SignalListener = (signal: Signal) => void
 export type Store = {
   readonly activities: Activities
   readonly prospects: Prospects
+  readonly merges: Merges
   readonly prospectLogs: ProspectLogs
   readonly counts: Counts
   readonly pageGroups: PageGroups

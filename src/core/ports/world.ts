@@ -13,6 +13,7 @@ export type IdPrefix =
   | 'brand'
   | 'apikey'
   | 'erasure'
+  | 'merge'
   | 'event'
   | 'webhookendpoint'
   | 'hook'

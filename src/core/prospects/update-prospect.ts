@@ -4,11 +4,13 @@ import { untilRecorded } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
+import type { StoredProspect } from '../ports/activities.ts'
 import type { Requester } from '../ports/events.ts'
 import type { ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
-import { matchableEmail } from './emails.ts'
 import { prospectOf, shownProspect } from './get-prospect.ts'
+import { matchableEmail, matchableExternalId, NO_IDENTIFIERS, wantedBy } from './identifiers.ts'
+import { findSurvivors } from './survivors.ts'
 
 /** What to correct of which prospect. */
 export type ProspectCorrection = ProspectWant & ProspectChanges & Requester
@@ -17,41 +19,62 @@ type Deps = Needs<'prospects' | 'activities'> & {
 }
 
 /**
- * Corrects a prospect: the only use case that overwrites an email or a name; null clears it. The email is normalised as
- * when an activity is logged, and this process forgets what it remembered of prospects.
- * Refuses `prospect_not_found`, `prospect_erased`, `email_taken`, and `invalid_request`: an email that identifies nobody.
+ * Corrects a prospect: the only use case that overwrites an email, an external id or a name; null clears it. The email is
+ * normalised as when an activity is logged, and this process forgets what it remembered of prospects.
+ * Refuses `prospect_not_found`, `prospect_erased`, `email_taken`, `external_id_taken`, and `invalid_request`: an email or an
+ * external id that identifies nobody. One that was merged is corrected as its survivor.
  */
 export const updateProspect =
   ({ store, clock, newId, remembered }: Deps) =>
   async ({ tenantId, prospectId, apiKeyId, ...changes }: ProspectCorrection): Promise<Prospect> => {
-    const want = { tenantId, prospectId }
+    let want = { tenantId, prospectId }
     const email = correctedEmail(changes.email)
+    const externalId = correctedExternalId(changes.externalId)
     const name = changes.name?.trim() === '' ? null : changes.name
-    const update = { ...want, email, name, updatedAt: isoTime(clock()) }
+    const update = { email, externalId, name, updatedAt: isoTime(clock()) }
     const by = { tenantId, apiKeyId }
-    const events = [newEvent(newId, 'prospect.updated', by, { prospectId }, update.updatedAt)]
-    const isChange = email !== undefined || name !== undefined
+    const isChange = [email, externalId, name].some((change) => change !== undefined)
     return untilRecorded(async () => {
-      const updated = isChange ? await store.prospects.update(update, events) : null
-      if (updated === null) return shownProspect((await store.prospects.find([want]))[0])
+      const about = { prospectId: want.prospectId }
+      const events = [newEvent(newId, 'prospect.updated', by, about, update.updatedAt)]
+      const updated = isChange ? await store.prospects.update({ ...want, ...update }, events) : null
+      if (updated === null) {
+        const shown = shownProspect((await findSurvivors(store.prospects, [want]))[0])
+        if (!isChange || shown.prospectId === want.prospectId) return shown
+        want = { tenantId, prospectId: shown.prospectId }
+        return 'overtaken'
+      }
       remembered?.forget(tenantId)
       if (updated !== 'overtaken') return prospectOf(updated)
-      const emails = [{ tenantId, emailHash: email?.emailHash ?? '' }]
-      const [owner] = (await store.activities.recall({ prospects: [], emails, keys: [] })).prospects
-      if (owner && owner.erasedAt !== null)
-        refuse('prospect_erased', 'The email is blocked after an erasure.')
-      if (owner && owner.prospectId !== prospectId)
-        refuse('email_taken', 'Another prospect has this email.', { prospectId: owner.prospectId })
-      return updated
+      const matchable = { ...NO_IDENTIFIERS, ...email, ...externalId }
+      const wants = { prospects: [], ...wantedBy([{ tenantId, matchable }]), keys: [] }
+      const known = await store.activities.recall(wants)
+      const ownerIdOf = (one: StoredProspect) => one.mergedInto ?? one.prospectId
+      const owner = known.prospects.find((one) => ownerIdOf(one) !== want.prospectId)
+      if (owner === undefined) return updated
+      if (owner.erasedAt !== null)
+        refuse('prospect_erased', 'The email or the external id is blocked after an erasure.')
+      if (owner.emailHash !== null && owner.emailHash === matchable.emailHash)
+        refuse('email_taken', 'Another prospect has this email.', { prospectId: ownerIdOf(owner) })
+      return refuse('external_id_taken', 'Another prospect has this external id.', {
+        prospectId: ownerIdOf(owner),
+      })
     })
   }
 
 const correctedEmail = (email: string | null | undefined) => {
   if (email === undefined) return undefined
   if (email === null) return { email: null, emailHash: null }
-  const errors = [{ detail: 'is blank or a placeholder', pointer: '/email' }]
-  return (
-    matchableEmail(email) ??
-    refuse('invalid_request', 'This is a placeholder, not an email address.', { errors })
-  )
+  return matchableEmail(email) ?? refusePlaceholder('an email address', '/email')
 }
+
+const correctedExternalId = (externalId: string | null | undefined) => {
+  if (externalId === undefined) return undefined
+  if (externalId === null) return { externalId: null, externalIdHash: null }
+  return matchableExternalId(externalId) ?? refusePlaceholder('an external id', '/externalId')
+}
+
+const refusePlaceholder = (what: string, pointer: string): never =>
+  refuse('invalid_request', `This is a placeholder, not ${what}.`, {
+    errors: [{ detail: 'is blank or a placeholder', pointer }],
+  })

@@ -2,9 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DomainFailure, unavailable } from '../../../core/engine/failures.ts'
 import type { Api } from '../api.ts'
-import type { ApiResponse } from '../requests.ts'
+import { type ApiResponse, isWhole } from '../requests.ts'
 import { bodyOf, isHttp2 } from './body.ts'
 import { limitPendingWrites } from './slow-readers.ts'
+import { writeParts } from './write-parts.ts'
 
 export type MessageLimits = {
   /** Largest request body. */
@@ -42,7 +43,7 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, drain
     const repeatedHeaders = repeatedIn(req)
     const fault = refused ?? (isHttp1 ? faultOf(req, repeatedHeaders) : null)
     const requestBody = bodyOf(req, limits, endedEarly, beforeRead)
-    const { status, headers, body, tenantId } = fault
+    const answer = fault
       ? refuseMessage(fault, req)
       : await api({
           target,
@@ -54,18 +55,22 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, drain
           address: req.socket.remoteAddress,
           untilEnd: () => endOf(res, draining),
         })
+    const { status, headers, tenantId } = answer
     // The rest of a small body may be in the same packet, which is parsed to its end in this turn of the loop.
     if (isHttp1 && !req.complete) await nextTurn()
     const unread = req.complete ? undefined : requestBody
-    const closes = isHttp1 && (draining?.aborted || fault || unread)
+    // What takes long may end while the server drains.
+    const closes = isHttp1 && (draining?.aborted || fault || unread || !isWhole(answer.body))
     if (closes) res.setHeader('connection', 'close')
     res.writeHead(status, headers)
+    const limit = () => limitPending(res, tenantId)
+    const body = isWhole(answer.body) ? answer.body : await writeParts(answer.body, res, limit)
     const endsLater = isHttp1 && unread !== undefined
     // Text with as many bytes as characters is ASCII, which Node writes faster as Latin-1.
     if (!endsLater) res.end(body, headers['content-length'] === String(body.length) ? 'latin1' : 'utf8')
     else if (body.length === 0) res.flushHeaders()
     else res.write(body)
-    limitPending(res, tenantId)
+    limit()
     // HTTP/2 resets a stream that was never read, and reads the rest of the others.
     if (!isHttp1 && req.readableFlowing !== null) unread?.discard()
     if (!endsLater) return

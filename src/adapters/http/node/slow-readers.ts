@@ -19,7 +19,7 @@ export const limitPendingWrites = (bytesMax: number, stalledMsMax?: number) => {
   }
   const dropOldestOfLargest = () => {
     const [largest] = [...tenants.values()].sort((a, b) => b.bytes - a.bytes)
-    const [oldest] = largest?.pending.keys() ?? []
+    const [oldest] = [...(largest?.pending ?? [])].find(([, bytes]) => bytes > 0) ?? []
     if (largest === undefined || oldest === undefined) return
     forget(largest, oldest)
     oldest.destroy()
@@ -27,17 +27,21 @@ export const limitPendingWrites = (bytesMax: number, stalledMsMax?: number) => {
     if (oldest.socket === null) oldest.req.socket.destroy()
   }
 
+  /** Call it after each write, and once the reader has taken what was written. */
   return (res: ServerResponse, tenantId = ''): void => {
-    const bytes = res.writableLength
-    if (bytes === 0 || res.destroyed) return
     const tenant = tenants.get(tenantId) ?? { id: tenantId, bytes: 0, pending: new Map() }
+    const counted = tenant.pending.get(res)
+    const bytes = res.writableLength
+    if ((bytes === 0 && counted === undefined) || res.destroyed) return
     tenants.set(tenantId, tenant)
+    // A reader who goes on is the newest.
+    tenant.pending.delete(res)
     tenant.pending.set(res, bytes)
-    tenant.bytes += bytes
-    total += bytes
+    tenant.bytes += bytes - (counted ?? 0)
+    total += bytes - (counted ?? 0)
     // Emitted once the system has taken the last byte, and when the connection ends.
-    res.once('close', () => forget(tenant, res))
-    if (stalledMsMax !== undefined) res.setTimeout(stalledMsMax, () => res.destroy())
+    if (counted === undefined) res.once('close', () => forget(tenant, res))
+    if (counted === undefined && stalledMsMax !== undefined) res.setTimeout(stalledMsMax, () => res.destroy())
     while (total > bytesMax) dropOldestOfLargest()
   }
 }

@@ -1,0 +1,56 @@
+import { shareLoop } from '../../core/engine/share-loop.ts'
+import { type Caller, requireActiveTenant } from '../../core/tenants/identify.ts'
+import { writeLine } from '../../json/write-json.ts'
+import type { Admission } from './admission.ts'
+import type { ApiResponse } from './requests.ts'
+
+/** Enough for few writes, and little to hold for a slow reader. In characters. */
+const PART_LENGTH_MAX = 65_536
+
+type Deps = {
+  readonly tenantId: string
+  readonly admission: Pick<Admission, 'arrive' | 'turn' | 'leave'>
+  /** Refuses if the key was revoked by now. */
+  readonly callerNow: () => Promise<Caller>
+  readonly onError: (why: unknown) => void
+}
+
+/**
+ * An answer of JSON lines. Each part is made in a turn of its own once the reader has taken the one before: nothing is held
+ * for a reader who waits. It is logged when it begins; an error in the middle is reported, and ends it early.
+ */
+export const answerLines = (lines: AsyncIterable<object>, deps: Deps): ApiResponse => ({
+  status: 200,
+  headers: { 'content-type': 'application/x-ndjson' },
+  body: partsOf(lines[Symbol.asyncIterator](), deps),
+  tenantId: deps.tenantId,
+})
+
+async function* partsOf(lines: AsyncIterator<object>, deps: Deps): AsyncGenerator<string> {
+  const { tenantId, admission, callerNow, onError } = deps
+  let isLast = false
+  const nextPart = async () => {
+    requireActiveTenant(await callerNow())
+    const place = admission.arrive(tenantId)
+    try {
+      await admission.turn(place)
+      await shareLoop(tenantId)
+      let part = ''
+      while (part.length < PART_LENGTH_MAX) {
+        const { done, value } = await lines.next()
+        isLast = done === true
+        if (isLast) break
+        part += `${writeLine(value)}\n`
+      }
+      return part
+    } finally {
+      admission.leave(place)
+    }
+  }
+  try {
+    while (!isLast) yield await nextPart()
+  } catch (why) {
+    onError(why)
+    throw why
+  }
+}

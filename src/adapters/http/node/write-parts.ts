@@ -1,0 +1,36 @@
+import type { ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+
+/** Writes each part once the reader has taken the one before, until it is gone. Returns what is left to write: nothing. */
+export const writeParts = async (
+  parts: AsyncIterable<string>,
+  res: ServerResponse,
+  onWritten: () => void,
+): Promise<''> => {
+  // A stream of HTTP/2. An answer that waits behind another one hears only from its connection that this is gone.
+  const { stream = res.req.socket } = res as { readonly stream?: Duplex }
+  let isGone = stream.destroyed
+  let goOn = () => {}
+  const leave = () => {
+    isGone = true
+    goOn()
+  }
+  res.on('close', leave).on('drain', () => goOn())
+  stream.on('close', leave)
+  try {
+    for await (const part of parts) {
+      if (isGone) break
+      const isTaken = res.write(part)
+      onWritten()
+      if (isTaken) continue
+      await new Promise<void>((resolve) => {
+        goOn = resolve
+        if (isGone) resolve()
+      })
+      onWritten()
+    }
+    return ''
+  } finally {
+    stream.off('close', leave)
+  }
+}

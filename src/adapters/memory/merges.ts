@@ -1,0 +1,58 @@
+import type { ClaimedMerge, Merges } from '../../core/ports/merges.ts'
+import { newMergeRow } from '../stores/people-rows.ts'
+import { claimFrom } from './claim.ts'
+import { isUnchanged, type People } from './people.ts'
+
+/** Calls `changed` after a prospect was merged. */
+export const memoryMerges = (
+  { prospects, logs, merges, outbox }: People,
+  changed: (tenantId: string) => void,
+): Merges => {
+  const processing = () => [...merges.byStatus.after({ status: 'processing' })]
+  const held = ({ tenantId, mergeId, intoId, attempt }: ClaimedMerge) => {
+    const row = merges.byId.at({ tenantId, mergeId })
+    return row?.status === 'processing' && row.attempts === attempt && row.intoId === intoId ? row : undefined
+  }
+
+  return {
+    record: async ({ merge, merged, survivor }, events) => {
+      const both = [merged, survivor]
+      if (!both.every(({ before }) => isUnchanged(prospects.byId.at(before), before))) return 'overtaken'
+      outbox.save(events)
+      const { tenantId, prospectId, intoId } = merge
+      for (const { before, after } of both) prospects.change(prospects.byId.at(before), after)
+      for (const one of prospects.byMergedInto.after({ tenantId, mergedInto: prospectId }))
+        prospects.change(one, { mergedInto: intoId })
+      for (const one of processing().filter((one) => one.tenantId === tenantId && one.intoId === prospectId))
+        merges.change(one, { intoId })
+      merges.add(newMergeRow(merge))
+      changed(tenantId)
+      return 'recorded'
+    },
+
+    claim: async (want) =>
+      claimFrom(processing(), merges.change, want).map((row) => ({ ...row, attempt: row.attempts })),
+
+    moveLogs: async (merge, max) => {
+      const { intoId } = merge
+      const moving = held(merge) ? [...logs.timelines.backFrom(merge)].slice(0, max) : []
+      for (const log of moving) logs.change(log, { prospectId: intoId })
+      return moving.length
+    },
+
+    settle: async (step, events) => {
+      const { pass, claimableAt, completedAt } = step
+      const row = held(step)
+      if (row === undefined) return 'overtaken'
+      outbox.save(events)
+      const status = completedAt === null ? 'processing' : 'completed'
+      merges.change(row, { pass, claimableAt, completedAt, status })
+      return 'recorded'
+    },
+
+    backlog: async (countMax) => {
+      const waiting = processing().slice(0, countMax)
+      return { count: waiting.length, oldest: waiting.map((row) => row.requestedAt).sort()[0] ?? null }
+    },
+  }
+}

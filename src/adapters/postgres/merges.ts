@@ -1,0 +1,104 @@
+import type { ClaimedMerge, Merges, ProspectStates } from '../../core/ports/merges.ts'
+import type { KnownProspect } from '../../core/ports/prospects.ts'
+import { newMergeRow } from '../stores/people-rows.ts'
+import { COLUMNS } from '../stores/rows.ts'
+import { timelineOf } from '../stores/timeline-key.ts'
+import { backlogOf, claimFrom } from './claim.ts'
+import type { Outbox } from './outbox.ts'
+import { alongTimeline } from './prospect-logs.ts'
+import { type Query, sql } from './sql.ts'
+import { columns } from './statements.ts'
+
+const ROW = columns('merge', COLUMNS.merges)
+const WAITING = sql`merges where status = 'processing' order by tenant_id, claimable_at`
+const QUEUE = {
+  table: sql`merges v`,
+  key: sql`v.tenant_id, v.merge_id`,
+  isClaimed: sql`v.merge_id = claimed.merge_id`,
+  answered: sql`v.*`,
+}
+
+/** Calls `changed` after a prospect was merged. */
+export const postgresMerges = (
+  query: Query,
+  isCluster: boolean,
+  changed: (tenantId: string) => void,
+  outbox: Outbox,
+): Merges => ({
+  /**
+   * The merged prospect gives up its email before the survivor takes it: as in `erasures.record`, each part runs when it is
+   * read, and a division by zero takes everything back.
+   */
+  record: async ({ merge, merged, survivor }, events) => {
+    const { tenantId, prospectId, intoId } = merge
+    const parts = [
+      sql`merged as (${prospectChanged(merged)})`,
+      sql`survivor as (${prospectChanged(survivor)})`,
+      sql`led as (
+        update prospects set merged_into = ${intoId} where tenant_id = ${tenantId} and merged_into = ${prospectId})`,
+      sql`redirected as (
+        update merges set into_id = ${intoId}
+        where tenant_id = ${tenantId} and into_id = ${prospectId} and status = 'processing')`,
+      sql`added as (insert into merges ${ROW.values([newMergeRow(merge)])})`,
+    ]
+    const done = sql`select 1 / count(*) from merged union all select 1 / count(*) from survivor union all select 1`
+    const recorded = await outbox.record([merge], events, parts, done)
+    if (recorded === 'recorded') changed(tenantId)
+    return recorded
+  },
+
+  claim: claimFrom<ClaimedMerge>(query, isCluster, QUEUE),
+
+  /** The merge is locked, so that no log follows it to a prospect that is being merged or erased itself. */
+  moveLogs: async (merge, max) => {
+    const { tenantId, prospectId, intoId } = merge
+    const [first] = timelineOf(prospectId)
+    const [firstThere] = timelineOf(intoId)
+    const [row] = await query(tenantId)<{ found: number }>`
+      with held as materialized (select 1 from merges m where ${isHeld(merge)} for update), due as materialized (
+        select * from (
+          select l.prospect_log_id ${alongTimeline(isCluster, merge)} and exists (select 1 from held)
+          order by l.timeline_key limit (select ${max}::int)
+        ) l limit ${max}
+      ), moved as (
+        update prospect_logs l
+        set prospect_id = ${intoId}, timeline_key = l.timeline_key + ${firstThere - first}::bigint
+        from due
+        where l.tenant_id = ${tenantId} and l.prospect_log_id = due.prospect_log_id
+      )
+      select count(*)::int as found from due`
+    return row?.found ?? 0
+  },
+
+  settle: (step, events) => {
+    const { pass, claimableAt, completedAt } = step
+    const settled = sql`settled as (
+      update merges m set pass = ${pass}, claimable_at = ${claimableAt}, completed_at = ${completedAt},
+        status = ${completedAt === null ? 'processing' : 'completed'}
+      where ${isHeld(step)}
+      returning 1)`
+    return outbox.record([step], events, [settled], sql`select 1 / count(*) from settled union all select 1`)
+  },
+
+  backlog: backlogOf(query, sql`requested_at`, WAITING),
+})
+
+const isHeld = ({ tenantId, mergeId, intoId, attempt }: ClaimedMerge) => sql`
+  m.tenant_id = ${tenantId} and m.merge_id = ${mergeId} and m.into_id = ${intoId} and m.attempts = ${attempt}
+    and m.status = 'processing'`
+
+/** Of a prospect `p`: it is as it was, and so is all that was merged into it. */
+export const isUnchanged = (before: KnownProspect) => sql`
+  p.tenant_id = ${before.tenantId} and p.prospect_id = ${before.prospectId}
+    and p.erased_at is null and p.merged_into is null and p.updated_at = ${before.updatedAt}
+    and p.email_hash is not distinct from ${before.emailHash}
+    and p.external_id_hash is not distinct from ${before.externalIdHash}
+    and p.name is not distinct from ${before.name}`
+
+/** Returns no row unless the prospect is still as it was. */
+const prospectChanged = ({ before, after }: ProspectStates) => sql`
+  update prospects p set email = ${after.email}, email_hash = ${after.emailHash}, external_id = ${after.externalId},
+    external_id_hash = ${after.externalIdHash}, name = ${after.name}, merged_into = ${after.mergedInto},
+    updated_at = ${after.updatedAt}
+  where ${isUnchanged(before)}
+  returning 1`

@@ -1,0 +1,76 @@
+import type { ClaimedMerge, Merges } from '../../core/ports/merges.ts'
+import { newMergeRow } from '../stores/people-rows.ts'
+import { COLUMNS } from '../stores/rows.ts'
+import { timelineOf } from '../stores/timeline-key.ts'
+import { backlogOf, claimFrom } from './claim.ts'
+import { changeFirst, LOGS_OF_PROSPECT } from './erasures.ts'
+import type { Outbox } from './events.ts'
+import { type Database, insertInto } from './open.ts'
+import { IS_UNCHANGED } from './prospects.ts'
+
+const ADD = insertInto('merges', COLUMNS.merges)
+const PROSPECT = 'where tenant_id = :tenantId and prospect_id = :prospectId'
+const CHANGE = `
+  update prospects set email = :email, email_hash = :emailHash, external_id = :externalId,
+    external_id_hash = :externalIdHash, name = :name, merged_into = :mergedInto, updated_at = :updatedAt ${PROSPECT}`
+const LEAD = `
+  update prospects indexed by prospects_merged set merged_into = :intoId where tenant_id = :tenantId and merged_into = :prospectId`
+const REDIRECT = `
+  update merges indexed by merges_into set into_id = :intoId
+  where tenant_id = :tenantId and into_id = :prospectId and status = 'processing'`
+const HELD = `
+  where tenant_id = :tenantId and merge_id = :mergeId and into_id = :intoId and attempts = :attempt
+    and status = 'processing'`
+const IS_HELD = `select 1 from merges ${HELD}`
+const SETTLE = `
+  update merges set pass = :pass, claimable_at = :claimableAt, completed_at = :completedAt,
+    status = iif(:completedAt is null, 'processing', 'completed') ${HELD}`
+const MOVE_LOG = `
+  update prospect_logs set prospect_id = :intoId, timeline_key = timeline_key + :distance
+  where tenant_id = :tenantId and prospect_log_id = :prospectLogId`
+const QUEUE = { table: 'merges', key: 'merge_id', answered: '*' }
+const WAITING = "merges where status = 'processing' order by tenant_id, claimable_at"
+
+/** Calls `changed` after a prospect was merged. */
+export const sqliteMerges = (
+  database: Database,
+  outbox: Outbox,
+  changed: (tenantId: string) => () => void,
+): Merges => ({
+  record: ({ merge, merged, survivor }, events) =>
+    database.record(() => {
+      const both = [merged, survivor]
+      if (!both.every(({ before }) => database.has(IS_UNCHANGED, before))) return 'overtaken'
+      // The merged one first: it may give up what the other one takes.
+      for (const { after } of both) database.run(CHANGE, after)
+      database.run(LEAD, merge)
+      database.run(REDIRECT, merge)
+      database.run(ADD, newMergeRow(merge))
+      outbox(events)
+      return 'recorded'
+    }, changed(merge.tenantId)),
+
+  claim: claimFrom<ClaimedMerge>(database, QUEUE),
+
+  moveLogs: (merge, max) =>
+    database.write(() => {
+      if (!database.has(IS_HELD, merge)) return 0
+      const [first, last] = timelineOf(merge.prospectId)
+      const distance = timelineOf(merge.intoId)[0] - first
+      return changeFirst(
+        database,
+        LOGS_OF_PROSPECT,
+        { ...merge, first, last, distance, limit: max },
+        MOVE_LOG,
+      )
+    }),
+
+  settle: (step, events) =>
+    database.record(() => {
+      if (database.run(SETTLE, step) === 0) return 'overtaken'
+      outbox(events)
+      return 'recorded'
+    }),
+
+  backlog: backlogOf(database, 'requested_at', WAITING),
+})

@@ -1,0 +1,54 @@
+import { accessSync, createReadStream } from 'node:fs'
+import { addAbortSignal } from 'node:stream'
+import { isatty } from 'node:tty'
+import { setFlagsFromString } from 'node:v8'
+import { type Config, readConfig } from '../config/config.ts'
+import type { Import, Imported, RefusedLine } from '../operations/import-lines.ts'
+import { type CommandDeps, type Input, isFolder, type Open, TENANT, valued, wrongUse } from './command.ts'
+import { report, reportEverySecond } from './output.ts'
+
+export const IMPORT_OPTIONS = {
+  tenant: TENANT,
+  file: valued('F', 'a file of any length, - for stdin', { required: true }),
+  'from-line': valued('N', 'skip the lines before this one', { default: '1' }),
+}
+
+/** By default V8 lets garbage grow to 200 MB before it collects it, though only 30 MB are in use. */
+export const keepSmall = (): void => setFlagsFromString('--optimize-for-size')
+
+type Importer = (
+  input: Import,
+  world: CommandDeps,
+  config: Config,
+) => Promise<{ readonly imported: Imported; readonly why: unknown }>
+
+/** Reads the file that the options name, and reports what becomes of its lines. `what`: what they are, in the plural. */
+export async function* importFile({ texts }: Input, open: Open, what: string, run: Importer) {
+  const { tenant: tenantId = '', file = '', 'from-line': from = '' } = texts
+  if (!/^[1-9]\d{0,14}$/.test(from)) wrongUse('--from-line must be a whole number from 1 on')
+  if (isFolder(file)) wrongUse(`--file ${file} is a folder`)
+  if (file !== '-') accessSync(file)
+  else if (isatty(0)) process.stderr.write('Type or paste the lines; end with Ctrl-D.\n')
+  const config = readConfig(process.env)
+  const world = await open()
+  keepSmall()
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort())
+  const chunks = addAbortSignal(stop.signal, file === '-' ? process.stdin : createReadStream(file))
+  const reportProgress = reportEverySecond()
+  const onProgress = ({ read, nextLine }: Imported) =>
+    reportProgress(`${read} ${what}, up to line ${nextLine - 1}`)
+  const input = { store: world.store, tenantId, chunks, fromLine: Number(from), stop: stop.signal }
+  const limits = { lineBytesMax: config.bodyBytesMax, onRefused: reportRefused, onProgress }
+  const { imported, why } = await run({ ...input, ...limits }, world, config)
+  const { nextLine, ...counts } = imported
+  yield why === null ? counts : imported
+  process.exitCode = stop.signal.aborted ? 130 : Math.min(imported.refused, 1)
+  if (why !== null && !stop.signal.aborted) throw why
+}
+
+const reportRefused = (refused: RefusedLine): void => {
+  const { line, code, detail, errors = [] } = refused
+  const faults = errors.map(({ pointer, detail }) => `; ${pointer} ${detail}`).join('')
+  report(`line ${line}: ${detail}${faults} (${code})`, refused)
+}

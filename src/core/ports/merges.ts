@@ -1,0 +1,53 @@
+import type { NewEvent, Requester } from './events.ts'
+import type { KnownProspect } from './prospects.ts'
+import type { ClaimWant } from './versions.ts'
+import type { Backlog, Recorded, Timestamp } from './world.ts'
+
+/** That a prospect was merged into another one: in `processing` until its logs have moved there. */
+export type NewMerge = Requester & {
+  readonly tenantId: string
+  readonly mergeId: string
+  readonly prospectId: string
+  readonly intoId: string
+  readonly requestedAt: Timestamp
+}
+/** What merging changes. All of it is saved, or nothing. */
+export type MergeChanges = {
+  readonly merge: NewMerge
+  /** Both prospects as they were when this was decided and as they will be, the merged one first. */
+  readonly merged: ProspectStates
+  readonly survivor: ProspectStates
+}
+/** A prospect as it was when a change was decided, and as it will be. */
+export type ProspectStates = { readonly before: KnownProspect; readonly after: KnownProspect }
+/** A merge that a worker has taken: `attempt` proves whose it is. */
+export type ClaimedMerge = NewMerge & {
+  readonly apiKeyId: string | null
+  /** Logs are searched twice. */
+  readonly pass: 1 | 2
+  readonly attempt: number
+}
+/** What becomes of a claimed merge: it is completed, or can be claimed again from then on. */
+export type MergeStep = ClaimedMerge & {
+  readonly claimableAt: Timestamp
+  readonly completedAt: Timestamp | null
+}
+/** The part of a store that merges prospects. */
+export type Merges = {
+  /**
+   * Merges a prospect into another one. What was merged into it before, and merges into it that are processing, lead to the
+   * other one from then on. Overtaken unless both prospects are unchanged.
+   */
+  record(changes: MergeChanges, events?: readonly NewEvent[]): Promise<Recorded>
+  /** As `versions.claim`, of merges in `processing`. */
+  claim(want: ClaimWant): Promise<readonly ClaimedMerge[]>
+  /**
+   * Moves up to `max` logs of the merged prospect to the other one, or fewer if they are large. Returns how many it found:
+   * none if the merge is no longer this worker's, or leads elsewhere.
+   */
+  moveLogs(merge: ClaimedMerge, max: number): Promise<number>
+  /** Saves a step. Overtaken, with nothing saved, if the merge is no longer this worker's, or leads elsewhere. */
+  settle(step: MergeStep, events?: readonly NewEvent[]): Promise<Recorded>
+  /** As `versions.backlog`, by when they were requested. */
+  backlog(countMax: number): Promise<Backlog>
+}

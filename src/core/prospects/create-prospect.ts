@@ -1,0 +1,70 @@
+import type { NewProspect, Prospect } from '../../shapes/prospect.ts'
+import { knownProspects, recallWithSurvivors } from '../activities/known-prospects.ts'
+import { decideAndSave } from '../engine/decide-and-save.ts'
+import { refuse } from '../engine/failures.ts'
+import { attemptEach, type Outcome, runValid } from '../engine/outcome.ts'
+import { isoTime } from '../engine/times.ts'
+import { newEvent } from '../events/new-event.ts'
+import type { KnownActivities } from '../ports/activities.ts'
+import type { NewEvent, Requester } from '../ports/events.ts'
+import type { Needs } from '../ports/store.ts'
+import { getProspects } from './get-prospect.ts'
+import { identifiersOf, isIdentified, wantedBy } from './identifiers.ts'
+
+/** Who is to be a prospect. */
+export type ProspectCreation = NewProspect & Requester & { readonly tenantId: string }
+/** `created`: it did not exist before. */
+export type CreatedProspect = { readonly prospect: Prospect; readonly created: boolean }
+
+/**
+ * Creates prospects, many at once, or finds those that exist and fills their blanks, by the same rules as when an activity
+ * is logged. Refuses, per prospect: `prospect_erased`, and `invalid_request` if neither email nor external id identifies it.
+ */
+export const createProspects =
+  ({ store, clock, newId }: Needs<'activities' | 'prospects'>) =>
+  async (inputs: readonly ProspectCreation[]): Promise<readonly Outcome<CreatedProspect>[]> => {
+    const named = inputs.map((input) => ({ ...input, matchable: identifiersOf(input) }))
+
+    /** Pure. A prospect sees what was decided for those before it in the list. */
+    const decide = (some: readonly (typeof named)[number][], known: KnownActivities) => {
+      const now = isoTime(clock())
+      const prospects = knownProspects(known.prospects, now)
+      const events: NewEvent[] = []
+      const outcomes = attemptEach(some, (input) => {
+        const { tenantId, matchable } = input
+        if (!isIdentified(matchable)) refuseUnnamed(input)
+        const name = input.name?.trim() ? input.name : null
+        const found = prospects.find(tenantId, undefined, matchable)
+        const prospect = found
+          ? prospects.filled(found, matchable, name)
+          : prospects.added(tenantId, newId('prospect'), matchable, name)
+        const { prospectId } = prospect
+        const type = found ? 'prospect.updated' : 'prospect.created'
+        if (prospect !== found) events.push(newEvent(newId, type, input, { prospectId }, now))
+        return { tenantId, prospectId, created: !found }
+      })
+      const changes = { prospects: prospects.changes(), logs: [], events }
+      return { outcomes, changes: events.length === 0 ? null : changes }
+    }
+
+    const saved = await decideAndSave(named, {
+      recall: (some) => recallWithSurvivors(store.activities, { prospects: [], ...wantedBy(some), keys: [] }),
+      decide,
+      record: ({ events, ...changes }) => store.activities.record(changes, events),
+    })
+    return runValid(saved, async (wants) =>
+      attemptEach(await getProspects({ store })(wants), (prospect, i) => ({
+        prospect,
+        created: wants[i]?.created ?? false,
+      })),
+    )
+  }
+
+const refuseUnnamed = ({ email, externalId }: ProspectCreation): never => {
+  const pointer = externalId === undefined && email !== undefined ? '/email' : '/externalId'
+  const isGiven = (externalId ?? email) !== undefined
+  const detail = isGiven ? 'is blank or a placeholder' : 'is required without an email'
+  return refuse('invalid_request', 'A prospect needs an external id or an email.', {
+    errors: [{ detail, pointer }],
+  })
+}

@@ -1,0 +1,73 @@
+import type { Prospect } from '../../shapes/prospect.ts'
+import type { ProspectExportLine } from '../../shapes/prospect-export.ts'
+import type { ProspectLogSlice } from '../../shapes/prospect-log.ts'
+import { ITEMS_MAX } from '../../shapes/slice.ts'
+import { cursorAfter, type TimelineListing } from '../activities/list-timeline.ts'
+import { DomainFailure } from '../engine/failures.ts'
+import { asOutcome, countThatFit } from '../engine/outcome.ts'
+import { charactersOf } from '../engine/slices.ts'
+import { erasureOf } from '../erasures/list-erasures.ts'
+import type { ProspectWant } from '../ports/prospects.ts'
+import type { Needs } from '../ports/store.ts'
+
+type Deps = Pick<Needs<'erasures' | 'prospects'>, 'store'> & {
+  readonly getProspect: (want: ProspectWant) => Promise<Prospect>
+  readonly listTimeline: (listing: TimelineListing) => Promise<ProspectLogSlice>
+}
+
+/** Of the activities that are kept while a reader waits. A single one may be longer. */
+const KEPT_LENGTH_MAX = 32_768
+const FIRST_LIMIT = 10
+
+/**
+ * Everything about one person, for a request for access: the prospect, those that were merged into it, each activity, newest
+ * first by when it happened, and a last line that says that nothing is missing. Of an erased person there is only the
+ * erasure. A slice is read when its first line is asked for, and little is held in between: what changes meanwhile may be in
+ * it or not, and a person who is erased meanwhile ends it with `prospect_erased`. Refuses `prospect_not_found`,
+ * `prospect_erased`.
+ */
+export const exportProspect = ({ store, getProspect, listTimeline }: Deps) => {
+  async function* linesOf(prospect: Prospect): AsyncGenerator<ProspectExportLine> {
+    yield { prospect }
+    const { tenantId, prospectId } = prospect
+    const [, ...merged] = await store.prospects.findWithMerged(prospect)
+    for (const { prospectId, email, externalId } of merged)
+      yield { merged: { prospectId, email, externalId } }
+    const listing: TimelineListing = { tenantId, prospectId, limit: FIRST_LIMIT }
+    let logs = 0
+    for (;;) {
+      const { items, next } = await someOf(listing)
+      for (const prospectLog of items) yield { prospectLog }
+      logs += items.length
+      if (next === undefined) break
+      listing.cursor = next
+      // Little more than was kept: the rest is read again.
+      listing.limit = Math.min(ITEMS_MAX, 2 * items.length || FIRST_LIMIT)
+    }
+    yield { done: true, logs }
+  }
+
+  /** The beginning of a slice, and where to go on. */
+  const someOf = async (listing: TimelineListing) => {
+    const { items, nextCursor } = await listTimeline({ ...listing })
+    const kept = items.slice(0, countThatFit(items, charactersOf, KEPT_LENGTH_MAX))
+    const last = kept.at(-1)
+    const isAll = last === undefined || kept.length === items.length
+    return { items: kept, next: isAll ? nextCursor : cursorAfter(listing, last) }
+  }
+
+  return async (want: ProspectWant): Promise<AsyncIterable<ProspectExportLine>> => {
+    const { tenantId } = want
+    const found = await getProspect(want).catch(asOutcome)
+    if (!(found instanceof DomainFailure)) return linesOf(found)
+    const isErased = found.kind === 'prospect_erased'
+    const erasure = isErased ? await store.erasures.find({ tenantId, erasedId: want.prospectId }) : null
+    if (erasure === null) throw found
+    return erasureLines({ erasure: erasureOf(erasure) })
+  }
+}
+
+async function* erasureLines(erasure: ProspectExportLine): AsyncGenerator<ProspectExportLine> {
+  yield erasure
+  yield { done: true, logs: 0 }
+}

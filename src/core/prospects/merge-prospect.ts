@@ -1,0 +1,97 @@
+import type { Prospect, ProspectMerge } from '../../shapes/prospect.ts'
+import type { RememberedProspects } from '../activities/remember-prospects.ts'
+import { untilRecorded } from '../engine/decide-and-save.ts'
+import { refuse } from '../engine/failures.ts'
+import { isoTime, laterThan } from '../engine/times.ts'
+import { newEvent } from '../events/new-event.ts'
+import type { Requester } from '../ports/events.ts'
+import type { MergeChanges } from '../ports/merges.ts'
+import type { KnownProspect, ProspectWant } from '../ports/prospects.ts'
+import type { Needs } from '../ports/store.ts'
+import type { Timestamp } from '../ports/world.ts'
+import { shownProspect } from './get-prospect.ts'
+import { findSurvivors } from './survivors.ts'
+
+/** Merged into one survivor. They are erased in one statement. */
+const MERGED_MAX = 100
+
+/** Which prospect to merge, and into which one. */
+export type ProspectMerging = ProspectWant & ProspectMerge & Requester
+type Deps = Needs<'prospects' | 'merges'> & {
+  readonly remembered?: RememberedProspects | undefined
+}
+
+/**
+ * Merges a prospect into another one, for good: from now on its id, and whatever else it is known by, lead to that
+ * survivor, whose blanks it fills. `moveMerged` moves its activities. An id that was merged before stands for its survivor;
+ * repeating a merge changes nothing.
+ *
+ * Refuses `invalid_request` for a prospect into itself, `prospect_not_found`, `prospect_erased`, `limit_reached`.
+ */
+export const mergeProspect =
+  ({ store: { prospects, merges }, clock, newId, remembered }: Deps) =>
+  ({ tenantId, prospectId, into, apiKeyId }: ProspectMerging): Promise<Prospect> =>
+    untilRecorded(async () => {
+      const wants = [prospectId, into].map((prospectId) => ({ tenantId, prospectId }))
+      const [from, to] = (await findSurvivors(prospects, wants)).map(shownProspect) as [Prospect, Prospect]
+      if (from.prospectId === to.prospectId) {
+        if (from.prospectId !== prospectId && into !== prospectId) return to
+        refuse('invalid_request', 'A prospect cannot be merged into itself.', {
+          errors: [{ detail: 'must be another prospect', pointer: '/into' }],
+        })
+      }
+      const [merged, ...its] = await prospects.findWithMerged(from)
+      const [survivor, ...others] = await prospects.findWithMerged(to)
+      if (merged === undefined || survivor === undefined) return 'overtaken'
+      if (its.length + others.length >= MERGED_MAX)
+        refuse('limit_reached', `At most ${MERGED_MAX} prospects can be merged into one.`)
+
+      const now = isoTime(clock())
+      const by = { tenantId, apiKeyId: apiKeyId ?? null }
+      const ids = { prospectId: merged.prospectId, intoId: survivor.prospectId }
+      const merge = { ...by, ...ids, mergeId: newId('merge'), requestedAt: now }
+      const changes = { merge, ...together(merged, survivor, now) }
+      const { before, after } = changes.survivor
+      const isFilled = (['email', 'externalId', 'name'] as const).some(
+        (field) => before[field] !== after[field],
+      )
+      const about = { prospectId: survivor.prospectId }
+      const events = isFilled ? [newEvent(newId, 'prospect.updated', by, about, now)] : []
+      const recorded = await merges.record(changes, events)
+      remembered?.forget(tenantId)
+      return recorded === 'recorded' ? shownProspect(after) : recorded
+    })
+
+/** What fills a blank of the survivor moves there; the rest of what identifies the merged one goes on naming the survivor. */
+const together = (
+  merged: KnownProspect,
+  survivor: KnownProspect,
+  now: Timestamp,
+): Omit<MergeChanges, 'merge'> => {
+  const { email, emailHash, externalId, externalIdHash } = merged
+  const givesEmail = survivor.emailHash === null && emailHash !== null
+  const givesExternalId = survivor.externalIdHash === null && externalIdHash !== null
+  return {
+    merged: {
+      before: merged,
+      after: {
+        ...merged,
+        ...(givesEmail && { email: null, emailHash: null }),
+        ...(givesExternalId && { externalId: null, externalIdHash: null }),
+        name: null,
+        mergedInto: survivor.prospectId,
+        updatedAt: laterThan(merged.updatedAt, now),
+      },
+    },
+    survivor: {
+      before: survivor,
+      after: {
+        ...survivor,
+        ...(givesEmail && { email, emailHash }),
+        ...(givesExternalId && { externalId, externalIdHash }),
+        name: survivor.name ?? merged.name,
+        updatedAt: laterThan(survivor.updatedAt, now),
+      },
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import { DomainFailure } from '../core/engine/failures.ts'
+import { inOrder, LIST_LENGTH_MAX } from '../core/engine/in-order.ts'
+import type { Outcome } from '../core/engine/outcome.ts'
+import type { Store } from '../core/ports/store.ts'
+import { brandsOf } from '../core/tenants/create-tenant.ts'
+import { batchesOf } from './batches.ts'
+import type { Line } from './lines.ts'
+
+/** How many lines were read, and what became of them. `nextLine`: every line before it is stored or refused. */
+export type Imported<Kind extends string = never> = Readonly<
+  Record<Kind | 'read' | 'refused' | 'nextLine', number>
+>
+/** A line of which nothing is stored. */
+export type RefusedLine = ReturnType<typeof refusedLine>
+/** What is read of which tenant's file, and who watches it. */
+export type Import = {
+  readonly store: Pick<Store, 'tenants'>
+  readonly tenantId: string
+  readonly chunks: AsyncIterable<Buffer>
+  readonly lineBytesMax: number
+  /** Lines before it are skipped. */
+  readonly fromLine: number
+  readonly stop: AbortSignal
+  readonly onRefused: (refused: RefusedLine) => void
+  readonly onProgress: (soFar: Imported) => void
+}
+type Steps<Item, Answer, Kind extends string> = {
+  readonly lines: AsyncIterable<Line>
+  /** Checks one line. Its failure is its answer. */
+  readonly prepare: (line: Line) => Item
+  /** A use case for many at once. */
+  readonly run: (items: readonly Item[]) => Promise<readonly Outcome<Answer>[]>
+  /** What can become of a line that is not refused. */
+  readonly kinds: readonly Kind[]
+  readonly kindOf: (answer: Answer) => Kind
+}
+
+const LIST_MAX = { count: LIST_LENGTH_MAX, size: 1_048_576 }
+
+/**
+ * Imports the lines of a file in order, a short list at a time, in constant memory. Blank lines count for nothing. Ends
+ * early at a stop, or when something fails that is not the fault of a line: that is `why`. Refuses `not_found`: the tenant.
+ */
+export const importLines = async <Item, Answer, Kind extends string>(
+  { store, tenantId, fromLine, stop, onRefused, onProgress }: Import,
+  { lines, prepare, run, kinds, kindOf }: Steps<Item, Answer, Kind>,
+) => {
+  type Counts = Record<keyof Imported<Kind>, number>
+  const zeros = Object.fromEntries(['read', ...kinds, 'refused'].map((name) => [name, 0]))
+  const imported = { ...zeros, nextLine: fromLine } as Counts
+  async function* wanted() {
+    for await (const line of lines) if (line.number >= fromLine && !isBlank(line)) yield line
+  }
+  await brandsOf(store, tenantId)
+  try {
+    for await (const list of batchesOf(wanted(), ({ bytes }) => bytes?.length ?? 0, LIST_MAX)) {
+      // It may be deleted meanwhile: what is written behind its removal would stay.
+      await brandsOf(store, tenantId)
+      const answers = await inOrder(list, { prepare, run })
+      for (const [i, answer] of answers.entries()) {
+        const { number } = list[i] as Line
+        if (answer instanceof Error) onRefused(refusedLine(number, answer))
+        imported[answer instanceof Error ? 'refused' : kindOf(answer)]++
+        imported.read++
+        imported.nextLine = number + 1
+      }
+      onProgress(imported)
+      stop.throwIfAborted()
+    }
+    return { imported, why: null }
+  } catch (why) {
+    return { imported, why }
+  }
+}
+
+const isBlank = ({ bytes }: Line): boolean => bytes?.every((byte) => byte <= 0x20) ?? false
+
+/** Throws what is not the fault of the line. */
+const refusedLine = (line: number, why: Error) => {
+  if (!(why instanceof DomainFailure) || why.kind === 'unavailable') throw why
+  return { line, code: why.kind, detail: why.message, errors: why.facts.errors }
+}
