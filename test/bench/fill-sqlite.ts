@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { timelineKey } from '../../src/adapters/stores/timeline-key.ts'
-import { matchableEmail } from '../../src/core/prospects/emails.ts'
+import { matchableEmail } from '../../src/core/prospects/identifiers.ts'
 import {
   BODY_TEXT,
   emailOf,

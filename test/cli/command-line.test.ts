@@ -83,6 +83,8 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'prospect-logs import --tenant t': '--file is required',
     'prospect-logs import --tenant t --file /': '--file / is a folder',
     'prospect-logs import --tenant t --file - --from-line 0': '--from-line must be a whole number from 1 on',
+    'prospects import --tenant t --file - --format xml': '--format must be jsonl or csv',
+    'prospects export --tenant t --format csv': 'accepted',
     'prospect-logs export': '--tenant is required',
     'prospect-logs export --tenant t --since yesterday':
       '--since must be a date-time with an offset, such as 2026-11-22T09:00:00Z',
@@ -241,7 +243,7 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
     ],
     "ENOENT: no such file or directory, open '/x.json'": [
       '/x.json: no such file or directory.',
-      /nothing has/,
+      /no such file/,
     ],
     "ENOENT: no such file or directory, open '/no/x.db.unfinished-1'": [
       '/no/x.db: no such file or directory.',

@@ -6,6 +6,7 @@ import {
   newId,
   sha256,
   someClaim,
+  someErasure,
   someGroup,
   someLog,
   somePage,
@@ -51,9 +52,13 @@ overStores(
       const bob = someProspect(tenantId)
       await store.activities.record({ prospects: [bob], logs: Array.from({ length: 4 }, () => someLog(bob)) })
       for (const emailHash of ['a', 'b', 'c', 'd'].map(sha256)) {
-        const block = { prospectId: newId('prospect'), emailHash, until: at(0) }
-        await store.erasures.record({ tenantId, now: at(0), erasure: null, block })
+        const erasures = [someErasure(tenantId, { blockId: newId('prospect'), emailHash })]
+        await store.erasures.record({ tenantId, now: at(0), until: at(0), prospects: [], erasures })
       }
+      const claimed = await store.erasures.claim(someClaim({ now: at(0) }))
+      const completed = { status: 'completed', completedAt: at(0), claimableAt: at(0) } as const
+      const steps = claimed.map((erasure) => ({ ...erasure, ...completed }))
+      await store.erasures.settle(tenantId, steps)
       const beforeLogId = newId('prospectlog')
       const expire = () => store.erasures.expire({ tenantId, now: at(1), beforeLogId, max: 2 })
       const left = async () => Object.values(await kept()).map(({ length }) => length)

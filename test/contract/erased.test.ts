@@ -57,17 +57,21 @@ const filesOf = (path: string): string =>
     .map((name) => readFileSync(join(dirname(path), name), 'latin1'))
     .join('\n')
 
-/** Which texts of people are in there, wherever it is. */
-const foundIn = (text: string, people: readonly number[]): string[] =>
-  people.flatMap((n) => {
+/** Which texts of people are in there, wherever it is: found in one pass, as a search for each would take minutes. */
+const foundIn = (text: string, people: readonly number[]): string[] => {
+  const present = new Set(
+    text.match(/person\.\d+\.of\.many@example\.com|Name \d+ of many|secret \d+ in \d+!/gi),
+  )
+  return people.flatMap((n) => {
     const texts = [
       emailOf(n),
       emailOf(n).toLowerCase(),
       nameOf(n),
       ...Array.from({ length: LOGS_EACH }, (_, i) => secretOf(n, i)),
     ]
-    return texts.filter((one) => text.includes(one))
+    return texts.filter((one) => present.has(one))
   })
+}
 
 overStores(
   async (t, kind) => {

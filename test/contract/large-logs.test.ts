@@ -25,7 +25,7 @@ t.test(
       await store.activities.recordLogs(logs)
       return logs.map(({ prospectLogId }) => prospectLogId)
     }
-    const countLeft = async () => (await store.erasures.emailsAfter(tenantId, '', 100)).length
+    const countLeft = async () => (await store.erasures.namesAfter(tenantId, '', 100)).length
 
     await add()
     const beforeLogId = newId('prospectlog')
@@ -38,7 +38,7 @@ t.test(
     await add()
     const emailHash = sha256('bob@example.com')
     const erasure = someErasure(tenantId, { prospectId: null, emailHash })
-    await store.erasures.record({ tenantId, now: at(0), erasure, block: null })
+    await store.erasures.record({ tenantId, now: at(0), until: at(0), prospects: [], erasures: [erasure] })
     const [claimed] = await store.erasures.claim(someClaim({ until: at(0) }))
     if (!claimed) throw new Error('nothing was claimed')
     let turns = 0

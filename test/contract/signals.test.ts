@@ -100,7 +100,7 @@ overStores(async (t, kind) => {
     const own: string[] = []
     store.watch((signal) => own.push(signal))
     await store.pages.record([somePage(group)])
-    await store.prospects.update({ ...prospect, email: undefined, name: 'Ada' })
+    await store.prospects.update({ ...prospect, email: undefined, externalId: undefined, name: 'Ada' })
     await t.resolves(Promise.all(signals))
     t.ok(own.includes(`prospects ${group.tenantId}`), 'here it names the tenant')
   })

@@ -16,7 +16,12 @@ overStores(
       t.equal((await sentBy(tested, () => log(activities.slice(0, 1)))).length, 2)
       t.equal((await sentBy(tested, () => log(activities))).length, 2)
       const [prospect] = (await tested.kept()).prospects
-      const own = { email: undefined, idempotencyKey: undefined, prospectId: prospect?.prospectId }
+      const own = {
+        email: undefined,
+        externalId: undefined,
+        idempotencyKey: undefined,
+        prospectId: prospect?.prospectId,
+      }
       const byId = activities.map((activity) => ({ ...activity, ...own }))
       t.equal((await sentBy(tested, () => log(byId))).length, 2)
       t.equal((await sentBy(tested, () => log(activities))).length, 1, 'replays are only looked up')
@@ -103,14 +108,21 @@ overStores(
       const slice = { ...want, beforeId: null, limit: 20 }
       const list = { ...slice, source: null, type: 'rare', idempotencyKey: null, fromId: null }
       const timeline = { ...list, since: null, before: null }
-      const update = { ...want, name: 'Ada', email: undefined, updatedAt: '2026-01-01T00:00:00.000Z' }
+      const update = {
+        ...want,
+        name: 'Ada',
+        email: undefined,
+        externalId: undefined,
+        updatedAt: '2026-01-01T00:00:00.000Z',
+      }
       const countOf = async (act: () => Promise<unknown>) =>
         (await sentBy(tested, act)).filter(({ text }) => !text.includes('pg_notify')).length
       for (const act of [
         () => prospects.find([want]),
         () => prospects.find(Array(200).fill(want)),
-        () => prospects.list([{ ...slice, emailHash: null }]),
-        () => prospects.list([{ ...slice, emailHash: 'hash' }]),
+        () => prospects.list([{ ...slice, emailHash: null, externalIdHash: null }]),
+        () => prospects.list([{ ...slice, emailHash: 'hash', externalIdHash: null }]),
+        () => prospects.list([{ ...slice, emailHash: null, externalIdHash: 'hash' }]),
         () => prospects.update(update),
         () => prospectLogs.find(Array(200).fill(want)),
         () => prospectLogs.list([list]),

@@ -22,6 +22,7 @@ type Named = {
   readonly prospect: string
   readonly log: string
   readonly email: string
+  readonly externalId: string
   readonly erasure: string
   readonly event: string
   readonly sequence: string
@@ -67,6 +68,8 @@ const CASES: Readonly<Record<string, Case>> = {
   'the prospect with an email': ({ email }) => [`GET /v0/prospects?email=${email}`],
   'an activity of a prospect': ({ prospect }) => logged({ prospectId: prospect }),
   'an activity of an email': ({ email }) => logged({ email }),
+  'the prospect with an external id': ({ externalId }) => [`GET /v0/prospects?externalId=${externalId}`],
+  'creating a prospect': ({ externalId }) => ['POST /v0/prospects', { json: { externalId } }],
   'an activity with an idempotency key': ({ keys }) => logged({ idempotencyKey: keys[0] }),
   'the same activity with an idempotency key': ({ keys }) => logged({}, { 'idempotency-key': keys[1] }),
   'a prospect': ({ prospect }) => [`GET /v0/prospects/${prospect}`],
@@ -79,7 +82,20 @@ const CASES: Readonly<Record<string, Case>> = {
     `PATCH /v0/prospects/${own.prospect}`,
     { json: { email } },
   ],
+  'an external id for the own prospect': ({ externalId }, own) => [
+    `PATCH /v0/prospects/${own.prospect}`,
+    { json: { externalId } },
+  ],
+  'merging a prospect into the own one': ({ prospect }, own) => [
+    `POST /v0/prospects/${prospect}/merge`,
+    { json: { into: own.prospect } },
+  ],
+  'merging the own prospect into one': ({ prospect }, own) => [
+    `POST /v0/prospects/${own.prospect}/merge`,
+    { json: { into: prospect } },
+  ],
   'a timeline': ({ prospect }) => [`GET /v0/prospects/${prospect}/prospect_logs`],
+  'everything about a prospect': ({ prospect }) => [`GET /v0/prospects/${prospect}/export`],
   'a timeline after an activity': ({ prospect, log }) => [
     `GET /v0/prospects/${prospect}/prospect_logs?${at(`prospects/${prospect}?`, `1767225600001 ${log}`)}`,
   ],
@@ -184,6 +200,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'erasing a prospect': ({ prospect }) => ['POST /v0/erasures', { json: { prospectId: prospect } }],
   'lifting the block of an erasure': ({ erasure }) => [`POST /v0/erasures/${erasure}/unblock`],
   'erasing an email': ({ email }) => ['POST /v0/erasures', { json: { email, blockDays: 1 } }],
+  'erasing an external id': ({ externalId }) => ['POST /v0/erasures', { json: { externalId, blockDays: 1 } }],
   'deleting a page': (named) => [`DELETE ${pageAt(named)}`],
   'deleting a webhook endpoint': ({ endpoint }) => [`DELETE ${ENDPOINTS}/${endpoint}`],
   'deleting a hook': ({ hook }) => [`DELETE ${HOOKS}/${hook}`],
@@ -195,6 +212,7 @@ const ALIKE_FOR_OWNER = [
   'a deleted page group',
   'a wrong page for a group',
   'erasing an email',
+  'erasing an external id',
 ]
 
 const openService = async (t: Test, kind: StoreKind) => {
@@ -216,8 +234,11 @@ const openService = async (t: Test, kind: StoreKind) => {
     await updatePageGroup(deps)({ tenantId, pageGroupId: deleted, status: 'deleted' })
     const email = `${tenantId}@example.com`
     const keys = keysOf(tenantId)
-    const { prospectId, prospectLogId } = (await call(...logged({ email, idempotencyKey: keys[0] }))).json
-    await call(...logged({ idempotencyKey: keys[1] }))
+    const externalId = `crm-${tenantId}`
+    const sent = { email, externalId, idempotencyKey: keys[0] }
+    const { prospectId, prospectLogId } = (await call(...logged(sent))).json
+    const other = (await call(...logged({ idempotencyKey: keys[1] }))).json
+    await call(`POST /v0/prospects/${other['prospectId']}/merge`, { json: { into: prospectId } })
     const { pageId } = (await call(...created(group, keys[2]))).json
     await call(...created(group, keys[3]))
     await call(...grouped({}, keys[4]))
@@ -226,6 +247,7 @@ const openService = async (t: Test, kind: StoreKind) => {
       await call(`POST ${versions}`, { json: {}, headers: { 'idempotency-key': keys[5] } })
     ).json
     const gone = { email: `gone from ${tenantId}` }
+    await call('POST /v0/erasures', { json: gone })
     const { erasureId } = (await call('POST /v0/erasures', { json: gone })).json
     const json = { url: 'https://example.com' }
     const { webhookEndpointId } = (await call(`POST ${ENDPOINTS}`, { json })).json
@@ -248,7 +270,7 @@ const openService = async (t: Test, kind: StoreKind) => {
         event: String(last?.eventId),
         sequence: String(last?.sequence),
       },
-      ...{ group, archived, deleted, email, keys },
+      ...{ group, archived, deleted, email, externalId, keys },
       erasure: String(erasureId),
       brand: brandId,
       page: String(pageId),
@@ -327,6 +349,7 @@ overStores(async (t, kind) => {
     endpoint: newId('webhookendpoint'),
     hook: newId('hook'),
     email: `${newId('tenant')}@example.com`,
+    externalId: `crm-${newId('tenant')}`,
     keys: keysOf(newId('tenant')),
   }
 

@@ -46,6 +46,20 @@ const refusalOf = async (call: Promise<unknown>): Promise<DomainFailure> => {
   return why
 }
 
+t.test('everything about a person comes line by line', async (t) => {
+  const { service, tenantId, activity } = await opened()
+  const { receipt } = await service.logProspectActivity(activity)
+  const { prospectId } = receipt
+  const lines: object[] = []
+  for await (const line of await service.exportProspect({ tenantId, prospectId })) lines.push(line)
+  t.match(lines, [
+    { prospect: { prospectId } },
+    { prospectLog: { payload: activity.payload } },
+    { done: true, logs: 1 },
+  ])
+  t.equal((await refusalOf(service.exportProspect({ tenantId, prospectId: 'x' }))).kind, 'prospect_not_found')
+})
+
 t.test('every operation works, and the API answers the same', async (t) => {
   const { service, store, clock, tenantId, pageGroupId, activity } = await opened()
   const { apiKey } = await service.issueApiKey({ tenantId, scopes: SCOPES })

@@ -5,6 +5,7 @@ import {
   AWKWARD_TEXTS,
   at,
   emailFields,
+  externalFields,
   keyFields,
   newId,
   only,
@@ -39,7 +40,13 @@ export const activities = section(
       return { prospects: prospects.filter(ours), logs: logs.filter(ours) }
     }
     const recall = async (wants: Partial<ActivityWants>): Promise<KnownActivities> => {
-      const known = await activities.recall({ prospects: [], emails: [], keys: [], ...wants })
+      const known = await activities.recall({
+        prospects: [],
+        emails: [],
+        externalIds: [],
+        keys: [],
+        ...wants,
+      })
       return {
         prospects: withoutTwins(only(known.prospects, ...PROSPECT_FIELDS)),
         receipts: withoutTwins(only(known.receipts, ...RECEIPT_FIELDS)),
@@ -55,16 +62,19 @@ export const activities = section(
     return { activities, keptOf, recall, record, recorded }
   },
   {
-    'a recorded prospect is recalled by its id and by the hash of its email': async ({
+    'a recorded prospect is recalled by its id and by the hashes of its email and external id': async ({
       recall,
       recorded,
     }) => {
       const tenantId = newId('tenant')
-      const prospect = await recorded(tenantId, { ...emailFields('ada@example.com'), name: 'Ada' })
-      const { emailHash, prospectId } = prospect
-      const stored = { tenantId, prospectId, emailHash, name: 'Ada', erasedAt: null }
+      const names = { ...emailFields('ada@example.com'), ...externalFields('crm 1') }
+      const { prospectId } = await recorded(tenantId, { ...names, name: 'Ada' })
+      const { emailHash, externalIdHash } = names
+      const hashes = { emailHash, externalIdHash }
+      const stored = { tenantId, prospectId, ...hashes, name: 'Ada', erasedAt: null, mergedInto: null }
       same((await recall({ prospects: [{ tenantId, prospectId }] })).prospects, [stored])
-      same((await recall({ emails: [{ tenantId, emailHash: String(emailHash) }] })).prospects, [stored])
+      same((await recall({ emails: [{ tenantId, emailHash }] })).prospects, [stored])
+      same((await recall({ externalIds: [{ tenantId, externalIdHash }] })).prospects, [stored])
     },
 
     'a recorded log is recalled as a receipt by its idempotency key, with every field': async ({
@@ -87,7 +97,8 @@ export const activities = section(
     'a prospect without email or name is recalled with nulls': async ({ recall, recorded }) => {
       const { tenantId, prospectId } = await recorded(newId('tenant'))
       const { prospects } = await recall({ prospects: [{ tenantId, prospectId }] })
-      same(prospects, [{ tenantId, prospectId, emailHash: null, name: null, erasedAt: null }])
+      const blank = { emailHash: null, externalIdHash: null, name: null, erasedAt: null, mergedInto: null }
+      same(prospects, [{ tenantId, prospectId, ...blank }])
     },
 
     'only what is wanted is recalled': async ({ recall, recorded }) => {
@@ -102,17 +113,19 @@ export const activities = section(
       same(prospects, [])
     },
 
-    'another tenant recalls neither a prospect nor an email nor an idempotency key': async ({
+    'another tenant recalls neither a prospect nor an email, an external id or an idempotency key': async ({
       recall,
       record,
     }) => {
-      const prospect = someProspect(newId('tenant'), emailFields('ada@example.com'))
+      const fields = { ...emailFields('ada@example.com'), ...externalFields('crm 1') }
+      const prospect = someProspect(newId('tenant'), fields)
       const log = someLog(prospect, keyFields('theirs'))
       await record([prospect], [log])
       const tenantId = newId('tenant')
       const wants = {
         prospects: [{ ...prospect, tenantId }],
         emails: [{ tenantId, emailHash: sha256('ada@example.com') }],
+        externalIds: [{ tenantId, externalIdHash: sha256('crm 1') }],
         keys: [{ tenantId, source: log.source, idempotencyKey: 'theirs' }],
       }
       same(await recall(wants), { prospects: [], receipts: [] })
@@ -208,7 +221,7 @@ export const activities = section(
       const change = { ...blank, ...emailFields('ada@example.com'), name: 'Other', createdAt: at(5_000) }
       equal(await record([change], [someLog(blank)]), 'recorded')
       const { prospects } = await keptOf(blank.tenantId)
-      same(prospects, [{ ...blank, ...emailFields('ada@example.com') }])
+      same(prospects, [{ ...blank, ...emailFields('ada@example.com'), updatedAt: at(1) }])
     },
 
     'filling a blank email that another writer filled with another one is overtaken': async ({
@@ -233,7 +246,7 @@ export const activities = section(
       const filled = { ...blank, ...emailFields('same@example.com') }
       equal(await record([filled], [someLog(blank)]), 'recorded')
       equal(await record([filled], [someLog(blank)]), 'recorded')
-      same((await keptOf(blank.tenantId)).prospects, [filled])
+      same((await keptOf(blank.tenantId)).prospects, [{ ...filled, updatedAt: at(2) }])
     },
 
     'a blank email filled with one that belongs to another prospect is overtaken': async ({
@@ -259,13 +272,13 @@ export const activities = section(
       const nameOnly = { ...nameless, email: null, emailHash: null, createdAt: at(9) }
       equal(await record([{ ...nameOnly, name: 'Ada' }], [someLog(nameless)]), 'recorded')
       equal(await record([{ ...nameOnly, name: 'Grace' }], [someLog(nameless)]), 'recorded')
-      same((await keptOf(nameless.tenantId)).prospects, [{ ...nameless, name: 'Ada' }])
+      same((await keptOf(nameless.tenantId)).prospects, [{ ...nameless, name: 'Ada', updatedAt: at(2) }])
     },
 
     'a prospect may be saved again under its own email': async ({ keptOf, record, recorded }) => {
       const owner = await recorded(newId('tenant'), emailFields('mine@example.com'))
       equal(await record([{ ...owner, name: 'Ada' }], [someLog(owner)]), 'recorded')
-      same((await keptOf(owner.tenantId)).prospects, [{ ...owner, name: 'Ada' }])
+      same((await keptOf(owner.tenantId)).prospects, [{ ...owner, name: 'Ada', updatedAt: at(1) }])
     },
 
     'an email of ten thousand characters is kept, and differs from one with the same beginning': async ({
@@ -359,6 +372,7 @@ export const activities = section(
       const wants = {
         prospects: [prospect],
         emails: [{ ...prospect, emailHash: String(prospect.emailHash) }],
+        externalIds: [],
         keys: [{ ...log, idempotencyKey: 'one' }],
       }
       const expected = await recall(wants)
@@ -379,7 +393,15 @@ export const activities = section(
   },
 )
 
-const PROSPECT_FIELDS = ['tenantId', 'prospectId', 'emailHash', 'name', 'erasedAt'] as const
+const PROSPECT_FIELDS = [
+  'tenantId',
+  'prospectId',
+  'emailHash',
+  'externalIdHash',
+  'name',
+  'erasedAt',
+  'mergedInto',
+] as const
 const RECEIPT_FIELDS = [
   'tenantId',
   'source',

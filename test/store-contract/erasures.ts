@@ -130,7 +130,12 @@ export const erasures = section(
       like(await erasureOf(erasure), { status: 'completed', prospectId, logsErased: 1_002, emailHash: null })
       like(await erasureOf(erasure), { completedAt: at(SETTLE_MS) })
       const key = { tenantId, source: 'crm', idempotencyKey }
-      const { receipts } = await store.activities.recall({ prospects: [], emails: [], keys: [key] })
+      const { receipts } = await store.activities.recall({
+        prospects: [],
+        emails: [],
+        externalIds: [],
+        keys: [key],
+      })
       equal(receipts.length, 1)
       ok(!JSON.stringify(receipts).includes(ADA), 'nor has the receipt the email')
       equal(receipts[0]?.requestHash, null, 'from which a guess could be confirmed')
@@ -179,7 +184,11 @@ export const erasures = section(
       here.pass(5)
       here.remembered.forget()
       const prospect = someProspect('tenant', emailFields(ADA))
-      here.remembered.add({ tenantId: 'tenant', email: ADA }, { ...prospect, erasedAt: null }, 4)
+      here.remembered.add(
+        { tenantId: 'tenant', email: ADA },
+        { ...prospect, erasedAt: null, mergedInto: null },
+        4,
+      )
       equal(here.remembered.find({ tenantId: 'tenant', email: ADA }), undefined)
     },
 
@@ -206,6 +215,7 @@ export const erasures = section(
       here,
       there,
       listed,
+      complete,
       tenantId,
       store,
     }) => {
@@ -220,6 +230,13 @@ export const erasures = section(
       like(await here.request({ prospectId: String(first?.prospectId) }), { erasureId: first?.erasureId })
       const running = await store.erasures.find({ tenantId, emailHash: sha256(ADA) })
       equal(running?.erasureId, first?.erasureId)
+      const erasedId = String(first?.prospectId)
+      await complete()
+      like(await store.erasures.find({ tenantId, erasedId }), {
+        erasureId: first?.erasureId,
+        status: 'completed',
+      })
+      equal(await store.erasures.find({ tenantId: 'stranger', erasedId }), null)
     },
 
     'an unknown prospect, one whose erasure is completed, and no person at all are refused': async (
@@ -382,12 +399,12 @@ export const erasures = section(
           Array.from({ length: 1_100 }, (_, n) => someLog(bob, n < 32 ? { email: emailOf(n) } : {})),
         )
       let rows = 0
-      const emailsAfter: Store['erasures']['emailsAfter'] = async (...asked) => {
-        const logs = await store.erasures.emailsAfter(...asked)
+      const namesAfter: Store['erasures']['namesAfter'] = async (...asked) => {
+        const logs = await store.erasures.namesAfter(...asked)
         rows += logs.length
         return logs
       }
-      const counted = { erasures: { ...store.erasures, emailsAfter } }
+      const counted = { erasures: { ...store.erasures, namesAfter } }
       const step = core.eraseProspects({ store: counted, clock, settleMs: SETTLE_MS })
       await here.request({ email: emailOf(0) })
       for (let i = 0; i < 2; i++) await step(ON)
@@ -522,9 +539,9 @@ export const erasures = section(
       const email = 'x'.repeat(600_000)
       const logs = Array.from({ length: 5 }, () => someLog(bob, { email }))
       await store.activities.recordLogs(logs)
-      const read = await store.erasures.emailsAfter(tenantId, '', 100)
+      const read = await store.erasures.namesAfter(tenantId, '', 100)
       ok(read.length >= 2 && read.length <= 3, `${read.length}`)
-      const rest = await store.erasures.emailsAfter(tenantId, String(logs[2]?.prospectLogId), 1)
+      const rest = await store.erasures.namesAfter(tenantId, String(logs[2]?.prospectLogId), 1)
       like(rest, [{ prospectLogId: logs[3]?.prospectLogId, email }])
     },
 

@@ -30,15 +30,18 @@ const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Prom
     const [one, two] = [someProspect(tenantId), someProspect(tenantId)]
     await activities.record({ prospects: [one, two], logs: [] })
     const ids = [one, two].map(({ prospectId }) => prospectId)
-    const update = { tenantId, email: emailFields('ada@x'), name: undefined, updatedAt: at(1) }
+    const same = { externalId: undefined, name: undefined }
+    const update = { tenantId, email: emailFields('ada@x'), ...same, updatedAt: at(1) }
     // The second is to have the email that the first has by then.
     return (events) => prospects.update({ ...update, prospectId: String(ids.shift()) }, events)
   },
   'erasures.record': async ({ activities, erasures }, { tenantId }) => {
     const prospect = someProspect(tenantId)
     await activities.record({ prospects: [prospect], logs: [] })
-    const erasure = someErasure(tenantId, { prospectId: prospect.prospectId })
-    return (events) => erasures.record({ tenantId, now: at(1), erasure, block: null }, events)
+    const prospects = [{ ...prospect, erasedAt: null, mergedInto: null }]
+    const added = [someErasure(tenantId, { prospectId: prospect.prospectId })]
+    const changes = { tenantId, now: at(1), until: at(1), prospects, erasures: added }
+    return (events) => erasures.record(changes, events)
   },
   'pageGroups.add': async ({ pageGroups }, tenant) => {
     const group = someGroup(tenant, keyFields('one'))

@@ -30,6 +30,7 @@ export const operationsOver = (
   const reads = { ...writes, dedupeKey: JSON.stringify }
   return {
     logProspectActivity: core.gather(logWithMemory(core, world, remembered), writes),
+    createProspect: core.gather(core.createProspects(world), writes),
     createPageWithVersion: core.gather(core.createPagesWithVersion(world), writes),
     listPageGroups: core.gather(core.listPageGroups(world), reads),
     listPages: core.gather(core.listPages(world), reads),

@@ -10,6 +10,9 @@ const STEP_MS = 4_000
 /** Bytes that a parser would change. */
 const PAYLOADS = [' {"n" : 12345678901234567890,\n"a":1,"a":2} ', '{"t":"\\u0000\\ud800","x":1e131071}', '{}']
 
+/** Neither was the prospect merged, nor was one merged into it. */
+const WHOLE = { mergedInto: null, unmoved: null }
+
 export const prospectLogs = section(
   'prospect logs',
   ({ store }) => {
@@ -119,7 +122,7 @@ export const prospectLogs = section(
           (log) => (source ?? log.source) === log.source && (type ?? log.type) === log.type,
         )
         same(await listed({ tenantId, source, type }), { rows, resume: null })
-        same(await timeline(prospect, { source, type }), { rows, resume: null })
+        same(await timeline(prospect, { source, type }), { rows, resume: null, ...WHOLE })
       }
     },
 
@@ -153,7 +156,7 @@ export const prospectLogs = section(
       const logs = await logged(prospect, ...times.map((ms) => ({ occurredAt: at(ms) })))
       await logged(stranger, {}, {})
       const sorted = logs.toSorted((a, b) => (positionOf(a) < positionOf(b) ? 1 : -1))
-      same(await timeline(prospect), { rows: sorted, resume: null })
+      same(await timeline(prospect), { rows: sorted, resume: null, ...WHOLE })
       for (const [i, { occurredAt, prospectLogId }] of sorted.entries()) {
         const before = { occurredAt, prospectLogId }
         same((await timeline(prospect, { before, limit: 2 })).rows, sorted.slice(i + 1, i + 4))
@@ -200,9 +203,9 @@ export const prospectLogs = section(
       ]
       const [foreign, unknown, empty] = await prospectLogs.timeline(wants)
       same([foreign, unknown], ['prospect_not_found', 'prospect_not_found'])
-      same(empty, { rows: [], resume: null })
+      same(empty, { rows: [], resume: null, ...WHOLE })
       const rows = await logged(prospect, {})
-      same((await prospectLogs.timeline(wants))[2], { rows, resume: null })
+      same((await prospectLogs.timeline(wants))[2], { rows, resume: null, ...WHOLE })
     },
 
     'a list ends once the texts of all its rows but the last fill a slice': async ({
@@ -261,10 +264,10 @@ export const prospectLogs = section(
       for (const i of [0, LOOKED_AT, LOOKED_AT + 2]) Object.assign(fields[i] ?? {}, { type: 'rare' })
       const logs = await logged(prospect, ...fields)
       const first = await timeline(prospect, { type: 'rare' })
-      same(first, { rows: [logs[0], logs[LOOKED_AT]], resume: timeOf(LOOKED_AT) })
+      same(first, { rows: [logs[0], logs[LOOKED_AT]], resume: timeOf(LOOKED_AT), ...WHOLE })
       const before = { occurredAt: first.resume ?? '', prospectLogId: '' }
       const rest = await timeline(prospect, { type: 'rare', before })
-      same(rest, { rows: [logs[LOOKED_AT + 2]], resume: null })
+      same(rest, { rows: [logs[LOOKED_AT + 2]], resume: null, ...WHOLE })
       equal((await timeline(prospect, { limit: 5 })).resume, null, 'the limit was reached before')
     },
 

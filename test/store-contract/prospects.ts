@@ -8,17 +8,17 @@ export const prospects = section(
   ({ store }) => {
     const { activities, prospects } = store
     const recorded = async (tenantId: string, fields: Parameters<typeof someProspect>[1] = {}) => {
-      const { emailHash, ...prospect } = someProspect(tenantId, fields)
+      const { emailHash, externalIdHash, ...prospect } = someProspect(tenantId, fields)
       await activities.record({
-        prospects: [{ ...prospect, emailHash }],
+        prospects: [{ ...prospect, emailHash, externalIdHash }],
         logs: [someLog(prospect, { createdProspect: true })],
       })
-      return { ...prospect, erasedAt: null }
+      return { ...prospect, erasedAt: null, mergedInto: null }
     }
     const found = async (want: { tenantId: string; prospectId: string }) => (await prospects.find([want]))[0]
     const listed = async (tenantId: string, want: Partial<ProspectsWant> = {}) => {
       const [slice] = await prospects.list([
-        { tenantId, emailHash: null, beforeId: null, limit: 100, ...want },
+        { tenantId, emailHash: null, externalIdHash: null, beforeId: null, limit: 100, ...want },
       ])
       if (slice instanceof Error) throw slice
       return slice
@@ -26,7 +26,7 @@ export const prospects = section(
     const update = (want: { tenantId: string; prospectId: string }, fields: Partial<ProspectUpdate>) =>
       prospects.update({
         ...{ tenantId: want.tenantId, prospectId: want.prospectId },
-        ...{ email: undefined, name: undefined, updatedAt: at(5), ...fields },
+        ...{ email: undefined, externalId: undefined, name: undefined, updatedAt: at(5), ...fields },
       })
     const hashOf = (email: string) => emailFields(email).emailHash
     return { activities, prospects, recorded, found, listed, update, hashOf }
@@ -73,6 +73,24 @@ export const prospects = section(
       same(await listed(newId('tenant')), { rows: [], resume: null })
     },
 
+    'prospects are listed oldest first after an id; large ones shorten the list': async ({
+      prospects,
+      recorded,
+    }) => {
+      const tenantId = newId('tenant')
+      const all: FoundProspect[] = []
+      for (let i = 0; i < 5; i++) all.push(await recorded(tenantId))
+      await recorded(newId('tenant'))
+      const list = (afterId = '', limit = 100) => prospects.listOldest({ tenantId, afterId, limit })
+      same(await list(), all)
+      same(await list('', 2), all.slice(0, 2))
+      same(await list(all[1]?.prospectId), all.slice(2))
+      same(await list(all[4]?.prospectId), [])
+      for (let i = 0; i < 4; i++)
+        all.push(await recorded(tenantId, emailFields(`${i}${'x'.repeat(700_000)}`)))
+      same(await list(all[4]?.prospectId), all.slice(5, 8))
+    },
+
     'a list ends once the texts of all its rows but the last fill a slice': async ({ recorded, listed }) => {
       const tenantId = newId('tenant')
       const all: FoundProspect[] = []
@@ -104,7 +122,7 @@ export const prospects = section(
       const one = await recorded(newId('tenant'), emailFields('ada@x'))
       const two = await recorded(newId('tenant'), emailFields('ada@x'))
       const want = (tenantId: string, emailHash: string | null = null) => ({
-        ...{ tenantId, emailHash },
+        ...{ tenantId, emailHash, externalIdHash: null },
         ...{ beforeId: null, limit: 9 },
       })
       const answers = await prospects.list([
@@ -134,9 +152,9 @@ export const prospects = section(
       same(await found(before), moved)
       same((await listed(before.tenantId, { emailHash: hashOf('grace@x') }))?.rows, [moved])
       same((await listed(before.tenantId, { emailHash: hashOf('ada@x') }))?.rows, [])
-      const cleared = { ...moved, email: null, name: null }
+      const cleared = { ...moved, email: null, name: null, updatedAt: at(7) }
       same(
-        await update(before, { email: { email: null, emailHash: null }, name: null, updatedAt: at(6) }),
+        await update(before, { email: { email: null, emailHash: null }, name: null, updatedAt: at(7) }),
         cleared,
       )
       same(await found(before), cleared)
@@ -154,7 +172,7 @@ export const prospects = section(
       await update(first, { email: emailFields('grace@x') })
       ok((await update(second, { email: emailFields('ada@x') })) !== 'overtaken')
       const emails = ['ada@x', 'grace@x'].map((email) => ({ ...first, emailHash: hashOf(email) }))
-      const known = await activities.recall({ prospects: [], emails, keys: [] })
+      const known = await activities.recall({ prospects: [], emails, externalIds: [], keys: [] })
       same(known.prospects.map(({ prospectId }) => prospectId).sort(), [first.prospectId, second.prospectId])
     },
 
@@ -190,7 +208,23 @@ export const prospects = section(
 
     'an update may repeat what the prospect has': async ({ recorded, update }) => {
       const ada = await recorded(newId('tenant'), { ...emailFields('ada@x'), name: 'Ada' })
-      same(await update(ada, { email: emailFields('ada@x'), name: 'Ada', updatedAt: at(0) }), ada)
+      same(await update(ada, { email: emailFields('ada@x'), name: 'Ada' }), { ...ada, updatedAt: at(5) })
+    },
+
+    'each change is later than the one before, even if the clock is not': async ({
+      activities,
+      recorded,
+      found,
+      update,
+    }) => {
+      const ada = await recorded(newId('tenant'), { updatedAt: at(998) })
+      const renamed = { ...ada, name: 'Ada', updatedAt: at(999) }
+      same(await update(ada, { name: 'Ada', updatedAt: at(998) }), renamed)
+      const filled = someProspect(ada.tenantId, { ...renamed, ...emailFields('ada@x'), updatedAt: at(3) })
+      equal(await activities.record({ prospects: [filled], logs: [] }), 'recorded')
+      const last = { ...renamed, email: 'ada@x', updatedAt: at(1_000) }
+      same(await found(ada), last)
+      same(await update(ada, { name: 'Ada', updatedAt: at(0) }), { ...last, updatedAt: at(1_001) })
     },
 
     'an update of an unknown prospect, or by another tenant, answers null and changes nothing': async ({
@@ -213,8 +247,8 @@ export const prospects = section(
       const ada = await recorded(newId('tenant'), { ...emailFields('ada@x'), name: 'Ada' })
       scribbleOn(await found(ada))
       scribbleOn(await listed(ada.tenantId))
-      scribbleOn(await update(ada, { name: 'Ada', updatedAt: at(0) }))
-      same(await found(ada), ada)
+      scribbleOn(await update(ada, { name: 'Ada' }))
+      same(await found(ada), { ...ada, updatedAt: at(5) })
     },
   },
 )

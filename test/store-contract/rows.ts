@@ -54,12 +54,15 @@ export const addTenant = async ({ tenants }: Pick<Store, 'tenants'>): Promise<So
 }
 
 export const emailFields = (email: string) => ({ email, emailHash: sha256(email) })
+export const externalFields = (externalId: string) => ({ externalId, externalIdHash: sha256(externalId) })
 
 export const someProspect = (tenantId: string, fields: Partial<ProspectChange> = {}): ProspectChange => ({
   tenantId,
   prospectId: newId('prospect'),
   email: null,
   emailHash: null,
+  externalId: null,
+  externalIdHash: null,
   name: null,
   createdAt: at(0),
   updatedAt: at(0),
@@ -76,6 +79,7 @@ export const someLog = ({ tenantId, prospectId }: Owner, fields: Partial<NewLog>
   payload: { rawJson: '{}' },
   email: null,
   name: null,
+  externalId: null,
   idempotencyKey: null,
   requestHash: null,
   createdProspect: false,
@@ -115,6 +119,8 @@ export const someErasure = (tenantId: string, fields: Partial<StoredErasure> = {
   erasureId: newId('erasure'),
   prospectId: null,
   emailHash: null,
+  externalIdHash: null,
+  partOf: null,
   status: 'processing',
   requestedAt: at(0),
   completedAt: null,

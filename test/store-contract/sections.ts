@@ -8,8 +8,10 @@ import { deliveries } from './deliveries.ts'
 import { erasures } from './erasures.ts'
 import { eventWrites } from './event-writes.ts'
 import { events, everyEvent } from './events.ts'
+import { externalIds } from './external-ids.ts'
 import { hooks } from './hooks.ts'
 import { isolation } from './isolation.ts'
+import { merges } from './merges.ts'
 import { oldestLogs } from './oldest-logs.ts'
 import { pageChanges } from './page-changes.ts'
 import { pageGroups } from './page-groups.ts'
@@ -32,6 +34,7 @@ export const sections: readonly Section[] = [
   activities,
   oldestLogs,
   rememberedProspects,
+  externalIds,
   prospects,
   prospectLogs,
   counts,
@@ -41,6 +44,7 @@ export const sections: readonly Section[] = [
   versions,
   schedules,
   erasures,
+  merges,
   events,
   eventWrites,
   everyEvent,

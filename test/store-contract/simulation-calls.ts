@@ -169,6 +169,8 @@ type Learnable = {
     readonly prospectLogId: string
     readonly createdProspect: boolean
   }
+  readonly prospect?: ProspectWant
+  readonly created?: boolean
   readonly page?: PageWant & { readonly latestVersion?: { readonly versionId: string } }
   readonly pageGroup?: Parent
   readonly version?: VersionWant
@@ -182,13 +184,16 @@ export const parentOf = ({ tenantId, pageGroupId }: Parent): Parent => ({ tenant
 const pageOf = (page: PageWant): PageWant => ({ ...parentOf(page), pageId: page.pageId })
 
 const remember = (name: string, input: object, answer: Learnable, seen: Seen): void => {
-  const { receipt, page, pageGroup, version, replayed, nextCursor, erasureId, webhookEndpointId } = answer
+  const { receipt, prospect, page, pageGroup, version, replayed, nextCursor, erasureId, webhookEndpointId } =
+    answer
   const { tenantId } = input as { tenantId: string }
   if (receipt && replayed === false) {
     const { prospectId, prospectLogId, createdProspect } = receipt
     if (createdProspect) seen.prospects.push({ tenantId, prospectId })
     seen.logs.push({ tenantId, prospectId, prospectLogId })
   }
+  if (prospect !== undefined && answer.created)
+    seen.prospects.push({ tenantId, prospectId: prospect.prospectId })
   if (page !== undefined && replayed === false) seen.pages.push(pageOf(page))
   if (pageGroup !== undefined && replayed === false) seen.groups.push(parentOf(pageGroup))
   if (version !== undefined && replayed === false)

@@ -11,6 +11,7 @@ import {
   maybe,
   PAYLOADS,
   prospectFrom,
+  RECENT,
   type Seen,
   wantFrom,
 } from './simulation-calls.ts'
@@ -21,6 +22,7 @@ const EMAILS = [
   ...['', '  ', 'null', 'N/A', '000', '--', 'anonymous', `${'long'.repeat(2_500)}@x`],
   ...AWKWARD_TEXTS,
 ]
+const EXTERNAL_IDS = ['1', ' 1', 'a@x', 'A@x', 'crm 1', '0', ' ', 'N/A', ...AWKWARD_TEXTS.filter(Boolean)]
 const NAMES = ['Ada', 'Grace', 'NULL', '\\']
 const TIMES = ['1970-01-01T00:00:00.000Z', '2026-01-01T23:00:00.000Z', '2999-12-31T23:59:59.999Z']
 export const SOURCES = ['crm', 'shop', 'NULL', '😀']
@@ -29,6 +31,9 @@ export const LOG_TYPES = ['webhook', 'form', '"']
 const emailFrom = (chance: Random): string =>
   chance.onceIn(3) ? `p${chance.below(300)}@x` : chance.oneOf(EMAILS)
 
+const externalIdFrom = (chance: Random): string =>
+  chance.onceIn(2) ? `x${chance.below(100)}` : chance.oneOf(EXTERNAL_IDS)
+
 export const logActivities: MakeStep = (chance, seen) =>
   manyCalls('log activities', chance, 'logProspectActivity', seen, () => ({
     tenantId: chance.oneOf(seen.tenants),
@@ -36,6 +41,7 @@ export const logActivities: MakeStep = (chance, seen) =>
     type: chance.oneOf(LOG_TYPES),
     payload: { rawJson: chance.oneOf(PAYLOADS) },
     email: chance.onceIn(3) ? undefined : emailFrom(chance),
+    externalId: chance.onceIn(3) ? externalIdFrom(chance) : undefined,
     name: maybe(chance, () => chance.oneOf(NAMES)),
     // Few enough that some come again, for another request.
     idempotencyKey: chance.onceIn(3) ? `${chance.oneOf(KEYS)}${chance.below(100)}` : undefined,
@@ -43,12 +49,40 @@ export const logActivities: MakeStep = (chance, seen) =>
     ...(chance.onceIn(4) && prospectFrom(chance, seen)),
   }))
 
+export const createProspects: MakeStep = (chance, seen) =>
+  manyCalls('create prospects', chance, 'createProspect', seen, () => ({
+    tenantId: chance.oneOf(seen.tenants),
+    email: maybe(chance, () => emailFrom(chance)),
+    externalId: maybe(chance, () => externalIdFrom(chance)),
+    name: maybe(chance, () => chance.oneOf(NAMES)),
+  }))
+
 export const correctProspects: MakeStep = (chance, seen) =>
   callsInTurn('correct prospects', chance, 'updateProspect', seen, () => ({
     ...prospectFrom(chance, seen),
     email: maybe(chance, () => (chance.onceIn(4) ? null : emailFrom(chance))),
+    externalId: maybe(chance, () => (chance.onceIn(4) ? null : externalIdFrom(chance))),
     name: maybe(chance, () => chance.oneOf([null, '', ...NAMES])),
   }))
+
+export const mergeProspects: MakeStep = (chance, seen) =>
+  callsInTurn('merge prospects', chance, 'mergeProspect', seen, () => {
+    const recent = { ...seen, prospects: seen.prospects.slice(-RECENT * 8) }
+    // Most of those that are erased are older.
+    const prospect = prospectFrom(chance, chance.onceIn(4) ? seen : recent)
+    const into = chance.onceIn(8) ? prospect : prospectFrom(chance, recent)
+    return { ...prospect, into: into.prospectId }
+  })
+
+export const moveMerged: MakeStep = () => ({
+  name: 'move merged',
+  run: async ({ moveMerged }) => [await moveMerged()],
+})
+
+export const claimMerges: MakeStep = () => ({
+  name: 'claim merges and die',
+  run: ({ claimMerges }) => claimMerges(),
+})
 
 export const readProspects: MakeStep = (chance, seen) =>
   manyCalls('read prospects', chance, 'getProspect', seen, () => prospectFrom(chance, seen))
@@ -57,6 +91,7 @@ export const listProspects: MakeStep = (chance, seen) =>
   manyCalls('list prospects', chance, 'listProspects', seen, () => ({
     tenantId: chance.oneOf(seen.tenants),
     email: chance.onceIn(3) ? emailFrom(chance) : undefined,
+    externalId: chance.onceIn(4) ? externalIdFrom(chance) : undefined,
     ...cursorFrom(chance, seen, 'list prospects'),
     limit: 1 + chance.below(10),
   }))
@@ -97,9 +132,12 @@ export const requestErasures: MakeStep = (chance, seen) =>
   callsInTurn('request erasures', chance, 'eraseProspect', seen, () => ({
     ...(chance.onceIn(2)
       ? prospectFrom(chance, seen)
-      : { tenantId: chance.oneOf(seen.tenants), email: emailFrom(chance) }),
+      : { tenantId: chance.oneOf(seen.tenants), ...nameFrom(chance) }),
     blockDays: chance.below(3),
   }))
+
+const nameFrom = (chance: Random) =>
+  chance.onceIn(2) ? { email: emailFrom(chance) } : { externalId: externalIdFrom(chance) }
 
 const erasureFrom = (chance: Random, seen: Seen) =>
   wantFrom(chance, seen, seen.erasures, {
@@ -174,8 +212,10 @@ export const operate: MakeStep = (chance, seen) => {
       await store.tenants.find(tenantId),
       await store.tenants.brands(tenantId),
       await store.prospectLogs.listOldest({ tenantId, afterId, beforeId: '~', limit: 10 }),
+      await store.prospects.listOldest({ tenantId, afterId: '', limit: 10 }),
       await store.versions.backlog(1e6),
       await store.erasures.backlog(1e6),
+      await store.merges.backlog(1e6),
       await store.webhooks.backlog(1e6),
     ],
   }

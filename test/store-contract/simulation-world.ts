@@ -14,8 +14,12 @@ const READS = { listLengthMax: 200, listsInFlightMax: 1, dedupeKey: JSON.stringi
 const SETTLE_MS = 90_000
 /** What is promised of a claimed erasure: a store may answer more. */
 const CLAIMED = [
-  ...(['tenantId', 'erasureId', 'prospectId', 'emailHash', 'blockId', 'requestedAt'] as const),
-  ...(['status', 'completedAt', 'logsErased', 'pass', 'position', 'attempt'] as const),
+  ...(['tenantId', 'erasureId', 'prospectId', 'emailHash', 'externalIdHash', 'blockId'] as const),
+  ...(['requestedAt', 'status', 'completedAt', 'logsErased', 'pass', 'position', 'attempt'] as const),
+]
+const MERGING = [
+  ...(['tenantId', 'mergeId', 'prospectId', 'intoId', 'apiKeyId'] as const),
+  ...(['requestedAt', 'pass', 'attempt'] as const),
 ]
 /** Longer than any store rests between two rewrites. */
 const REWRITE_REST_MS = 11 * 60_000
@@ -71,6 +75,7 @@ export const worldOf = (core: Core, opened: Store) => {
   }
   const withWebhooks = { ...world, webhooks: { secrets: sealed, checkUrl: () => null } }
   const eraser = core.eraseProspects({ ...world, settleMs: SETTLE_MS })
+  const mover = core.moveMerged({ ...world, settleMs: SETTLE_MS })
   const publish = publisherOf(core, world)
   const lastRead = new Map<string, number>()
   return {
@@ -81,6 +86,7 @@ export const worldOf = (core: Core, opened: Store) => {
       ...operationsOver(core, world, 1, remembered),
       getProspect: readers.getProspect,
       updateProspect: core.updateProspect({ ...world, remembered }),
+      mergeProspect: core.mergeProspect({ ...world, remembered }),
       listProspects: core.gather(core.listProspects(world), READS),
       getProspectLog: readers.getProspectLog,
       listProspectLogs: core.gather(core.listProspectLogs(world), READS),
@@ -143,6 +149,9 @@ export const worldOf = (core: Core, opened: Store) => {
         while (await eraser(NEVER));
       }
     },
+    moveMerged: async () => {
+      while (await mover(NEVER));
+    },
     /** Deletes all that has expired, unless it has to pause. */
     expire: async (retentionDays: number | null) => {
       const [errors, pauses]: [unknown[], Served[]] = [[], []]
@@ -176,6 +185,7 @@ export const worldOf = (core: Core, opened: Store) => {
     claimVersions: async () => sortedBy('versionId', await store.versions.claim(claimWant())),
     claimErasures: async () =>
       sortedBy('erasureId', only(await store.erasures.claim(claimWant()), ...CLAIMED)),
+    claimMerges: async () => sortedBy('mergeId', only(await store.merges.claim(claimWant()), ...MERGING)),
     claimEndpoints: async () => sortedBy('webhookEndpointId', await store.webhooks.claim(claimWant())),
   }
 }

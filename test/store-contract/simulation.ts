@@ -100,15 +100,26 @@ const EXPECTED = [
   'read versions: answered',
   'read versions: version_not_found',
   'log activities: prospect_erased',
+  'create prospects: answered',
+  'create prospects: prospect_erased',
+  'create prospects: invalid_request',
   'correct prospects: answered',
   'correct prospects: prospect_not_found',
   'correct prospects: prospect_erased',
   'correct prospects: email_taken',
+  'correct prospects: external_id_taken',
   'correct prospects: invalid_request',
+  'merge prospects: answered',
+  'merge prospects: prospect_not_found',
+  'merge prospects: prospect_erased',
+  'merge prospects: invalid_request',
+  'move merged: answered',
+  'claim merges and die: answered',
   'read prospects: answered',
   'read prospects: prospect_not_found',
   'read prospects: prospect_erased',
   'list prospects: answered',
+  'list prospects: invalid_request',
   'read activities: answered',
   'read activities: prospect_log_not_found',
   'list activities: answered',
@@ -193,7 +204,11 @@ const wait: MakeStep = (chance) => {
 /** How often each of them comes. */
 const SHARES: readonly (readonly [share: number, step: MakeStep])[] = [
   [26, people.logActivities],
+  [4, people.createProspects],
   [6, people.correctProspects],
+  [4, people.mergeProspects],
+  [4, people.moveMerged],
+  [1, people.claimMerges],
   [3, people.readProspects],
   [2, people.listProspects],
   [2, people.readLogs],
@@ -255,7 +270,7 @@ const nextStep = (chance: Random, seen: Seen): Step => chance.oneOf(STEPS_BY_SHA
 /** Everything that a store keeps of the simulation, and the events that were not read before. */
 const everythingIn = async (world: World, kept: () => Promise<Kept>, seen: Seen) => {
   const { store, clock } = world
-  const { tenants, groups, pages, endpoints } = seen
+  const { tenants, prospects, groups, pages, endpoints } = seen
   const parents = tenants.flatMap((tenantId) => groups.map((group) => ({ ...group, tenantId })))
   const all = { beforeId: null, limit: 100_000 }
   await world.number(1e6)
@@ -273,7 +288,10 @@ const everythingIn = async (world: World, kept: () => Promise<Kept>, seen: Seen)
         (await store.schedules.due({ tenantId, until: at(1e12), max: 1e6 })).map(({ at }) => at).sort(),
       ),
     ),
-    people: await store.prospects.list(tenants.map((tenantId) => ({ tenantId, emailHash: null, ...all }))),
+    people: await store.prospects.list(
+      tenants.map((tenantId) => ({ tenantId, emailHash: null, externalIdHash: null, ...all })),
+    ),
+    found: await store.prospects.find(prospects),
     erasures: await store.erasures.list(tenants.map((tenantId) => ({ tenantId, ...all }))),
     events: await world.readFeeds(tenants),
     endpoints: await Promise.all(tenants.map((tenantId) => store.webhooks.list(tenantId))),
@@ -283,7 +301,12 @@ const everythingIn = async (world: World, kept: () => Promise<Kept>, seen: Seen)
     keys: await Promise.all(tenants.map((tenantId) => store.apiKeys.list(tenantId))),
     hooks: await store.hooks.list(tenants.map((tenantId) => ({ tenantId, ...all }))),
     tenants: await store.tenants.list('', 100),
-    claims: [await world.claimVersions(), await world.claimErasures(), await world.claimEndpoints()],
+    claims: [
+      await world.claimVersions(),
+      await world.claimErasures(),
+      await world.claimMerges(),
+      await world.claimEndpoints(),
+    ],
   }
 }
 

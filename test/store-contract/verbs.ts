@@ -1,9 +1,18 @@
-import type { ClaimedEndpoint, ClaimedErasure, PageGroupsWant, Store, StoredEndpoint } from 'prospect-pages'
+import type {
+  ClaimedEndpoint,
+  ClaimedErasure,
+  ClaimedMerge,
+  PageGroupsWant,
+  ProspectChange,
+  Store,
+  StoredEndpoint,
+} from 'prospect-pages'
 import { namesOf } from './outbox.ts'
 import {
   addTenant,
   at,
   emailFields,
+  externalFields,
   keyFields,
   newId,
   type SomeTenant,
@@ -58,6 +67,7 @@ export const VERBS = {
         activities.recall({
           prospects: [{ tenantId, prospectId: prospect.prospectId }],
           emails: [{ tenantId, emailHash: String(prospect.emailHash) }],
+          externalIds: [{ tenantId, externalIdHash: String(prospect.externalIdHash) }],
           keys: [{ tenantId, source: log.source, idempotencyKey: String(log.idempotencyKey) }],
         }),
       toStrangers: { prospects: [], receipts: [] },
@@ -88,15 +98,68 @@ export const VERBS = {
     },
     list: {
       serves: 'callers',
-      ask: ({ prospects }, { tenantId }, { prospect: { emailHash } }) =>
-        prospects.list([null, emailHash].map((emailHash) => ({ tenantId, emailHash, ...SLICE }))),
-      toStrangers: [NOTHING, NOTHING],
+      ask: ({ prospects }, { tenantId }, { prospect: { emailHash, externalIdHash } }) => {
+        const nobody = { emailHash: null, externalIdHash: null }
+        const wants = [nobody, { ...nobody, emailHash }, { ...nobody, externalIdHash }]
+        return prospects.list(wants.map((want) => ({ tenantId, ...want, ...SLICE })))
+      },
+      toStrangers: [NOTHING, NOTHING, NOTHING],
+    },
+    listOldest: {
+      serves: 'commands',
+      ask: ({ prospects }, { tenantId }) => prospects.listOldest({ tenantId, afterId: '', limit: 100 }),
+      toStrangers: [],
+    },
+    findWithMerged: {
+      serves: 'callers',
+      ask: ({ prospects }, { tenantId }, { prospect: { prospectId } }) =>
+        prospects.findWithMerged({ tenantId, prospectId }),
+      toStrangers: [],
     },
     update: {
       serves: 'callers',
       ask: ({ prospects }, { tenantId }, { prospect: { prospectId } }) =>
-        prospects.update({ tenantId, prospectId, email: undefined, name: 'Theirs', updatedAt: at(9) }),
+        prospects.update({
+          ...{ tenantId, prospectId, email: undefined, externalId: undefined },
+          ...{ name: 'Theirs', updatedAt: at(9) },
+        }),
       toStrangers: null,
+    },
+  },
+  merges: {
+    record: {
+      serves: 'callers',
+      ask: ({ merges }, { tenantId }, { prospect: { prospectId }, prospect, survivor }) => {
+        const statesOf = (one: ProspectChange) => {
+          const before = { ...one, tenantId, erasedAt: null, mergedInto: null }
+          return { before, after: { ...before, updatedAt: at(2) } }
+        }
+        const ids = { tenantId, mergeId: newId('merge'), prospectId, intoId: survivor.prospectId }
+        const both = { merged: statesOf(prospect), survivor: statesOf(survivor) }
+        return merges.record({ merge: { ...ids, requestedAt: at(1) }, ...both })
+      },
+      toStrangers: 'overtaken',
+    },
+    claim: {
+      serves: 'publisher',
+      ask: ({ merges }) => merges.claim(someClaim({ until: at(0), max: 1 })),
+      noTenant: 'the worker moves logs of all tenants in turn; each claim names its tenant',
+    },
+    moveLogs: {
+      serves: 'publisher',
+      ask: ({ merges }, { tenantId }, { merge }) => merges.moveLogs({ ...merge, tenantId }, 10),
+      toStrangers: 0,
+    },
+    settle: {
+      serves: 'publisher',
+      ask: ({ merges }, { tenantId }, { merge }) =>
+        merges.settle({ ...merge, tenantId, claimableAt: at(0), completedAt: at(0) }),
+      toStrangers: 'overtaken',
+    },
+    backlog: {
+      serves: 'publisher',
+      ask: ({ merges }) => merges.backlog(100),
+      noTenant: 'it counts for the metrics',
     },
   },
   prospectLogs: {
@@ -292,10 +355,12 @@ export const VERBS = {
     },
     record: {
       serves: 'callers',
-      ask: ({ erasures }, { tenantId }, { prospect: { prospectId, emailHash } }) => {
-        const block = { prospectId: newId('prospect'), emailHash: String(emailHash), until: at(9) }
-        const erasure = someErasure(tenantId, { prospectId, emailHash })
-        return erasures.record({ tenantId, now: at(1), erasure, block })
+      ask: ({ erasures }, { tenantId }, { prospect }) => {
+        const { prospectId, emailHash, externalIdHash } = prospect
+        const names = { prospectId, emailHash, externalIdHash, blockId: newId('prospect') }
+        const prospects = [{ ...prospect, tenantId, erasedAt: null, mergedInto: null }]
+        const added = [someErasure(tenantId, names)]
+        return erasures.record({ tenantId, now: at(1), until: at(9), prospects, erasures: added })
       },
       toStrangers: 'overtaken',
     },
@@ -310,9 +375,9 @@ export const VERBS = {
         erasures.deleteLogs({ ...erasure, tenantId, prospectId }, 10),
       toStrangers: 0,
     },
-    emailsAfter: {
+    namesAfter: {
       serves: 'publisher',
-      ask: ({ erasures }, { tenantId }) => erasures.emailsAfter(tenantId, '', 10),
+      ask: ({ erasures }, { tenantId }) => erasures.namesAfter(tenantId, '', 10),
       toStrangers: [],
     },
     settle: {
@@ -329,6 +394,12 @@ export const VERBS = {
       serves: 'publisher',
       ask: ({ erasures }) => erasures.rewrite(at(0)),
       noTenant: 'it concerns what the rows of all tenants left on disk',
+    },
+    extend: {
+      serves: 'callers',
+      ask: ({ erasures }, { tenantId }, { erasure: { erasureId } }) =>
+        erasures.extend({ tenantId, erasureId }, at(99)),
+      toStrangers: undefined,
     },
     unblock: {
       serves: 'callers',
@@ -658,7 +729,8 @@ export const verbs: readonly (Verb & { readonly name: string })[] = Object.entri
 /** A new tenant with one of each: its version and its erasure are claimed, by nobody who will come back. */
 export const fillTenant = async (store: Ports) => {
   const tenant = await addTenant(store)
-  const prospect = someProspect(tenant.tenantId, emailFields('ada@example.com'))
+  const names = { ...emailFields('ada@example.com'), ...externalFields('crm 1') }
+  const prospect = someProspect(tenant.tenantId, names)
   const log = someLog(prospect, keyFields('one'))
   await store.activities.record({ prospects: [prospect], logs: [log] })
   const group = someGroup(tenant, keyFields('one'))
@@ -684,9 +756,11 @@ export const fillTenant = async (store: Ports) => {
   const claimed = await store.versions.claim(someClaim({ until: at(1_000) }))
   const attempt = claimed.find(({ versionId }) => versionId === page.versionId)?.attempt ?? 0
   const blockId = newId('prospect')
-  const erasing = someErasure(tenant.tenantId, { emailHash: sha256('eve@example.com'), blockId })
-  const block = { prospectId: String(erasing.blockId), emailHash: String(erasing.emailHash), until: at(9) }
-  await store.erasures.record({ tenantId: tenant.tenantId, now: at(0), erasure: erasing, block })
+  const hashes = { emailHash: sha256('eve@example.com'), externalIdHash: sha256('eve') }
+  const erasing = someErasure(tenant.tenantId, { ...hashes, blockId })
+  const { tenantId } = tenant
+  const times = { now: at(0), until: at(9) }
+  await store.erasures.record({ tenantId, ...times, prospects: [], erasures: [erasing] })
   const taken = await store.erasures.claim(someClaim({ until: at(1_000) }))
   const erasure = taken.find(({ erasureId }) => erasureId === erasing.erasureId) as ClaimedErasure
   return {
@@ -699,8 +773,26 @@ export const fillTenant = async (store: Ports) => {
     hook,
     attempt,
     erasure,
+    ...(await fillMerge(store, tenantId)),
     ...(await fillOutbox(store, tenant)),
   }
+}
+
+/** A prospect that is merged into another one, which is claimed, with a log that has not moved. */
+const fillMerge = async (store: Ports, tenantId: string) => {
+  const [merged, survivor] = [someProspect(tenantId), someProspect(tenantId)]
+  await store.activities.record({ prospects: [merged, survivor], logs: [someLog(merged)] })
+  const [before, other] = [merged, survivor].map((one) => ({ ...one, erasedAt: null, mergedInto: null }))
+  if (!before || !other) throw new Error('unreachable')
+  const ids = { prospectId: merged.prospectId, intoId: survivor.prospectId }
+  await store.merges.record({
+    merge: { tenantId, mergeId: newId('merge'), ...ids, requestedAt: at(0) },
+    merged: { before, after: { ...before, mergedInto: survivor.prospectId, updatedAt: at(1) } },
+    survivor: { before: other, after: { ...other, updatedAt: at(1) } },
+  })
+  const claimed = await store.merges.claim(someClaim({ until: at(1_000) }))
+  const merge = claimed.find(({ prospectId }) => prospectId === merged.prospectId) as ClaimedMerge
+  return { survivor: { ...survivor, updatedAt: at(1) }, merge }
 }
 
 /** A claimed endpoint and a disabled one, with a delivery each, and one more event that waits. */

@@ -42,6 +42,12 @@ export const undocumented = (
   const place =
     $ref ??
     `#/${['paths', template, method.toLowerCase(), 'responses', String(status)].map(escaped).join('/')}`
+  if (type === 'application/x-ndjson') {
+    const faults = body
+      .split(/(?<=\n)/)
+      .map((line) => undocumentedValue('#/components/schemas/ProspectExportLine', JSON.parse(line)))
+    return faults.find((fault) => fault !== null) ?? null
+  }
   return undocumentedValue(`${place}/content/${escaped(type)}/schema`, JSON.parse(body))
 }
 

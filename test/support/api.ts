@@ -5,7 +5,13 @@ import { createRateLimit } from '../../src/adapters/http/limits/rate-limit.ts'
 import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
 import { metricsRoute, type RawRoute } from '../../src/adapters/http/public-routes.ts'
-import type { Answered, ApiRequest, ApiResponse, RequestBody } from '../../src/adapters/http/requests.ts'
+import {
+  type Answered,
+  type ApiRequest,
+  type ApiResponse,
+  isWhole,
+  type RequestBody,
+} from '../../src/adapters/http/requests.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
 import type { OpenTelemetry } from '../../src/adapters/open-telemetry.ts'
@@ -191,9 +197,31 @@ export const documented =
   (api: Api): Api =>
   async (request) => {
     const response = await api(request)
-    mustBeDocumented(request, response)
+    if (isWhole(response.body)) mustBeDocumented(request, response)
+    else return { ...response, body: documentedParts(request, response, response.body) }
     return response
   }
+
+async function* documentedParts(
+  request: ApiRequest,
+  response: ApiResponse,
+  parts: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  let body = ''
+  for await (const part of parts) {
+    body += part
+    yield part
+  }
+  mustBeDocumented(request, { ...response, body })
+}
+
+/** The text of an answer, to its end. */
+const textOf = async (body: ApiResponse['body']): Promise<string> => {
+  if (isWhole(body)) return String(body)
+  let text = ''
+  for await (const part of body) text += part
+  return text
+}
 
 /** Looks at the answers of operations; other paths and methods are not in the document. */
 export const mustBeDocumented = (
@@ -245,8 +273,9 @@ export const caller =
         read: sent.read ?? (async () => bytes ?? new Uint8Array()),
       },
     })
-    const body = String(response.body)
-    return { ...response, body, json: body === '' ? {} : JSON.parse(body) }
+    const body = await textOf(response.body)
+    const isJson = body !== '' && response.headers['content-type'] !== 'application/x-ndjson'
+    return { ...response, body, json: isJson ? JSON.parse(body) : {} }
   }
 
 /** The whole of a problem document, to compare the body of an answer with. */

@@ -1,5 +1,6 @@
 import type { Sql } from '../../src/adapters/postgres/open.ts'
 import { timelineKey } from '../../src/adapters/stores/timeline-key.ts'
+import type { ClaimedErasure } from '../../src/core/ports/erasures.ts'
 import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
 import type { PagesWant, PageWant } from '../../src/core/ports/pages.ts'
 import type { Store } from '../../src/core/ports/store.ts'
@@ -80,6 +81,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     [PAGE, idAt('page', 2_000), idAt('page', 9_999_999)].map((pageId) => ({ tenantId, pageGroupId, pageId })),
   )
   const page = { tenantId, pageGroupId: small, pageId: PAGE }
+  const erasure = { tenantId, erasureId: ERASURE, partOf: null, prospectId: BUSY }
   const cycled = <Want>(wants: readonly Want[], count: number) =>
     Array.from({ length: count }, (_, i) => wants[i % wants.length] as Want)
   const recallPages = (count: number) =>
@@ -96,6 +98,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     return activities.recall({
       prospects: numbers.map((n) => ({ tenantId, prospectId: idAt('prospect', n) })),
       emails: numbers.map((n) => ({ tenantId, emailHash: emailHashOf(n) })),
+      externalIds: numbers.map((n) => ({ tenantId, externalIdHash: emailHashOf(n) })),
       keys: numbers.map((n) => ({ tenantId, source: 'crm', idempotencyKey: `key ${n}` })),
     })
   }
@@ -161,6 +164,11 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
         }),
       rowsMax: SLICE_ROWS,
     },
+    {
+      name: 'the oldest prospects after one',
+      act: () => store.prospects.listOldest({ tenantId, afterId: idAt('prospect', 700), limit: SLICE_ROWS }),
+      rowsMax: SLICE_ROWS,
+    },
     { name: 'an activity recalled', act: () => recall(1), rowsMax: 1 },
     { name: 'a page recalled', act: () => recallPages(1), rowsMax: 1 },
     ...readingBack(store, wanted),
@@ -214,13 +222,28 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
       rowsMax: SLICE_ROWS,
     },
     { name: 'erasures claimed', act: () => erasures.claim(someClaim({ until: at(0), max: 4 })), rowsMax: 4 },
-    { name: 'emails looked at', act: () => erasures.emailsAfter(tenantId, '', MANY), rowsMax: MANY },
+    {
+      name: 'activities of an erased prospect deleted',
+      act: () => erasures.deleteLogs(erasure as ClaimedErasure, MANY),
+      rowsMax: MANY,
+    },
+    {
+      name: 'activities of a merged prospect moved',
+      act: () =>
+        store.merges.moveLogs(
+          { tenantId, ...MERGE, apiKeyId: null, pass: 1, attempt: 0, requestedAt: at(0) },
+          MANY,
+        ),
+      rowsMax: MANY,
+    },
+    { name: 'emails looked at', act: () => erasures.namesAfter(tenantId, '', MANY), rowsMax: MANY },
   ]
 }
 
 /** A slice has one row more than its limit, and what follows shows that its last step is complete. */
 const FEW = SLICE_ROWS + 5
 const BUSY = idAt('prospect', 40)
+const MERGE = { mergeId: idAt('merge', 1), prospectId: BUSY, intoId: idAt('prospect', 39) }
 
 const readingBack = (
   { prospects, prospectLogs }: Store,
@@ -252,12 +275,15 @@ const readingBack = (
       })),
     ),
   )
-  const people = [null, emailHashOf(20)].flatMap((emailHash) =>
-    [null, idAt('prospect', 500)].map((beforeId) => ({
-      name: `prospects before ${beforeId} with the email ${emailHash}`,
-      act: () => prospects.list([{ tenantId, emailHash, beforeId, limit }]),
-      rowsMax: emailHash === null ? FEW : 1,
-    })),
+  const nobody = { emailHash: null, externalIdHash: null }
+  const hash = emailHashOf(20)
+  const people = [nobody, { ...nobody, emailHash: hash }, { ...nobody, externalIdHash: hash }].flatMap(
+    (who) =>
+      [null, idAt('prospect', 500)].map((beforeId) => ({
+        name: `prospects before ${beforeId} with ${JSON.stringify(who)}`,
+        act: () => prospects.list([{ tenantId, ...who, beforeId, limit }]),
+        rowsMax: who === nobody ? FEW : 1,
+      })),
   )
   const byKey = { source: 'crm', type: null, fromId: null, beforeId: null, idempotencyKey: 'key 20' }
   const names = { tenantId, prospectId: idAt('prospect', 20), prospectLogId: idAt('prospectlog', 20) }
@@ -274,9 +300,17 @@ const readingBack = (
     { name: 'a prospect', act: () => prospects.find([names]), rowsMax: 1 },
     { name: 'activities', act: () => prospectLogs.find(Array(MANY).fill(names)), rowsMax: MANY },
     { name: 'prospects', act: () => prospects.find(Array(MANY).fill(names)), rowsMax: MANY },
+    { name: 'a prospect with those merged into it', act: () => prospects.findWithMerged(names), rowsMax: 1 },
     {
       name: 'a prospect corrected',
-      act: () => prospects.update({ ...names, email: undefined, name: 'Ada', updatedAt: at(0) }),
+      act: () =>
+        prospects.update({
+          ...names,
+          email: undefined,
+          externalId: undefined,
+          name: 'Ada',
+          updatedAt: at(0),
+        }),
       rowsMax: 1,
       undo: `update prospects set name = null where prospect_id = '${names.prospectId}'`,
     },
@@ -372,6 +406,9 @@ export const fill = async (sql: Sql, early: string): Promise<void> => {
   await people(sql, OURS, 51, 20_000)
   await logsOf(sql, OURS, BUSY, 60_001, 90_000)
   await people(sql, THEIRS, 20_001, 40_000)
+  await sql.unsafe(`
+    insert into merges values ('${OURS}', '${MERGE.mergeId}', '${BUSY}', '${MERGE.intoId}', null, 'processing', now(),
+      null, 1, 0, now())`)
   for (const [tenant, from, to] of [
     [OURS, 1, 20_000],
     [THEIRS, 20_001, 40_000],
@@ -468,8 +505,9 @@ const logsOf = async (sql: Sql, tenant: string, prospect: string, from: number, 
 /** Prospects with emails, and a log of each with an idempotency key. */
 const people = async (sql: Sql, tenant: string, from: number, to: number) => {
   await sql.unsafe(`
-    insert into prospects (tenant_id, prospect_id, email, email_hash, created_at, updated_at)
-    select '${tenant}', ${ID('prospect')}, 'email', lpad(n::text, 43, '0'), now(), now() from generate_series(${from}, ${to}) n`)
+    insert into prospects (tenant_id, prospect_id, email, email_hash, external_id_hash, created_at, updated_at)
+    select '${tenant}', ${ID('prospect')}, 'email', lpad(n::text, 43, '0'), lpad(n::text, 43, '0'), now(),
+      now() from generate_series(${from}, ${to}) n`)
   await sql.unsafe(`
     insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, idempotency_key,
       request_hash, created_prospect, occurred_at, timeline_key, created_at)

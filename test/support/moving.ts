@@ -8,6 +8,7 @@ import {
   addTenant,
   at,
   emailFields,
+  externalFields,
   keyFields,
   newId,
   sha256,
@@ -38,12 +39,17 @@ export const fillSource = async (path: string, logs = 0): Promise<void> => {
   const tenant = await addTenant(store)
   const { tenantId } = tenant
   await fillKeys(store, tenantId)
-  const prospect = someProspect(tenantId, { ...emailFields('ada@example.com'), name: 'Ada' })
+  const prospect = someProspect(tenantId, {
+    ...emailFields('ada@example.com'),
+    ...externalFields('crm 1'),
+    name: 'Ada',
+  })
   const others = AWKWARD_TEXTS.map((name) => someProspect(tenantId, { name }))
   const exact = EXACT_PAYLOADS.map((rawJson) => someLog(prospect, { payload: { rawJson } }))
   const named = someLog(prospect, {
     ...keyFields('one'),
     email: 'Ada@example.com',
+    externalId: 'crm 1',
     name: 'Ada',
     createdProspect: true,
     createdAt: at(7),
@@ -59,6 +65,7 @@ export const fillSource = async (path: string, logs = 0): Promise<void> => {
   if (more.length > 0) await store.activities.record({ prospects: [], logs: more })
   await fillPages(store, tenant)
   await fillErasures(store, tenantId)
+  for (let i = 0; i < 2; i++) await fillMerge(store, tenantId)
   for (const one of [tenant, other]) {
     await fillEvents(store, one)
     await fillCounts(store, one.tenantId)
@@ -82,19 +89,34 @@ const fillKeys = async (store: Store, tenantId: string): Promise<void> => {
 /** One in progress, with its tombstone and its block, and one that is completed. */
 const fillErasures = async (store: Store, tenantId: string): Promise<void> => {
   await store.tenants.update(tenantId, { retentionDays: 365 })
-  const eve = someProspect(tenantId, emailFields('eve@example.com'))
+  const eve = someProspect(tenantId, { ...emailFields('eve@example.com'), ...externalFields('crm 2') })
   await store.activities.record({ prospects: [eve], logs: [someLog(eve)] })
-  const { prospectId, emailHash } = eve
-  const block = { prospectId: newId('prospect'), emailHash: String(emailHash), until: at(900) }
+  const { prospectId, emailHash, externalIdHash } = eve
+  const times = { now: at(600), until: at(900) }
   const done = someErasure(tenantId, { emailHash: sha256('mallory@example.com') })
-  await store.erasures.record({ tenantId, now: at(600), erasure: done, block: null })
+  await store.erasures.record({ tenantId, ...times, prospects: [], erasures: [done] })
   const [claimed] = await store.erasures.claim(someClaim())
   if (claimed)
     await store.erasures.settle(tenantId, [
       { ...claimed, status: 'completed', completedAt: at(700), claimableAt: at(700) },
     ])
-  const erasure = someErasure(tenantId, { prospectId, emailHash })
-  await store.erasures.record({ tenantId, now: at(600), erasure, block })
+  const prospects = [{ ...eve, erasedAt: null, mergedInto: null }]
+  const names = { prospectId, emailHash, externalIdHash, blockId: newId('prospect') }
+  await store.erasures.record({ tenantId, ...times, prospects, erasures: [someErasure(tenantId, names)] })
+}
+
+/** A prospect that is merged into another one, with a log that has not moved. */
+const fillMerge = async (store: Store, tenantId: string): Promise<void> => {
+  const [merged, survivor] = [someProspect(tenantId), someProspect(tenantId)]
+  await store.activities.record({ prospects: [merged, survivor], logs: [someLog(merged)] })
+  const [before, other] = [merged, survivor].map((one) => ({ ...one, erasedAt: null, mergedInto: null }))
+  if (!before || !other) return
+  const ids = { prospectId: merged.prospectId, intoId: survivor.prospectId, apiKeyId: newId('apikey') }
+  await store.merges.record({
+    merge: { tenantId, mergeId: newId('merge'), ...ids, requestedAt: at(600) },
+    merged: { before, after: { ...before, mergedInto: survivor.prospectId, updatedAt: at(600) } },
+    survivor: { before: other, after: { ...other, updatedAt: at(600) } },
+  })
 }
 
 /** How far the activities of a tenant are counted, and some of the counts. */
@@ -180,11 +202,14 @@ const ISO_TIME = 'to_char(%, \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')'
 /** Each database has its own: its migrations, and when it was last served. */
 const NOT_MOVED = "('schema_migrations', 'served')"
 
-/** Every row of every table that is moved, from the database's own list of tables and columns. */
-export const sqliteRows = async (path: string): Promise<Record<string, string[]>> => {
+/** Every row of every table that is moved, or of every view, from the database's own list of them and their columns. */
+export const sqliteRows = async (
+  path: string,
+  type: 'table' | 'view' = 'table',
+): Promise<Record<string, string[]>> => {
   const { rows } = embeddedDatabase(path)
   const tables = await rows<{ name: string }>(
-    `select name from sqlite_schema where type = 'table' and name not in ${NOT_MOVED} order by name`,
+    `select name from sqlite_schema where type = '${type}' and name not in ${NOT_MOVED} order by name`,
   )
   const all: Record<string, string[]> = {}
   for (const { name } of tables)
@@ -193,12 +218,15 @@ export const sqliteRows = async (path: string): Promise<Record<string, string[]>
 }
 
 /** The same from PostgreSQL, each value as SQLite keeps it. */
-export const postgresRows = async (url: string): Promise<Record<string, string[]>> => {
+export const postgresRows = async (
+  url: string,
+  type: 'table' | 'view' = 'table',
+): Promise<Record<string, string[]>> => {
   const sql = openPostgres(url, { max: 1, transform: {} })
   const columns = await sql<{ table: string; column: string; type: string }[]>`
     select table_name as "table", column_name as "column", data_type as type from information_schema.columns
     where table_schema = 'public' and table_name not in ${sql.unsafe(NOT_MOVED)}
-      and table_name in (select tablename from pg_tables) order by table_name`
+      and table_name in (select ${sql(`${type}name`)} from ${sql(`pg_${type}s`)}) order by table_name`
   const all: Record<string, string[]> = {}
   for (const [table, its] of Map.groupBy(columns, (one) => one.table)) {
     const list = its.map(({ column, type }) => `${readAs(column, type)} as ${column}`).join(', ')

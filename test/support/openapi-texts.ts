@@ -5,13 +5,13 @@ import type { UseCases } from '../../src/core/use-cases.ts'
 import { EVENT_TYPES } from '../../src/shapes/event.ts'
 
 type Json = Record<string, unknown>
-type Examples = Readonly<Record<string, { readonly summary: string; readonly value: object }>>
+type Examples = Readonly<Record<string, { readonly summary: string; readonly value: object | string }>>
 export type Texts = {
   readonly description: string
   /** The description of the successful answer. */
   readonly done: string
-  /** The same for 207, where only a part was done, with examples of it. */
-  readonly partly?: { readonly done: string; readonly answers: Examples }
+  /** Another successful status, with examples. */
+  readonly also?: { readonly status: 200 | 207; readonly done: string; readonly answers: Examples }
   readonly requests?: Examples
   /** None with status 204. */
   readonly answers?: Examples
@@ -57,6 +57,7 @@ const TENANT_ID = id('tenant', 'tyh')
 const CREATED_AT = '2026-11-21T07:48:09.561Z'
 const PUBLISHED_AT = '2026-11-21T07:48:09.566Z'
 const PROSPECT_ID = id('prospect', 'p18')
+const OTHER_PROSPECT_ID = id('prospect', 'p19')
 const CURSOR = Buffer.from(`1:pages:${PAGE_ID}`).toString('base64url')
 
 const page = { pageId: PAGE_ID, pageGroupId: GROUP_ID, tenantId: TENANT_ID, createdAt: CREATED_AT }
@@ -69,6 +70,7 @@ const prospect = {
   prospectId: PROSPECT_ID,
   tenantId: TENANT_ID,
   email: 'ada@example.com',
+  externalId: 'customer-4711',
   name: 'Ada Lovelace',
   createdAt: '2026-11-21T07:48:09.525Z',
   updatedAt: '2026-11-21T07:48:09.525Z',
@@ -82,6 +84,7 @@ const log = {
   payload: { form: 'contact', answers: { company: 'Analytical Engines' } },
   email: 'Ada@example.com',
   name: 'Ada Lovelace',
+  externalId: null,
   idempotencyKey: 'crm-4711',
   occurredAt: '2026-11-21T07:48:09.525Z',
   createdAt: '2026-11-21T07:48:09.525Z',
@@ -235,10 +238,12 @@ export const EVENT_DATA: Readonly<Record<string, object>> = {
 }
 export const EVENT_EXAMPLE = EVENT
 
+const lineOf = (line: object) => `${JSON.stringify(line)}\n`
+
 export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
   logProspectActivity: {
     description:
-      'Stores an activity. It belongs to the prospect with this `prospectId`, otherwise to the one with this `email`, otherwise to a new prospect.',
+      'Stores an activity. It belongs to the prospect with this `prospectId`, otherwise to the one with this `externalId`, otherwise to the one with this `email`, otherwise to a new prospect. If `externalId` and `email` belong to two prospects, it belongs to the one with the `externalId`, and neither prospect changes.',
     done: 'The activity was stored. A retry with the same idempotency key returns the same answer.',
     requests: {
       by_email: {
@@ -277,7 +282,8 @@ export const TEXTS: Readonly<Record<keyof UseCases, Texts>> = {
 item is the body of a single request and has its own result. Idempotency is per item: give each its \`idempotencyKey\`, and retry
 those refused with 503. All items together may take 8 MiB unless the server sets another limit. A batch counts as its items against the rate limit.`,
     done: 'Every activity is stored.',
-    partly: {
+    also: {
+      status: 207,
       done: 'At least one item was refused: its `status` and `problem` are those of a single request. The others are stored.',
       answers: {
         some_refused: {
@@ -332,9 +338,26 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       },
     },
   },
+  createProspect: {
+    description:
+      'Creates a prospect with this `externalId`, `email` and `name`. If one exists with this `externalId`, otherwise with this `email`, its blanks are filled instead, and nothing is overwritten: repeating a request changes nothing. One of `externalId` and `email` is required.',
+    done: 'The prospect was created.',
+    also: {
+      status: 200,
+      done: 'The prospect existed. What it lacked was filled.',
+      answers: { found: { summary: 'It existed', value: prospect } },
+    },
+    requests: {
+      customer: {
+        summary: 'A customer of a shop',
+        value: { externalId: 'customer-4711', email: 'ada@example.com', name: 'Ada Lovelace' },
+      },
+    },
+    answers: { created: { summary: 'A new prospect', value: prospect } },
+  },
   listProspects: {
     description:
-      'Returns the prospects of the tenant, one slice at a time. With `email`, at most the one prospect that has this email. Erased prospects are omitted.',
+      'Returns the prospects of the tenant, one slice at a time. With `email` or `externalId`, at most the one prospect that has it. Erased prospects are omitted.',
     done: 'A slice of prospects.',
     answers: {
       whole: { summary: 'The only slice', value: { items: [prospect], hasMore: false } },
@@ -345,13 +368,16 @@ those refused with 503. All items together may take 8 MiB unless the server sets
     description: 'Returns a prospect. An erased one returns 410.',
     done: 'The prospect.',
     answers: {
-      named: { summary: 'With an email and a name', value: prospect },
-      anonymous: { summary: 'Without either', value: { ...prospect, email: null, name: null } },
+      named: { summary: 'With an email, an external id and a name', value: prospect },
+      anonymous: {
+        summary: 'Without any',
+        value: { ...prospect, email: null, externalId: null, name: null },
+      },
     },
   },
   updateProspect: {
     description:
-      'Replaces the email or the name of a prospect, or removes it. Activities that were logged before keep the email and the name that they were sent with.',
+      'Replaces the email, the external id or the name of a prospect, or removes it. Activities that were logged before keep what they were sent with.',
     done: 'The prospect as it is now.',
     requests: {
       named: { summary: 'Correct the name', value: { name: 'Ada King' } },
@@ -368,12 +394,38 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       },
     },
   },
+  mergeProspect: {
+    description:
+      'Merges the prospect of the path into another one, for good. From now on its id, email and external id lead to that survivor, wherever a prospect is named, and fill its blanks. Its activities move to the timeline of the survivor in the background; each is shown exactly once meanwhile, and the event `prospect.merged` follows when all have moved. If either prospect was merged before, its survivor is meant. Repeating a merge changes nothing.',
+    done: 'The survivor.',
+    requests: { into: { summary: 'Into the prospect that remains', value: { into: OTHER_PROSPECT_ID } } },
+    answers: {
+      survivor: { summary: 'The survivor', value: { ...prospect, prospectId: OTHER_PROSPECT_ID } },
+    },
+  },
   listTimeline: {
     description:
       'Returns the activities of a prospect by `occurredAt`, one slice at a time. `since` and `until` compare `occurredAt`. A slice looks at no more than 10,000 activities: with a rare `source` or `type` it may be short or empty while `hasMore` is true.',
     done: 'A slice of activities.',
     answers: {
       whole: { summary: 'The only slice', value: { items: [log], hasMore: false } },
+    },
+  },
+  exportProspect: {
+    description: `Returns everything about a prospect as JSON lines, for a request for access: the prospect, each activity with its payload, newest
+first, and at last how many there were. An answer without that last line is not complete: it ends early if the prospect is
+erased meanwhile, the key is revoked, or something fails. The payload is as it was sent; only line breaks between its parts
+are spaces. Of an erased prospect there is only the erasure.`,
+    done: 'The lines, written while they are read.',
+    answers: {
+      whole: {
+        summary: 'A prospect with one activity',
+        value: [{ prospect }, { prospectLog: log }, { done: true, logs: 1 }].map(lineOf).join(''),
+      },
+      erased: {
+        summary: 'An erased prospect',
+        value: [{ erasure: erased }, { done: true, logs: 0 }].map(lineOf).join(''),
+      },
     },
   },
   listProspectLogs: {
@@ -638,7 +690,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   eraseProspect: {
     description:
-      'Erases a person, given by exactly one of `prospectId` and `email`. The prospect loses its email and name at once, and cannot be logged for any more (410). Its activities are deleted in the background, and activities of others with the same email lose email and name. Activities with that email are refused (410) for `blockDays`. Requested again while it is in progress, the same erasure is returned.',
+      'Erases a person, given by exactly one of `prospectId`, `externalId` and `email`. The prospect loses its email, external id and name at once, and cannot be logged for any more (410). Its activities are deleted in the background, and activities of others with the same email or external id lose both and the name. Activities with that email or external id are refused (410) for `blockDays`. Requested again while it is in progress, the same erasure is returned.',
     done: 'The erasure is in progress. Read it to see when it is completed, some minutes later.',
     requests: {
       by_email: { summary: 'By email', value: { email: 'nobody@nowhere.example' } },
@@ -661,7 +713,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   unblockErasure: {
     description:
-      'Lifts the block of an erased email, for example of one that was mistyped: activities with it are accepted again. While the erasure is in progress the block is needed, and ends within an hour after it is completed. Repeating it changes nothing.',
+      'Lifts the block of an erased email and external id, for example of one that was mistyped: activities with them are accepted again. While the erasure is in progress the block is needed, and ends within an hour after it is completed. Repeating it changes nothing.',
     done: 'The erasure.',
     answers: { lifted: { summary: 'Lifted', value: { ...erased, blockedUntil: null } } },
   },
@@ -930,6 +982,7 @@ export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
   limit: 50,
   status: 'active',
   email: 'ada@example.com',
+  externalId: 'customer-4711',
   source: 'crm',
   type: 'form_submitted',
   since: '2026-11-01T00:00:00Z',
@@ -942,6 +995,7 @@ export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
 /** The query parameters that may contain a plus sign, which means a space in a query. */
 export const MAY_HAVE_PLUS: readonly string[] = [
   'email',
+  'externalId',
   'source',
   'type',
   'since',
@@ -950,7 +1004,8 @@ export const MAY_HAVE_PLUS: readonly string[] = [
 ]
 
 /** What the example of a problem contains in this operation beyond its explanation. */
-export const problemTexts = (code: ProblemCode, { operationId, scope }: Route): Json => {
+export const problemTexts = (code: ProblemCode, { operationId, scope: needed }: Route): Json => {
+  const [scope] = [needed ?? []].flat()
   if (code === 'invalid_request')
     return {
       detail: 'The request is invalid. See `errors`.',
@@ -967,7 +1022,7 @@ export const problemTexts = (code: ProblemCode, { operationId, scope }: Route): 
   if (code === 'precondition_failed')
     return { detail: 'It has changed: it is at revision 4 now.', revision: 4 }
   if (code === 'limit_reached') return { detail: LIMITS[operationId] }
-  if (code === 'email_taken') return { prospectId: id('prospect', 'p17') }
+  if (code === 'email_taken' || code === 'external_id_taken') return { prospectId: id('prospect', 'p17') }
   return {}
 }
 
@@ -980,6 +1035,7 @@ const FIRST_CREATED: Readonly<Partial<Record<keyof UseCases, Json>>> = {
 const LIMITS: Readonly<Partial<Record<keyof UseCases, string>>> = {
   createVersion: 'A page has at most 1,000 versions.',
   publishVersion: 'A page has at most 100 scheduled versions.',
+  mergeProspect: 'At most 100 prospects can be merged into one.',
   createWebhookEndpoint: 'A tenant has at most 20 webhook endpoints.',
   createHook: 'A tenant has at most 100 hooks.',
 }
@@ -987,10 +1043,13 @@ const REPEATED = { detail: 'must not be given more than once', parameter: 'conte
 const WRONG_LIMIT = { detail: 'must be a whole number from 1 to 100', parameter: 'limit' }
 const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   logProspectActivity: { detail: 'is required', pointer: '/payload' },
+  createProspect: { detail: 'is required without an email', pointer: '/externalId' },
   listProspects: WRONG_LIMIT,
   getProspect: REPEATED,
+  mergeProspect: { detail: 'must be another prospect', pointer: '/into' },
   updateProspect: { detail: 'is blank or a placeholder', pointer: '/email' },
   listTimeline: WRONG_LIMIT,
+  exportProspect: { detail: 'this operation has no query parameters', parameter: 'limit' },
   listProspectLogs: { detail: 'is required with idempotencyKey', parameter: 'source' },
   getProspectLog: REPEATED,
   logProspectActivities: { detail: 'must have 1 to 1,000 items', pointer: '/items' },

@@ -36,7 +36,22 @@ import {
   VersionWithContent,
 } from '../../src/shapes/page.ts'
 import { NewPageGroup, PageGroup, PageGroupChanges, PageGroupSlice } from '../../src/shapes/page-group.ts'
-import { Prospect, ProspectChanges, ProspectSlice } from '../../src/shapes/prospect.ts'
+import {
+  NewProspect,
+  Prospect,
+  ProspectChanges,
+  ProspectMerge,
+  ProspectSlice,
+} from '../../src/shapes/prospect.ts'
+import {
+  ExportEnd,
+  ExportedErasure,
+  ExportedLog,
+  ExportedMerged,
+  ExportedProspect,
+  MergedProspect,
+  ProspectExportLine,
+} from '../../src/shapes/prospect-export.ts'
 import {
   AcceptedItem,
   NewProspectLog,
@@ -92,7 +107,16 @@ const SHAPES = {
   ProspectLogCounts,
   Prospect,
   ProspectSlice,
+  NewProspect,
   ProspectChanges,
+  ProspectExportLine,
+  ExportedProspect,
+  ExportedMerged,
+  MergedProspect,
+  ExportedLog,
+  ExportedErasure,
+  ExportEnd,
+  ProspectMerge,
   ProspectLogBatch,
   ProspectLogBatchResult,
   AcceptedItem,
@@ -335,16 +359,22 @@ const tagOf = (path: string): string => {
 
 const parameter = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
 
+const requiredScope = ({ scope }: Route): string => {
+  const scopes = [scope ?? []].flat()
+  const names = scopes.map((scope) => `\`${scope}\``).join(' and ')
+  return names && `\n\nRequired scope${scopes.length > 1 ? 's' : ''}: ${names}.`
+}
+
 const operationOf = (route: Route): Json => ({
   operationId: route.operationId,
   summary: route.summary,
-  description: `${TEXTS[route.operationId].description}${route.scope === null ? '' : `\n\nRequired scope: \`${route.scope}\`.`}`,
+  description: `${TEXTS[route.operationId].description}${requiredScope(route)}`,
   tags: [tagOf(route.path)],
   parameters: [
     ...pathParameters(route),
     ...queryParameters(route),
     ...(route.takesKey ? [parameter('IdempotencyKey')] : []),
-    ...(route.method === 'GET' ? [parameter('IfNoneMatch')] : []),
+    ...(isTagged(route) ? [parameter('IfNoneMatch')] : []),
     ...(route.problems.includes('precondition_failed') ? [parameter('IfMatch')] : []),
   ],
   ...(route.body && {
@@ -361,24 +391,33 @@ const operationOf = (route: Route): Json => ({
   }),
   responses: {
     [route.status]: answerOf(route, TEXTS[route.operationId]),
-    ...partlyDone(route),
-    ...(route.method === 'GET' && NOT_MODIFIED),
+    ...alsoDone(route),
+    ...(isTagged(route) && NOT_MODIFIED),
     ...problemResponses(route),
   },
 })
 
 const answerOf = (route: Route, { done, answers }: Pick<Texts, 'done' | 'answers'>): Json => {
-  const { method, item, answer } = route
+  const { item, answer } = route
   return {
     description: done,
     headers: headersFor([
       'X-Request-Id',
-      ...(method === 'GET' ? ['ETag', 'Cache-Control'] : hasRevision(answer) ? ['ETag'] : []),
+      ...(isTagged(route) ? ['ETag', 'Cache-Control'] : hasRevision(answer) ? ['ETag'] : []),
       ...(item ? ['Items-Refused'] : route.takesKey ? ['Idempotent-Replayed'] : []),
       ...LIMITS,
     ]),
-    ...(answer && { content: { 'application/json': { schema: referenceTo(answer), examples: answers } } }),
+    ...(answer && { content: contentOf(route, answer, answers) }),
   }
+}
+/** A read that is answered as a whole. */
+const isTagged = ({ method, lines }: Route): boolean => method === 'GET' && !lines
+/** Lines are one text for OpenAPI: the schema of a line stands beside it. */
+const contentOf = ({ lines }: Route, answer: v.GenericSchema, examples: Texts['answers']): Json => {
+  const schema = referenceTo(answer)
+  if (!lines) return { 'application/json': { schema, examples } }
+  const description = `JSON lines. Each is a [${String(schema['$ref']).split('/').at(-1)}](${schema['$ref']}).`
+  return { 'application/x-ndjson': { schema: { type: 'string', description }, examples } }
 }
 const hasRevision = (answer: v.GenericSchema | undefined): boolean =>
   answer === PageGroup || answer === PageWithVersion
@@ -388,9 +427,9 @@ const NOT_MODIFIED: Json = {
     headers: headersFor(['X-Request-Id', 'ETag', 'Cache-Control', ...LIMITS]),
   },
 }
-const partlyDone = (route: Route): Json => {
-  const { partly } = TEXTS[route.operationId]
-  return partly === undefined ? {} : { 207: answerOf(route, partly) }
+const alsoDone = (route: Route): Json => {
+  const { also } = TEXTS[route.operationId]
+  return also === undefined ? {} : { [also.status]: answerOf(route, also) }
 }
 
 const FAULT: Json = {
@@ -422,7 +461,7 @@ const PROBLEM: Json = {
         'Every fault of the request, each with a `pointer` into the body or the name of a `parameter`.',
       items: { $ref: '#/components/schemas/Fault' },
     },
-    prospectId: { type: 'string', description: 'The prospect that has the email.' },
+    prospectId: { type: 'string', description: 'The prospect that has the email or the external id.' },
     prospectLogId: {
       type: 'string',
       description: 'The log entry that was first created with the idempotency key.',

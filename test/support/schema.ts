@@ -12,7 +12,7 @@ import { startPostgres } from './postgres.ts'
 export const schemaFile = (kind: 'postgres' | 'sqlite') =>
   new URL(`../../sql/${kind}/schema.txt`, import.meta.url)
 
-const COLUMNS = `
+const columnsOf = (kind: 'r' | 'v') => `
   select c.relname as "table", a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
     || case when l.collname is null or l.collname = 'default' then '' else ' collate "' || l.collname || '"' end
     || case when a.attnotnull then ' not null' else '' end
@@ -21,7 +21,7 @@ const COLUMNS = `
     join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     left join pg_collation l on l.oid = a.attcollation
     left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-  where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
+  where c.relkind = '${kind}' and c.relnamespace = current_schema()::regnamespace
   order by c.relname, a.attnum`
 // PostgreSQL 18 lists what is not null among the constraints; the columns say it already.
 const CONSTRAINTS = `
@@ -37,17 +37,22 @@ const OPTIONS = `
 
 export type SchemaLine = { readonly table: string; readonly line: string }
 
-export const postgresSchemaLines = async (url: string): Promise<SchemaLine[]> => {
+/** Of tables. */
+export const postgresSchemaLines = (url: string): Promise<SchemaLine[]> =>
+  linesOf(url, [columnsOf('r'), CONSTRAINTS, INDEXES, OPTIONS])
+
+const linesOf = async (url: string, queries: readonly string[]): Promise<SchemaLine[]> => {
   const sql = openPostgres(url, { max: 1 })
   const lines: SchemaLine[] = []
-  for (const query of [COLUMNS, CONSTRAINTS, INDEXES, OPTIONS])
-    lines.push(...(await sql.unsafe<SchemaLine[]>(query)))
+  for (const query of queries) lines.push(...(await sql.unsafe<SchemaLine[]>(query)))
   await sql.end()
   return lines
 }
 
 export const postgresSchema = async (url: string): Promise<string> => {
-  const byTable = Map.groupBy(await postgresSchemaLines(url), ({ table }) => table)
+  // The text of a view depends on the version of PostgreSQL.
+  const lines = [...(await postgresSchemaLines(url)), ...(await linesOf(url, [columnsOf('v')]))]
+  const byTable = Map.groupBy(lines, ({ table }) => table)
   return [...byTable]
     .map(([table, lines]) => `${table}\n${lines.map(({ line }) => `  ${line}\n`).join('')}`)
     .join('\n')

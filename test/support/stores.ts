@@ -109,10 +109,12 @@ const memoryKind = (): StoreKind => ({
 })
 
 const PROSPECTS = `
-  select tenant_id, prospect_id, email, email_hash, name, created_at, updated_at from prospects
+  select tenant_id, prospect_id, email, email_hash, external_id, external_id_hash, name, created_at, updated_at
+  from prospects
   order by prospect_id`
 const LOGS = `
-  select tenant_id, prospect_log_id, prospect_id, source, type, payload as payload, email, name, idempotency_key,
+  select tenant_id, prospect_log_id, prospect_id, source, type, payload as payload, email, name, external_id,
+    idempotency_key,
     request_hash, created_prospect, occurred_at, created_at
   from prospect_logs order by prospect_log_id`
 type LogRow = Omit<NewLog, 'payload'> & { payload: string }

@@ -44,15 +44,28 @@ t.test('a client generated from the document gets through every operation', asyn
   })
   const email: string | null | undefined = named.data?.email
   t.strictSame([email, named.data?.name], [null, 'Ada'])
+  const other = await client.POST('/v0/prospects', { body: { externalId: 'crm:4711' } })
+  const survivor = await client.POST('/v0/prospects/{prospect_id}/merge', {
+    params: { path: { prospect_id: other.data?.prospectId ?? '' } },
+    body: { into: ids.prospect_id },
+  })
+  t.equal(survivor.data?.prospectId, ids.prospect_id)
   const read = await client.GET('/v0/prospects/{prospect_id}', { params: { path: ids } })
-  t.equal(read.data?.updatedAt, named.data?.updatedAt)
+  t.equal(read.data?.updatedAt, survivor.data?.updatedAt)
   const timeline = await client.GET('/v0/prospects/{prospect_id}/prospect_logs', {
     params: { path: ids, query: { since: '2020-01-01T00:00:00Z', type: 'webhook' } },
   })
+  const everything = await client.GET('/v0/prospects/{prospect_id}/export', {
+    params: { path: ids },
+    parseAs: 'text',
+  })
+  const lines: readonly string[] = everything.data?.trimEnd().split('\n') ?? []
+  t.strictSame(JSON.parse(lines[0] ?? ''), { prospect: read.data })
+  t.equal(lines.at(-1), '{"done":true,"logs":1}')
   const log = await client.GET('/v0/prospect_logs/{prospect_log_id}', { params: { path: ids } })
   const payload: Record<string, unknown> | undefined = log.data?.payload
   t.strictSame(payload, { form: 'contact', answers: [1, null] })
-  t.strictSame(timeline.data?.items, [log.data])
+  t.strictSame(timeline.data?.items[0], log.data)
   const byKey = { source: 'crm', idempotencyKey: 'crm-4711' }
   const arrived = await client.GET('/v0/prospect_logs', { params: { query: byKey } })
   t.strictSame(arrived.data?.items, [log.data])

@@ -19,7 +19,8 @@ const setting = async (rawRoutes = docsRoutes()) => {
   const ask = async (operation: string, headers: Record<string, string> = {}) => {
     const [method = '', target = ''] = operation.split(' ')
     const answer = await api({ method, target, headers })
-    return { ...answer, text: Buffer.from(answer.body).toString() }
+    const body = answer.body as string | Uint8Array
+    return { ...answer, body, text: Buffer.from(body).toString() }
   }
   return { ask, errors }
 }

@@ -5,7 +5,7 @@ import { idOf } from '../../support/setting.ts'
 
 const ADA = 'ada@example.com'
 const SETTLE_MS = 90_000
-const FAULT = 'An erasure names either a prospect or an email.'
+const FAULT = 'An erasure names a person by one of prospectId, externalId and email.'
 
 const openSceneOf = async (options = {}) => {
   const scene = await openScene(options)
@@ -88,6 +88,12 @@ t.test('400: an erasure names exactly one person, and blocks for whole days up t
   for (const [json, detail, errors] of [
     [{}, FAULT, { detail: 'is required without a prospectId', pointer: '/email' }],
     [{ email: ADA, prospectId }, FAULT, { detail: 'must not be given with a prospectId', pointer: '/email' }],
+    [
+      { email: ADA, externalId: 'crm 1' },
+      FAULT,
+      { detail: 'must not be given with a prospectId or an email', pointer: '/externalId' },
+    ],
+    [{ externalId: 'N/A' }, FAULT, { detail: 'is blank or a placeholder', pointer: '/externalId' }],
     [{ email: ' \t' }, FAULT, { detail: 'is blank or a placeholder', pointer: '/email' }],
     [{ email: 'N/A' }, FAULT, { detail: 'is blank or a placeholder', pointer: '/email' }],
     [{ email: null }, SEE_ERRORS, { detail: 'must be a string', pointer: '/email' }],

@@ -73,6 +73,7 @@ t.test('its operations are the routes, and those of the specification', async (t
     'get /v0/prospect_logs/{prospect_log_id} getProspectLog',
     'get /v0/prospects listProspects',
     'get /v0/prospects/{prospect_id} getProspect',
+    'get /v0/prospects/{prospect_id}/export exportProspect',
     'get /v0/prospects/{prospect_id}/prospect_logs listTimeline',
     'get /v0/webhook_endpoints listWebhookEndpoints',
     'get /v0/webhook_endpoints/{webhook_endpoint_id} getWebhookEndpoint',
@@ -95,6 +96,8 @@ t.test('its operations are the routes, and those of the specification', async (t
     'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/unschedule unscheduleVersion',
     'post /v0/prospect_logs logProspectActivity',
     'post /v0/prospect_logs/batch logProspectActivities',
+    'post /v0/prospects createProspect',
+    'post /v0/prospects/{prospect_id}/merge mergeProspect',
     'post /v0/webhook_endpoints createWebhookEndpoint',
     'post /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id}/retry retryDelivery',
     'post /v0/webhook_endpoints/{webhook_endpoint_id}/replay replayDeliveries',
@@ -120,12 +123,14 @@ t.test('the body of an activity has the bounds of the specification', async (t) 
     payload: { type: 'object' },
     prospectId: { type: 'string', minLength: 1, pattern: PROSPECT_ID },
     email: { type: 'string' },
+    externalId: { type: 'string', minLength: 1, maxLength: 255 },
     occurredAt: { type: 'string', format: 'date-time' },
     idempotencyKey: { type: 'string', minLength: 1, maxLength: 255 },
     name: { type: 'string', minLength: 1, maxLength: 255 },
   })
   t.strictSame(Object.keys(schema.properties).sort(), [
     'email',
+    'externalId',
     'idempotencyKey',
     'name',
     'occurredAt',
@@ -243,14 +248,17 @@ t.test('a page is created from a body that may be missing, and answered as proce
 type Response = { readonly $ref?: string; readonly content?: object }
 t.test('every operation documents the problems that it can give, each as a problem document', async (t) => {
   const always = ['400', '401', '429', '500', '503']
-  for (const { method, path, operationId, problems, body, status, item } of ROUTES) {
+  for (const { method, path, operationId, problems, body, status, item, lines } of ROUTES) {
     const operations = paths[path as keyof typeof paths] as Record<string, { responses: object }>
     const { responses = {} } = operations[method.toLowerCase()] ?? {}
     const ofBody =
-      method === 'POST' && !/erasures|webhook|hooks|publish/.test(path) ? [item ? '207' : '422'] : []
+      method === 'POST' && !/erasures|webhook|hooks|publish|merge|prospects$/.test(path)
+        ? [item ? '207' : '422']
+        : []
     for (const expected of [...always, ...(body ? ['413', '415', ...ofBody] : [])])
       t.ok(expected in responses, `${expected} of ${method} ${path}`)
-    t.equal('304' in responses, method === 'GET')
+    t.equal('304' in responses, method === 'GET' && !lines)
+    const type = lines ? 'application/x-ndjson' : 'application/json'
     t.ok('403' in responses)
     for (const [given, response] of Object.entries(responses as Record<string, Response>)) {
       const shared = openapi.components.responses as Record<string, Response>
@@ -259,7 +267,7 @@ t.test('every operation documents the problems that it can give, each as a probl
         Object.keys(content ?? {}),
         given === '204' || given === '304'
           ? []
-          : [given === String(status) || given === '207' ? 'application/json' : 'application/problem+json'],
+          : [given === String(status) || given.startsWith('20') ? type : 'application/problem+json'],
         `${given} of ${method} ${path}`,
       )
     }

@@ -367,6 +367,7 @@ for (const [condition, status, code, provoke] of TABLE)
 /** Those that the tests of their operations provoke. */
 const ELSEWHERE = [
   'erasure_not_found',
+  'external_id_taken',
   'prospect_erased',
   'limit_reached',
   'cursor_expired',

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
+import { someProspect } from '../../support/rows.ts'
 import { idOf } from '../../support/setting.ts'
 
 const LOG = 'POST /v0/prospect_logs'
@@ -15,7 +16,7 @@ const setting = async () => {
     (await scene.call(LOG, { json: { ...activity, ...fields } })).json
   const { prospectId, prospectLogId } = await log({ email: ' Ada@x ', name: 'Ada', idempotencyKey: 'one' })
   const { tenantId } = scene.owner
-  const ada = { prospectId, tenantId, email: 'ada@x', name: 'Ada', ...times(0) }
+  const ada = { prospectId, tenantId, email: 'ada@x', externalId: null, name: 'Ada', ...times(0) }
   const change = (json: unknown, id = prospectId) => scene.call(`PATCH /v0/prospects/${id}`, { json })
   return { ...scene, log, ada, prospectLogId, timeline: `${PEOPLE}/${prospectId}/prospect_logs`, change }
 }
@@ -27,7 +28,7 @@ t.test('200: a prospect and its activities read back as they were logged', async
   const { call, ada, prospectLogId, timeline } = await setting()
   const log = {
     ...{ prospectLogId, prospectId: ada.prospectId, tenantId: ada.tenantId, source: 'crm', type: 'webhook' },
-    ...{ payload: {}, email: ' Ada@x ', name: 'Ada', idempotencyKey: 'one' },
+    ...{ payload: {}, email: ' Ada@x ', name: 'Ada', externalId: null, idempotencyKey: 'one' },
     ...{ occurredAt: iso(0), createdAt: iso(0), createdProspect: true },
   }
   t.strictSame((await call(`${PEOPLE}/${ada.prospectId}`)).json, ada)
@@ -128,10 +129,11 @@ t.test('200: a correction overwrites, null clears, and what is left out stays', 
   clock.advance(5)
   t.strictSame((await change({})).json, ada, 'nothing to change')
   t.strictSame((await change({ name: 'Grace' })).json, { ...ada, name: 'Grace', ...times(5) })
-  const moved = { ...ada, name: 'Grace', email: 'é@x', ...times(5) }
+  const moved = { ...ada, name: 'Grace', email: 'é@x', ...times(6) }
   t.strictSame((await change({ email: ' E\u0301@X' })).json, moved)
   t.strictSame((await call(`${PEOPLE}/${ada.prospectId}`)).json, moved)
-  t.strictSame((await change({ email: null, name: null })).json, { ...moved, email: null, name: null })
+  const cleared = { ...moved, email: null, name: null, ...times(7) }
+  t.strictSame((await change({ email: null, name: null })).json, cleared)
   t.strictSame((await call(`${PEOPLE}?email=ada@x`)).json, { items: [], hasMore: false })
 })
 
@@ -156,6 +158,44 @@ t.test('201: after a correction an activity with the old email is a new prospect
   )
 })
 
+t.test('201 and 200: a prospect is created once, and what it lacks is filled', async (t) => {
+  const { call, ada, clock } = await setting()
+  const create = (json: unknown, headers = {}) => call('POST /v0/prospects', { json, headers })
+  const sent = { externalId: 'crm 1', email: 'ADA@x', name: 'Eve' }
+  clock.advance(5)
+  const known = { ...ada, externalId: 'crm 1', ...times(5) }
+  t.match(await create(sent), { status: 200, json: known })
+  clock.advance(5)
+  t.match(await create(sent, { 'idempotency-key': 'one' }), { status: 200, json: known })
+  const { status, json } = await create({ externalId: 'crm 2', email: 'ada@x' })
+  const { prospectId } = json
+  t.strictSame([status, json.email, json.name], [201, null, null])
+  t.match((await call(`${PEOPLE}?externalId=crm%202`)).json, { items: [{ prospectId }], hasMore: false })
+  t.strictSame((await call(`${PEOPLE}?externalId=CRM%202`)).json, { items: [], hasMore: false })
+  const taken = await call(`PATCH /v0/prospects/${prospectId}`, { json: { externalId: 'crm 1' } })
+  const facts = { prospectId: ada.prospectId }
+  t.strictSame(
+    taken.json,
+    problemFor(taken, 'external_id_taken', 409, 'Another prospect has this external id.', facts),
+  )
+})
+
+t.test('400: a prospect needs an external id or an email that identifies somebody', async (t) => {
+  const { call } = await setting()
+  const missing = { detail: 'is required without an email', pointer: '/externalId' }
+  const blank = 'is blank or a placeholder'
+  for (const [json, fault] of [
+    [{}, missing],
+    [{ name: 'Ada' }, missing],
+    [{ externalId: 'N/A' }, { detail: blank, pointer: '/externalId' }],
+    [{ email: ' ' }, { detail: blank, pointer: '/email' }],
+  ] as const) {
+    const answer = await call('POST /v0/prospects', { json })
+    const detail = 'A prospect needs an external id or an email.'
+    t.strictSame(answer.json, problemFor(answer, 'invalid_request', 400, detail, { errors: [fault] }))
+  }
+})
+
 t.test('400: every fault of a query or a body is named', async (t) => {
   const { call, timeline, change } = await setting()
   for (const [target, ...parameters] of [
@@ -164,6 +204,8 @@ t.test('400: every fault of a query or a body is named', async (t) => {
     [`${LOGS}?since=yesterday&until=2026-13-01T00:00:00Z`, 'since', 'until'],
     [`${LOGS}?source=&type=${'x'.repeat(101)}`, 'source', 'type'],
     [`${LOGS}?idempotencyKey=one`, 'source'],
+    [`${PEOPLE}?email=a&externalId=1`, 'externalId'],
+    [`${PEOPLE}?externalId=`, 'externalId'],
     [`${timeline}?since=2026-01-01T00:00:00&limit=x`, 'limit', 'since'],
   ] as const) {
     const { status, json } = await call(target)
@@ -174,6 +216,8 @@ t.test('400: every fault of a query or a body is named', async (t) => {
     [{ email: 7, name: '' }, '/email', '/name'],
     [{ email: ' ' }, '/email'],
     [{ email: 'N/A' }, '/email'],
+    [{ externalId: 'x'.repeat(256) }, '/externalId'],
+    [{ externalId: ' null ' }, '/externalId'],
     [{ name: 'a\0' }, '/name'],
   ] as const) {
     const answer = await change(json)
@@ -209,7 +253,7 @@ t.test('410: an erased prospect is gone', async (t) => {
       prospects: {
         ...store.prospects,
         find: async (wants) =>
-          wants.map((want) => ({ ...want, email: null, name: null, ...times(0), erasedAt })),
+          wants.map((want) => ({ ...someProspect(want.tenantId), ...want, mergedInto: null, erasedAt })),
         update: async () => null,
       },
       prospectLogs: { ...store.prospectLogs, timeline: async (wants) => wants.map(() => 'prospect_erased') },
@@ -244,4 +288,30 @@ t.test('403: each operation needs its scope', async (t) => {
     status: 403,
     json: { requiredScope: 'prospects:write' },
   })
+})
+
+t.test('200: a prospect is merged, and its id leads to the survivor from then on', async (t) => {
+  const { call, ada, log, timeline } = await setting()
+  const prospectId = String((await log({ email: 'grace@x', externalId: 'G-1' })).prospectId)
+  const adaId = String(ada.prospectId)
+  const merge = (from: string, json: object) => call(`POST /v0/prospects/${from}/merge`, { json })
+  const answer = await merge(prospectId, { into: ada.prospectId })
+  t.equal(answer.status, 200)
+  t.strictSame(answer.json, { ...ada, externalId: 'G-1', updatedAt: answer.json['updatedAt'] })
+  t.strictSame((await call(`${PEOPLE}/${prospectId}`)).json, answer.json)
+  t.strictSame((await call(`${PEOPLE}?email=grace@x`)).json, { items: [answer.json], hasMore: false })
+  t.match((await call(timeline)).json, { items: { length: 2 }, hasMore: false })
+  t.strictSame((await merge(prospectId, { into: ada.prospectId })).json, answer.json, 'again')
+  for (const [from, into, status, code] of [
+    [adaId, adaId, 400, 'invalid_request'],
+    [adaId, prospectId, 400, 'invalid_request'],
+    [adaId, idOf('prospect', 9), 404, 'prospect_not_found'],
+    [idOf('prospect', 9), adaId, 404, 'prospect_not_found'],
+  ] as const) {
+    const refused = await merge(from, { into })
+    t.match([refused.status, refused.json], [status, { code }])
+  }
+  t.equal((await merge(prospectId, {})).status, 400)
+  await call('POST /v0/erasures', { json: { prospectId } })
+  t.equal((await merge(String((await log()).prospectId), { into: prospectId })).status, 410)
 })

@@ -1,8 +1,10 @@
 import t from 'tap'
+import { mcpRoute } from '../../../src/adapters/http/mcp/route.ts'
 import { openScene } from '../../support/api.ts'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const PARENT = 'b7ad6b7169203331'
+const HOOK = { source: 'site', verify: { token: true } }
 const VALID = `00-${TRACE}-${PARENT}-01`
 
 t.test('a sane X-Request-Id is answered, logged, and the instance of a problem', async (t) => {
@@ -77,9 +79,17 @@ t.test('what an instrumentation knows goes before the header, and it is told the
     traceId: () => span,
     onRoute: (route: string) => routes.push(route),
   }
-  const { call, answered } = await openScene({ tracing })
+  const { call, answered } = await openScene({ tracing, rawRoutes: [mcpRoute(null)] })
   await call('GET /v0/page_groups/some/pages', { headers: { traceparent: VALID } })
   await call('GET /nowhere')
   t.equal(answered[0]?.traceId, span)
   t.strictSame(routes, ['/v0/page_groups/{page_group_id}/pages'])
+  const read = async () => {
+    t.equal(routes.at(-1), '/hooks/{hook_id}/{token}', 'before the sender can leave')
+    return Buffer.from('{}')
+  }
+  const path = (await call('POST /v0/hooks', { json: HOOK })).json['path']
+  await call(`POST ${path}`, { key: null, body: '{}', read })
+  await call('POST /mcp', { json: { jsonrpc: '2.0', id: 1, method: 'ping' } })
+  t.equal(routes.at(-1), '/mcp', 'what it calls does not rename it')
 })

@@ -23,6 +23,7 @@ t.test('a tenant whose statement fails fails nobody else who is read with it', a
   t.strictSame(await logs.timeline(wants), [away, 'prospect_not_found'])
   const outbox = createOutbox(query, false, false, () => {})
   const prospects = postgresProspects(query, () => {}, false, outbox)
-  for (const emailHash of [null, 'hash'])
-    t.strictSame(await prospects.list(wants.map((want) => ({ ...want, emailHash }))), [away, nothing])
+  const nobody = { emailHash: null, externalIdHash: null }
+  for (const named of [nobody, { ...nobody, emailHash: 'hash' }, { ...nobody, externalIdHash: 'hash' }])
+    t.strictSame(await prospects.list(wants.map((want) => ({ ...want, ...named }))), [away, nothing])
 })

@@ -21,9 +21,9 @@ const { issueApiKey } = (await import(
 const { createPageGroup } = (await import(
   dist('core/pages/create-page-group.js')
 )) as typeof import('../../../src/core/pages/create-page-group.ts')
-const { matchableEmail } = (await import(
+const { identifiersOf } = (await import(
   dist('core/prospects/emails.js')
-)) as typeof import('../../../src/core/prospects/emails.ts')
+)) as typeof import('../../../src/core/prospects/identifiers.ts')
 
 const [sizeJson = '', filledPath = ''] = process.argv.slice(2)
 const size: Size = JSON.parse(sizeJson)
@@ -105,8 +105,7 @@ await store.activities.record({
   prospects: emails.map((email) => ({
     tenantId,
     prospectId: newId('prospect'),
-    email,
-    emailHash: matchableEmail(email)?.emailHash ?? null,
+    ...identifiersOf({ email }),
     name: null,
     createdAt: at,
     updatedAt: at,

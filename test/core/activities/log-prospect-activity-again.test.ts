@@ -2,6 +2,7 @@ import t from 'tap'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import { logProspectActivities } from '../../../src/core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../../src/core/activities/new-log.ts'
+import { NO_IDENTIFIERS } from '../../../src/core/prospects/identifiers.ts'
 import { countedIds, idOf, stoppedClock } from '../../support/setting.ts'
 import { noOf, one } from '../scene.ts'
 
@@ -25,8 +26,8 @@ const setting = async () => {
   await store.activities.record({
     prospects: [
       {
-        ...{ tenantId: ACME, prospectId: PROSPECT },
-        ...{ email: null, emailHash: null, name: null, createdAt: '', updatedAt: '' },
+        ...{ tenantId: ACME, prospectId: PROSPECT, ...NO_IDENTIFIERS },
+        ...{ name: null, createdAt: '', updatedAt: '' },
       },
     ],
     logs: [],

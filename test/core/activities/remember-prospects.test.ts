@@ -3,12 +3,14 @@ import { rememberProspects } from '../../../src/core/activities/remember-prospec
 import { idOf } from '../../support/setting.ts'
 
 const TENANT = idOf('tenant', 1)
-const prospect = (n: number, blank: { emailHash?: null; name?: null } = {}) => ({
+const prospect = (n: number, blank: { emailHash?: null; externalIdHash?: null; name?: null } = {}) => ({
   tenantId: TENANT,
   prospectId: idOf('prospect', n),
   emailHash: 'hash',
+  externalIdHash: 'hash',
   name: 'Ada',
   erasedAt: null,
+  mergedInto: null,
   ...blank,
 })
 const byEmail = (email: string) => ({ tenantId: TENANT, email })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { matchableEmail } from '../../../src/core/prospects/emails.ts'
+import { matchableEmail } from '../../../src/core/prospects/identifiers.ts'
 
 const hashOf = (email: string) => matchableEmail(email)?.emailHash
 

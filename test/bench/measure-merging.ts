@@ -1,0 +1,73 @@
+// How merging a person with 100,000 activities slows down logging for others: `node test/bench/measure-merging.ts`.
+import { setTimeout as pause } from 'node:timers/promises'
+import { createLog } from '../../src/adapters/log.ts'
+import { createRuntime } from '../../src/compose/service.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { caller, databaseKinds, newTenantIn, startProgram } from '../support/program.ts'
+import { someLog, someProspect } from '../support/rows.ts'
+
+const LOGS = 100_000
+const CALLERS = 32
+const SAMPLE_MS = 1_000
+const WARM_UP_MS = 10_000
+const RESTING_MS = 10 * 60_000
+const ends: (() => Promise<unknown>)[] = []
+const owner = { teardown: (end: () => unknown) => void ends.unshift(async () => end()) } as never
+
+for (const kind of databaseKinds().filter(({ name }) => name.includes(process.argv[2] ?? ''))) {
+  const { env, rows } = await kind.open(owner)
+  const world = await createRuntime(readConfig(env), createLog('silent'))
+  await world.store.migrate()
+  const { tenantId, apiKey } = await newTenantIn(world)
+  const [merged, survivor] = [someProspect(tenantId), someProspect(tenantId)]
+  await world.store.activities.record({ prospects: [merged, survivor], logs: [] })
+  for (let made = 0; made < LOGS; made += 1_000)
+    await world.store.activities.recordLogs(Array.from({ length: 1_000 }, () => someLog(merged)))
+  await world.store.close()
+
+  const server = await startProgram(owner, env)
+  await server.ready()
+  const call = caller(server.url, apiKey)
+  let logged = 0
+  let isOver = false
+  const load = Array.from({ length: CALLERS }, async (_, i) => {
+    for (let n = 0; !isOver; n++) {
+      await call('POST', '/v0/prospect_logs', { source: 'crm', payload: {}, email: `p${i}-${n % 50}@x` })
+      logged++
+    }
+  })
+  const sample = async () => {
+    const [before, beganMs] = [logged, performance.now()]
+    await pause(SAMPLE_MS)
+    return ((logged - before) / (performance.now() - beganMs)) * 1_000
+  }
+  const median = (all: number[]) => Math.round(all.sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0)
+  /** Other programs on the machine count alike in both: by turns the merge rests and goes on. */
+  const setClaimable = async (inMs: number) => {
+    for (let i = 0; i < 3; i++) {
+      const at = new Date(Date.now() + inMs).toISOString()
+      await rows(`update merges set claimable_at = '${at}' where status = 'processing' and pass = 1`)
+      await pause(100)
+    }
+  }
+  await pause(WARM_UP_MS)
+  await call('POST', `/v0/prospects/${merged.prospectId}/merge`, { into: survivor.prospectId })
+  const [resting, moving]: [number[], number[]] = [[], []]
+  while ((await rows('select 1 from merges where pass = 1')).length > 0) {
+    moving.push(await sample())
+    await setClaimable(RESTING_MS)
+    resting.push(await sample())
+    await setClaimable(0)
+    // Wakes the worker.
+    await call('PATCH', `/v0/prospects/${survivor.prospectId}`, { name: `${resting.length}` })
+  }
+  isOver = true
+  await Promise.all(load)
+  await server.stop()
+  const [a, b] = [median(resting), median(moving)]
+  console.log(
+    `${kind.name}: ${a}/s, while logs move ${b}/s (${moving.length} samples each): ${(b / a).toFixed(2)}`,
+  )
+  for (const end of ends.splice(0)) await end()
+  await kind.end()
+}

@@ -1,0 +1,157 @@
+import t from 'tap'
+import { createNewId } from '../../src/adapters/ids.ts'
+import { memoryStore } from '../../src/adapters/memory/store.ts'
+import { requestErasure } from '../../src/core/erasures/request-erasure.ts'
+import { createProspects } from '../../src/core/prospects/create-prospect.ts'
+import { createTenant } from '../../src/core/tenants/create-tenant.ts'
+import { exportProspects } from '../../src/operations/export-prospects.ts'
+import type { RefusedLine } from '../../src/operations/import-lines.ts'
+import { importProspects } from '../../src/operations/import-prospects.ts'
+
+const setting = async () => {
+  const deps = { store: memoryStore(), clock: Date.now, newId: createNewId() }
+  const newTenant = async () => (await createTenant(deps)({ name: 'a tenant' })).tenantId
+  const tenantId = await newTenant()
+  const refused: RefusedLine[] = []
+  const load = async (
+    text: string | AsyncIterable<Buffer>,
+    isCsv = true,
+    { fromLine = 1, to = tenantId, onProgress = (_: { nextLine: number }) => {} } = {},
+  ) => {
+    async function* chunks() {
+      yield Buffer.from(String(text))
+    }
+    const { imported, why } = await importProspects(createProspects(deps))(
+      {
+        ...{ store: deps.store, tenantId: to, fromLine, lineBytesMax: 1_000, onProgress },
+        ...{ chunks: typeof text === 'string' ? chunks() : text, stop: new AbortController().signal },
+        onRefused: (line) => refused.push(line),
+      },
+      isCsv,
+    )
+    if (why !== null) throw why
+    return imported
+  }
+  const exported = async (isCsv = true, from = tenantId) => {
+    let text = ''
+    for await (const { rawJson } of exportProspects(deps.store, from, isCsv)) text += `${rawJson}\n`
+    return text
+  }
+  return { ...deps, tenantId, newTenant, load, exported, refused }
+}
+
+t.test('columns stand in any order, and an empty field counts as left out', async (t) => {
+  const { load, exported } = await setting()
+  const text =
+    '\ufeffname,email,externalId\r\n"Lovelace, ""Ada""",ADA@x ,crm-1\r\n\r\n,bob@x,\r\nEve\n,,crm-2'
+  t.strictSame(await load(text.replace('Eve\n', '"Eve\nSmith"')), {
+    ...{ read: 3, created: 3, found: 0, refused: 0 },
+    nextLine: 6,
+  })
+  t.equal(
+    await exported(),
+    'externalId,email,name\ncrm-1,ada@x,"Lovelace, ""Ada"""\n,bob@x,\ncrm-2,,"Eve\nSmith"\n',
+  )
+})
+
+t.test('again, nothing changes; blanks are filled, and nothing is overwritten', async (t) => {
+  const { load, exported } = await setting()
+  const text = 'externalId,email,name\n1,ada@x,\n2,bob@x,Bob\n'
+  await load(text)
+  const before = await exported(false)
+  t.match(await load(text), { created: 0, found: 2, refused: 0 })
+  t.equal(await exported(false), before)
+  t.match(await load('externalId,name\n1,Ada\n2,Robert\n'), { created: 0, found: 2 })
+  t.equal(await exported(), 'externalId,email,name\n1,ada@x,Ada\n2,bob@x,Bob\n')
+})
+
+t.test('refused lines are reported, and the others imported', async (t) => {
+  const { load, refused } = await setting()
+  const long = 'x'.repeat(256)
+  const lines = ['ada@x', 'bob@x,1', 'n/a', '"a', `"x\n${'x'.repeat(1_000)}"`, `,${long}`]
+  const text = `email,externalId\n${lines.map((line) => (/,/.test(line) ? line : `${line},`)).join('\n')}\n`
+  const wrong = text.replace('"a,\n', 'a"b,\n').replace('bob@x,1', 'bob@x,1,2')
+  t.match(await load(wrong), { read: 6, created: 1, refused: 5 })
+  t.match(
+    refused.map(({ line, code, errors }) => [line, code, errors?.[0]?.pointer]),
+    [
+      [3, 'invalid_request', undefined],
+      [4, 'invalid_request', '/email'],
+      [5, 'invalid_request', undefined],
+      [6, 'payload_too_large', undefined],
+      [8, 'invalid_request', '/externalId'],
+    ],
+  )
+  t.match(refused[0]?.detail, 'The line has 3 fields, and the header 2.')
+})
+
+t.test('a header that names another column, or none to find a prospect by, is refused', async (t) => {
+  const { load, exported } = await setting()
+  for (const [header, detail] of [
+    ['email,phone', 'The column "phone" is unknown or occurs twice.'],
+    ['email,Name', 'The column "Name" is unknown or occurs twice.'],
+    ['email,email', 'The column "email" is unknown or occurs twice.'],
+    ['email,', 'The column "" is unknown or occurs twice.'],
+    ['name', 'one of the first two at least.'],
+    ['', 'The column "" is unknown or occurs twice.'],
+  ] as const)
+    await t.rejects(load(`${header}\nada@x,1\n`), { message: new RegExp(detail) }, header)
+  t.equal(await exported(), 'externalId,email,name\n')
+})
+
+t.test('JSON lines: other members count for nothing, and null as left out', async (t) => {
+  const { load, exported, refused, newTenant } = await setting()
+  const lines = [
+    '{"email":"ada@x","name":null,"createdAt":"x"}',
+    'null',
+    '[]',
+    '{"name":1}',
+    '',
+    '{"externalId":"1"}',
+  ]
+  t.match(await load(lines.join('\n'), false), { read: 5, created: 2, refused: 3 })
+  t.strictSame(
+    refused.map(({ line }) => line),
+    [2, 3, 4],
+  )
+  const to = await newTenant()
+  t.match(await load(await exported(false), false, { to }), { created: 2, refused: 0 })
+  t.equal(await exported(true, to), await exported())
+})
+
+t.test('an import goes on at a line, with its header', async (t) => {
+  const { load, exported } = await setting()
+  t.match(await load('email\n"a\nb"\nc@x\nd@x\n', true, { fromLine: 3 }), { read: 2, created: 2 })
+  t.equal(await exported(), 'externalId,email,name\n,c@x,\n,d@x,\n')
+})
+
+t.test('who is erased is not exported, and not brought back', async (t) => {
+  const { load, exported, refused, tenantId, ...deps } = await setting()
+  await load('email\nada@x\nbob@x\n')
+  await requestErasure(deps)({ tenantId, email: 'ada@x', blockDays: 1 })
+  t.equal(await exported(), 'externalId,email,name\n,bob@x,\n')
+  t.match(await load('email\nada@x\nbob@x\n'), { found: 1, refused: 1 })
+  t.match(refused, [{ line: 2, code: 'prospect_erased' }])
+})
+
+t.test('a file is read no faster than it is imported, and an export page by page', async (t) => {
+  const { load, exported } = await setting()
+  let read = 1
+  let done = 0
+  let ahead = 0
+  async function* chunks() {
+    yield Buffer.from('externalId,name\n')
+    for (let n = 0; n < 5_000; n += 10) {
+      yield Buffer.from(Array.from({ length: 10 }, (_, i) => `c${n + i},"a\nb"\n`).join(''))
+      read += 20
+      ahead = Math.max(ahead, read - done)
+    }
+  }
+  const onProgress = ({ nextLine }: { nextLine: number }) => {
+    done = nextLine
+  }
+  t.match(await load(chunks(), true, { onProgress }), { read: 5_000, created: 5_000 })
+  t.ok(ahead < 500, String(ahead))
+  t.equal((await exported()).length, (await exported()).trimEnd().length + 1)
+  t.equal((await exported(false)).split('\n').length, 5_001)
+})
